@@ -3,14 +3,14 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SettingsError, UsageError
 
-__all__ = ["ConfigLines", "add_to_config", "put_file", "quote_toml", "skill_header"]
+__all__ = ["ConfigLines", "add_to_config", "drop_skills", "put_file", "quote_toml", "skill_header"]
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER: Final = re.compile(r"[ \t]*\[")
@@ -76,6 +76,32 @@ def add_to_config(text: str, lines: ConfigLines, path: Path) -> str:
         wanted = "\n".join(("", *lines.top, *_tables(lines.skills)))
         raise SettingsError(f"{path}: expected a file to which lines can be added, found another form; add:{wanted}")
     return added
+
+
+def drop_skills(text: str, names: Collection[str]) -> str | None:
+    """Delete the tables of some skills from the text of a skillopt.toml, with the comments right above them.
+
+    Args:
+        text: The file as it is.
+        names: Of the skills; one without a table is left out.
+
+    Returns:
+        The text; None where it is not readable, or is written in a way that they cannot be deleted line by line.
+    """
+    blocks: list[list[str]] = [[]]
+    for line in text.splitlines(keepends=True):
+        if _HEADER.match(line):
+            blocks.append(_take_comment(blocks[-1]))
+        blocks[-1].append(line)
+    kept = [block for block in blocks if not any(_is_of(line, name) for line in block for name in names)]
+    shorter = "".join(line for block in kept for line in block)
+    shorter = shorter if len(kept) == len(blocks) else shorter.rstrip("\r\n") + "\n"
+    try:
+        before, after = (_without(tomllib.loads(version), names) for version in (text, shorter))
+        whole = tomllib.loads(shorter).get("skills", {})
+    except ValueError:
+        return None
+    return shorter if before == after and not set(names).intersection(whole) else None
 
 
 def put_file(path: Path, text: str) -> None:
@@ -144,3 +170,25 @@ def _merged(before: dict[str, object], lines: ConfigLines) -> dict[str, object]:
         entry = skills.get(name, {})
         skills[name] = {**(entry if isinstance(entry, dict) else {}), **tomllib.loads("\n".join(own))}
     return {**merged, "skills": skills}
+
+
+def _is_of(line: str, name: str) -> bool:
+    """Tell whether a line is the header of a skill's table, or of a table in it."""
+    header = skill_header(name)
+    return line.lstrip().startswith((header, f"{header[:-1]}."))
+
+
+def _take_comment(lines: list[str]) -> list[str]:
+    """Take the comment off the end of some lines."""
+    at = len(lines)
+    while at and lines[at - 1].lstrip().startswith("#"):
+        at -= 1
+    taken, lines[at:] = lines[at:], []
+    return taken
+
+
+def _without(values: dict[str, object], names: Collection[str]) -> dict[str, object]:
+    """Give what a skillopt.toml says without some skills; no table of skills is the same as an empty one."""
+    known = values.get("skills", {})
+    skills = {name: entry for name, entry in known.items() if name not in names} if isinstance(known, dict) else {}
+    return {**values, "skills": skills}

@@ -20,13 +20,15 @@ from skillopt.cli.options import (
     YesOption,
     flags_of,
 )
-from skillopt.cli.output import format_usage, interruptible, show, write_report
+from skillopt.cli.output import as_json_text, format_usage, interruptible, show, write_report
 from skillopt.cli.spending import ask_to_pay
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 
 if TYPE_CHECKING:
-    from skillopt.commands.audit import AuditedSkill, AuditReport
+    from collections.abc import Mapping
+
+    from skillopt.audit.findings import AuditedSkill, AuditReport, RemovalOffer
 
 __all__ = ["audit"]
 
@@ -41,6 +43,12 @@ def audit(
         float, typer.Option("--loss", min=0.01, max=0.5, help="Score that the removal of an idle skill may lose.")
     ] = 0.1,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write an HTML page.")] = None,
+    save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Write the result as JSON.")] = None,
+    offer: Annotated[
+        bool, typer.Option("--offer", help="Propose the removal of idle skills in a pull request.")
+    ] = False,
+    forge: Annotated[str | None, typer.Option("--forge", help="Where it goes to: github, gitlab or none.")] = None,
+    remote: Annotated[str | None, typer.Option("--remote", help="Git remote to push to.")] = None,
     settings: SetOption = None,
     workers: WorkersOption = None,
     harness: HarnessOption = None,
@@ -56,21 +64,30 @@ def audit(
     """Find which skills help, hurt or lie idle.
 
     Every skill is compared with no skill on its own tasks, pair by pair, until there is an answer. The removal of an
-    idle skill is proposed, with what it loses at most; nothing is removed. Before money is spent for the first time,
+    idle skill is proposed, with what it loses at most; nothing is removed. With --offer one pull request deletes them,
+    and without a forge a branch of this repository. Before money is spent for the first time,
     a terminal is asked; without a terminal a paid target needs a cap, or --yes.
     """
+    from skillopt.audit.subjects import AuditAsk
     from skillopt.cli.progress import ProgressObserver
-    from skillopt.commands.audit import AuditAsk, plan_audit
     from skillopt.commands.audit import audit as run
+    from skillopt.commands.audit import audit_and_offer, plan_audit
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-    flags = flags_of(settings, workers=workers, harness=harness, **caps)
+    flags = flags_of(settings, workers=workers, harness=harness, forge=forge, remote=remote, **caps)
     plan = plan_audit(AuditAsk(tuple(skills or ()), pairs, loss, flags))
     if not quiet:
         typer.echo(plan.words, err=True)
     ask_to_pay(plan.payment, plan.words, yes=yes)
-    with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        report = run(plan, observer)
+    if offer:
+        given = {"pairs": pairs, "loss": loss, "workers": workers, "harness": harness, **caps}
+        with interruptible():
+            report = audit_and_offer(plan, [*_options(given, settings), *(["--quiet"] if quiet else [])])
+    else:
+        with interruptible(), ProgressObserver(quiet=quiet) as observer:
+            report = run(plan, observer)
+    if save is not None:
+        write_report(save, as_json_text(report), "--save")
     show(report, partial(_text, verbose=verbose), as_json=as_json)
     if output is not None:
         from skillopt.reports.html.audit_page import render_audit_page
@@ -78,6 +95,12 @@ def audit(
         write_report(output, render_audit_page(report))
     if report.exit_code:
         raise typer.Exit(report.exit_code)
+
+
+def _options(given: "Mapping[str, object]", settings: list[str] | None) -> list[str]:
+    """Write options as they were given, for the process that audits."""
+    named = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
+    return [*named, *(f"--set={setting}" for setting in settings or ())]
 
 
 def _text(report: "AuditReport", *, verbose: bool) -> str:
@@ -89,7 +112,9 @@ def _text(report: "AuditReport", *, verbose: bool) -> str:
     lines = [f"{count_noun(len(report.skills), 'skill')}: {listed}", "", *_table(report.skills), ""]
     lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
     lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
-    if removable:
+    if report.offer is not None:
+        lines += _offered(report.offer)
+    elif removable:
         lines.append(f"proposed for removal: {', '.join(removable)}; nothing was removed")
     if report.false_effects:
         lines.append(
@@ -100,6 +125,17 @@ def _text(report: "AuditReport", *, verbose: bool) -> str:
     if verbose:
         lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in report.spent.items()]
     return "\n".join(lines)
+
+
+def _offered(offer: "RemovalOffer") -> list[str]:
+    """Say what became of the pull request, and what is left to do."""
+    lines = [escape_terminal(note) for note in offer.notes]
+    names = escape_terminal(", ".join(offer.skills))
+    if not names:
+        return [*lines, f"no removal is proposed{f': {offer.action} {offer.url}' if offer.action else ''}"]
+    said = f"{offer.action or 'unchanged'}: {offer.url}" if offer.url else "no pull request was opened"
+    lines.append(f"proposed for removal: {names}, in {offer.commit[:10]} on {offer.branch}; {said}")
+    return [*lines, *([f"next: {offer.next_step}"] if offer.next_step else [])]
 
 
 def _table(skills: "tuple[AuditedSkill, ...]") -> list[str]:

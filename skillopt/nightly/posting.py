@@ -75,7 +75,7 @@ class BranchOffer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    branch: Annotated[str, Field(pattern=r"^(?:skillopt|skillopt-draft)/[a-z0-9]+(?:-[a-z0-9]+)*$")]
+    branch: Annotated[str, Field(pattern=r"^(?:skillopt|skillopt-draft|skillopt-audit)/[a-z0-9]+(?:-[a-z0-9]+)*$")]
     seen: _Commit = ""
     tip: _Commit = ""
     unfit_reason: _Line = ""
@@ -94,6 +94,11 @@ class BranchOffer(BaseModel):
     @classmethod
     def _acts_on_nothing(cls, text: str) -> str:
         return disarm_page(text)
+
+    @property
+    def command(self) -> str:
+        """Give the command that offers from this branch."""
+        return "skillopt audit" if self.branch.startswith("skillopt-audit/") else "skillopt nightly"
 
     @property
     def facts(self) -> BranchFacts:
@@ -150,7 +155,7 @@ def post_offer(
             return PullRequestUpdate("", _url(requests, found.number), said, is_open=still_open)
         case Action.CLOSE:
             number = found.number or 0
-            forge.comment(number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
+            forge.comment(number, _TOPIC, f"Closed by `{offer.command}`: {found.reason}.")
             one = next(one for one in requests if one.number == number)
             forge.update(number, one.title, CLOSED_BY_NIGHT + one.body.removeprefix(CLOSED_BY_NIGHT))
             forge.close(number)
@@ -228,7 +233,7 @@ def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
     if not offer.title or (offer.known_by and offer.known_by in opened.body):
         return False
     what = "a newer version" if offer.proven or not offer.mark else "a newer draft"
-    comment = f"`skillopt nightly` pushed {what}, {offer.tip[:10]}; the description is of that one."
+    comment = f"`{offer.command}` pushed {what}, {offer.tip[:10]}; the description is of that one."
     forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
     done, _ = last_handled(opened.body)
     # A box that somebody unticked since the night looked is for the next one.

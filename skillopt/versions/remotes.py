@@ -211,11 +211,9 @@ class Remote:
         strangers = self._unpublished(skill, here, [tips.default, *filter(None, [there])])
         if strangers:
             raise VersionConflictError(_based_elsewhere(f"skillopt/{skill}", self.name, strangers, tips))
-        ref = f"{_BRANCHES}{skill}"
         if there and not self.repository.contains(here, there):
             raise VersionConflictError(_moved(f"skillopt/{skill}", self.name))
-        lease = f"--force-with-lease={ref}:{there}"
-        self._reach(["push", *_PUSH, lease, "--", self.url, f"{here}:{ref}"], f"skillopt/{skill}")
+        self.replace_branch(f"skillopt/{skill}", here, there)
         return True
 
     def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
@@ -258,9 +256,31 @@ class Remote:
         known = [tips.default, *filter(None, [tips.skills.get(branch.skill)])]
         if here and (strangers := self._unpublished(branch.skill, here, known)):
             raise VersionConflictError(_based_elsewhere(branch.name, self.name, strangers, tips))
-        ref = f"{DRAFT_BRANCHES}{branch.skill}"
-        self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{here}:{ref}"], branch.name)
+        self.replace_branch(branch.name, here, there)
         return True
+
+    def fetch_branch(self, branch: str) -> str:
+        """Fetch a branch, and give its newest commit, empty where the remote has none.
+
+        Raises:
+            RemoteError: It cannot be reached.
+        """
+        ref = f"refs/heads/{branch}"
+        listed = self._reach(["ls-remote", _FETCHED_BY, "--", self.url, ref]).splitlines()
+        tip = next((row.split("\t")[0] for row in listed if row.endswith(f"\t{ref}")), "")
+        if tip:
+            self._reach(["fetch", _FETCHED_BY, *_QUIET, "--", self.url, ref])
+        return tip
+
+    def replace_branch(self, branch: str, commit: str, there: str) -> None:
+        """Put a commit in the place of a branch of the remote, which fails if that has moved since.
+
+        Raises:
+            VersionConflictError: Someone moved the branch meanwhile.
+            RemoteError: The remote cannot be reached, or refuses.
+        """
+        ref = f"refs/heads/{branch}"
+        self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], branch)
 
     def commits_by_people(self, skill: str, tip: str, without: Sequence[str]) -> list[str]:
         """List the commits of a branch that are not versions of the skill, newest first.

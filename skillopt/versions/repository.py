@@ -276,7 +276,7 @@ class Repository:
         Raises:
             InfrastructureError: The disk is full.
         """
-        env = disabled_hooks(self.root) | self._signature(new.at)
+        env = disabled_hooks(self.root) | self.signature(new.at)
         tree = self._write_tree(new, env)
         stdin = compose_message(new.subject, new.body, new.trailers).encode("utf-8", "replace")
         parents = [part for commit in (new.parent, new.merges) if commit for part in ("-p", commit)]
@@ -339,8 +339,8 @@ class Repository:
         parts = {"NAME": name, "EMAIL": email}
         return {f"GIT_{role}_{part}": value for role in _ROLES for part, value in parts.items()}
 
-    def _signature(self, at: str) -> dict[str, str]:
-        """Give the variables that name author, committer and time."""
+    def signature(self, at: str) -> dict[str, str]:
+        """Give the variables that name author, committer and time, ISO 8601."""
         seconds = int(datetime.fromisoformat(at).timestamp())
         return self._signer() | {f"GIT_{role}_DATE": f"@{seconds} +0000" for role in _ROLES}
 

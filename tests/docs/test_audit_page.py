@@ -12,6 +12,6 @@ pytestmark = pytest.mark.docs
 
 def test_the_commands_of_the_page_about_audits_run_as_shown(tmp_path: Path) -> None:
     folder = make_project(tmp_path)
-    (shown,) = blocks(CHECKOUT / "docs" / "audit.md", "console")
-    run_shown(folder, shown)
+    for shown in blocks(CHECKOUT / "docs" / "audit.md", "console"):
+        run_shown(folder, shown)
     assert "against no skill" in (folder / "audit.html").read_text(encoding="utf-8")

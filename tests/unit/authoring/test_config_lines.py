@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.authoring.config_lines import ConfigLines, add_to_config, put_file, quote_toml, skill_header
+from skillopt.authoring.config_lines import (
+    ConfigLines,
+    add_to_config,
+    drop_skills,
+    put_file,
+    quote_toml,
+    skill_header,
+)
 from skillopt.errors import SettingsError, UsageError
 
 FILE = Path("skillopt.toml")
@@ -83,3 +90,33 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot write"):
         put_file(tmp_path / "file" / "below", "text")
+
+
+SEVERAL = """\
+harness = "demo"
+
+# About a.
+[skills.a]
+path = "x"
+# Inside.
+[skills.a.advanced]
+batch_size = 4
+
+# About b.
+[skills.b]
+suite = "s"
+
+[nightly]
+forge = "none"
+"""
+
+
+def test_the_tables_of_a_skill_go_with_the_comments_right_above_them() -> None:
+    assert drop_skills(SEVERAL, ["a"]) == 'harness = "demo"\n\n' + SEVERAL[SEVERAL.index("# About b.") :]
+    assert drop_skills(SEVERAL, ["a", "b"]) == 'harness = "demo"\n\n[nightly]\nforge = "none"\n'
+    assert drop_skills(SEVERAL, ["c"]) == SEVERAL
+
+
+@pytest.mark.parametrize("text", ['skills.a.path = "x"\n', '[skills]\na = {path = "x"}\n', "not = [toml\n"])
+def test_a_skill_that_is_not_in_tables_of_its_own_is_left_to_people(text: str) -> None:
+    assert drop_skills(text, ["a"]) is None

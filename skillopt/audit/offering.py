@@ -1,0 +1,185 @@
+"""One pull request that proposes the removal of idle skills.
+
+What people closed, or merged and brought back, is not proposed again for the same target.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.audit.findings import AuditedSkill, AuditReport, RemovalOffer
+from skillopt.audit.removal_text import removal_body, removal_mark, removal_title
+from skillopt.authoring.config_lines import drop_skills
+from skillopt.errors import UsageError
+from skillopt.nightly.posting import BranchOffer, post_offer
+from skillopt.nightly.pull_request_policy import closed_by_people
+from skillopt.project import CONFIG, FoundSkill, Project
+from skillopt.protocols import Forge, PullRequest
+from skillopt.runs.plan import read_version
+from skillopt.tasks import digest_of
+from skillopt.versions.objects import read_found
+from skillopt.versions.remotes import Remote
+from skillopt.versions.removals import REMOVAL_BRANCH, Removal, RemovalBranch
+from skillopt.versions.repository import Repository
+
+__all__ = ["offer_removals"]
+
+_NONE_LEFT: Final = "no skill is idle any more whose removal was not declined"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What skills are removed from.
+
+    Args:
+        project: The project.
+        repository: Its repository.
+        base: Commit of the default branch; HEAD where there is no remote.
+        into: What that is called.
+        skills: All skills of the project by their folder.
+    """
+
+    project: Project
+    repository: Repository
+    base: str
+    into: str
+    skills: dict[str, FoundSkill]
+
+
+def offer_removals(project: Project, report: AuditReport, forge: Forge, remote: Remote | None) -> RemovalOffer:
+    """Open, update or close the pull request that proposes removals; doing it again changes nothing.
+
+    Args:
+        project: What was audited.
+        report: What the audit found.
+        forge: Keeps the pull request.
+        remote: Where its branch is pushed to; None leaves it here.
+
+    Raises:
+        UsageError: There is no commit yet.
+        VersionConflictError: People have committed on the branch; it was left alone.
+        RemoteError: The remote failed.
+        ForgeError: The forge failed.
+    """
+    repository = project.repository()
+    tips = remote.fetch_tips() if remote else None
+    base, into = (tips.default, tips.default_branch) if tips else (repository.head() or "", "HEAD")
+    if not base:
+        raise UsageError("expected a commit with the skills, found none; commit them and run this again")
+    place = _Place(project, repository, base, into, {one.path: one for one in project.discover().skills})
+    requests = forge.pull_requests(REMOVAL_BRANCH)
+    rows, notes = _choose(place, report, requests)
+    branch = RemovalBranch(repository)
+    there = remote.fetch_branch(REMOVAL_BRANCH) if remote else branch.tip
+    if not rows:
+        done = post_offer(forge, BranchOffer(branch=REMOVAL_BRANCH, tip=there, moot_reason=_NONE_LEFT), lambda: False)
+        return RemovalOffer(REMOVAL_BRANCH, action=done.action, url=done.url, notes=notes)
+    removal, added = _removal(place, rows)
+    branch.check(there, f"on {remote.name}" if remote else "here")
+    commit = there if there and branch.still_fits(there, removal) else branch.write(removal)
+    offer = _pull_request(place, rows, (there, commit))
+    done = post_offer(forge, offer, _push(branch, remote, commit, there))
+    names = tuple(row.skill for row in rows)
+    after = "" if remote else f"git push origin {REMOVAL_BRANCH}"
+    return RemovalOffer(
+        REMOVAL_BRANCH, commit, names, done.action, done.url, (*notes, *added, *done.notes), next_step=after
+    )
+
+
+def _choose(
+    place: _Place, report: AuditReport, requests: Sequence[PullRequest]
+) -> tuple[list[AuditedSkill], tuple[str, ...]]:
+    """Choose what is proposed, and say why the rest is not."""
+    chosen: list[AuditedSkill] = []
+    notes: list[str] = []
+    removable = [row for row in report.skills if row.removable]
+    leaving = {row.path for row in removable}
+    for row in removable:
+        mark = removal_mark(row)
+        decided = next((one for one in requests if mark in one.body and _is_settled(one)), None)
+        obstacle = f"#{decided.number} was {decided.state} by people" if decided else _obstacle(place, row, leaving)
+        if obstacle:
+            notes.append(f"{row.skill}: its removal is not proposed: {obstacle}")
+        else:
+            chosen.append(row)
+    return chosen, tuple(notes)
+
+
+def _is_settled(request: PullRequest) -> bool:
+    return request.state == "merged" or closed_by_people(request)
+
+
+def _obstacle(place: _Place, row: AuditedSkill, leaving: set[str]) -> str:
+    """Say why a skill cannot be removed by deleting its folder; empty where it can."""
+    found = place.skills.get(row.path)
+    if found is None or found.name != row.skill:
+        return f"it is no longer in {row.path}"
+    if row.path == ".":
+        return "its folder is the whole project"
+    inside = f"{row.path}/"
+    others = [one for path, one in place.skills.items() if path != row.path and path not in leaving]
+    kept = next((one.name for one in others if f"{one.path}/".startswith(inside) or one.suite.startswith(inside)), "")
+    if kept:
+        return f"the skill {kept} or its tasks are in its folder"
+    version = read_version(place.repository, row.skill, place.base, row.path, missing_ok=True)
+    if version.digest != row.digest:
+        return f"{place.into} has another text of it than was audited; audit that one"
+    return ""
+
+
+def _removal(place: _Place, rows: Sequence[AuditedSkill]) -> tuple[Removal, tuple[str, ...]]:
+    """Say what the commit removes, and what is left to do by hand."""
+    folders = {place.repository.relative(place.project.root / row.path): row.skill for row in rows}
+    names = {name for name, path in place.project.configured_paths().items() if path in {row.path for row in rows}}
+    config = place.repository.relative(place.project.root / CONFIG)
+    (content,) = read_found(place.repository.root, [f"{place.base}:{config}"], "blob")
+    files: tuple[tuple[str, bytes], ...] = ()
+    notes: tuple[str, ...] = ()
+    if content is not None and names:
+        shorter = drop_skills(content.decode("utf-8", "surrogateescape"), names)
+        if shorter is None:
+            notes = (f"delete the tables of {', '.join(sorted(names))} in {CONFIG} by hand",)
+        elif (kept := shorter.encode("utf-8", "surrogateescape")) != content:
+            files = ((config, kept),)
+    removal = Removal(
+        place.base,
+        tuple(folders),
+        files,
+        removal_title(rows),
+        "\n".join(f"{row.skill}: {row.reason} ({row.target})." for row in rows),
+        tuple(f"{row.skill} {row.digest}" for row in rows),
+    )
+    return removal, notes
+
+
+def _pull_request(place: _Place, rows: Sequence[AuditedSkill], commits: tuple[str, str]) -> BranchOffer:
+    there, commit = commits
+    still = [one.suite for path, one in place.skills.items() if path not in {row.path for row in rows}]
+    orphans = sorted({row.suite for row in rows if row.suite and row.suite not in still and not _within(row)})
+    text = removal_body(rows, orphans)
+    known = f"<!-- skillopt audit: {digest_of(text, commit)[:16]} -->"
+    return BranchOffer(
+        branch=REMOVAL_BRANCH,
+        seen=there,
+        tip=commit,
+        known_by=known,
+        title=removal_title(rows),
+        body=f"{text}\n{known}\n",
+    )
+
+
+def _within(row: AuditedSkill) -> bool:
+    return row.suite.startswith(f"{row.path}/")
+
+
+def _push(branch: RemovalBranch, remote: Remote | None, commit: str, there: str) -> Callable[[], bool]:
+    def push() -> bool:
+        if commit == there:
+            return False
+        if remote is None:
+            branch.publish(commit)
+        else:
+            remote.replace_branch(REMOVAL_BRANCH, commit, there)
+        return True
+
+    return push

@@ -1,0 +1,85 @@
+"""Title and text of the pull request that proposes the removal of idle skills."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from skillopt.audit.findings import AuditedSkill
+from skillopt.reports.escape_markdown import inline_code
+from skillopt.safety.plurals import count_noun
+from skillopt.tasks import digest_of
+
+__all__ = ["removal_body", "removal_mark", "removal_title"]
+
+_LONGEST_NAME: Final = 60
+
+_LIMITS: Final = (
+    "Each limit is for the score on these very tasks and holds with 95% for its skill; what other tasks need it "
+    "does not say. Tokens and turns are what one rollout takes with the skill minus without it, the listing is an "
+    "estimate of the tokens of name and description, which every session reads."
+)
+_CLOSING: Final = (
+    "Links of the repository that lead into the folders go, too. Closing this without a merge keeps the skills: their "
+    "removal is not proposed again for this target."
+)
+
+
+def removal_mark(row: AuditedSkill) -> str:
+    """Give the hidden line by which a proposal is known: the skill and the target, whatever its text."""
+    return f"<!-- skillopt removal: {digest_of(row.skill, row.target)[:16]} -->"
+
+
+def removal_title(rows: Sequence[AuditedSkill]) -> str:
+    """Say how many skills are to be removed; of one, its name."""
+    if len(rows) == 1:
+        return f"Remove the idle skill {rows[0].skill[:_LONGEST_NAME]}"
+    return f"Remove {count_noun(len(rows), 'idle skill')}"
+
+
+def removal_body(rows: Sequence[AuditedSkill], orphans: Sequence[str]) -> str:
+    """Write the text: what removal loses at most, what it saves, and how to say no.
+
+    Args:
+        rows: Idle skills that were measured.
+        orphans: Suites that no skill has afterwards.
+    """
+    targets = ", ".join(inline_code(target) for target in sorted({row.target for row in rows}))
+    one = len(rows) == 1
+    most = max(max(row.high or 0.0, 0.0) for row in rows)
+    lines = [
+        (
+            f"`skillopt audit` found {count_noun(len(rows), 'skill')} idle on {targets}: without "
+            f"{'it' if one else 'them'} the mean score on {'its' if one else 'their'} own tasks falls by at most "
+            f"{most:.2f}. This deletes {'its folder' if one else 'their folders'}, and what `skillopt.toml` says of "
+            f"{'it' if one else 'them'}."
+        ),
+        "",
+        "| skill | removal loses at most | passed without → with | pairs | tasks | tokens | turns | listing |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        *map(_line, rows),
+        "",
+        _LIMITS,
+        "",
+    ]
+    if orphans:
+        lines += [f"No skill has these tasks afterwards; they stay: {', '.join(map(inline_code, orphans))}.", ""]
+    lines += [
+        _CLOSING,
+        "",
+        *map(removal_mark, rows),
+    ]
+    return "\n".join(lines)
+
+
+def _line(row: AuditedSkill) -> str:
+    costs = row.costs
+    cells = (
+        inline_code(row.skill),
+        f"{max(row.high or 0.0, 0.0):.2f}",
+        f"{row.passed_without or 0.0:.0%} → {row.passed_with or 0.0:.0%}",
+        str(row.pairs),
+        str(row.tasks),
+        "-" if costs.tokens is None else f"{costs.tokens:+,.0f}",
+        "-" if costs.turns is None else f"{costs.turns:+.1f}",
+        str(row.listing_tokens),
+    )
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,133 @@
+"""The pairs of rollouts of one skill, with it and without, and what they show."""
+
+import math
+from collections.abc import Callable, Sequence
+from random import Random
+
+from skillopt.audit.findings import AuditedSkill, SkillCosts
+from skillopt.audit.subjects import AuditAsk, AuditSubject
+from skillopt.execution.runner import RecordedRunner
+from skillopt.gate.skill_effect import EffectPlan, EffectTest, SkillEffect, draw_tasks
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout, Stream, Usage
+from skillopt.settings import Metric
+from skillopt.skills.document import estimate_tokens
+from skillopt.skills.frontmatter import listed_description
+
+__all__ = ["AuditSeries"]
+
+
+class AuditSeries:
+    """The pairs of one skill.
+
+    Args:
+        subject: The skill and its tasks.
+        ask: How many pairs, and what removal may lose.
+        runner: Runs rollouts.
+    """
+
+    def __init__(self, subject: AuditSubject, ask: AuditAsk, runner: RecordedRunner) -> None:
+        self.subject = subject
+        self.runner = runner
+        self.test = EffectTest(EffectPlan(ask.pairs, ask.loss))
+        self.pairs: list[tuple[Rollout, Rollout]] = []
+        seed = f"{subject.skill.name} {subject.target.settings.seed}"
+        self._order = draw_tasks(len(subject.tasks), ask.pairs, Random(seed))
+
+    def run(self, pairs: int) -> None:
+        """Run the next pairs, if an answer is still missing."""
+        begun = len(self.test.gains)
+        drawn = self._order[begun : begun + min(pairs, self.test.left)]
+        requests = [
+            RolloutRequest(skill, self.subject.tasks[index], Stream.AUDIT.repeat(repeat))
+            for index, repeat in drawn
+            for skill in (None, self.subject.skill)
+        ]
+        if not requests:
+            return
+        rollouts = self.runner.rollouts(requests)
+        found = list(zip(rollouts[::2], rollouts[1::2], strict=True))
+        self.pairs += found
+        self.test = self.test.observe([_gain(pair, self.subject.target.settings.metric) for pair in found])
+
+    def result(self, stopped: str) -> AuditedSkill:
+        """Say what the pairs show."""
+        test, subject = self.test, self.subject
+        whole = [(before, after) for before, after in self.pairs if before.score and after.score]
+        low, high = test.limits if whole else (None, None)
+        return AuditedSkill(
+            subject.skill.name,
+            subject.found.path,
+            test.effect,
+            "" if test.effect is SkillEffect.UNKNOWN else "proven here",
+            _reason(self, high, stopped),
+            subject.found.suite,
+            len(subject.tasks),
+            len(whole),
+            len(self.pairs) - len(whole),
+            _share([bool(after.score and after.score.passed) for _, after in whole]),
+            _share([bool(before.score and before.score.passed) for before, _ in whole]),
+            test.gain,
+            low,
+            high,
+            estimate_tokens(f"{subject.skill.name}: {listed_description(subject.skill.document)}"),
+            _costs(whole),
+            test.effect is SkillEffect.IDLE and _some_passed(whole),
+            subject.target.settings.harness,
+            subject.skill.digest,
+        )
+
+
+def _gain(pair: tuple[Rollout, Rollout], metric: Metric) -> float | None:
+    before, after = (one.score for one in pair)
+    return None if before is None or after is None else metric.of(after) - metric.of(before)
+
+
+def _share(flags: Sequence[bool]) -> float | None:
+    return sum(flags) / len(flags) if flags else None
+
+
+def _some_passed(pairs: Sequence[tuple[Rollout, Rollout]]) -> bool:
+    """Tell whether a rollout passed on either side; where none did, the tasks say nothing of what removal loses."""
+    return any(one.score and one.score.passed for pair in pairs for one in pair)
+
+
+def _costs(pairs: Sequence[tuple[Rollout, Rollout]]) -> SkillCosts:
+    """Give what rollouts consume with the skill minus without it, on average over pairs."""
+
+    def mean(measure: Callable[[Usage], float]) -> float:
+        return math.fsum(measure(after.usage) - measure(before.usage) for before, after in pairs) / len(pairs)
+
+    if not pairs:
+        return SkillCosts()
+    priced = all(one.usage.usd is not None for pair in pairs for one in pair)
+    return SkillCosts(
+        mean(lambda used: used.input_tokens + used.output_tokens),
+        mean(lambda used: used.calls),
+        mean(lambda used: used.usd or 0.0) if priced else None,
+    )
+
+
+def _reason(series: AuditSeries, high: float | None, stopped: str) -> str:
+    test, count = series.test, len(series.subject.tasks)
+    match test.effect:
+        case SkillEffect.HELPS:
+            return f"better than no skill on these {count} tasks"
+        case SkillEffect.HURTS:
+            return f"worse than no skill on these {count} tasks; next: skillopt optimize {series.subject.skill.name}"
+        case SkillEffect.IDLE:
+            if not _some_passed(series.pairs):
+                return f"no rollout passed with it or without it: these {count} tasks are too hard to tell by"
+            return f"its removal loses at most {max(high or 0.0, 0.0):.2f} of the score on these {count} tasks"
+        case SkillEffect.UNKNOWN:
+            return _why_unknown(series, stopped)
+
+
+def _why_unknown(series: AuditSeries, stopped: str) -> str:
+    test = series.test
+    if not test.measured:
+        failed = next((one.reason for pair in series.pairs for one in pair if one.score is None), "")
+        return f"nothing could be measured: {failed or stopped}"
+    if test.left:
+        return "a cap ended the audit before there was an answer; raise it to go on"
+    return f"{len(test.gains)} pairs were too few for an answer; raise --pairs"

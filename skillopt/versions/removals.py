@@ -1,0 +1,160 @@
+"""Propose removals of skills on the git branch `skillopt-audit/removals`: one commit on the default branch.
+
+Index, work tree, HEAD and hooks are not touched.
+
+Invariant: only a commit that an audit wrote is replaced. A commit of a person, on top of it or in its place, stays, and
+so does a branch that is checked out.
+"""
+
+import os
+import posixpath
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import RepositoryError, VersionConflictError
+from skillopt.versions.commit_message import compose_message
+from skillopt.versions.git_process import disabled_hooks, run_git, translate_write_errors
+from skillopt.versions.links import LINK
+from skillopt.versions.objects import read_objects, write_blobs
+from skillopt.versions.repository import Repository
+
+__all__ = ["REMOVAL_BRANCH", "REMOVED", "Removal", "RemovalBranch"]
+
+REMOVAL_BRANCH: Final = "skillopt-audit/removals"
+
+REMOVED: Final = "Removed-Skill"
+"""Trailer with the name of a skill and the digest of the text that was audited; one for each skill."""
+
+_TREE: Final = "Audit-Tree"
+"""Trailer with the tree of the commit, by which a commit that somebody amended is told from ours."""
+
+_REF: Final = f"refs/heads/{REMOVAL_BRANCH}"
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Skills to be removed.
+
+    Args:
+        base: Commit that they are removed from.
+        folders: Their folders in the repository, POSIX; never its root.
+        files: New contents of other files by their path.
+        subject: First line of the message.
+        body: The message below it.
+        skills: Value of the trailer of each skill.
+    """
+
+    base: str
+    folders: tuple[str, ...]
+    files: tuple[tuple[str, bytes], ...]
+    subject: str
+    body: str
+    skills: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalBranch:
+    """The branch of removals, here and on a remote.
+
+    Args:
+        repository: Where it is.
+    """
+
+    repository: Repository
+
+    @property
+    def tip(self) -> str:
+        """Give its newest commit here, empty when there is no branch."""
+        return self.repository.ref_tip(_REF) or ""
+
+    def write(self, removal: Removal) -> str:
+        """Write the commit, which no branch leads to yet; the same removal gives the same commit.
+
+        Links that lead into a removed folder go with it.
+
+        Raises:
+            RepositoryError: Git could not write it.
+            InfrastructureError: The disk is full.
+        """
+        root, at = self.repository.root, self.repository.commit(removal.base).at
+        env = disabled_hooks(root) | self.repository.signature(at)
+        tree = self._write_tree(removal, env)
+        trailers = (*((REMOVED, skill) for skill in removal.skills), (_TREE, tree))
+        message = compose_message(removal.subject, removal.body, trailers).encode("utf-8", "replace")
+        return (
+            run_git(root, "commit-tree", "-p", removal.base, "-F", "-", tree, stdin=message, env=env).decode().strip()
+        )
+
+    def is_ours(self, commit: str) -> bool:
+        """Tell whether an audit wrote a commit, as it is."""
+        tree = self.repository.commit(commit).trailer(_TREE)
+        return bool(tree) and tree == run_git(self.repository.root, "rev-parse", f"{commit}^{{tree}}").decode().strip()
+
+    def still_fits(self, commit: str, removal: Removal) -> bool:
+        """Tell whether a commit removes the same from an older commit, in which nothing of it was different."""
+        version = self.repository.commit(commit)
+        same = self.is_ours(commit) and version.values(REMOVED) == removal.skills
+        if not same or not self.repository.contains(removal.base, version.parent):
+            return False
+        places = (*removal.folders, *(name for name, _ in removal.files))
+        tree = self.repository.tree
+        return all(tree(version.parent, place) == tree(removal.base, place) for place in places)
+
+    def check(self, tip: str, where: str) -> None:
+        """Refuse to replace what an audit did not write.
+
+        Args:
+            tip: Newest commit of the branch, empty for none.
+            where: Whose branch it is, for the message.
+
+        Raises:
+            VersionConflictError: People have committed there.
+        """
+        if tip and not self.is_ours(tip):
+            message = f"{REMOVAL_BRANCH} {where} has commits of people ({tip[:10]}); it was left alone"
+            raise VersionConflictError(f"{message}. Merge it, rename it or delete it, then run this again")
+
+    def publish(self, commit: str) -> None:
+        """Move the branch here to a commit.
+
+        Raises:
+            VersionConflictError: People have committed there, or the branch is checked out; it was left alone.
+            RepositoryError: Git could not move it.
+        """
+        tip = self.tip
+        if tip == commit:
+            return
+        self.check(tip, "here")
+        if place := self.repository.checked_out_in(_REF):
+            message = f"expected branch {REMOVAL_BRANCH} free to move, found it checked out in {place}"
+            raise VersionConflictError(f"{message}; switch to another branch there, then run this again")
+        if problem := self.repository.move_branch(_REF, tip or None, commit):
+            raise RepositoryError(f"{problem}; mend that and run this again")
+
+    def _write_tree(self, removal: Removal, env: dict[str, str]) -> str:
+        root, base = self.repository.root, removal.base
+        gone = [
+            name
+            for mode, sha, name in self.repository.tree(base, "")
+            if _inside(name, removal.folders) or (mode == LINK and _inside(self._target(name, sha), removal.folders))
+        ]
+        rows = [f"0 {'0' * len(base)}\t{name}\0" for name in gone]
+        with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
+            shas = write_blobs(root, [content for _, content in removal.files], Path(folder))
+            rows += [f"100644 {sha}\t{name}\0" for sha, (name, _) in zip(shas, removal.files, strict=True)]
+            private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
+            run_git(root, "read-tree", base, env=private)
+            listed = "".join(rows).encode("utf-8", "surrogateescape")
+            run_git(root, "update-index", "-z", "--index-info", stdin=listed, env=private)
+            return run_git(root, "write-tree", env=private).decode().strip()
+
+    def _target(self, name: str, sha: str) -> str:
+        """Give where a link leads, as a path in the repository."""
+        led = os.fsdecode(read_objects(self.repository.root, [sha])[0])
+        return posixpath.normpath(posixpath.join(posixpath.dirname(name), led))
+
+
+def _inside(name: str, folders: tuple[str, ...]) -> bool:
+    return any(name == folder or name.startswith(f"{folder}/") for folder in folders)
