@@ -1,6 +1,8 @@
 """The command `status`: its options, and its result as text."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from skillopt.cli.options import JsonOption
 from skillopt.cli.output import format_usage, job_line, show
@@ -14,11 +16,16 @@ __all__ = ["status"]
 _INDENT = "\n  spent by the "
 
 
-def status(*, as_json: JsonOption = False) -> None:
-    """List the runs of this project."""
+def status(
+    *,
+    skill: Annotated[str, typer.Option("--skill", help="Only runs of the skill with this name.")] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Runs that are listed at most.")] = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """List the newest runs of this project."""
     from skillopt.commands.status import status as run
 
-    show(run(), _text, as_json=as_json)
+    show(run(skill=skill, most=limit), _text, as_json=as_json)
 
 
 def _text(result: "StatusReport") -> str:
@@ -37,7 +44,8 @@ def _text(result: "StatusReport") -> str:
     ]
     under_way = [f"job {job_line(job)}" for job in result.jobs if job.state is JobState.RUNNING]
     counts = f"recorded: {result.rollouts} rollouts, {result.replies} replies"
-    return "\n".join([*under_way, *(rows or ["no runs yet"]), counts])
+    older = ["older runs are not listed; list more with --limit, or one skill's with --skill"] if result.more else []
+    return "\n".join([*under_way, *(rows or ["no runs yet"]), *older, counts])
 
 
 def _then(text: str) -> str:

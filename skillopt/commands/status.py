@@ -63,16 +63,30 @@ class RunStatus:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """All runs, newest first, what the ledger holds in all, and the newest jobs."""
+    """The newest runs, newest first, what the ledger holds in all, and the newest jobs.
+
+    Args:
+        runs: Those that were asked for.
+        rollouts: How many rollouts are recorded, of all runs.
+        replies: How many replies of optimizer models.
+        jobs: The newest jobs.
+        more: Whether there are older runs than those listed.
+    """
 
     runs: tuple[RunStatus, ...]
     rollouts: int
     replies: int
     jobs: tuple[Job, ...] = ()
+    more: bool = False
 
 
-def status(*, folder: Path | None = None) -> StatusReport:
-    """List the runs of a project.
+def status(*, skill: str = "", most: int = 100, folder: Path | None = None) -> StatusReport:
+    """List the newest runs of a project.
+
+    Args:
+        skill: Only runs of this skill; of all when empty.
+        most: At most so many, ≥ 1.
+        folder: A folder of the project; the current one when None.
 
     Raises:
         UsageError: There is no ledger yet.
@@ -80,12 +94,14 @@ def status(*, folder: Path | None = None) -> StatusReport:
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         counts = ledger.counts()
-        runs = ledger.runs()
+        found = ledger.runs(skill, most + 1)
+        runs = found[:most]
         declined = declined_runs(project.repository, [record.skill for record in runs])
         rows = [
             replace(run_status(project.root, ledger, record), declined=declined.get(record.id, "")) for record in runs
         ]
-    return StatusReport(tuple(rows), counts.rollouts, counts.replies, list_jobs(project.root))
+    jobs = list_jobs(project.root)
+    return StatusReport(tuple(rows), counts.rollouts, counts.replies, jobs, len(found) > len(runs))
 
 
 def _events(ledger: Ledger, record: RunRecord) -> list[tuple[str, Event]]:

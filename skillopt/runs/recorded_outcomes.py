@@ -89,18 +89,20 @@ class CriterionMarks:
 
 
 def recorded_rollouts(ledger: Ledger, drivers: Drivers, suite: Suite) -> dict[str, list[Rollout]]:
-    """Give the recorded rollouts of a suite's tasks by one target, oldest first, whatever the text; by task id."""
-    tasks = [task for _, task in suite.splits]
+    """Give the recorded rollouts of a suite's tasks by one target, oldest first, whatever the text; by task id.
+
+    They are sought among the target's newest 100,000, which may be of other suites, too.
+    """
+    rows = ledger.target_results(drivers.target_identity)
     wanted: dict[str, Task] = {}
-    for row in ledger.target_results(drivers.target_identity):
-        keys = {drivers.recorded_key(row.skill, task, row.repeat): task for task in tasks}
-        if row.key in keys:
-            wanted[row.key] = keys[row.key]
-    rollouts = ledger.rollouts(list(wanted))
+    for text, repeat in {(row.skill, row.repeat) for row in rows}:  # not row by row: each is hashed with every task
+        wanted |= {drivers.recorded_key(text, task, repeat): task for _, task in suite.splits}
+    keys = [row.key for row in rows if row.key in wanted]
+    rollouts = ledger.rollouts(keys)
     found: dict[str, list[Rollout]] = defaultdict(list)
-    for key, task in wanted.items():
+    for key in keys:
         if key in rollouts:
-            found[task.id].append(rollouts[key])
+            found[wanted[key].id].append(rollouts[key])
     return dict(found)
 
 

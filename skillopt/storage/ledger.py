@@ -32,6 +32,12 @@ _RUN_RESULTS: Final = """
 SELECT task, skill, repeat, score, passed, key FROM calls
 WHERE kind = 'rollout' AND (run = ? OR identity = ? AND skill IN
 """
+# The newest are found in the index alone; only their own rows are read.
+_NEWEST_RESULTS: Final = """
+SELECT task, skill, repeat, score, passed, key FROM calls WHERE key IN (
+    SELECT key FROM calls WHERE kind = 'rollout' AND identity = ? ORDER BY at DESC, key DESC LIMIT ?
+) ORDER BY at, key
+"""
 _RENAME: Final = "UPDATE runs SET skill = ?, skill_path = ?, state = 'finished' WHERE skill = ?"
 _CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SPENT: Final = """
@@ -327,10 +333,9 @@ class Ledger:
             results |= {row[-1]: _result(row) for row in self._read(query, [run, identity, *chunk])}
         return list(results.values())
 
-    def target_results(self, identity: str) -> list[ResultRow]:
-        """List the results of all recorded rollouts by one target, with their keys, oldest first."""
-        columns = "task, skill, repeat, score, passed, key FROM calls WHERE kind = 'rollout' AND identity = ?"
-        return [_result(row) for row in self._read(f"SELECT {columns} ORDER BY at, key", [identity])]
+    def target_results(self, identity: str, most: int = 100_000) -> list[ResultRow]:
+        """List the results of the newest rollouts by one target, at most so many, with their keys, oldest first."""
+        return [_result(row) for row in self._read(_NEWEST_RESULTS, [identity, most])]
 
     def counts(self) -> Counts:
         """Count what is recorded."""

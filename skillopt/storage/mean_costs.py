@@ -43,7 +43,7 @@ def recorded_seconds(ledger: Ledger, identity: str) -> list[tuple[str, float]]:
         ledger: Where they are recorded.
         identity: Of the target and its judge.
     """
-    keys = [row.key for row in ledger.target_results(identity)][-_NEWEST:]
+    keys = [row.key for row in ledger.target_results(identity, _NEWEST)]
     found = ledger.rollouts(keys)
     return [(one.task_id, one.seconds) for one in map(found.__getitem__, keys) if one.seconds is not None]
 

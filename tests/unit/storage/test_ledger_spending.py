@@ -77,6 +77,15 @@ def test_how_long_rollouts_took_is_read_back_with_their_tasks_and_what_nobody_ti
     assert recorded_seconds(ledger, "nobody") == []
 
 
+def test_of_a_target_s_rollouts_the_newest_are_read_oldest_first(tmp_path: Path) -> None:
+    times = iter(["12:00:00", "10:00:00", "11:00:00"])
+    with closing(Ledger.open(tmp_path, now=lambda: f"2026-01-01T{next(times)}+00:00")) as opened:
+        for key in "cab":
+            opened.store_rollouts("run", [(key, rollout(Usage()))], "someone")
+        assert [row.key for row in opened.target_results("someone", 2)] == ["b", "c"]
+        assert [row.key for row in opened.target_results("someone")] == ["a", "b", "c"]
+
+
 def test_a_rollout_is_the_same_however_long_it_took(ledger: Ledger) -> None:
     done = rollout(Usage())
     assert replace(done, seconds=2.5) == done
