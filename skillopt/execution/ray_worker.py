@@ -115,7 +115,14 @@ def describe_node(job: NodeJob) -> NodeFacts:
     return NodeFacts(socket.gethostname(), platform.python_version(), _sources(), identity, trouble, access, boxed)
 
 
-def run_on_node(job: NodeJob, skill: Skill | None, task: Task, repeat: int, discovery: Discovery | None) -> NodeAnswer:
+def run_on_node(
+    job: NodeJob,
+    skill: Skill | None,
+    task: Task,
+    repeat: int,
+    discovery: Discovery | None,
+    beside: tuple[Skill, ...],
+) -> NodeAnswer:
     """Let the target do a task in a workspace on this machine.
 
     Args:
@@ -124,6 +131,7 @@ def run_on_node(job: NodeJob, skill: Skill | None, task: Task, repeat: int, disc
         task: What to do.
         repeat: Which run of the task this is.
         discovery: How loading of skills is measured; None where it is not.
+        beside: Other skills that are installed.
     """
     masking = environment_masking()
     try:
@@ -131,7 +139,7 @@ def run_on_node(job: NodeJob, skill: Skill | None, task: Task, repeat: int, disc
             harness = _harness(job)
             if harness.identity != job.identity:
                 raise InfrastructureError(f"expected the target {job.identity!r}, found {harness.identity!r}")
-            trajectory = harness.run(RolloutRequest(skill, task, repeat, discovery), workspace.path)
+            trajectory = harness.run(RolloutRequest(skill, task, repeat, discovery, beside), workspace.path)
             return NodeAnswer(masking.trajectory(trajectory), pack_changes(workspace.path, task.files))
     except ProviderError as error:
         said = masking.text(str(error))
