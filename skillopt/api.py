@@ -17,6 +17,7 @@ from skillopt.loop.events import Event, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.optimizer import train
 from skillopt.loop.release_check import Released
+from skillopt.loop.siblings import Sibling
 from skillopt.protocols import Harness, Model, VerifierFactory
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
@@ -97,6 +98,7 @@ def run_training(
     *,
     spent: Sequence[ErrorSpent] = (),
     refused: Sequence[PeoplesRefusal] = (),
+    siblings: Sequence[Sibling] = (),
     resumed: bool = False,
 ) -> OptimizeResult:
     """Train as recorded: the part that the API and the command `optimize` share.
@@ -107,6 +109,7 @@ def run_training(
         released: What the last version is compared with on `test`.
         spent: Error that earlier runs of the skill spent on the same `val` tasks.
         refused: Edits that people refused in earlier versions or drafts.
+        siblings: Skills whose tasks no version may lower.
         resumed: Whether the run goes on.
 
     Raises:
@@ -123,6 +126,7 @@ def run_training(
             spent,
             raised=recording.raised,
             refused=refused,
+            siblings=siblings,
             ahead=recording.ahead,
         )
     )

@@ -133,6 +133,7 @@ class Project:
     entries: Mapping[str, Mapping[str, object]]
     values: Mapping[str, object]
     harvest: object = None  # the table [harvest], which is none of a run's settings
+    siblings: object = None  # the table [siblings], likewise
 
     @classmethod
     def find(cls, start: Path) -> "Project":
@@ -169,7 +170,7 @@ class Project:
         _refuse_outside(config, entries)
         if "agents" in loaded:
             loaded["agents"] = read_agent_tables(loaded["agents"], str(config), text)
-        return cls(root, entries, loaded, loaded.pop("harvest", None))
+        return cls(root, entries, loaded, loaded.pop("harvest", None), loaded.pop("siblings", None))
 
     @property
     def config(self) -> Path:

@@ -88,7 +88,7 @@ class ScriptedRunner:
 
 def scored(request: RolloutRequest, value: float | None, feedback: str = "") -> Rollout:
     """Make the rollout of a request: a score in [0, 1], or None for an infrastructure error."""
-    digest = request.skill.digest if request.skill else ""
+    digest = request.digest
     if value is None:
         trajectory = Trajectory(status=Status.INFRA_ERROR, reason="scripted failure")
         return Rollout(

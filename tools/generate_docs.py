@@ -26,6 +26,7 @@ from skillopt.gate.power import gate_power
 from skillopt.gate.proven_here import HERE_ROUNDS
 from skillopt.harvest.settings import HarvestSettings
 from skillopt.presets import PRESETS
+from skillopt.runs.siblings import SiblingSettings
 from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings, TargetSettings
 from tools.formats_table import formats_table
 
@@ -58,6 +59,7 @@ def settings_page() -> str:
             *_section("[target]", "How a target behind an API answers.", TargetSettings),
             *_section("[nightly]", "What `skillopt nightly` does beside training.", NightlySettings),
             *_section("[harvest]", "What `skillopt harvest` may read.", HarvestSettings),
+            *_section("[siblings]", "Skills that training of another one may not lower.", SiblingSettings),
             *_section("[advanced]", "For experts. The defaults were chosen by measurement.", AdvancedSettings),
             "",
             "## [agents.NAME]",

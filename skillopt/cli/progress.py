@@ -19,6 +19,7 @@ from skillopt.loop.events import (
     HeldOutTestMeasured,
     PatchTested,
     RunStarted,
+    SiblingMeasured,
     StepStarted,
     TrainMeasured,
     VersionAccepted,
@@ -42,7 +43,7 @@ _SOON: Final = 0.05
 """Share of a cap from which on the time that is left is foretold."""
 
 
-_NEWS: Final = (GateDecided, VersionAccepted, DraftGraded, HeldOutTestMeasured)
+_NEWS: Final = (GateDecided, SiblingMeasured, VersionAccepted, DraftGraded, HeldOutTestMeasured)
 """What whoever waits for a job is told at once."""
 
 
@@ -120,7 +121,8 @@ class ProgressObserver(RunObserver):
             if line:
                 self._print(line)
             return
-        for line in self._steps.lines(event):
+        sibling = isinstance(event, SiblingMeasured)
+        for line in [describe(event)] if sibling else self._steps.lines(event):
             used = f"  [{self._used()}]" if line.startswith(("step ", "gate, ")) else ""
             self._print(f"{line}{used}")
 

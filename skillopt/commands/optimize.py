@@ -118,12 +118,12 @@ def optimize(
         released = released_of(plan, ledger, record)
         refused = refusals_before(plan.repository, name, record.base, plan.suite)
         try:
-            done = run_training(run, plan.suite, released, spent=spent, refused=refused)
+            done = run_training(run, plan.suite, released, spent=spent, refused=refused, siblings=plan.siblings)
         except AnswersPendingError as pending:
             if handoff is None:
                 raise
             training = partial(train, run.skill, plan.suite, run.settings, released=released, spent=spent)
-            training = partial(training, raised=run.raised, refused=refused)
+            training = partial(training, raised=run.raised, refused=refused, siblings=plan.siblings)
             raise handoff.pause(run, ledger, training) from pending
         if handoff is not None:
             handoff.finish()

@@ -21,7 +21,7 @@ from skillopt.demo.table_operations import apply_operations, settle
 from skillopt.demo.tables import DemoTable, Operation
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, ToolCall, Trajectory, Usage, loading_note
-from skillopt.skills.document import estimate_tokens
+from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.skills.frontmatter import listed_description
 
 __all__ = ["DemoHarness", "ignore_probability"]
@@ -67,8 +67,7 @@ class DemoHarness:
         except (FileNotFoundError, csv.Error) as problem:
             answer = f"There is no table to clean in {_INPUT}: {problem.__class__.__name__}."
             return Trajectory((asked, Message("assistant", answer)), answer, usage=self._usage(request, "", answer))
-        body = "" if request.skill is None else request.skill.document.body
-        followed = self._followed(request, body)
+        followed = [one for skill in _loaded(request) for one in self._followed(request, skill)]
         result = apply_operations(table, settle((op, rule.clear) for rule, reading in followed for op in reading))
         output = result.render()
         (folder / _OUTPUT).write_bytes(output.encode("utf-8", "replace"))
@@ -96,13 +95,14 @@ class DemoHarness:
         note = loading_note([chosen] if chosen else [])
         return Trajectory((asked, note, Message("assistant", answer)), answer, usage=self._usage(request, "", answer))
 
-    def _followed(self, request: RolloutRequest, body: str) -> "list[tuple[Rule, tuple[Operation, ...]]]":
-        """Draw which rules are followed and how each is read."""
+    def _followed(self, request: RolloutRequest, skill: Skill) -> "list[tuple[Rule, tuple[Operation, ...]]]":
+        """Draw which rules of a skill are followed and how each is read."""
+        body = skill.document.body
         rules = read_rules(body)
-        if request.skill is None or not rules:
+        if not rules:
             return []
         overlooked = ignore_probability(_tokens(body))
-        key = f"{self.seed}\0{request.skill.digest}\0{request.task.id}\0{request.repeat}"
+        key = f"{self.seed}\0{skill.digest}\0{request.task.id}\0{request.repeat}"
         draw = Random(int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"))
         followed = []
         for rule in rules:
@@ -112,8 +112,16 @@ class DemoHarness:
         return followed
 
     def _usage(self, request: RolloutRequest, read: str, written: str) -> Usage:
-        skill = 0 if request.skill is None else _tokens(request.skill.document.body)
+        skill = sum(_tokens(one.document.body) for one in _loaded(request))
         return Usage(1, skill + estimate_tokens(request.task.prompt + read), estimate_tokens(written), 0.0)
+
+
+def _loaded(request: RolloutRequest) -> list[Skill]:
+    """List what is read: the tried skill, then the one beside it that names most words of the request, if one does."""
+    own = [] if request.skill is None else [request.skill]
+    named = [(one.name, listed_description(one.document)) for one in request.beside]
+    chosen = choose_skill(request.task.prompt, named)
+    return own + [one for one in request.beside if one.name == chosen]
 
 
 @lru_cache(maxsize=512)

@@ -121,7 +121,7 @@ class Drivers:
 
     def key_of(self, request: RolloutRequest) -> str:
         """Give the key under which a rollout is recorded; a judge is part of it only where it judges."""
-        digest = request.skill.digest if request.skill else ""
+        digest = request.digest
         if request.discovery is not None:
             digest = digest_of(digest, request.discovery.digest)
         return self.recorded_key(digest, request.task, request.repeat)

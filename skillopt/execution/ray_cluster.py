@@ -130,7 +130,8 @@ class RayCluster:
         parts = (self._ship("job", self._job), skill and self._ship(skill.digest, skill), self._ship(task.digest, task))
         memory = _AGENT_BYTES if runs_agent(self._settings) else _WORKER_BYTES
         rollout = _ROLLOUT.options(num_cpus=0, memory=memory, max_retries=0, scheduling_strategy="SPREAD")
-        answer = self._get(lambda: rollout.remote(*parts, request.repeat, request.discovery))
+        beside = request.beside and self._ship(("beside", request.digest), request.beside)
+        answer = self._get(lambda: rollout.remote(*parts, request.repeat, request.discovery, beside))
         if answer.failure is not None:
             raise answer.failure.as_error()
         if answer.trajectory is None or answer.files is None:

@@ -116,7 +116,14 @@ def describe_node(job: NodeJob) -> NodeFacts:
     return NodeFacts(socket.gethostname(), platform.python_version(), _sources(), identity, trouble, access, boxed)
 
 
-def run_on_node(job: NodeJob, skill: Skill | None, task: Task, repeat: int, discovery: Discovery | None) -> NodeAnswer:
+def run_on_node(
+    job: NodeJob,
+    skill: Skill | None,
+    task: Task,
+    repeat: int,
+    discovery: Discovery | None,
+    beside: tuple[Skill, ...],
+) -> NodeAnswer:
     """Let the target do a task in a workspace on this machine.
 
     Args:
@@ -125,11 +132,13 @@ def run_on_node(job: NodeJob, skill: Skill | None, task: Task, repeat: int, disc
         task: What to do.
         repeat: Which run of the task this is.
         discovery: How loading of skills is measured; None where it is not.
+        beside: Other skills that are installed.
     """
     masking = environment_masking()
     try:
         with Workspace.create(task.files) as workspace:
-            trajectory = _same_harness(job).run(RolloutRequest(skill, task, repeat, discovery), workspace.path)
+            request = RolloutRequest(skill, task, repeat, discovery, beside)
+            trajectory = _same_harness(job).run(request, workspace.path)
             return NodeAnswer(masking.trajectory(trajectory), pack_changes(workspace.path, task.files))
     except ProviderError as error:
         said = masking.text(str(error))

@@ -51,9 +51,10 @@ def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: Verifi
     trajectory = _readable(trajectory)
     score = score and replace(score, feedback=readable(score.feedback))
     status = Status.INFRA_ERROR if score is None else trajectory.status
-    digest = request.skill.digest if request.skill else ""
     seconds = round(monotonic() - begun, 3)
-    return Rollout(request.task.id, digest, request.repeat, trajectory, status, score, trajectory.reason, seconds)
+    return Rollout(
+        request.task.id, request.digest, request.repeat, trajectory, status, score, trajectory.reason, seconds
+    )
 
 
 def _run_and_score(

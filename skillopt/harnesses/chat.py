@@ -17,6 +17,7 @@ from skillopt.errors import SuiteError
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage
 from skillopt.sandbox.workspace import changed_files, check_path
+from skillopt.skills.frontmatter import listed_description
 from skillopt.tasks import File, Task
 
 __all__ = ["ChatHarness"]
@@ -38,6 +39,9 @@ What you write outside of such marks is your answer.
 """
 _BY_ANSWER: Final = frozenset({"exact", "json", "numeric", "regex", "rubric", "table"})
 """Kinds of verifiers that read the answer unless they are told of a file."""
+
+_OTHERS: Final = "\n# Other skills\n\nThese are installed, too; none of them is loaded.\n"
+"""A chat loads no skill, so of those beside the tried one the model sees what an agent lists: name and description."""
 
 _FILE: Final = re.compile(
     r'^<file path="(?P<path>[^"\n]+)">\n(?P<content>.*?)^</file>[ \t]*$', re.MULTILINE | re.DOTALL
@@ -86,11 +90,13 @@ class ChatHarness:
 def _system_of(request: RolloutRequest) -> str:
     """Write the system prompt: how to answer, then the skill with its small text files."""
     skill, instructions = request.skill, _INSTRUCTIONS + (_FILES if _is_about_files(request.task) else "")
+    listed = "".join(f"\n- {one.name}: {listed_description(one.document)}" for one in request.beside)
+    others = f"{_OTHERS}{listed}\n" if listed else ""
     if skill is None:
-        return instructions
+        return instructions + others
     files = "".join(f"\n{_shown(file)}" for file in skill.files if not file.path.startswith("evals/"))
     rest = f"\n## Files of the skill\n{files}" if files else ""
-    return f"{instructions}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.text}\n{rest}"
+    return f"{instructions}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.text}\n{rest}{others}"
 
 
 def _is_about_files(task: Task) -> bool:

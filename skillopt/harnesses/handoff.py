@@ -51,12 +51,14 @@ class HandoffHarness:
             UsageError: The answer cannot be read.
         """
         skill, task = request.skill, request.task
-        key = digest_of(skill.digest if skill else "", task.digest, str(request.repeat))
+        key = digest_of(request.digest, task.digest, str(request.repeat))
         files = [File("prompt.md", task.prompt.encode("utf-8", "replace"))]
         files += [File(f"workspace/{file.path}", file.content) for file in task.files]
         if skill:
             files += [File(f"skill/{skill.name}/{file.path}", file.content) for file in files_of(skill)]
-        same = digest_of(skill.digest if skill else "", task.digest)
+        for one in request.beside:
+            files += [File(f"beside/{one.name}/{file.path}", file.content) for file in files_of(one)]
+        same = digest_of(request.digest, task.digest)
         handed = HandoffFolder(self.folder)
         answer = handed.answer("rollouts", key, files, about=task.id, same=same).strip()
         done = handed.path / "rollouts" / key[:20] / "workspace"

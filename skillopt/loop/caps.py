@@ -3,8 +3,8 @@
 The end at a cap is deterministic. That no single call passes one is the meter's promise (execution.metering).
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from math import ceil
 from typing import Final
@@ -67,9 +67,7 @@ class CappedRunner:
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         """Run rollouts, all of them or, past the cap, none; one that was asked for before counts once."""
         cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._held_out - self._kept)
-        keys = {
-            (request.skill.digest if request.skill else "", request.task.id, request.repeat) for request in requests
-        }
+        keys = {(request.digest, request.task.id, request.repeat) for request in requests}
         fresh = keys - self._asked
         new = len(fresh)
         self._check("rollouts", self.rollouts_asked + new, cap)
@@ -152,9 +150,19 @@ class CappedRunner:
         """
         self._settings, self._held_out, self._kept = settings, held_out, kept
 
-    def release(self) -> None:
-        """Let the rollouts that were kept back be used."""
-        self._kept = 0
+    def release(self, kept: int = 0) -> None:
+        """Let the rollouts that were kept back be used, all but some."""
+        self._kept = min(kept, self._kept)
+
+    @contextmanager
+    def using(self, rollouts: int) -> Iterator[None]:
+        """Let some of the rollouts that were kept back be used for a while."""
+        kept = self._kept
+        self._kept = max(0, kept - rollouts)
+        try:
+            yield
+        finally:
+            self._kept = kept
 
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
         """Ask the optimizer model, all prompts or, past the cap, none."""

@@ -54,7 +54,7 @@ def run_gate(
             return
     kind, text = "edits" if changes else "slow update", candidate.document.text
     try:
-        verdict = _compare(run, step, candidate)
+        verdict = yield from run.siblings.judge(step, candidate, _compare(run, step, candidate))
     except InvalidMeasurementError as error:
         if not run.rollouts.alive:
             raise
@@ -63,7 +63,7 @@ def run_gate(
     yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked, judged=run.judged(candidate))
     if verdict.outcome is Outcome.ACCEPT:
         yield from accept(run, step, candidate, changes, verdict, epoch)
-    elif not _waits(run, verdict.outcome):
+    elif candidate.digest in run.siblings.refused or not _waits(run, verdict.outcome):
         _drop(run, changes, verdict, held)
 
 
@@ -101,14 +101,16 @@ def accept(
     run.learner.note_accepted()
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
     run.versions += 1
-    yield VersionAccepted(run.versions, epoch, step, kind, text, changes, verdict, asked, grading)
+    yield VersionAccepted(
+        run.versions, epoch, step, kind, text, changes, verdict, asked, grading, run.siblings.words(candidate)
+    )
     if run.draft.lines:
         yield from run.draft_changed()
 
 
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
     """Gate what still waits, with the rollouts that were kept back for it; what folds have joined is graded at once."""
-    run.runner.release()
+    run.runner.release(run.siblings.kept)
     if run.cross is None and run.draft.lines and run.gated != run.draft.skill.digest:
         try:
             yield from run_gate(run, step)

@@ -29,6 +29,7 @@ from skillopt.loop.events import (
     PromptSkipped,
     ReleaseCheckWithheld,
     RunStarted,
+    SiblingMeasured,
     StepFailed,
     TasksSetAside,
     TrainMeasured,
@@ -36,6 +37,7 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.loop.gained import gained_on_test
+from skillopt.loop.siblings import sibling_words
 from skillopt.safety.plurals import count_noun
 
 __all__ = ["describe"]
@@ -168,6 +170,11 @@ def _(event: VersionAccepted) -> str:
 @describe.register
 def _(event: DraftGraded) -> str:
     return f"the draft, {count_noun(len(event.changes), 'edit')}, is {grade_words(event.grading)}"
+
+
+@describe.register
+def _(event: SiblingMeasured) -> str:
+    return f"step {event.step}: {sibling_words(event)}"
 
 
 @describe.register

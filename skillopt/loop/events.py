@@ -35,6 +35,7 @@ __all__ = [
     "ReleaseCheckWithheld",
     "RunEnded",
     "RunStarted",
+    "SiblingMeasured",
     "StepFailed",
     "StepStarted",
     "TasksSetAside",
@@ -187,6 +188,21 @@ class StepFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class SiblingMeasured:
+    """A sibling's tasks were run beside the first text and a candidate; no `verdict`: nothing was run, for a reason.
+
+    `lowest` is what its true gain on new tasks exceeds.
+    """
+
+    step: int
+    sibling: str
+    verdict: Verdict | None
+    reason: str
+    fell: bool = False
+    lowest: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class GateDecided:
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
@@ -207,7 +223,7 @@ class GateDecided:
 
 @dataclass(frozen=True, slots=True)
 class VersionAccepted:
-    """A candidate became the incumbent; `text` is its whole SKILL.md, `rollouts` those asked so far."""
+    """A candidate became the incumbent: its whole SKILL.md, rollouts so far, what was found of protected siblings."""
 
     number: int
     epoch: int
@@ -218,6 +234,7 @@ class VersionAccepted:
     verdict: Verdict
     rollouts: int
     grading: Grading | None = None
+    siblings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +344,7 @@ Event = (
     | PatchTested
     | EditScreened
     | StepFailed
+    | SiblingMeasured
     | GateDecided
     | VersionAccepted
     | DraftChanged

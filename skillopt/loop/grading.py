@@ -1,9 +1,10 @@
 """Grade what waits at the end of a run, whatever ended it, so that no draft is lost."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from skillopt.errors import InvalidMeasurementError
+from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import accept, expected_gain, held_back
@@ -26,18 +27,42 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
             raise
         yield StepFailed(run.step, "grade", str(error))
         return
-    asked = run.runner.rollouts_asked
-    verdict = run.gate.graded
+    problem, outcome = yield from _problem(run, grading)
+    asked, verdict = run.runner.rollouts_asked, run.gate.graded
     if verdict is not None:
-        yield GateDecided(run.step, "edits", changes, verdict, text, asked, judged=run.judged(draft.skill))
-        enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
-        held = draft.marked(run.settings.allow)
-        if enough and not held:
-            yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
-            return
-        if enough:
-            yield StepFailed(run.step, "gate", held_back(run, held, draft.skill))
-    yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
+        told = replace(verdict, outcome=Outcome.REJECT, reason=problem) if outcome is Outcome.REJECT else verdict
+        yield GateDecided(run.step, "edits", changes, told, text, asked, judged=run.judged(draft.skill))
+    if verdict is not None and outcome is Outcome.ACCEPT:
+        yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
+    elif outcome is Outcome.REJECT:
+        yield from _drop(run, problem)
+    else:
+        yield from [StepFailed(run.step, "gate", problem)] if problem else []
+        yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
+
+
+def _problem(run: TrainingRun, grading: Grading) -> Generator[Event, None, tuple[str, Outcome]]:
+    """Say whether a draft becomes a version, and what keeps one that is better from it: a person, or a sibling."""
+    enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
+    if run.gate.graded is None or not enough:
+        return "", Outcome.INCONCLUSIVE
+    held = run.draft.marked(run.settings.allow)
+    if held:
+        return held_back(run, held, run.draft.skill), Outcome.INCONCLUSIVE
+    try:
+        fall = yield from run.siblings.check(run.step, run.draft.skill)
+    except (BudgetReached, InvalidMeasurementError) as error:
+        return f"siblings were not measured: {error}", Outcome.INCONCLUSIVE
+    return fall, Outcome.REJECT if fall else Outcome.ACCEPT
+
+
+def _drop(run: TrainingRun, fall: str) -> Iterator[Event]:
+    """Remember why the draft was refused, and go back to the incumbent; the drafts of folds do, too."""
+    for edit in run.draft.waiting:
+        run.memory.tried(edit, f"{Outcome.REJECT.value}, {fall}")
+    for learner in dict.fromkeys([run.learner, *run.learners]):
+        learner.draft.drop()
+    yield from run.draft_changed()
 
 
 def _grade(run: TrainingRun) -> Grading:
@@ -45,7 +70,8 @@ def _grade(run: TrainingRun) -> Grading:
     sides = (run.draft.incumbent, run.draft.skill)
     tasks = len(run.val)
     # With folds the baseline of every task is one side of the first round.
-    rounds = (run.runner.left + (tasks if run.cross else 0)) // (2 * tasks)
+    left = max(0, run.runner.left - run.siblings.kept)
+    rounds = (left + (tasks if run.cross else 0)) // (2 * tasks)
     prior = expected_gain(run)
     try:
         return run.gate.grade("grade", *sides, rounds, prior)

@@ -19,6 +19,7 @@ from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.loop.scheduling import gate_is_due, next_learner
+from skillopt.loop.siblings import Sibling
 from skillopt.loop.side_by_side import begin_next_step
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
@@ -40,6 +41,7 @@ def train(  # noqa: PLR0913 - what a run is made of
     *,
     raised: Sequence[Settings] = (),
     refused: Sequence[PeoplesRefusal] = (),
+    siblings: Sequence[Sibling] = (),
     ahead: Callable[[Callable[[Runner], object]], None] | None = None,
 ) -> Iterator[Event]:
     """Train a skill on a suite, yielding what happens as it happens.
@@ -54,13 +56,16 @@ def train(  # noqa: PLR0913 - what a run is made of
         spent: Error that earlier runs of the skill spent on the same `val` tasks.
         raised: The same settings with higher caps; under each in turn the run goes on from where it ended.
         refused: Edits that people refused in earlier versions or drafts; they are not tried again.
+        siblings: Skills whose tasks no version may lower.
         ahead: Lets idle workers begin what a course will ask; it changes when things run, and nothing that is decided.
 
     Raises:
         SuiteError: There is no task to learn from, or none to judge by.
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
-    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused, ahead=ahead)
+    run = TrainingRun(
+        skill, settle_folds(suite, settings), settings, runner, spent, refused, siblings=siblings, ahead=ahead
+    )
     released = released or Released(skill)
     run.first_text = released.first or skill.document
     train_tasks = sum(len(learner.tasks) for learner in run.learners)

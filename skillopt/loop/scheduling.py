@@ -40,7 +40,7 @@ def gate_is_due(run: TrainingRun) -> bool:
     patient = not run.versions or (learner.kept < _GOOD_SHARE * learner.proposed)
     if learner.idle >= (_IDLE if patient else 1):
         return True
-    if run.runner.left < 2 * tasks + max(_LAST_STEP, tasks):
+    if run.runner.left - run.siblings.kept < 2 * tasks + max(_LAST_STEP, tasks):
         return True
     return not learner.pooled and learner.lead(tasks) >= (_LATER_LEAD if run.versions else _CLEAR_LEAD)
 

@@ -17,6 +17,7 @@ from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.learner import MOST_TRIES, Learner
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.rollout_plan import plan_rollouts
+from skillopt.loop.siblings import Sibling, SiblingGuard, rollouts_kept
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
 from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
@@ -53,6 +54,7 @@ class TrainingRun:
         runner: Answers rollouts and prompts.
         spent: Error that earlier runs spent on the same `val` tasks.
         refused: Edits that people refused in earlier versions or drafts.
+        siblings: Skills whose tasks no version may lower.
         ahead: Lets idle workers begin what a course will ask; None to begin nothing ahead.
     """
 
@@ -65,6 +67,7 @@ class TrainingRun:
         spent: Sequence[ErrorSpent] = (),
         refused: Sequence[PeoplesRefusal] = (),
         *,
+        siblings: Sequence[Sibling] = (),
         ahead: Callable[[Callable[[Runner], object]], None] | None = None,
     ) -> None:
         self.start = self.epoch_start = skill
@@ -74,8 +77,9 @@ class TrainingRun:
         self._train, self.val, self.test = (suite.tasks(split) for split in Split)
         self.plan = plan_rollouts(suite, settings)
         self._refused = refused
-        kept = self.plan.gate if settings.patch_tests else 0
+        kept = rollouts_kept(siblings, settings) + (self.plan.gate if settings.patch_tests else 0)
         self.runner = CappedRunner(runner, settings, self.plan.test, kept, ahead=ahead)
+        self.siblings = SiblingGuard(siblings, skill, settings, self.runner)
         self.cross = CrossFoldRunner(self.runner, suite.folds) if suite.folds else None
         self.gate = Gate(self.val, settings, self.cross or self.runner, looked=spent)
         self.increments = Increments(self.val, settings, self.runner)
@@ -133,7 +137,8 @@ class TrainingRun:
         """Go on under higher caps, with all that was learned."""
         self.settings, self.plan = settings, plan_rollouts(self.suite, settings)
         self.gated = ""  # what the cap kept from being judged is judged now
-        kept = self.plan.gate if settings.patch_tests else 0
+        self.siblings.kept = rollouts_kept(self.siblings.protected, settings)
+        kept = self.siblings.kept + (self.plan.gate if settings.patch_tests else 0)
         self.runner.raise_caps(settings, self.plan.test + self.test_rollouts, kept)
 
     def hear(self, feedback: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from skillopt.reports.offer_view import OfferedEdit, OfferedVersion, OfferView, 
 from skillopt.reports.offered_lines import label_lines, share_lines
 from skillopt.reports.view import RunView
 from skillopt.runs.grade_trailers import read_grading
+from skillopt.runs.version_message import SIBLING
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Edit, Op
@@ -118,6 +119,7 @@ def _version(version: Version) -> OfferedVersion:
         _number(cost) if cost else None,
         int(_number(rollouts) or 0),
         version.trailer("Skillopt-Run"),
+        tuple(words for name, words in version.trailers if name == SIBLING),
     )
 
 

@@ -13,6 +13,7 @@ from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.headline import headline_of_verdict, passed_words
 from skillopt.gate.pareto import Worth, front, known_losses
 from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
+from skillopt.loop.event_lines import describe
 from skillopt.loop.events import (
     BaselineMeasured,
     CapsRaised,
@@ -26,6 +27,7 @@ from skillopt.loop.events import (
     ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
+    SiblingMeasured,
     StepFailed,
     StepStarted,
     TasksSetAside,
@@ -132,10 +134,8 @@ class _Gathering:
                 self._other(event)
 
     def _other(self, event: Event) -> None:
-        if isinstance(event, VerifierSuspected):
-            self._view = replace(self._view, suspects=(*self._view.suspects, event))
-        elif isinstance(event, PromptSkipped):
-            self._view = replace(self._view, skipped=(*self._view.skipped, event))
+        if isinstance(event, VerifierSuspected | PromptSkipped | SiblingMeasured):
+            self._view = _with_found(self._view, event)
         elif isinstance(event, TasksSetAside):
             self._view = replace(self._view, set_aside=event.tasks)
         elif isinstance(event, DraftChanged | DraftGraded):
@@ -310,6 +310,16 @@ class _Gathering:
     def _cell(self, skill: str, task: str) -> Cell:
         rows = self._rows(skill, task)
         return Cell(len(rows), sum(row.passed for row in rows.values()), self._mean(rows))
+
+
+def _with_found(view: RunView, event: VerifierSuspected | PromptSkipped | SiblingMeasured) -> RunView:
+    match event:
+        case VerifierSuspected():
+            return replace(view, suspects=(*view.suspects, event))
+        case PromptSkipped():
+            return replace(view, skipped=(*view.skipped, event))
+        case SiblingMeasured():
+            return replace(view, siblings=(*view.siblings, describe(event)))
 
 
 def _passed(verdict: Verdict, *, after: bool) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.loop.events import Event, decode_event
 from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
+from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
 from skillopt.reports.build_view import build_view
 from skillopt.reports.run_records import RunRecords, digests_of
@@ -132,7 +133,7 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
 
 
 def _judge(record: RunRecord) -> str:
-    rest = json.loads(record.config)[3:]
+    rest = without_siblings(json.loads(record.config))[3:]
     return str(rest[0]) if len(rest) > (record.kind != "training") else ""
 
 

@@ -56,6 +56,7 @@ def render_markdown(view: RunView) -> str:
         *(
             f"## Gates on {judged_on(view)}",
             gates(view, limits),
+            "\n".join(f"- {inline_code(words)}" for words in view.siblings[-limits.gates :]),
             guarantee(view) if view.test is None and view.gates else "",
         ),
         *(() if is_change(view) else ("## Steps", _funnel(view), _steps(view))),

@@ -106,6 +106,7 @@ def _body(view: OfferView, longest: int, most: int, details: str) -> str:
             if len(lines) > _FIRST_EDITS
             else "",
             _by_people(view),
+            _siblings(view),
             _cost(view),
             _how_to_take(view),
             _folded("Tasks, versions and everything else", _joined([_flips(view), _history(view), details])),
@@ -292,6 +293,12 @@ def _by_people(view: OfferView) -> str:
         )
         parts.append(f"**Dropped**: {rows}.")
     return "\n\n".join(parts)
+
+
+def _siblings(view: OfferView) -> str:
+    """Say what was found of the skills beside it, of the newest version for which they were run."""
+    newest = next((one.siblings for one in reversed(view.versions) if one.siblings), ())
+    return f"**Skills beside it**: {'; '.join(code_span(truncate(words, 200)) for words in newest)}." if newest else ""
 
 
 def _cost(view: OfferView) -> str:

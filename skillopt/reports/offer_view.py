@@ -71,6 +71,7 @@ class OfferedVersion:
         usd: What its run had cost by then, in US dollars; None where that is not known.
         rollouts: Rollouts that its run had asked for by then.
         run: Its run.
+        siblings: What was found of each protected sibling beside it, in words.
     """
 
     commit: str
@@ -80,6 +81,7 @@ class OfferedVersion:
     usd: float | None
     rollouts: int
     run: str
+    siblings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

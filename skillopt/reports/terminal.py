@@ -94,6 +94,8 @@ def _gates(view: RunView, width: int) -> Iterator[str]:
         yield from _wrapped("" if number else "gates", _gate(gate, view.metric), width)
     if view.gates:
         yield from _wrapped("", view.gates[-1].verdict.reason, width)
+    if view.siblings:
+        yield from _wrapped("siblings", view.siblings[-1], width)
     if view.set_aside:
         yield from _wrapped("set aside", f"failed under every patch: {', '.join(view.set_aside)}", width)
     if view.skipped:

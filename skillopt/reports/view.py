@@ -274,6 +274,7 @@ class RunView:
         suspects: Train tasks whose verifier looks wrong, and why.
         set_aside: Train tasks that failed under every patch.
         skipped: Prompts that got no answer, with the tasks that they were about.
+        siblings: What was found of each protected sibling beside each candidate, in words.
         suspicions: Rollouts whose score may have been got without the work; read by `report`, not by `watch`.
         draft: What waits, None for nothing.
         format: Version of this shape.
@@ -318,6 +319,7 @@ class RunView:
     suspects: tuple[VerifierSuspected, ...] = ()
     set_aside: tuple[str, ...] = ()
     skipped: tuple[PromptSkipped, ...] = ()
+    siblings: tuple[str, ...] = ()
     suspicions: tuple[Suspicion, ...] = ()
     draft: DraftView | None = None
     format: int = VIEW_FORMAT

@@ -11,16 +11,15 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome, Verdict, compare, tally, task_gains
-from skillopt.gate.gate import Gate, check_coverage, first_failure, resolvable_gain
+from skillopt.gate.comparison import Outcome, Verdict, tally, task_gains
+from skillopt.gate.gate import Gate, check_coverage, resolvable_gain
+from skillopt.gate.harm import MOST_REPEATS, can_show_harm, limit_of_loss
+from skillopt.gate.harm_measurement import compare_sides, measure_harm
 from skillopt.gate.headline import headline_of_verdict
-from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.pairs import Pairs
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
-from skillopt.review.harm import MOST_REPEATS, Harm, can_show_harm, limit_of_loss
 from skillopt.review.result import Judged, Required, ReviewAnswer
 from skillopt.rollouts import Reply, Rollout, Stream
 from skillopt.settings import GateRule, Settings
@@ -108,7 +107,7 @@ class ChangeGate:
         better = self._demand.required is Required.BETTER
         pairs, verdict, lowest = self._gain(earlier, first) if better else self._harm(first)
         self.pairs = pairs
-        over_all = self._compare("gate", pairs.before, pairs.after, GateRule.STRICT)
+        over_all = compare_sides(pairs, self._settings, GateRule.STRICT, "gate")
         verdict = replace(
             over_all,
             outcome=verdict.outcome,
@@ -155,41 +154,19 @@ class ChangeGate:
 
     def _harm(self, first: int) -> tuple[Pairs, Verdict, float]:
         """Ask whether the new text is worse, repeat by repeat."""
-        settings, pairs = self._settings, Pairs()
-        order = list(self._suite.tasks(Split.VAL))
+        settings, order = self._settings, list(self._suite.tasks(Split.VAL))
         Random(f"{settings.seed}/change/{first}").shuffle(order)
-        harm = Harm(order, settings.metric, 1.0 - settings.confidence)
-        tasks, shown = order, False
-        while tasks and not shown:
-            pairs.add(self._run(tasks, first + harm.looks))
-            shown = harm.look(pairs)
-            tasks = harm.next_tasks(pairs)
-        verdict = self._compare("gate", pairs.before, pairs.after, GateRule.STRICT)
-        losses = [-gain for gain in task_gains(pairs.before, pairs.after, settings.metric).values()]
-        explained = shown and is_explained(losses, pairs.after, pairs.before, settings.metric)
-        outcome = Outcome.REJECT if shown and not explained else Outcome.INCONCLUSIVE
-        reason = f"{harm.reason}, but {EXPLAINED}" if explained else harm.reason
-        verdict = replace(verdict, outcome=outcome, reason=reason, confidence=harm.confidence)
-        return pairs, verdict, harm.limit(pairs, settings.confidence)
+
+        def run(tasks: Sequence[Task], look: int) -> Pairs:
+            return self._run(tasks, first + look)
+
+        found = measure_harm(order, settings, run, 1.0 - settings.confidence, "gate")
+        return found.pairs, found.verdict, found.lowest
 
     def _run(self, tasks: Sequence[Task], repeat: int) -> Pairs:
         requests = [RolloutRequest(skill, task, repeat) for skill in (self._before, self._after) for task in tasks]
         rollouts = list(self._runner.rollouts(requests))
         return Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
-
-    def _compare(self, place: str, before: Sequence[Rollout], after: Sequence[Rollout], rule: GateRule) -> Verdict:
-        settings = self._settings
-        verdict = compare(
-            before,
-            after,
-            rule=rule,
-            metric=settings.metric,
-            confidence=settings.confidence,
-            coverage=settings.coverage,
-        )
-        if verdict.outcome is Outcome.INVALID:
-            raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure((*before, *after))}")
-        return verdict
 
     def _release(self, repeat: int) -> Generator[Event, None, None]:
         """Compare on `test`, once and all of it."""
@@ -199,8 +176,8 @@ class ChangeGate:
         for rollouts in (pairs.before, pairs.after):
             check_coverage("test", rollouts, self._settings.coverage)
         better = self._demand.required is Required.BETTER
-        sides = (pairs.before, pairs.after) if better else (pairs.after, pairs.before)
-        verdict = self._compare("test", *sides, GateRule.PAIRED)
+        sides = pairs if better else Pairs(pairs.after, pairs.before)
+        verdict = compare_sides(sides, self._settings, GateRule.PAIRED, "test")
         verdict = verdict if better else exchanged(verdict)
         fine = verdict.outcome is (Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
         wanted = "better" if better else "worse"

@@ -11,6 +11,7 @@ from pathlib import Path
 from skillopt.errors import UsageError
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
 from skillopt.loop.events import Event, GateDecided, decode_event
+from skillopt.loop.siblings import without_siblings
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -77,7 +78,7 @@ def _shared(ledger: Ledger, run: RunRecord, gates: Iterable[GateDecided], suite:
     """Give the share of today's `val` tasks that the gates of a run on another suite looked at, by id."""
     start = decode_skill(run.skill, run.start)
     compared = {start.with_document(SkillDocument(gate.text)).digest for gate in gates if gate.text}
-    _, target, _, *rest = json.loads(run.config)
+    _, target, _, *rest = without_siblings(json.loads(run.config))
     # The last part of a proposal's configuration names its edits.
     identity = target + (f" judge={rest[0]}" if len(rest) > (run.kind != "training") else "")
     looked = {row.task for row in ledger.run_results(run.id, sorted(compared), identity) if row.skill in compared}

@@ -166,7 +166,7 @@ class _Future:
 
     def _guess(self, request: RolloutRequest) -> Rollout:
         """Guess a rollout; a failing one has the feedback that its task had before."""
-        digest, name = request.skill.digest if request.skill else "", request.task.id
+        digest, name = request.digest, request.task.id
         before = self._failed.get(name)
         score = Score(1.0, passed=True)
         if not self._goes_well(request, digest):
@@ -210,4 +210,4 @@ def _is_guessed(request: RolloutRequest) -> bool:
 
 
 def _key(request: RolloutRequest) -> tuple[str, str, int]:
-    return request.skill.digest if request.skill else "", request.task.id, request.repeat
+    return request.digest, request.task.id, request.repeat

@@ -7,8 +7,10 @@ from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
+from skillopt.loop.siblings import Sibling, identify_siblings
 from skillopt.project import Selection, Target
 from skillopt.runs.raised_caps import check_not_lower, ends_with, find_capped
+from skillopt.runs.siblings import protected_siblings, with_siblings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
@@ -48,6 +50,7 @@ class RunPlan:
         skill_path: The skill's folder in the repository.
         proposer: Identity of whoever proposes edits.
         folds: For a proposer of edits to a skill with two folds: the suite with each of them as `train`.
+        siblings: Skills whose tasks no version may lower.
     """
 
     target: Target
@@ -57,6 +60,7 @@ class RunPlan:
     skill_path: str
     proposer: str
     folds: tuple[Suite, ...] = ()
+    siblings: tuple[Sibling, ...] = ()
 
     @property
     def suite_digest(self) -> str:
@@ -90,9 +94,9 @@ class RunPlan:
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """List the identities of target, proposer and, where there is one, judge."""
+        """List the identities of target, proposer and, where there are any, judge and protected siblings."""
         judge = () if self.drivers.judge is None else (self.drivers.judge.identity,)
-        return (self.drivers.harness.identity, self.proposer, *judge)
+        return (self.drivers.harness.identity, self.proposer, *judge, *identify_siblings(self.siblings))
 
 
 def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | None = None) -> RunPlan:
@@ -114,9 +118,11 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
     suite = folds[0] if folds else whole
     check_trainable(target.skill())
-    drivers = load_drivers(target.settings, suite, project.root, optimizer=not proposer, allowance=allowance)
+    siblings = protected_siblings(project, target, selection.flags)
+    asked = with_siblings(suite, siblings)
+    drivers = load_drivers(target.settings, asked, project.root, optimizer=not proposer, allowance=allowance)
     named = proposer or (drivers.model.identity if drivers.model else "")
-    return RunPlan(target, suite, drivers, repository, repository.relative(target.folder), named, folds)
+    return RunPlan(target, suite, drivers, repository, repository.relative(target.folder), named, folds, siblings)
 
 
 def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:

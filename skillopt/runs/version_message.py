@@ -23,6 +23,7 @@ from skillopt.skills.edits import Change, Op
 
 __all__ = [
     "NEEDS_A_PERSON",
+    "SIBLING",
     "VersionOrigin",
     "body_of",
     "draft_body",
@@ -34,6 +35,9 @@ __all__ = [
 
 NEEDS_A_PERSON: Final = "Needs-A-Person"
 """Trailer of a draft, one for each thing in it that a person must look at before it becomes a version."""
+
+SIBLING: Final = "Sibling"
+"""Trailer of a version, one for each protected sibling: what was found of it with the version beside."""
 
 _WIDTH = 72
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
@@ -141,6 +145,7 @@ def trailers_of(
         (ERROR_SPENT, f"{spent:.4f}"),
         ("Rollouts", str(event.rollouts)),
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
+        *((SIBLING, disarm(escape_terminal(words))) for words in event.siblings),
         *_target_trailers(origin),
     )
 

@@ -1,8 +1,10 @@
 """The real Claude Code, against a provider on loopback."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
+from typing import Literal
 
 import pytest
 
@@ -212,6 +214,40 @@ def test_a_long_prompt_reaches_the_model_whole(program: str) -> None:
 
     with fake_anthropic(count) as server:
         assert ClaudeCodeModel(program=program, base_url=server.url).reply("lorem " * 60_000).text == "60000"
+
+
+OTHER = "---\nname: letters\ndescription: Writes letters.\n---\n# Letters\n\n- Be brief.\n"
+
+
+@pytest.mark.parametrize("mode", ["forced", "discovery"])
+def test_a_skill_beside_is_listed_to_the_model_and_never_forced(
+    program: str, workspace: Path, mode: Literal["forced", "discovery"]
+) -> None:
+    bodies: list[str] = []
+
+    def answer(body: Body) -> Answer:
+        bodies.append(str(body))
+        return follow_skill(body)
+
+    request = replace(ask(RULE), beside=(Skill("letters", SkillDocument(OTHER)),))
+    with fake_anthropic(answer) as server:
+        trajectory = ClaudeCodeHarness(mode=mode, program=program, base_url=server.url).run(request, str(workspace))
+    assert trajectory.status is Status.OK
+    for name, text in (("letters", OTHER), ("rows", HEAD + RULE)):
+        assert (workspace / ".claude/skills" / name / "SKILL.md").read_text() == text
+    assert any("Writes letters." in body for body in bodies)
+    assert mode == "discovery" or not any("Be brief." in body for body in bodies)  # the model may choose it
+    assert not [path for path in trajectory.files_changed if "letters" in path]
+
+
+def test_a_skill_beside_that_the_client_does_not_take_is_missing_data(
+    program: str, provider: LoopbackServer, workspace: Path
+) -> None:
+    broken = replace(ask(RULE), beside=(Skill("letters", SkillDocument("---\nname: [\n---\n# Letters\n")),))
+    mode: Literal["forced", "discovery"] = "forced"
+    trajectory = ClaudeCodeHarness(mode=mode, program=program, base_url=provider.url).run(broken, str(workspace))
+    assert trajectory.status is Status.INFRA_ERROR
+    assert "did not take the skill 'letters'" in trajectory.reason
 
 
 def test_a_client_that_is_not_there_is_named(tmp_path: Path) -> None:

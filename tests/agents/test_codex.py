@@ -1,6 +1,7 @@
 """The real Codex, against a provider on loopback."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Literal
@@ -89,6 +90,40 @@ def test_a_skill_that_the_client_does_not_take_is_missing_data(
     trajectory = codex(program, provider, mode).run(request, str(workspace))
     assert trajectory.status is Status.INFRA_ERROR
     assert "did not take the skill 'rows': missing field `description`" in trajectory.reason
+
+
+OTHER = "---\nname: letters\ndescription: Writes letters.\n---\n# Letters\n\n- Be brief.\n"
+
+
+@pytest.mark.parametrize("mode", ["forced", "discovery"])
+def test_a_skill_beside_is_listed_to_the_model_and_never_forced(
+    program: str, workspace: Path, mode: Literal["forced", "discovery"]
+) -> None:
+    bodies: list[str] = []
+
+    def answer(body: Body) -> Answer:
+        bodies.append(str(body))
+        return follow_skill(body)
+
+    request = replace(ask(RULE), beside=(Skill("letters", SkillDocument(OTHER)),))
+    with fake_openai(answer) as server:
+        trajectory = codex(program, server, mode).run(request, str(workspace))
+    assert trajectory.status is Status.OK
+    for name, text in (("letters", OTHER), ("rows", HEAD + RULE)):
+        assert (workspace / ".agents/skills" / name / "SKILL.md").read_text() == text
+    assert any("Writes letters." in body for body in bodies)
+    assert mode == "discovery" or not any("Be brief." in body for body in bodies)  # the model may choose it
+    assert not [path for path in trajectory.files_changed if "letters" in path]
+
+
+def test_a_skill_beside_that_the_client_does_not_take_is_missing_data(
+    program: str, provider: LoopbackServer, workspace: Path
+) -> None:
+    broken = replace(ask(RULE), beside=(Skill("letters", SkillDocument("---\nname: [\n---\n# Letters\n")),))
+    mode: Literal["forced", "discovery"] = "forced"
+    trajectory = codex(program, provider, mode).run(broken, str(workspace))
+    assert trajectory.status is Status.INFRA_ERROR
+    assert "did not take the skill 'letters'" in trajectory.reason
 
 
 def test_a_model_that_passes_the_skill_over_is_told_as_such(program: str, workspace: Path) -> None:

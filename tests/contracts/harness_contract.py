@@ -21,6 +21,7 @@ _SKILL = Skill(
     "rows",
     SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim spaces around values.\n"),
 )
+_OTHER = Skill("other", SkillDocument("---\nname: other\ndescription: Writes letters.\n---\n# Other\n\n- Be brief.\n"))
 
 
 class HarnessContract:
@@ -48,6 +49,11 @@ class HarnessContract:
         assert _TASK.prompt in trajectory.messages[0].text
         assert trajectory.answer
         assert all((workspace / path).exists() for path in trajectory.files_changed)
+
+    def test_another_skill_may_lie_beside_and_is_no_file_of_the_task(self, harness: Harness, workspace: Path) -> None:
+        trajectory = harness.run(RolloutRequest(_SKILL, _TASK, beside=(_OTHER,)), str(workspace))
+        assert trajectory.status is Status.OK
+        assert not [path for path in trajectory.files_changed if "other" in path]
 
     def test_nothing_outside_the_workspace_is_written(self, harness: Harness, workspace: Path) -> None:
         harness.run(RolloutRequest(_SKILL, _TASK), str(workspace))

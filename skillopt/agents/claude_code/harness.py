@@ -124,9 +124,11 @@ class ClaudeCodeHarness:
         if request.discovery is not None:
             notes = [loading_note([one.name for one in request.installed if stream.loads(one.name)])]
             ending = until_chosen(ending)
-        if skill is not None and ending.status is not Status.INFRA_ERROR and not stream.offers(skill.name):
+        placed = (*([skill] if skill else []), *request.beside)
+        missing = next((one.name for one in placed if not stream.offers(one.name)), "")
+        if missing and ending.status is not Status.INFRA_ERROR:
             ending = failed_run(
-                FailureKind.BAD_REQUEST, f"claude did not take the skill {skill.name!r}; check its SKILL.md"
+                FailureKind.BAD_REQUEST, f"claude did not take the skill {missing!r}; check its SKILL.md"
             )
         trajectory = self._trajectory(request, workspace, (stream, ending, notes))
         return trajectory.renaming({workspace: "/workspace", home.path: "/home/agent"})

@@ -132,6 +132,8 @@ class CodexHarness:
             ending = self._with_loading(
                 ending, load_complaint(ended.result.stderr, skill.name), skill, missing=forced and not injected
             )
+        for one in request.beside:
+            ending = self._with_loading(ending, load_complaint(ended.result.stderr, one.name), one, missing=False)
         if request.discovery is not None:
             notes = [loading_note([one.name for one in request.installed if stream.loads(one.name)])]
             ending = until_chosen(ending)

@@ -49,7 +49,7 @@ class OneNode:
         if self._lost:
             self._lost -= 1
             raise NodeLostError("its node was lost")
-        answer = run_on_node(self._job, request.skill, request.task, request.repeat, request.discovery)
+        answer = run_on_node(self._job, request.skill, request.task, request.repeat, request.discovery, request.beside)
         if answer.failure is not None:
             raise answer.failure.as_error()
         assert answer.trajectory is not None
@@ -112,7 +112,7 @@ def test_a_verifier_that_breaks_on_a_node_is_missing_data_and_the_answer_stays_p
 
 def test_a_node_with_another_target_does_nothing() -> None:
     job = NodeJob(SETTINGS, ".", "rows 2.0", RowsHarness("rows 1.0"))
-    answer = run_on_node(job, None, TASK, 0, None)
+    answer = run_on_node(job, None, TASK, 0, None, ())
     assert isinstance(answer, NodeAnswer)
     assert answer.failure is not None
     assert "expected the target 'rows 2.0', found 'rows 1.0'" in answer.failure.said
@@ -127,7 +127,7 @@ def test_a_node_tells_what_keeps_it_from_running_the_target(monkeypatch: pytest.
 
 def test_a_failing_disk_of_a_node_is_told_with_its_name() -> None:
     job = NodeJob(SETTINGS, ".", "broken", BrokenHarness(OSError))
-    answer = run_on_node(job, None, TASK, 0, None)
+    answer = run_on_node(job, None, TASK, 0, None, ())
     assert answer.failure is not None
     assert answer.failure.said.startswith("on node ")
 

@@ -1,0 +1,201 @@
+"""Protected siblings: before a version is accepted, tasks of other skills are run with the old and the new text beside.
+
+A skill that lies beside another one can take its tasks, or say the opposite. Who protects a sibling has its `val` tasks
+run twice, once with the text that training began with beside it and once with the text that is to be accepted, task by
+task. A fall that is shown on these very tasks refuses the version.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final
+
+from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.harm import whole_repeats
+from skillopt.gate.harm_measurement import measure_harm
+from skillopt.gate.headline import compared_words
+from skillopt.gate.pairs import Pairs
+from skillopt.loop.caps import CappedRunner
+from skillopt.loop.events import SiblingMeasured
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Stream
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill
+from skillopt.skills.frontmatter import listed_description
+from skillopt.tasks import Task, digest_of
+
+__all__ = [
+    "Sibling",
+    "SiblingGuard",
+    "error_for_each",
+    "identify_siblings",
+    "rollouts_kept",
+    "sibling_words",
+    "without_siblings",
+]
+
+_MARK: Final = "siblings "
+"""What the part of a run's configuration begins with that identifies them."""
+
+_LISTING_ONLY: Final = ("chat",)
+"""Harnesses that show a skill beside the tried one by its name and description alone."""
+
+_MOST: Final = 4
+"""At most the fourth part of a cap is kept back for siblings, as for the gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """A skill whose tasks no accepted version of another one may lower.
+
+    Args:
+        name: Its name.
+        skill: Its text, as it lies in the work tree.
+        tasks: Its `val` tasks.
+    """
+
+    name: str
+    skill: Skill
+    tasks: tuple[Task, ...]
+
+
+def error_for_each(siblings: int, confidence: float) -> float:
+    """Give the chance with which one sibling may refuse a version that disturbs none: all share one error.
+
+    >>> round(error_for_each(4, 0.9), 3)
+    0.025
+
+    Args:
+        siblings: How many are protected, ≥ 1.
+        confidence: Of a verdict, in (0, 1).
+    """
+    return (1.0 - confidence) / siblings
+
+
+def sibling_words(event: SiblingMeasured) -> str:
+    """Say in one line what was found of a sibling."""
+    if event.verdict is None:
+        return f"sibling {event.sibling}: {event.reason}"
+    found = compared_words(event.verdict)
+    if event.fell:
+        return f"sibling {event.sibling} falls with it beside: {found}; {event.reason}"
+    limit = max(0.0, -event.lowest)
+    return f"sibling {event.sibling} is not shown to fall: {found}; on new tasks a loss of up to {limit:.2f} fits"
+
+
+def rollouts_kept(siblings: Sequence[Sibling], settings: Settings) -> int:
+    """Count the rollouts to keep back for one candidate: whole repeats of both sides, at most a part of the cap.
+
+    Args:
+        siblings: Those that are protected.
+        settings: The harness and the cap.
+    """
+    if settings.harness.partition("/")[0] in _LISTING_ONLY:
+        return 0
+    wanted = sum(2 * len(one.tasks) * whole_repeats(len(one.tasks)) for one in siblings)
+    cap = settings.max_rollouts
+    return min(wanted, cap // _MOST) if cap else wanted
+
+
+def identify_siblings(siblings: Sequence[Sibling]) -> tuple[str, ...]:
+    """Give what a run's configuration says of its siblings: nothing where it has none."""
+    parts = [part for one in siblings for part in (one.name, one.skill.digest, *(task.digest for task in one.tasks))]
+    return (f"{_MARK}{digest_of(*parts)}",) if parts else ()
+
+
+def without_siblings(config: Sequence[str]) -> list[str]:
+    """Give the parts of a run's configuration but for its siblings."""
+    return [part for part in config if not part.startswith(_MARK)]
+
+
+class SiblingGuard:
+    """Measures siblings beside a candidate.
+
+    Args:
+        siblings: Those that are protected; with none nothing is run.
+        start: The text that candidates are compared with: the one that training began with, so that small losses of
+            several versions add up. One without text and files is no skill.
+        settings: Harness, metric, confidence, coverage and seed.
+        runner: Runs rollouts within the caps.
+
+    Attributes:
+        protected: The siblings.
+        kept: Rollouts to keep back for one candidate.
+        refused: Digests of candidates beside which a sibling fell.
+    """
+
+    def __init__(self, siblings: Sequence[Sibling], start: Skill, settings: Settings, runner: CappedRunner) -> None:
+        self.protected = tuple(siblings)
+        self.kept = rollouts_kept(siblings, settings)
+        self._start = start
+        self._settings = settings
+        self._runner = runner
+        self._found: dict[str, tuple[str, ...]] = {}
+        self.refused: set[str] = set()
+
+    def words(self, candidate: Skill) -> tuple[str, ...]:
+        """Say what was found of each sibling beside a candidate; nothing where none was measured."""
+        return self._found.get(candidate.digest, ())
+
+    def check(self, step: int, candidate: Skill) -> Generator[SiblingMeasured, None, str]:
+        """Run the tasks of each sibling with both texts beside it.
+
+        Args:
+            step: Where in the run this is.
+            candidate: What is to be accepted.
+
+        Returns:
+            Why it is refused; empty where no sibling is shown to fall.
+
+        Raises:
+            BudgetReached: The caps do not leave enough; the candidate was not cleared.
+            InvalidMeasurementError: Too little could be measured.
+        """
+        words: list[str] = []
+        with self._runner.using(self.kept):
+            for sibling in self.protected:
+                event = self._measure(step, sibling, candidate)
+                yield event
+                words.append(sibling_words(event))
+                if event.fell:
+                    self.refused.add(candidate.digest)
+                    return words[-1]
+        self._found[candidate.digest] = tuple(words)
+        return ""
+
+    def judge(self, step: int, candidate: Skill, verdict: Verdict) -> Generator[SiblingMeasured, None, Verdict]:
+        """Turn the verdict that accepts a candidate into one that rejects it where a sibling falls."""
+        if verdict.outcome is not Outcome.ACCEPT:
+            return verdict
+        fall = yield from self.check(step, candidate)
+        if fall:
+            return replace(verdict, outcome=Outcome.REJECT, reason=fall)
+        return replace(verdict, reason="; ".join((verdict.reason, *self.words(candidate))))
+
+    def _measure(self, step: int, sibling: Sibling, candidate: Skill) -> SiblingMeasured:
+        kind = self._settings.harness.partition("/")[0]
+        if kind in _LISTING_ONLY and _listing(self._start) == _listing(candidate):
+            reason = f"{kind} shows other skills by name and description alone, which are the same: nothing was run"
+            return SiblingMeasured(step, sibling.name, None, reason)
+        order = list(sibling.tasks)
+        Random(f"{self._settings.seed}/siblings/{sibling.name}").shuffle(order)
+        sides = [_beside(self._start), _beside(candidate)]
+
+        def run(tasks: Sequence[Task], look: int) -> Pairs:
+            repeat = Stream.SIBLINGS.repeat(look)
+            requests = [RolloutRequest(sibling.skill, task, repeat, beside=side) for side in sides for task in tasks]
+            rollouts = list(self._runner.rollouts(requests))
+            return Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
+
+        error = error_for_each(len(self.protected), self._settings.confidence)
+        found = measure_harm(order, self._settings, run, error, f"sibling {sibling.name}")
+        fell = found.verdict.outcome is Outcome.REJECT
+        return SiblingMeasured(step, sibling.name, found.verdict, found.verdict.reason, fell, found.lowest)
+
+
+def _beside(skill: Skill) -> tuple[Skill, ...]:
+    return (skill,) if skill.document.text or skill.files else ()
+
+
+def _listing(skill: Skill) -> str:
+    return listed_description(skill.document) if skill.document.text else ""

@@ -1,0 +1,103 @@
+"""The table `[siblings]` of skillopt.toml: skills whose tasks no accepted version of another skill may lower."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.errors import SettingsError, UsageError
+from skillopt.gate.harm import can_show_harm
+from skillopt.loop.siblings import Sibling, error_for_each
+from skillopt.project import CONFIG, Project, Selection, Target
+from skillopt.tasks import Split, Suite
+
+__all__ = [
+    "SiblingSettings",
+    "protected_siblings",
+    "read_sibling_settings",
+    "with_siblings",
+]
+
+_MOST_TASKS: Final = 50
+
+
+class SiblingSettings(BaseModel):
+    """Which skills are protected."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    protect: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Skills whose `val` tasks are run with the old and the new text beside them before a version "
+            "of another skill is accepted; a fall that is shown refuses it. `skillopt docs siblings`"
+        ),
+    ] = ()
+
+
+def read_sibling_settings(origin: str, table: object) -> SiblingSettings:
+    """Read the table.
+
+    Args:
+        origin: The file, for errors.
+        table: As it stands there; None for none.
+
+    Raises:
+        SettingsError: A setting is unknown or does not fit.
+    """
+    if not isinstance(table, dict | None):
+        raise SettingsError(f"{origin}: expected the table [siblings], found siblings = {table!r}")
+    try:
+        return SiblingSettings.model_validate(table or {})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise SettingsError(
+            f"{origin} [siblings] {place}: {first['msg']}, found {first['input']!r}; expected as in "
+            'protect = ["other-skill"]'
+        ) from error
+
+
+def protected_siblings(project: Project, target: Target, flags: Mapping[str, object]) -> tuple[Sibling, ...]:
+    """Read the skills that training of another one may not disturb, with their `val` tasks.
+
+    Args:
+        project: Where they are.
+        target: The skill that is trained; it is no sibling of its own.
+        flags: Settings that override file and environment.
+
+    Raises:
+        SettingsError: The table is wrong.
+        UsageError: There is no such skill, or its tasks are too few to show any fall; nothing was spent.
+    """
+    names = read_sibling_settings(CONFIG, project.siblings).protect
+    targets = {(one := project.target(Selection(name, flags, folder=project.root))).folder: one for name in names}
+    targets.pop(target.folder, None)
+    return tuple(_sibling(one, error_for_each(len(targets), target.settings.confidence)) for one in targets.values())
+
+
+def with_siblings(suite: Suite, siblings: Sequence[Sibling]) -> Suite:
+    """Give the tasks that the drivers of a run must be able to run and judge: its own, and those of its siblings.
+
+    A suite refuses twins, so those of siblings get ids and prompts of their own; they are not run from here.
+    """
+    if not siblings:
+        return suite
+    more = tuple(
+        (Split.TRAIN, replace(task, id=f"{one.name}/{task.id}", prompt=f"{one.name}: {task.prompt}"))
+        for one in siblings
+        for task in one.tasks
+    )
+    return Suite(suite.name, (*suite.splits, *more))
+
+
+def _sibling(target: Target, error: float) -> Sibling:
+    tasks = target.suite().tasks(Split.VAL)
+    if not can_show_harm(len(tasks), error):
+        needed = next(count for count in range(2, _MOST_TASKS) if can_show_harm(count, error))
+        raise UsageError(
+            f"{CONFIG} [siblings] protect: expected at least {needed} val tasks of {target.name!r}, with fewer no fall "
+            f"can be shown, found {len(tasks)}; add some (`skillopt write-tasks {target.name}`), or take it out"
+        )
+    return Sibling(target.name, target.skill(), tasks)

@@ -1,0 +1,123 @@
+"""Protected siblings from the command line: a version that lowers one is refused, and what is found is recorded."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from skillopt.storage.ledger import Ledger
+from tests.fakes.projects import FAST, git, make_project, skillopt, train
+
+pytestmark = pytest.mark.process
+
+KEEP = """\
+---
+name: keep
+description: Lists the rows of a table as they were sent.
+---
+# Keep
+
+- Trim spaces around every value.
+"""
+
+
+def task(number: int, *, lower: bool) -> dict[str, object]:
+    """Make a task of the sibling, whose request has words of the trained skill's description."""
+    dirty = f"id,email\n{number},keep{number}@EXAMPLE.com \n"
+    clean = f"id,email\n{number},keep{number}@{'example' if lower else 'EXAMPLE'}.com\n"
+    return {
+        "id": f"keep{number}",
+        "split": "val" if number else "train",
+        "prompt": "List the vendor table input.csv in output.csv.",
+        "files": [{"path": "input.csv", "text": dirty}],
+        "verifier": {
+            "kind": "table",
+            "file": "output.csv",
+            "expected": "expected.csv",
+            "files": [{"path": "expected.csv", "text": clean}],
+        },
+    }
+
+
+def protected(folder: Path, *, lower: bool, tasks: int = 8) -> Path:
+    """Make a project with a second skill, protected, whose tasks want e-mail addresses in lower case or as they are."""
+    made = make_project(folder)
+    (made / "skills" / "keep").mkdir()
+    (made / "skills" / "keep" / "SKILL.md").write_text(KEEP)
+    lines = [json.dumps(task(number, lower=lower)) for number in range(tasks + 1)]
+    (made / "suites" / "keep.jsonl").write_text("\n".join(lines) + "\n")
+    config = (made / "skillopt.toml").read_text()
+    config += '[skills.keep]\npath = "skills/keep"\nsuite = "suites/keep.jsonl"\n\n[siblings]\nprotect = ["keep"]\n'
+    (made / "skillopt.toml").write_text(config)
+    git(made, "add", ".")
+    git(made, "commit", "--quiet", "-m", "Add keep")
+    return made
+
+
+def events(folder: Path, run: str, kind: str) -> list[dict[str, object]]:
+    with closing(Ledger.open(folder, read_only=True)) as ledger:
+        return [json.loads(row.payload) for row in ledger.events(run) if row.kind == kind]
+
+
+def test_a_version_that_lowers_a_protected_sibling_is_refused_and_the_report_says_why(tmp_path: Path) -> None:
+    folder = protected(tmp_path / "project", lower=False)
+    ended = skillopt(folder, "optimize", "rows", "--json", "--seed", "0", *FAST)
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
+    measured = events(folder, result["run"], "SiblingMeasured")
+    assert any(one["fell"] for one in measured)
+    assert "sibling keep falls with it beside" in ended.stderr
+    said = skillopt(folder, "report", result["run"], "-f", "markdown").stdout
+    assert "sibling keep falls with it beside" in said
+    for one in git(folder, "log", "--format=%B", "--all").splitlines():
+        assert "addresses" not in one or "lower case" not in one
+
+
+def test_a_version_that_disturbs_no_sibling_says_so_in_its_commit_and_its_report(tmp_path: Path) -> None:
+    folder = protected(tmp_path / "project", lower=True)
+    result = train(folder, *FAST)
+    body = git(folder, "log", "-1", "--format=%B", "skillopt/rows")
+    assert "Sibling: sibling keep is not shown to fall: 0 of 8 → 8 of 8 tasks passed" in body
+    said = skillopt(folder, "report", result["run"], "-f", "markdown").stdout
+    assert "sibling keep is not shown to fall" in said
+
+
+def test_the_same_command_again_pays_for_nothing(tmp_path: Path) -> None:
+    folder = protected(tmp_path / "project", lower=True)
+    train(folder, *FAST)
+    first = skillopt(folder, "status", "--json").stdout
+    again = skillopt(folder, "optimize", "rows", "--json", "--seed", "0", "--start", "worktree", *FAST)
+    assert again.returncode == 0, again.stderr
+    assert first
+    assert json.loads(again.stdout)["paid_rollouts"] == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('protect = ["nobody"]', "expected the name or folder of a skill, found 'nobody'"),
+        ('protekt = ["keep"]', "[siblings] protekt"),
+        ("protect = 3", "[siblings] protect"),
+    ],
+)
+def test_a_wrong_table_is_refused_before_anything_is_run(tmp_path: Path, table: str, said: str) -> None:
+    folder = protected(tmp_path / "project", lower=True)
+    config = (folder / "skillopt.toml").read_text().replace('protect = ["keep"]', table)
+    (folder / "skillopt.toml").write_text(config)
+    ended = skillopt(folder, "optimize", "rows", *FAST)
+    assert ended.returncode == 2
+    assert said in ended.stderr
+
+
+def test_a_sibling_with_too_few_tasks_to_show_a_fall_is_refused_before_anything_is_run(tmp_path: Path) -> None:
+    folder = protected(tmp_path / "project", lower=True, tasks=1)
+    ended = skillopt(folder, "optimize", "rows", *FAST)
+    assert ended.returncode == 2
+    assert "expected at least 2 val tasks of 'keep'" in ended.stderr
+
+
+def test_a_skill_is_no_sibling_of_its_own(tmp_path: Path) -> None:
+    folder = protected(tmp_path / "project", lower=True, tasks=1)
+    ended = skillopt(folder, "optimize", "keep", *FAST)
+    assert "at least 2 val tasks of 'keep'" not in ended.stderr

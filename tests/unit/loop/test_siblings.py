@@ -1,0 +1,254 @@
+"""Protected siblings: what refuses a version, what does not, what it costs, and what a run records of it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from skillopt.errors import InvalidMeasurementError
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.caps import BudgetReached, CappedRunner
+from skillopt.loop.events import DraftChanged, DraftGraded, Event, GateDecided, SiblingMeasured, VersionAccepted
+from skillopt.loop.optimizer import train
+from skillopt.loop.siblings import (
+    Sibling,
+    SiblingGuard,
+    error_for_each,
+    identify_siblings,
+    rollouts_kept,
+    sibling_words,
+    without_siblings,
+)
+from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+from tests.fakes.worlds import SKILL, World, named, propose_words, words_of
+
+OTHER = Skill("other", SkillDocument("---\nname: other\ndescription: Other.\n---\n# Other\n\n- own\n"))
+WITH_ALPHA = SKILL.with_document(SkillDocument(SKILL.document.text + "- alpha\n"))
+
+
+def sibling(tasks: int = 8, name: str = "other") -> Sibling:
+    made = tuple(
+        Task(f"{name}-{at}", f"Do {name} {at}", VerifierSpec("exact", '{"expected": "x"}')) for at in range(tasks)
+    )
+    return Sibling(name, replace(OTHER, name=name), made)
+
+
+def settings(**values: object) -> Settings:
+    return make_settings(("test", values))
+
+
+def falls_beside(word: str) -> Callable[[RolloutRequest], float]:
+    """Let a sibling's tasks fail when a skill beside it says a word."""
+    return lambda request: float(not any(word in words_of(one) for one in request.beside))
+
+
+def guard(score: Callable[[RolloutRequest], float | None], *siblings: Sibling, **values: object) -> SiblingGuard:
+    chosen = settings(**values)
+    runner = ScriptedRunner(lambda request: scored(request, score(request)), str)
+    return SiblingGuard(siblings or (sibling(),), SKILL, chosen, CappedRunner(runner, chosen, 0))
+
+
+def checked(one: SiblingGuard, candidate: Skill = WITH_ALPHA) -> tuple[list[SiblingMeasured], str]:
+    events, checking = [], one.check(1, candidate)
+    while True:
+        try:
+            events.append(next(checking))
+        except StopIteration as stopped:
+            return events, stopped.value
+
+
+def test_a_version_beside_which_a_sibling_falls_is_refused_with_what_was_measured() -> None:
+    one = guard(falls_beside("alpha"))
+    (event,), refused = checked(one)
+    assert event.fell
+    assert event.verdict is not None
+    assert event.verdict.broken == tuple(sorted(event.verdict.broken))
+    assert len(event.verdict.broken) == 8
+    assert "8 of 8 → 0 of 8 tasks passed" in refused
+    assert "sibling other falls" in refused
+    assert one.refused == {WITH_ALPHA.digest}
+    assert one.words(WITH_ALPHA) == ()
+
+
+def test_a_version_that_disturbs_no_sibling_passes_with_the_loss_that_still_fits() -> None:
+    one = guard(falls_beside("omega"))
+    (event,), refused = checked(one)
+    assert not event.fell
+    assert refused == ""
+    (words,) = one.words(WITH_ALPHA)
+    assert "not shown to fall: 8 of 8 → 8 of 8 tasks passed" in words
+    assert "a loss of up to 0." in words
+
+
+def test_the_sibling_is_tried_and_the_trained_text_only_lies_beside_it() -> None:
+    seen: list[RolloutRequest] = []
+
+    def score(request: RolloutRequest) -> float:
+        seen.append(request)
+        return 1.0
+
+    checked(guard(score))
+    assert {request.skill for request in seen} == {replace(OTHER, name="other")}
+    assert {request.beside for request in seen} == {(SKILL,), (WITH_ALPHA,)}
+    assert len({(request.digest, request.task.id, request.repeat) for request in seen}) == len(seen)
+
+
+def test_a_skill_that_is_new_is_compared_with_nothing_beside() -> None:
+    seen: list[RolloutRequest] = []
+
+    def rollout(request: RolloutRequest) -> Rollout:
+        seen.append(request)
+        return scored(request, 1.0)
+
+    runner = ScriptedRunner(rollout, str)
+    none = Skill(SKILL.name, SkillDocument(""))
+    checked(SiblingGuard((sibling(),), none, settings(), CappedRunner(runner, settings(), 0)))
+    assert {request.beside for request in seen} == {(), (WITH_ALPHA,)}
+
+
+def test_the_first_sibling_that_falls_ends_the_check() -> None:
+    events, refused = checked(guard(falls_beside("alpha"), sibling(name="first"), sibling(name="second")))
+    assert [event.sibling for event in events] == ["first"]
+    assert "first" in refused
+
+
+def test_chat_shows_no_body_of_other_skills_so_nothing_is_run_for_a_change_of_it() -> None:
+    one = guard(lambda _: pytest.fail("a rollout was asked for"), harness="chat/anthropic/some-model")
+    (event,), refused = checked(one)
+    assert refused == ""
+    assert event.verdict is None
+    assert "nothing was run" in sibling_words(event)
+    assert one.kept == 0
+
+
+def test_a_changed_description_is_measured_in_a_chat_too() -> None:
+    one = guard(lambda _: 1.0, harness="chat/anthropic/some-model")
+    text = WITH_ALPHA.document.text.replace("Words.", "Use for all.")
+    (event,), _ = checked(one, WITH_ALPHA.with_document(SkillDocument(text)))
+    assert event.verdict is not None
+
+
+def test_a_cap_that_leaves_too_little_clears_nothing() -> None:
+    one = guard(lambda _: 1.0, max_rollouts=10)
+    with pytest.raises(BudgetReached):
+        checked(one)
+    assert one.words(WITH_ALPHA) == ()
+
+
+def test_what_could_not_be_measured_clears_nothing() -> None:
+    with pytest.raises(InvalidMeasurementError, match="sibling other"):
+        checked(guard(lambda _: None))
+
+
+def test_all_siblings_share_one_error() -> None:
+    assert error_for_each(1, 0.9) == pytest.approx(0.1)
+    assert 5 * error_for_each(5, 0.9) == pytest.approx(0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("siblings", "tasks"), [(1, 4), (1, 12), (3, 8)])
+def test_harmless_versions_are_refused_no_more_often_than_the_error_allows(siblings: int, tasks: int) -> None:
+    """Half of the runs pass, whatever lies beside; 400 versions, so at most 0.1 and three standard errors."""
+    refused, named_so = 0, [sibling(tasks, f"s{at}") for at in range(siblings)]
+    for number in range(400):
+        draw = Random(number)
+
+        def score(_: RolloutRequest, draw: Random = draw) -> float:
+            return float(draw.random() < 0.5)
+
+        refused += bool(checked(guard(score, *named_so))[1])
+    assert refused / 400 <= 0.1 + 3 * 0.015
+
+
+def test_large_falls_are_found_with_few_tasks_and_small_ones_hardly() -> None:
+    def found(after: float, tasks: int) -> float:
+        count = 0
+        for number in range(40):
+            draw = Random(number)
+
+            def score(request: RolloutRequest, draw: Random = draw) -> float:
+                return float(draw.random() < (after if request.beside == (WITH_ALPHA,) else 0.9))
+
+            count += bool(checked(guard(score, sibling(tasks)))[1])
+        return count / 40
+
+    assert found(0.2, 8) > 0.95
+    assert found(0.8, 8) < 0.4
+
+
+def test_part_of_a_cap_is_kept_back_for_siblings() -> None:
+    assert rollouts_kept((), settings(max_rollouts=400)) == 0
+    assert rollouts_kept((sibling(8),), settings()) == 2 * 8 * 3
+    assert rollouts_kept((sibling(8),), settings(max_rollouts=80)) == 20
+
+
+def test_a_run_says_in_its_configuration_which_siblings_it_has_and_an_old_one_says_nothing() -> None:
+    (part,) = identify_siblings((sibling(),))
+    assert identify_siblings(()) == ()
+    assert identify_siblings((sibling(7),)) != (part,)
+    assert without_siblings(["{}", "target", "model", part]) == ["{}", "target", "model"]
+
+
+def trained(world: World, sizes: tuple[int, int, int], siblings: tuple[Sibling, ...], word: str) -> list[Event]:
+    score = falls_beside(word)
+
+    def rollout(request: RolloutRequest) -> Rollout:
+        return scored(request, score(request)) if request.beside else world.rollout(request)
+
+    runner = ScriptedRunner(rollout, propose_words)
+    return list(train(SKILL, world.suite(sizes), settings(), runner, siblings=siblings))
+
+
+def test_training_accepts_nothing_that_lowers_a_sibling_and_leaves_no_draft_of_it() -> None:
+    sizes = (12, 24, 0)
+    events = trained(World(named([("alpha",), ()], sizes)), sizes, (sibling(),), "alpha")
+    assert any(isinstance(event, SiblingMeasured) and event.fell for event in events)
+    assert not any(isinstance(event, VersionAccepted | DraftGraded) for event in events)
+    decided = [event for event in events if isinstance(event, GateDecided)]
+    assert {event.verdict.outcome for event in decided} == {Outcome.REJECT}
+    assert all("sibling other falls" in event.verdict.reason for event in decided)
+    drafts = [event for event in events if isinstance(event, DraftChanged)]
+    assert not drafts[-1].changes
+
+
+def test_training_keeps_what_disturbs_nobody_and_the_version_says_what_was_found() -> None:
+    sizes = (12, 24, 0)
+    events = trained(World(named([("alpha",), ()], sizes)), sizes, (sibling(),), "omega")
+    (accepted,) = [event for event in events if isinstance(event, VersionAccepted)]
+    (words,) = accepted.siblings
+    assert words in accepted.verdict.reason
+    assert "sibling other is not shown to fall" in words
+
+
+def test_training_without_siblings_is_the_same_as_ever() -> None:
+    sizes = (12, 24, 0)
+    world = World(named([("alpha",), ()], sizes))
+    events = trained(world, sizes, (), "alpha")
+    assert [event for event in events if isinstance(event, VersionAccepted)]
+    assert not any(request.beside for request in world.requests)
+
+
+def test_folds_that_lower_a_sibling_leave_no_version_and_no_draft() -> None:
+    names = [f"val-{at}" for at in range(8)]
+    world = World(dict.fromkeys(names, ("alpha",)))
+    tasks = tuple(Task(name, f"Do {name}", VerifierSpec("exact", '{"expected": "x"}')) for name in names)
+    suite = Suite("words", tuple((Split.VAL, task) for task in tasks), (tasks[::2], tasks[1::2]))
+    score = falls_beside("alpha")
+
+    def rollout(request: RolloutRequest) -> Rollout:
+        return scored(request, score(request)) if request.beside else world.rollout(request)
+
+    chosen = settings(accept="here")
+    unguarded = list(train(SKILL, suite, chosen, ScriptedRunner(rollout, propose_words)))
+    assert [event for event in unguarded if isinstance(event, VersionAccepted)]
+    events = list(train(SKILL, suite, chosen, ScriptedRunner(rollout, propose_words), siblings=(sibling(),)))
+    assert any(isinstance(event, SiblingMeasured) and event.fell for event in events)
+    assert not any(isinstance(event, VersionAccepted | DraftGraded) for event in events)
+    assert not [event for event in events if isinstance(event, DraftChanged)][-1].changes
