@@ -172,7 +172,9 @@ def _text(result: "Nightly") -> str:
     from skillopt.nightly.night import Training
 
     told = [
-        one for one in result.skills if one.offer.action or one.draft.action or one.answers or one.training == "failed"
+        one
+        for one in result.skills
+        if one.offer.action or one.draft.action or one.description.action or one.answers or one.training == "failed"
     ]
     lines = _night_lines(told)
     counts = Counter(row.training.value for row in result.skills)
@@ -181,6 +183,8 @@ def _text(result: "Nightly") -> str:
     head = f"{improved} improved" if improved else "nothing improved"
     drafts = sum(row.draft.action in ("opened", "updated") for row in result.skills)
     head += f", {drafts} draft{'' if drafts == 1 else 's'} to look at" if drafts else ""
+    described = sum(row.description.action in ("opened", "updated") for row in result.skills)
+    head += f", {described} description{'' if described == 1 else 's'} to look at" if described else ""
     skills = f"{len(result.skills)} skill{'' if len(result.skills) == 1 else 's'}"
     lines += [f"FAILED: {problem}" for problem in result.problems]
     lines += [f"dashboard: {result.dashboard}"] if result.dashboard else []
@@ -202,10 +206,14 @@ def _night_lines(rows: Sequence["SkillNight"]) -> list[str]:
 def _outcome(row: "SkillNight") -> str:
     from skillopt.nightly.night import Training
 
-    offers = (("pull request", row.offer), ("draft pull request", row.draft))
+    offers = (
+        ("pull request", row.offer),
+        ("draft pull request", row.draft),
+        ("pull request of the description", row.description),
+    )
     done = "; ".join(f"{what} {offer.action}: {offer.url}" for what, offer in offers if offer.action)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
-    said = (failed or done, failed and done, *row.answers, *row.offer.notes, *row.draft.notes)
+    said = (failed or done, failed and done, *row.answers, *row.offer.notes, *row.draft.notes, *row.description.notes)
     return "; ".join(filter(None, said))
 
 
@@ -240,7 +248,7 @@ def _row(row: "SkillNight") -> str:
     sign = _SIGNS.get(row.training, "✅" if row.versions else "")
     from skillopt.reports.escape_markdown import web_link
 
-    offers = (("", row.offer), ("draft ", row.draft))
+    offers = (("", row.offer), ("draft ", row.draft), ("description ", row.description))
     # With no forge the address is the path of a file, and is shown as code.
     offer = ", ".join(
         f"{what}{one.action} {web_link(one.url, _request(one.url))}" for what, one in offers if one.action
@@ -262,7 +270,9 @@ def _details(row: "SkillNight") -> Iterator[str]:
     if why:
         run = f" (run {row.run})" if row.run else ""
         yield f"{_code(row.skill, 80)}{run}: {'; '.join(_code(text) for text in why)}"
-    for note in (*row.answers, *row.offer.notes, *row.draft.notes):
+    if row.described:
+        yield f"{_code(row.skill, 80)}: {_code(row.described)}"
+    for note in (*row.answers, *row.offer.notes, *row.draft.notes, *row.description.notes):
         yield f"{_code(row.skill, 80)}: {_code(note)}"
 
 

@@ -129,6 +129,7 @@ _NOTES: Final = {
     "ledger.db": "recorded answers, which would be paid for again, and the runs that reports are made of",
     "jobs": "what background jobs printed",
     "locks": "who trains what now",
+    "trigger-basis": "what descriptions were trained on, without which the next night trains them again",
     "trigger-looks": "the error that trainings of descriptions spent, which the next ones would spend again",
 }
 

@@ -10,6 +10,7 @@ from typing import Final
 from skillopt.commands.spending import Payment, payment_of
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
+from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
@@ -21,8 +22,10 @@ from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
+from skillopt.storage.trigger_basis import TriggerBasis, write_basis
 from skillopt.storage.trigger_looks import begin_look, end_look
 from skillopt.tasks import digest_of
+from skillopt.triggers.due import description_digest, siblings_digest
 from skillopt.triggers.held_out import HeldOutTriggers
 from skillopt.triggers.loading import DiscoveryRunner, trigger_task
 from skillopt.triggers.message import DescriptionOrigin, description_body, description_trailers
@@ -44,6 +47,7 @@ from skillopt.versions.repository import Repository
 __all__ = [
     "MeasuredTriggers",
     "TrainedTriggers",
+    "description_basis",
     "foresee_triggers",
     "measure_triggers",
     "train_triggers",
@@ -162,6 +166,18 @@ class _Training:
             repr((plan.ask.repeats, plan.ask.turns, self.declined)),
         )[:12]
 
+    def basis(self, result: str = "") -> TriggerBasis:
+        """Give what it rests on, and the description that it came to; empty for none."""
+        plan, drivers = self.plan, self.drivers
+        texts = dict.fromkeys(filter(None, (listed_description(self.start.document), result)))
+        return TriggerBasis(
+            tuple(map(description_digest, texts)),
+            drivers.harness.identity,
+            drivers.model.identity if drivers.model else "",
+            siblings_digest(plan.beside),
+            plan.queries.digest,
+        )
+
     def budget(self) -> ErrorBudget:
         """Give the error that is left to this training."""
         return ErrorBudget.after(1.0 - self.plan.settings.confidence, self.earlier())
@@ -173,7 +189,17 @@ class _Training:
         return spent_by_trainings(plan.project.root, name, self.id, versions, plan.split[1])
 
 
-def _begin(plan: TriggerPlan) -> _Training:
+def description_basis(plan: TriggerPlan) -> tuple[TriggerBasis, str]:
+    """Give what a training of a description would rest on now, and the path of its skill in the repository.
+
+    Raises:
+        UsageError: It cannot be trained; nothing was spent.
+    """
+    begun = _begin(plan, None)
+    return begun.basis(), begun.path
+
+
+def _begin(plan: TriggerPlan, allowance: Meter | None) -> _Training:
     """Find what a training starts from.
 
     Raises:
@@ -188,7 +214,7 @@ def _begin(plan: TriggerPlan) -> _Training:
         for sha, word in declined_descriptions(repository, name).items()
     )
     start = with_newest_description(repository, plan.skill, path)
-    return _Training(plan, repository, path, start, plan.drivers(optimizer=True), declined)
+    return _Training(plan, repository, path, start, plan.drivers(optimizer=True, allowance=allowance), declined)
 
 
 def foresee_triggers(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
@@ -247,6 +273,7 @@ def train_triggers(
     ask: TriggerAsk,
     *,
     observer: RunObserver | None = None,
+    allowance: Meter | None = None,
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
 ) -> TrainedTriggers:
     """Train the description of a skill; what is accepted is a commit on `skillopt-trigger/<skill>`.
@@ -256,6 +283,7 @@ def train_triggers(
     Args:
         ask: What is trained.
         observer: Follows it.
+        allowance: Caps it beside the settings' own caps; None for no more.
         now: Gives the time of a commit, ISO 8601.
 
     Raises:
@@ -266,7 +294,7 @@ def train_triggers(
     """
     plan, observer = plan_triggers(ask), observer or RunObserver()
     (train, held_out), root, name = plan.split, plan.project.root, plan.skill.name
-    begun = _begin(plan)
+    begun = _begin(plan, allowance)
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         earlier = begun.earlier()
         if why := why_exhausted(len(held_out), plan.settings, earlier):
@@ -290,6 +318,7 @@ def train_triggers(
             accepted = trained.verdict.outcome is Outcome.ACCEPT
             end_look(root, name, begun.id, trained.verdict.error_spent, accepted=accepted)
         published = _published(begun, trained, recorded, now())
+        write_basis(root, name, begun.basis(trained.description if published[0] else ""))
     return _trained(begun, trained, published, recorded)
 
 
@@ -305,6 +334,8 @@ def _published(begun: _Training, trained: TrainedDescription, recorded: Recorded
         drivers.harness.identity,
         drivers.model.identity if drivers.model else "",
         plan.queries.digest,
+        siblings_digest(plan.beside),
+        listed_description(begun.start.document),
         unreported_error(plan.project.root, begun.start.name, begun.id) + verdict.error_spent,
     )
     trailers = description_trailers(begun.start.name, verdict, seen, origin, (recorded.paid_rollouts, recorded.usage))

@@ -246,7 +246,7 @@ def standing_of(night: SkillNight, facts: SkillFacts) -> SkillStanding:
         night: What the night did for it.
         facts: What training found out about it.
     """
-    url = next((one.url for one in (night.offer, night.draft) if one.is_open), "")
+    url = next((one.url for one in (night.offer, night.draft, night.description) if one.is_open), "")
     found: tuple[tuple[bool, SkillStatus, str, str], ...] = (
         (night.training is Training.FAILED, SkillStatus.FAILED, night.reason, url),
         (night.training is Training.NO_SUITE, SkillStatus.UNMEASURABLE, night.reason, url),

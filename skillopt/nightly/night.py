@@ -50,6 +50,8 @@ class SkillNight:
         answers: What was done about commands and boxes of people, a line each.
         offer: What was done with its pull request.
         draft: What was done with the pull request of its draft.
+        described: What came of training its description, in a sentence; empty where it was not due.
+        description: What was done with the pull request of its description.
     """
 
     skill: str
@@ -65,6 +67,8 @@ class SkillNight:
     answers: tuple[str, ...] = ()
     offer: PullRequestUpdate = field(default_factory=PullRequestUpdate)
     draft: PullRequestUpdate = field(default_factory=PullRequestUpdate)
+    described: str = ""
+    description: PullRequestUpdate = field(default_factory=PullRequestUpdate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +143,17 @@ class RemainingBudget:
         spent = self.usd or 0.0
         return 0 < self.budget.rollouts <= self.rollouts or 0 < self.budget.usd <= spent
 
-    def meter_for(self, share: float) -> Meter:
-        """Make a meter for one skill: capped at its share of the whole, and at what remains."""
+    def meter_for(self, share: float, most: int = 0) -> Meter:
+        """Make a meter for one skill: capped at its share of the whole, and at what remains.
+
+        Args:
+            share: Of the night's budget, in (0, 1].
+            most: Rollouts at most beside that; 0 for no such cap.
+        """
         total = self.budget
         rollouts = min(total.rollouts - self.rollouts, max(1, int(total.rollouts * share))) if total.rollouts else 0
         usd = min(total.usd - (self.usd or 0.0), total.usd * share) if total.usd else 0.0
-        return Meter(Caps(usd=usd, rollouts=rollouts))
+        return Meter(Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts)))
 
     def subtract(self, meter: Meter) -> None:
         """Subtract the usage of a skill."""

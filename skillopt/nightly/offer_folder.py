@@ -36,6 +36,7 @@ class SkillOffers(BaseModel):
         name: Its own name, which its branches have.
         version: Its newest version; None where there is none, or it was not looked at.
         draft: Its draft; None where there is none.
+        description: Its newest trained description; None where there is none.
         answers: What is said to people who asked for something.
     """
 
@@ -45,7 +46,13 @@ class SkillOffers(BaseModel):
     name: Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$")]
     version: BranchOffer | None = None
     draft: BranchOffer | None = None
+    description: BranchOffer | None = None
     answers: tuple[PostedAnswer, ...] = ()
+
+    @property
+    def branches(self) -> tuple[BranchOffer, ...]:
+        """Give what is offered, of whatever kind."""
+        return tuple(one for one in (self.version, self.draft, self.description) if one is not None)
 
 
 class OfferFolder(BaseModel):

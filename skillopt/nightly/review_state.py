@@ -84,6 +84,7 @@ class SkillReview(_Strict):
         skill: Its configured name.
         versions: Pull requests from `skillopt/<skill>`, newest first.
         drafts: Pull requests from `skillopt-draft/<skill>`, newest first.
+        descriptions: Pull requests from `skillopt-trigger/<skill>`, newest first.
         asked: What people ask for in the open ones, the oldest first.
         closings: What was said where one was closed without a merge.
         ignored: Who asked last that the skill is left alone; None where nobody did, or somebody took it back since.
@@ -92,9 +93,15 @@ class SkillReview(_Strict):
     skill: str
     versions: tuple[PullRequest, ...] = ()
     drafts: tuple[PullRequest, ...] = ()
+    descriptions: tuple[PullRequest, ...] = ()
     asked: tuple[Asked, ...] = ()
     closings: tuple[Closing, ...] = ()
     ignored: Asked | None = None
+
+    @property
+    def requests(self) -> tuple[PullRequest, ...]:
+        """Give all its pull requests."""
+        return (*self.versions, *self.drafts, *self.descriptions)
 
     @property
     def training_wanted(self) -> tuple[Asked, ...]:

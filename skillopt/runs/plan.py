@@ -113,7 +113,7 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     project = selection.project()
     target = project.target(selection)
     repository = project.repository()
-    repository.check_branch(target.name)
+    repository.check_branch(f"skillopt/{target.name}")
     whole = target.suite()
     folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
     suite = folds[0] if folds else whole

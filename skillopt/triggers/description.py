@@ -12,7 +12,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import listed_description, read_frontmatter
 from skillopt.triggers.wording import find_copied_words
 
-__all__ = ["MOST_DESCRIPTION", "check_description", "with_description"]
+__all__ = ["MOST_DESCRIPTION", "check_description", "is_described", "with_description"]
 
 MOST_DESCRIPTION: Final = 1024
 """Longest description that the specification allows; Codex cuts longer ones."""
@@ -54,6 +54,20 @@ def with_description(document: SkillDocument, text: str) -> SkillDocument:
     changed = SkillDocument(document.text[:start] + "".join(lines) + document.text[start + len(front) :])
     _expect_only_description(document, changed, text)
     return changed
+
+
+def is_described(before: bytes, after: bytes) -> bool:
+    """Tell whether one SKILL.md is another with a description as training writes it, and nothing else that is new.
+
+    Args:
+        before: The other.
+        after: The one.
+    """
+    try:
+        text = listed_description(SkillDocument.parse(after))
+        return with_description(SkillDocument.parse(before), text).render() == after
+    except SkillError:
+        return False
 
 
 def _is_field(line: str) -> bool:

@@ -39,6 +39,8 @@ class HeldOutTriggers:
         requests: Held-out requests that were run with both.
         runs: Runs that were measured, of both together.
         siblings: The same recall of every other skill that a request is for, by name.
+        fixed: Requests that went wrong before and go right with the new one.
+        broken: Requests that went right before and go wrong with the new one.
     """
 
     recall_before: TriggerRate
@@ -48,6 +50,8 @@ class HeldOutTriggers:
     requests: int
     runs: int
     siblings: tuple[SiblingRecall, ...] = ()
+    fixed: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
 
 
 def count_held_out(skill: str, queries: Iterable[Query], pairs: Pairs) -> HeldOutTriggers:
@@ -62,6 +66,7 @@ def count_held_out(skill: str, queries: Iterable[Query], pairs: Pairs) -> HeldOu
     both = sides[0] & sides[1]
     asked = [query for query in queries if query.key in both]
     before, after = (judge_loading(skill, asked, side) for side in (pairs.before, pairs.after))
+    was, now = ({row.query for row in side.queries if row.right} for side in (before, after))
     return HeldOutTriggers(
         before.recall,
         after.recall,
@@ -70,6 +75,8 @@ def count_held_out(skill: str, queries: Iterable[Query], pairs: Pairs) -> HeldOu
         len(asked),
         sum(rollout.score is not None and rollout.task_id in both for rollout in pairs.rollouts),
         tuple(_siblings(skill, asked, pairs)),
+        tuple(query.text for query in asked if query.text in now - was),
+        tuple(query.text for query in asked if query.text in was - now),
     )
 
 

@@ -8,17 +8,44 @@ from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE
 from skillopt.rollouts import Usage
-from skillopt.safety.escaping import disarm, escape_terminal
+from skillopt.safety.credentials import mask
+from skillopt.safety.escaping import disarm, escape_terminal, truncate
 from skillopt.settings import GateRule
+from skillopt.tasks import digest_of
 from skillopt.triggers.held_out import HeldOutTriggers
 from skillopt.triggers.quality import TriggerRate
 from skillopt.triggers.shared_error import TRIGGER_TRAINING
 from skillopt.triggers.training import TrainedDescription
 from skillopt.versions.commit_kind import DESCRIPTION
 
-__all__ = ["DescriptionOrigin", "description_body", "description_trailers"]
+__all__ = [
+    "BEFORE",
+    "BROKEN",
+    "FIXED",
+    "SIBLINGS_DIGEST",
+    "SIBLING_RECALL",
+    "DescriptionOrigin",
+    "description_body",
+    "description_trailers",
+]
+
+BEFORE: Final = "Description-Before"
+"""Trailer of a description: digest of the one that its training started from."""
+
+FIXED: Final = "Fixed-Request"
+"""Trailer with a held-out request that goes right with the new description only; there is one for each."""
+
+BROKEN: Final = "Broken-Request"
+"""Trailer with one that went right with the description before only; there is one for each."""
+
+SIBLING_RECALL: Final = "Sibling-Recall"
+"""Trailer with another skill's held-out requests that loaded it, before and after; there is one for each skill."""
+
+SIBLINGS_DIGEST: Final = "Siblings-Digest"
+"""Trailer with the digest of the descriptions that were installed beside."""
 
 _WIDTH: Final = 72
+_LONGEST_REQUEST: Final = 200
 
 
 def description_body(before: str, trained: TrainedDescription, held_out: HeldOutTriggers) -> str:
@@ -63,6 +90,8 @@ class DescriptionOrigin:
         harness: Identity of the target.
         model: Identity of the optimizer model.
         requests: Digest of the requests.
+        siblings: Digest of the descriptions beside.
+        before: The description that training started from.
         spent: Error that trainings spent since the description before it.
     """
 
@@ -71,6 +100,8 @@ class DescriptionOrigin:
     harness: str
     model: str
     requests: str
+    siblings: str
+    before: str
     spent: float
 
 
@@ -106,8 +137,18 @@ def description_trailers(
         ("Harness", origin.harness),
         ("Optimizer-Model", origin.model),
         ("Requests-Digest", origin.requests),
+        (SIBLINGS_DIGEST, origin.siblings),
+        (BEFORE, digest_of(origin.before)[:16]),
+        *((SIBLING_RECALL, f"{one.skill} {_of(one.before)} {_of(one.after)}") for one in held_out.siblings),
+        *((FIXED, _shortened(text)) for text in held_out.fixed),
+        *((BROKEN, _shortened(text)) for text in held_out.broken),
     )
 
 
 def _of(rate: TriggerRate) -> str:
     return f"{rate.hits}/{rate.of}"
+
+
+def _shortened(request: str) -> str:
+    """Write a request of a file for one line of a commit."""
+    return disarm(truncate(mask(" ".join(request.split())), _LONGEST_REQUEST))

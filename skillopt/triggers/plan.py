@@ -28,7 +28,7 @@ from skillopt.triggers.loading import TRIGGER, trigger_verifier
 from skillopt.triggers.queries import Queries, Query, TriggerSet, read_queries
 from skillopt.triggers.splitting import split_queries
 
-__all__ = ["MOST_TRIALS", "TriggerAsk", "TriggerPlan", "expect_trainable", "plan_triggers"]
+__all__ = ["MOST_TRIALS", "TriggerAsk", "TriggerPlan", "expect_trainable", "has_requests", "plan_triggers"]
 
 MOST_TRIALS: Final = 50
 """Most runs of a request: more tell nothing that more requests would not tell better."""
@@ -88,12 +88,18 @@ class TriggerPlan:
         """List items of the files that say nothing about loading, with file and line."""
         return tuple(map(str, self.queries.skipped))
 
-    def drivers(self, *, optimizer: bool) -> Drivers:
-        """Make who runs requests and who writes descriptions."""
+    def drivers(self, *, optimizer: bool, allowance: Meter | None = None) -> Drivers:
+        """Make who runs requests and who writes descriptions.
+
+        Args:
+            optimizer: Whether descriptions are written.
+            allowance: Caps both beside the settings, whose most rollouts are among its caps; None for none.
+        """
         most = self.settings.max_rollouts
         given = PlainDrivers(verifiers={TRIGGER: trigger_verifier})
         plain = make_drivers(self.settings, Suite("triggers", ()), self.project.root, given, optimizer=optimizer)
-        return meter_drivers(plain, self.settings, allowance=Meter(Caps(rollouts=most)) if most else None)
+        own = Meter(Caps(rollouts=most)) if most else None
+        return meter_drivers(plain, self.settings, allowance=allowance or own)
 
     def runner(self, ledger: Ledger, drivers: Drivers, observer: RunObserver) -> RecordedRunner:
         """Make a runner that records every answer."""
@@ -124,8 +130,7 @@ def plan_triggers(ask: TriggerAsk) -> TriggerPlan:
     target = project.target(ask.selection)
     settings = target.settings.model_copy(update={"skill_mode": SkillMode.DISCOVERY})
     _expect_choice(settings)
-    folders = {one.name: project.root / one.path for one in project.discover().skills}
-    folders = {name: folder for name, folder in folders.items() if folder.resolve() != target.folder.resolve()}
+    folders = _beside(project, target)
     queries = read_queries(list(_sets(ask, project, target, folders)), (target.name, *folders), project.root)
     if not queries.queries:
         raise UsageError(
@@ -134,6 +139,28 @@ def plan_triggers(ask: TriggerAsk) -> TriggerPlan:
         )
     beside = tuple(Skill(name, read_document(folder, project.root)) for name, folder in folders.items())
     return TriggerPlan(ask, project, target, settings, target.skill(), beside, queries)
+
+
+def has_requests(selection: Selection) -> bool:
+    """Tell whether a skill brings along requests that should load it.
+
+    Raises:
+        SuiteError: A file of requests cannot be read, or contradicts another one or itself.
+    """
+    project = selection.project()
+    target = project.target(selection)
+    if not (find_triggers(target.folder) or find_tasks(target.folder)):
+        return False
+    folders = _beside(project, target)
+    sets = list(_sets(TriggerAsk(selection), project, target, folders))
+    found = read_queries(sets, (target.name, *folders), project.root)
+    return any(one.expected == target.name for one in found.queries)
+
+
+def _beside(project: Project, target: Target) -> dict[str, Path]:
+    """Find the folders of the other skills by name."""
+    folders = {one.name: project.root / one.path for one in project.discover().skills}
+    return {name: folder for name, folder in folders.items() if folder.resolve() != target.folder.resolve()}
 
 
 def _expect_choice(settings: Settings) -> None:

@@ -1,31 +1,35 @@
-"""Descriptions that the gate accepted, as commits on the branch `skillopt-trigger/<skill>`: read, publish, decline.
+"""Descriptions that the gate accepted, as commits on the branch `skillopt-trigger/<skill>`: read and publish.
 
 A branch that was fetched from `origin` counts where there is none here, or where it goes on from the one here.
 """
 
 from typing import Final
 
-from skillopt.errors import RepositoryError, UsageError, VersionConflictError
+from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.frontmatter import listed_description
-from skillopt.tasks import File
+from skillopt.tasks import File, digest_of
 from skillopt.triggers.description import with_description
+from skillopt.triggers.message import BEFORE
 from skillopt.triggers.training import TrainedDescription
-from skillopt.versions.commit_kind import DECLINED, DECLINED_DESCRIPTION, DESCRIPTION, of_description
+from skillopt.versions.commit_kind import DECLINED, DESCRIPTION, UNDECLINED, of_description
 from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import PersonsWord
+from skillopt.versions.decisions import PULL_REQUEST, PersonsWord
 from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES
-from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
-    "decline_descriptions",
+    "commit_description",
     "declined_descriptions",
+    "described_files",
+    "description_before",
+    "description_line",
     "description_of",
     "description_tip",
     "expect_free_branch",
     "list_descriptions",
+    "offered_descriptions",
     "publish_description",
     "trigger_branch",
     "with_newest_description",
@@ -48,7 +52,7 @@ def description_tip(repository: Repository, skill: str) -> str | None:
     return fetched if repository.contains(fetched, here) else here
 
 
-def _line(repository: Repository, skill: str) -> tuple[Version, ...]:
+def description_line(repository: Repository, skill: str) -> tuple[Version, ...]:
     """List what was committed for a skill's description, newest first; it ends with the first commit of a person."""
     found: list[Version] = []
     sha = description_tip(repository, skill)
@@ -63,16 +67,54 @@ def _line(repository: Repository, skill: str) -> tuple[Version, ...]:
 
 def list_descriptions(repository: Repository, skill: str) -> tuple[Version, ...]:
     """List the descriptions of a skill that training committed, newest first, declined ones too."""
-    return tuple(one for one in _line(repository, skill) if one.trailer("Kind") == DESCRIPTION)
+    return tuple(one for one in description_line(repository, skill) if one.trailer("Kind") == DESCRIPTION)
 
 
 def declined_descriptions(repository: Repository, skill: str) -> dict[str, PersonsWord]:
-    """Give who declined a description, and why, by its commit."""
-    return {
-        sha: PersonsWord.said(one.trailer(f"{DECLINED}-By"), one.trailer(f"{DECLINED}-Reason"))
-        for one in _line(repository, skill)
-        for sha in one.values(DECLINED)
-    }
+    """Give who declined a description that stays declined, and why, by its commit."""
+    found: dict[str, PersonsWord] = {}
+    for one in reversed(description_line(repository, skill)):
+        word = (one.trailer(key) for key in (f"{DECLINED}-By", f"{DECLINED}-Reason", PULL_REQUEST))
+        found |= dict.fromkeys(one.values(DECLINED), PersonsWord.said(*word))
+        for sha in one.values(UNDECLINED):
+            found.pop(sha, None)
+    return found
+
+
+def offered_descriptions(repository: Repository, skill: str, path: str, onto: str) -> tuple[Version, ...]:
+    """List the descriptions that the default branch lacks and nobody declined, newest first.
+
+    Args:
+        repository: Where.
+        skill: Name of the skill.
+        path: Its folder in the repository.
+        onto: Newest commit of the default branch, empty for none.
+    """
+    gone = declined_descriptions(repository, skill)
+    there = description_of(repository, onto, path) if onto else ""
+    found: list[Version] = []
+    for one in description_line(repository, skill):
+        if description_of(repository, one.sha, path) == there and one.trailer("Kind") == DESCRIPTION:
+            break
+        if one.trailer("Kind") == DESCRIPTION and one.sha not in gone:
+            found.append(one)
+            if description_before(repository, one, path) == there:
+                break
+    return tuple(found)
+
+
+def description_before(repository: Repository, version: Version, path: str) -> str:
+    """Read the description that a commit of a description was trained from, empty for none.
+
+    Args:
+        repository: Where.
+        version: The commit.
+        path: Folder of the skill in the repository.
+    """
+    found = [description_of(repository, sha, path) for sha in (version.parent, version.merged) if sha]
+    # One that merges what was checked out may have begun with what people had written there.
+    began = (text for text in found if digest_of(text)[:16] == version.trailer(BEFORE))
+    return next(began, found[0] if found else "")
 
 
 def description_of(repository: Repository, commit: str, path: str) -> str:
@@ -95,17 +137,17 @@ def with_newest_description(repository: Repository, skill: Skill, path: str) -> 
         skill: As it lies in the work tree.
         path: Its folder in the repository.
     """
-    here, line = listed_description(skill.document), _line(repository, skill.name)
+    here, line = listed_description(skill.document), description_line(repository, skill.name)
     newest = description_of(repository, line[0].sha, path) if line else here
     if newest == here:
         return skill
     for version in line:
-        if version.parent and description_of(repository, version.parent, path) == here:
+        if description_before(repository, version, path) == here:
             return skill.with_document(with_description(skill.document, newest))
     return skill
 
 
-def _described(files: tuple[File, ...], description: str) -> tuple[File, ...]:
+def described_files(files: tuple[File, ...], description: str) -> tuple[File, ...]:
     """Give the files of a commit with another description in SKILL.md."""
     return tuple(
         File(file.path, with_description(SkillDocument.parse(file.content), description).render())
@@ -145,7 +187,7 @@ def publish_description(
     new = NewVersion(
         skill=skill,
         path=path,
-        files=_described(repository.read_folder(base, path), trained.description),
+        files=described_files(repository.read_folder(base, path), trained.description),
         subject=f"{skill}: a description that loads it when it should",
         body=body,
         trailers=trailers,
@@ -154,7 +196,7 @@ def publish_description(
         expected_tip=tip,
         merges=head if behind else "",
     )
-    return _commit(repository, new)
+    return commit_description(repository, new)
 
 
 def expect_free_branch(repository: Repository, skill: str) -> None:
@@ -164,7 +206,7 @@ def expect_free_branch(repository: Repository, skill: str) -> None:
         VersionConflictError: A person has committed on it, or it is checked out.
     """
     name, tip = trigger_branch(skill), description_tip(repository, skill)
-    if tip is not None and not _line(repository, skill):
+    if tip is not None and not description_line(repository, skill):
         raise VersionConflictError(
             f"{name} has commits of people ({tip[:10]}); it was left alone. Rename it to keep them: git branch -m "
             f"{name} MY-NAME"
@@ -176,7 +218,7 @@ def expect_free_branch(repository: Repository, skill: str) -> None:
         )
 
 
-def _commit(repository: Repository, new: NewVersion) -> str:
+def commit_description(repository: Repository, new: NewVersion) -> str:
     """Write a commit and move the branch to it, unless it is a person's."""
     branch = f"{DESCRIPTION_BRANCHES}{new.skill}"
     expect_free_branch(repository, new.skill)
@@ -184,55 +226,3 @@ def _commit(repository: Repository, new: NewVersion) -> str:
     if here != commit and (problem := repository.move_branch(branch, here, commit)):
         raise RepositoryError(f"{problem}; mend that and run this again")
     return commit
-
-
-def decline_descriptions(
-    repository: Repository, skill: str, path: str, word: PersonsWord, at: str
-) -> tuple[str, tuple[str, ...]]:
-    """Commit that a person refused the descriptions that the default branch lacks; the one before them is back.
-
-    Args:
-        repository: Where.
-        skill: Name of the skill.
-        path: Its folder in the repository.
-        word: Who said so, and why.
-        at: Time of the commit, ISO 8601.
-
-    Returns:
-        The commit, and the descriptions' commits, newest first.
-
-    Raises:
-        UsageError: There is none.
-        VersionConflictError: The branch is checked out.
-    """
-    line, gone = _line(repository, skill), declined_descriptions(repository, skill)
-    onto = default_tip(repository)
-    merged = description_of(repository, onto, path) if onto else ""
-    offered: list[Version] = []
-    for one in line:
-        if one.sha in gone or description_of(repository, one.sha, path) == merged:
-            break
-        offered.append(one)
-    offered = [one for one in offered if one.trailer("Kind") == DESCRIPTION]
-    if not offered:
-        raise UsageError(f"skill {skill!r} has no description to decline; see `skillopt log {skill}`")
-    before = description_of(repository, offered[-1].parent, path)
-    names = ", ".join(one.sha[:10] for one in offered)
-    signed = ((f"{DECLINED}-By", word.by), (f"{DECLINED}-Reason", word.reason))
-    new = NewVersion(
-        skill=skill,
-        path=path,
-        files=_described(repository.read_folder(line[0].sha, path), before),
-        subject=f"{skill}: decline the description {names}",
-        body=f"{names} was declined. The description before it is back, and training starts from it.",
-        trailers=(
-            ("Skill", skill),
-            ("Kind", DECLINED_DESCRIPTION),
-            *((DECLINED, one.sha) for one in offered),
-            *((key, value) for key, value in signed if value),
-        ),
-        at=at,
-        parent=line[0].sha,
-        expected_tip=line[0].sha,
-    )
-    return _commit(repository, new), tuple(one.sha for one in offered)

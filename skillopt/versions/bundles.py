@@ -3,12 +3,13 @@
 Invariants, whatever a bundle holds:
 1. Reading one moves no branch, starts no program, and brings nothing but objects into the repository.
 2. A commit that changes anything outside of its skill's folder is found, but for what the default branch has there.
-3. So is one that changes anything in it but the text of SKILL.md, unless the remote's history had that before.
+3. So is one that changes anything in it but the text of SKILL.md, unless the remote's history had that before; on a
+   branch of descriptions, anything but the description.
 """
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -25,7 +26,7 @@ from skillopt.versions.repository import RENAMED_PATH, Repository
 
 __all__ = ["check_commits", "read_bundle", "write_bundle"]
 
-_REF: Final = re.compile(r"refs/heads/(?:skillopt|skillopt-draft)/[a-z0-9]+(?:-[a-z0-9]+)*")
+_REF: Final = re.compile(r"refs/heads/(?:skillopt|skillopt-draft|skillopt-trigger)/[a-z0-9]+(?:-[a-z0-9]+)*")
 _MOST_COMMITS: Final = 2000
 _GONE: Final = "000000"
 _REGULAR: Final = ("100644", "100755")
@@ -83,7 +84,9 @@ def read_bundle(repository: Repository, path: Path) -> dict[str, str]:
         raise InfrastructureError(message)
     strange = [name for _, name in rows if not _REF.fullmatch(name)]
     if strange:
-        message = f"{path}: expected branches skillopt/* and skillopt-draft/* only, found {strange[0]!r}"
+        message = (
+            f"{path}: expected branches skillopt/*, skillopt-draft/* and skillopt-trigger/* only, found {strange[0]!r}"
+        )
         raise InfrastructureError(f"{message}; nothing was pushed")
     env = {"GIT_ALLOW_PROTOCOL": "file", **disabled_hooks(repository.root)}
     names = [name for _, name in rows]
@@ -97,7 +100,14 @@ def read_bundle(repository: Repository, path: Path) -> dict[str, str]:
     return {name: sha for sha, name in rows}
 
 
-def check_commits(repository: Repository, branch: str, tip: str, path: str, known: Sequence[str]) -> None:
+def check_commits(
+    repository: Repository,
+    branch: str,
+    tip: str,
+    path: str,
+    known: Sequence[str],
+    describes: Callable[[bytes, bytes], bool] | None = None,
+) -> None:
     """Refuse a branch that changes anything but the text of its skill.
 
     Args:
@@ -107,6 +117,8 @@ def check_commits(repository: Repository, branch: str, tip: str, path: str, know
         path: The skill's folder in the repository, POSIX.
         known: Commits that the remote has, that of the default branch first; they and their ancestors are not looked
             at.
+        describes: Tells of a branch of descriptions whether one SKILL.md is another with a new description and
+            nothing else; None for a branch on which the description stays.
 
     Raises:
         VersionConflictError: It does.
@@ -119,7 +131,7 @@ def check_commits(repository: Repository, branch: str, tip: str, path: str, know
         message = f"{branch}: expected at most {_MOST_COMMITS:,} commits that the remote does not have, found more"
         raise VersionConflictError(f"{message}; it was not pushed. Train from the default branch")
     earlier = (one.trailer(RENAMED_PATH) for one in repository.versions(branch.rpartition("/")[2], tip))
-    history = _History(repository, (path, *filter(None, earlier)), tuple(without))
+    history = _History(repository, (path, *filter(None, earlier)), tuple(without), describes)
     for commit, *parents in listed:
         strange = _strays(repository, commit, _outside_of(repository, commit, parents, known[0]), path)
         if strange:
@@ -132,7 +144,8 @@ def check_commits(repository: Repository, branch: str, tip: str, path: str, know
         found = _unexpected(repository, commit, parents, path, history)
         if found:
             message = f"{branch}: {commit[:10]} changes {found} ({count}); it was not pushed"
-            raise VersionConflictError(f"{message}. Training changes the text of {SKILL_FILE} only; train again")
+            only = "the description in" if describes else "the text of"
+            raise VersionConflictError(f"{message}. Training changes {only} {SKILL_FILE} only; train again")
 
 
 def _outside_of(repository: Repository, commit: str, parents: Sequence[str], default: str) -> str:
@@ -171,7 +184,11 @@ def _unexpected(repository: Repository, commit: str, parents: Sequence[str], pat
     first, *others = (_changed(repository, side, commit) for side in sides)
     new = set(first).intersection(*others)
     for mode, sha, name in sorted(row for row in new if row[2].startswith(prefix) and row[0] != _GONE):
-        if name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR:
+        if name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR and history.describes:
+            content = _content(root, sha) or b""
+            if not any(history.describes(_content(root, f"{side}:{name}") or b"", content) for side in parents):
+                return f"more than the description of {name!r}"
+        elif name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR:
             text = _frontmatter(root, sha) or ""
             is_renamed = bool(repository.commit(commit).trailer(RENAMED_FROM))
             had = any(_frontmatter(root, f"{side}:{name}") == text for side in parents)
@@ -190,11 +207,13 @@ class _History:
         repository: Where it is.
         places: The skill's folder, and what it was called before.
         known: Newest commits of the remote.
+        describes: What the branch may change of SKILL.md where it is one of descriptions.
     """
 
     repository: Repository
     places: tuple[str, ...]
     known: tuple[str, ...]
+    describes: Callable[[bytes, bytes], bool] | None = None
 
     @cached_property
     def files(self) -> Mapping[tuple[str, str], str]:
@@ -231,10 +250,16 @@ def _nameless(frontmatter: str) -> str:
 
 def _frontmatter(root: Path, name: str) -> str | None:
     """Give the frontmatter of an object, None where there is no such object."""
-    status, content, _ = try_git(root, ["cat-file", "blob", name])
-    if status:
+    content = _content(root, name)
+    if content is None:
         return None
     return "\n".join((SkillDocument(content.decode("utf-8", "replace")).frontmatter or "").splitlines())
+
+
+def _content(root: Path, name: str) -> bytes | None:
+    """Read a file as git has it, None where there is no such object."""
+    status, content, _ = try_git(root, ["cat-file", "blob", name])
+    return None if status else content
 
 
 def _changed(repository: Repository, before: str, commit: str) -> list[tuple[str, str, str]]:

@@ -16,6 +16,7 @@ __all__ = [
     "ROLLBACK",
     "TAKEN",
     "UNDECLINED",
+    "UNDECLINED_DESCRIPTION",
     "commit_kind",
     "of_description",
 ]
@@ -50,6 +51,9 @@ TAKEN: Final = "Taken-By"
 UNDECLINED: Final = "Undeclined"
 """Trailer with a version or draft that people had refused and want after all."""
 
+UNDECLINED_DESCRIPTION: Final = "description-undeclined"
+"""Value of the trailer `Kind` of a commit with which a person wants a declined one after all."""
+
 _KINDS: Final = (
     (DECLINED, "declined"),
     (UNDECLINED, "undeclined"),
@@ -64,7 +68,7 @@ _KINDS: Final = (
 
 def of_description(version: Version) -> bool:
     """Tell whether a commit is about the description, and so no version of the body."""
-    return version.trailer("Kind") in (DESCRIPTION, DECLINED_DESCRIPTION)
+    return version.trailer("Kind") in (DESCRIPTION, DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION)
 
 
 def commit_kind(version: Version) -> str:

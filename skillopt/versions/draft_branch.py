@@ -26,6 +26,7 @@ __all__ = [
     "FILES_DIGEST",
     "VERSION_BRANCHES",
     "DraftBranch",
+    "description_commits",
     "list_branches",
     "people_commits",
 ]
@@ -155,14 +156,14 @@ def people_commits(repository: Repository, skill: str, tip: str) -> tuple[str, .
         skill: Name of the skill whose versions or draft it has.
         tip: Its newest commit; one that is no version of the skill is listed, whatever else leads to it.
     """
-    ours = {version.sha for version in repository.versions(skill, tip)} | _descriptions(repository, skill, tip)
+    ours = {version.sha for version in repository.versions(skill, tip)} | description_commits(repository, skill, tip)
     ignored = [f"--exclude={name}/*" for name in ("skillopt", "skillopt-draft", "skillopt-trigger")]
     kept = [*ignored, "--branches", *filter(None, [repository.head()])]
     alone = run_git(repository.root, "rev-list", tip, "--not", *kept).decode().split()
     return tuple(sha for sha in dict.fromkeys((tip, *alone)) if sha not in ours)
 
 
-def _descriptions(repository: Repository, skill: str, tip: str) -> set[str]:
+def description_commits(repository: Repository, skill: str, tip: str) -> set[str]:
     """List the commits that training and people's refusals wrote on a branch of descriptions."""
     found: set[str] = set()
     version = repository.commit(tip)

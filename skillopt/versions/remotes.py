@@ -18,13 +18,18 @@ from typing import Final
 from skillopt.errors import RemoteError, RepositoryError, UsageError, VersionConflictError
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
-from skillopt.versions.draft_branch import DRAFT_BRANCHES, DraftBranch
+from skillopt.versions.draft_branch import (
+    DESCRIPTION_BRANCHES,
+    DRAFT_BRANCHES,
+    VERSION_BRANCHES,
+    DraftBranch,
+    description_commits,
+)
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
 from skillopt.versions.repository import Repository
 
 __all__ = ["Remote", "RemoteLogin", "Tips", "find_stored_credentials"]
 
-_BRANCHES: Final = "refs/heads/skillopt/"
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 _SETTINGS: Final = (
     *("credential.helper=", "http.sslVerify=true", "http.lowSpeedLimit=1", "http.lowSpeedTime=60"),
@@ -67,12 +72,23 @@ class Tips:
         default: The newest commit of the default branch.
         skills: The newest commit of each skill's branch, by the skill's name.
         drafts: The commit of each skill's draft, by the skill's name.
+        descriptions: The newest commit of each skill's branch of descriptions, by the skill's name.
     """
 
     default_branch: str
     default: str
     skills: Mapping[str, str]
     drafts: Mapping[str, str]
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Give all of them, that of the default branch first."""
+        return (self.default, *self.skills.values(), *self.drafts.values(), *self.descriptions.values())
+
+    def of(self, branches: str) -> Mapping[str, str]:
+        """Give the commits of the branches below a prefix: of versions or of descriptions."""
+        return self.descriptions if branches == DESCRIPTION_BRANCHES else self.skills
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +138,7 @@ class Remote:
         Raises:
             RemoteError: It cannot be reached, or has no default branch.
         """
-        patterns = ("HEAD", f"{_BRANCHES}*", f"{DRAFT_BRANCHES}*")
+        patterns = ("HEAD", *(f"{prefix}*" for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)))
         listed = self._reach(["ls-remote", _FETCHED_BY, "--symref", "--", self.url, *patterns]).splitlines()
         rows = [row.split("\t", 1) for row in listed if "\t" in row]
         heads = [value.removeprefix("ref: refs/heads/") for value, ref in rows if ref == "HEAD" and " " in value]
@@ -130,9 +146,9 @@ class Remote:
         if not heads or "HEAD" not in tips:
             message = f"{self._shown}: expected a default branch, found none; push one there and run this again"
             raise RemoteError(message)
-        skills, drafts = (
+        skills, drafts, descriptions = (
             {ref.removeprefix(prefix): sha for ref, sha in tips.items() if ref.startswith(prefix)}
-            for prefix in (_BRANCHES, DRAFT_BRANCHES)
+            for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)
         )
         wanted = [f"refs/heads/{heads[0]}", *(ref for ref in tips if ref != "HEAD")]
         self._reach(["fetch", _FETCHED_BY, *_QUIET, "--", self.url, *wanted])
@@ -140,7 +156,7 @@ class Remote:
         if any(try_git(root, ["cat-file", "-e", f"{sha}^{{commit}}"])[0] for sha in tips.values()):
             message = f"{self._shown} changed while it was read; run this again"
             raise RemoteError(message)
-        return Tips(heads[0], tips["HEAD"], skills, drafts)
+        return Tips(heads[0], tips["HEAD"], skills, drafts, descriptions)
 
     def fetch_commit(self, commit: str, tips: Tips) -> bool:
         """Fetch a commit that a shallow clone may lack, by fetching all of the default branch.
@@ -165,38 +181,40 @@ class Remote:
 
     def missing_commits(self, tips: Tips) -> tuple[str, ...]:
         """List the commits of the remote's branches that are not here."""
-        wanted = (tips.default, *tips.skills.values(), *tips.drafts.values())
-        return tuple(sha for sha in wanted if self.repository.ref_tip(sha) is None)
+        return tuple(sha for sha in tips.all if self.repository.ref_tip(sha) is None)
 
-    def fast_forward(self, skill: str, tip: str | None) -> None:
+    def fast_forward(self, skill: str, tip: str | None, branches: str = VERSION_BRANCHES) -> None:
         """Fast-forward a skill's local branch to the remote's; one that is ahead stays.
 
         Args:
             skill: Name of the skill.
             tip: Newest commit of the remote's branch, None where it has none.
+            branches: Which of its branches: of versions or of descriptions.
 
         Raises:
             VersionConflictError: Each has commits that the other lacks, or the branch is checked out.
         """
-        repository, here = self.repository, self.repository.branch_tip(skill)
+        repository, ref = self.repository, f"{branches}{skill}"
+        here, name = repository.ref_tip(ref), ref.removeprefix("refs/heads/")
         if tip is None or (here is not None and repository.contains(here, tip)):
             return
         if here is not None and not repository.contains(tip, here):
             message = (
-                f"skillopt/{skill} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To "
-                f"go on from theirs: git fetch {self.name} skillopt/{skill}, then git branch -f skillopt/{skill} {tip}"
+                f"{name} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To "
+                f"go on from theirs: git fetch {self.name} {name}, then git branch -f {name} {tip}"
             )
             raise VersionConflictError(message)
-        repository.check_branch(skill)
-        move = ["update-ref", "-m", f"skillopt: {skill} from {self.name}", f"{_BRANCHES}{skill}", tip]
+        repository.check_branch(name)
+        move = ["update-ref", "-m", f"skillopt: {skill} from {self.name}", ref, tip]
         run_git(repository.root, *move, here or "0" * len(tip), env=disabled_hooks(repository.root))
 
-    def push(self, skill: str, tips: Tips) -> bool:
+    def push(self, skill: str, tips: Tips, branches: str = VERSION_BRANCHES) -> bool:
         """Push a skill's branch, if the remote lacks something of it.
 
         Args:
             skill: Name of the skill.
             tips: Where the remote's branches were; the push fails if this one has moved since.
+            branches: Which of its branches: of versions or of descriptions.
 
         Returns:
             Whether there was anything to push.
@@ -205,15 +223,20 @@ class Remote:
             VersionConflictError: Someone moved the branch meanwhile, or it holds commits that are not versions.
             RemoteError: The remote cannot be reached, or refuses.
         """
-        here, there = self.repository.branch_tip(skill), tips.skills.get(skill, "")
+        ref = f"{branches}{skill}"
+        here, there, name = (
+            self.repository.ref_tip(ref),
+            tips.of(branches).get(skill, ""),
+            ref.removeprefix("refs/heads/"),
+        )
         if here is None or here == there:
             return False
         strangers = self._unpublished(skill, here, [tips.default, *filter(None, [there])])
         if strangers:
-            raise VersionConflictError(_based_elsewhere(f"skillopt/{skill}", self.name, strangers, tips))
+            raise VersionConflictError(_based_elsewhere(name, self.name, strangers, tips))
         if there and not self.repository.contains(here, there):
-            raise VersionConflictError(_moved(f"skillopt/{skill}", self.name))
-        self.replace_branch(f"skillopt/{skill}", here, there)
+            raise VersionConflictError(_moved(name, self.name))
+        self.replace_branch(name, here, there)
         return True
 
     def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
@@ -301,6 +324,7 @@ class Remote:
         """List the commits that a push would publish and that are not versions, those of merged branches included."""
         listed = run_git(self.repository.root, "rev-list", tip, "--not", *there).decode().split()
         ours = {version.sha for version in self.repository.versions(skill, tip)}
+        ours |= description_commits(self.repository, skill, tip)
         return [sha for sha in listed if sha not in ours]
 
     @property

@@ -259,14 +259,17 @@ class Repository:
         """Read a commit, which need not be a version."""
         return parse_commit(sha, read_objects(self.root, [sha])[0].decode("utf-8", "replace"))
 
-    def check_branch(self, skill: str) -> None:
+    def check_branch(self, name: str) -> None:
         """Refuse to move a branch that is checked out: its work tree would seem to undo each new version.
+
+        Args:
+            name: Of the branch, as `skillopt/rows`.
 
         Raises:
             VersionConflictError: A work tree has it checked out.
         """
-        if place := self.checked_out_in(_branch(skill)):
-            found = f"expected branch skillopt/{skill} free to move, found it checked out in {place}"
+        if place := self.checked_out_in(f"refs/heads/{name}"):
+            found = f"expected branch {name} free to move, found it checked out in {place}"
             message = f"{found}; switch to another branch there, then run this again"
             raise VersionConflictError(message)
 
@@ -297,7 +300,7 @@ class Repository:
         if tip is not None and self.contains(tip, commit):
             return commit
         if tip == new.expected_tip:
-            self.check_branch(new.skill)
+            self.check_branch(f"skillopt/{new.skill}")
             if not (problem := self.move_branch(branch, tip, commit)):
                 return commit
             tip = self.branch_tip(new.skill)

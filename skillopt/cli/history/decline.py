@@ -64,18 +64,24 @@ def decline(
 def undecline(
     skill: _SkillName,
     version: Annotated[
-        str, typer.Argument(metavar="VERSION", help="What was declined; the last of it when left out.")
+        str,
+        typer.Argument(metavar="VERSION", help="What was declined, or description; the last version when left out."),
     ] = "",
     *,
     reason: _Reason = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Take back that a version was declined.
+    """Take back that a version, or the last description, was declined.
 
     Its text is the newest version again, and its edits may be tried again.
     """
     from skillopt.commands.history.decline import undecline as run
+    from skillopt.commands.history.decline import undecline_description
+    from skillopt.versions.commit_kind import DESCRIPTION
 
+    if version == DESCRIPTION:
+        show(undecline_description(select(skill), _word(skill, reason)), _undeclined_text, as_json=as_json)
+        return
     show(run(select(skill), version, _word(skill, reason)), _undeclined_text, as_json=as_json)
 
 
@@ -136,7 +142,7 @@ def _description_text(result: "DeclinedDescriptions") -> str:
     names = ", ".join(sha[:SHORT] for sha in result.declined)
     lines = [f"declined the description {names} by {escape_terminal(result.by)}: training will not try it again"]
     lines.append(f"{result.branch} is now {result.commit[:SHORT]}, with the description that training starts from")
-    return "\n".join([*lines, f"to use it after all: git merge {result.declined[0][:SHORT]}"])
+    return "\n".join([*lines, f"to take it back: skillopt undecline {result.skill} description"])
 
 
 def _undeclined_text(result: "Undeclined") -> str:

@@ -16,7 +16,8 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import SKILL_FILE, files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
-from skillopt.triggers.version import decline_descriptions, trigger_branch
+from skillopt.triggers.declined import DescriptionPlace, decline_descriptions, undecline_descriptions
+from skillopt.triggers.version import trigger_branch
 from skillopt.versions.commit_kind import DECLINED, commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import (
@@ -40,6 +41,7 @@ __all__ = [
     "decline",
     "decline_description",
     "undecline",
+    "undecline_description",
 ]
 
 
@@ -166,6 +168,7 @@ def decline_description(
     selection: Selection,
     word: PersonsWord | None = None,
     *,
+    onto: str = "",
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
 ) -> DeclinedDescriptions:
     """Decline the trained descriptions that the default branch lacks; training tries none of them again.
@@ -173,6 +176,7 @@ def decline_description(
     Args:
         selection: The skill.
         word: Who says so, and why; None for the person whom git names.
+        onto: Newest commit of the default branch; empty for what this clone knows of it.
         now: Gives the time of the commit.
 
     Raises:
@@ -184,9 +188,36 @@ def decline_description(
     target, repository = project.target(selection), project.repository()
     word = word or PersonsWord.said(repository.user_name)
     with writer_lock(project.root, target.name):
-        path = repository.relative(target.folder)
-        commit, declined = decline_descriptions(repository, target.name, path, word, now())
+        where = DescriptionPlace(repository, target.name, repository.relative(target.folder), onto)
+        commit, declined = decline_descriptions(where, word, now())
     return DeclinedDescriptions(target.name, trigger_branch(target.name), commit, declined, word.by, word.reason)
+
+
+def undecline_description(
+    selection: Selection,
+    word: PersonsWord | None = None,
+    *,
+    now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
+) -> Undeclined:
+    """Make the description that was declined last the newest one again; training goes on from it.
+
+    Args:
+        selection: The skill.
+        word: Who says so, and why; None for the person whom git names.
+        now: Gives the time of the commit.
+
+    Raises:
+        UsageError: None was declined last.
+        VersionConflictError: Their branch is checked out.
+        BusyError: A run trains this skill.
+    """
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    word = word or PersonsWord.said(repository.user_name)
+    with writer_lock(project.root, target.name):
+        where = DescriptionPlace(repository, target.name, repository.relative(target.folder))
+        commit, wanted = undecline_descriptions(where, word, now())
+    return Undeclined(target.name, trigger_branch(target.name), wanted[0], commit)
 
 
 def undecline(

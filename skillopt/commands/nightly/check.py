@@ -100,14 +100,14 @@ def check_night(
     memory = _memory(access.forge, project, flags or {})
     reviews = tuple(_review(access.forge, project, name, flags or {}) for name in names)
     if pull_request:
-        reviews = tuple(one for one in reviews if any(pr.number == pull_request for pr in (*one.versions, *one.drafts)))
+        reviews = tuple(one for one in reviews if any(pr.number == pull_request for pr in one.requests))
         if not reviews:
             raise UsageError(f"expected a pull request of a skill's branch, found #{pull_request}, which is of none")
     remote = access.remote.name if access.remote else ""
     write_state(
         ReviewState(forge=access.name, facts=facts, remote=remote, tips=tips, skills=reviews, memory=memory), out
     )
-    requests = [requests for one in reviews for requests in (one.versions, one.drafts)]
+    requests = [requests for one in reviews for requests in (one.versions, one.drafts, one.descriptions)]
     return Checked(
         access.name,
         facts.public,
@@ -196,15 +196,22 @@ def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, objec
         skill = project.target(Selection(name, flags, folder=project.root)).name
     if not skill:
         return SkillReview(skill=name)
-    versions, drafts = (forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft"))
-    opened = [one for one in (*versions, *drafts) if one.state == "open"]
-    said = [(one, forge.comments(one.number)) for one in (*opened, *_newest_closed(versions, drafts))]
+    versions, drafts, descriptions = (
+        forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft", "skillopt-trigger")
+    )
+    opened = [one for one in (*versions, *drafts, *descriptions) if one.state == "open"]
+    said = [(one, forge.comments(one.number)) for one in (*opened, *_newest_closed(versions, drafts, descriptions))]
     return SkillReview(
         skill=name,
         versions=versions,
         drafts=drafts,
+        descriptions=descriptions,
         asked=tuple(
-            asked for one, comments in said if one.state == "open" for asked in read_asked(one, comments, (name, skill))
+            asked
+            for one, comments in said
+            # The one of a description has no edits, and training it again comes to the same.
+            if one.state == "open" and one not in descriptions
+            for asked in read_asked(one, comments, (name, skill))
         ),
         closings=tuple(read_closing(one, comments) for one, comments in said if one.state == "closed"),
         ignored=read_ignored(((one, comment) for one, comments in said for comment in comments), (name, skill)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from skillopt.commands.nightly.check import ForgeAccess, find_access
 from skillopt.errors import BusyError, ForgeError, SkilloptError, UsageError, VersionConflictError
@@ -18,11 +19,14 @@ from skillopt.nightly.offer_folder import BUNDLE, OfferFolder, SkillOffers, read
 from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, post_answers, post_offer
 from skillopt.project import Project, Selection
 from skillopt.storage.locks import writer_lock
+from skillopt.triggers.description import is_described
 from skillopt.versions.bundles import check_commits, read_bundle
 from skillopt.versions.draft_branch import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.remotes import Remote, Tips
 
 __all__ = ["offer_night"]
+
+_PREFIXES: Final = ("skillopt", "skillopt-draft", "skillopt-trigger")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class _Desk:
     @property
     def known(self) -> tuple[str, ...]:
         """List the commits that the remote has."""
-        return (self.tips.default, *self.tips.skills.values(), *self.tips.drafts.values()) if self.tips else ()
+        return self.tips.all if self.tips else ()
 
 
 def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, project: Path | None = None) -> Nightly:
@@ -80,7 +84,7 @@ def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, proj
 
 def _count_open(access: ForgeAccess, left: OfferFolder) -> int:
     """Count the pull requests that are open now."""
-    branches = (f"{prefix}/{one.name}" for one in left.offers for prefix in ("skillopt", "skillopt-draft"))
+    branches = (f"{prefix}/{one.name}" for one in left.offers for prefix in _PREFIXES)
     return sum(any(request.state == "open" for request in access.forge.pull_requests(one)) for one in branches)
 
 
@@ -100,7 +104,11 @@ def _post(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
                 newcomers = desk.limit.newcomers(settings)
                 row = replace(row, draft=_post_draft(desk, offers.name, offers.draft, path, row.offer, newcomers))
                 desk.limit.count(row.draft.action)
-            branches = (f"skillopt/{offers.name}", f"skillopt-draft/{offers.name}")
+            if offers.description is not None:
+                newcomers = desk.limit.newcomers(settings)
+                row = replace(row, description=_post_version(desk, offers.name, offers.description, path, newcomers))
+                desk.limit.count(row.description.action)
+            branches = [f"{prefix}/{offers.name}" for prefix in _PREFIXES]
             post_answers(desk.access.forge, branches, offers.answers)
             return row
     except BusyError:
@@ -110,20 +118,20 @@ def _post(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
 
 
 def _post_version(desk: _Desk, skill: str, offer: BranchOffer, path: str, newcomers: Newcomers) -> PullRequestUpdate:
-    """Take the newest version over from the bundle, push it, and bring its pull request up to date."""
-    if offer.branch != f"skillopt/{skill}":
+    """Take the newest version, or description, over from the bundle, push it, and bring its pull request up to date."""
+    if offer.branch not in (f"skillopt/{skill}", f"skillopt-trigger/{skill}"):
         raise UsageError(f"expected an offer from skillopt/{skill}, found one from {offer.branch!r}; train again")
     if not offer.tip:
         raise UsageError(f"expected the newest commit of {offer.branch} in the offer, found none; train again")
     remote, tips = desk.access.remote, desk.tips
     if remote is None or tips is None:
         return post_offer(desk.access.forge, offer, lambda: False, newcomers)
-    there = tips.skills.get(skill, "")
-    remote.fast_forward(skill, there or None)
-    remote.fast_forward(skill, offer.tip)
-    if remote.repository.branch_tip(skill) != offer.tip:
+    branches = f"refs/heads/{offer.branch.removesuffix(skill)}"
+    remote.fast_forward(skill, tips.of(branches).get(skill), branches)
+    remote.fast_forward(skill, offer.tip, branches)
+    if remote.repository.ref_tip(f"{branches}{skill}") != offer.tip:
         return _moved(offer)
-    push = _checked_push(desk, remote, offer, path, partial(remote.push, skill, tips))
+    push = _checked_push(desk, remote, offer, path, partial(remote.push, skill, tips, branches))
     return post_offer(desk.access.forge, offer, push, newcomers)
 
 
@@ -160,7 +168,8 @@ def _checked_push(
 
     def checked() -> bool:
         if offer.tip:
-            check_commits(remote.repository, offer.branch, offer.tip, path, desk.known)
+            describes = is_described if offer.branch.startswith("skillopt-trigger/") else None
+            check_commits(remote.repository, offer.branch, offer.tip, path, desk.known, describes)
         return push()
 
     return checked

@@ -15,6 +15,7 @@ from typing import Final
 
 from skillopt.commands.nightly.answers import answer_people, answer_training, holds_decision
 from skillopt.commands.nightly.check import configured_skills
+from skillopt.commands.nightly.descriptions import DescriptionNight, train_descriptions
 from skillopt.commands.optimize import optimize
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
 from skillopt.execution.credentials import forge_token_names
@@ -112,6 +113,8 @@ def train_night(
         rows: list[SkillNight] = []
         try:
             _take_turns(night, _chosen(project, review), flags or {}, rows)
+            shared = DescriptionNight(context, review, remaining, night.observer, night.no_money, flags or {})
+            train_descriptions(shared, rows, night.offers)
         finally:
             found = remaining.night(tuple(rows))
             _hand_over(night, out, found)
@@ -380,11 +383,11 @@ def _hand_over(night: _Night, out: Path, found: Nightly) -> None:
     remote, tips = night.context.remote, night.context.tips
     if remote is None or tips is None:
         return
-    offered = [one for skill in night.offers for one in (skill.version, skill.draft) if one is not None and one.tip]
+    offered = [one for skill in night.offers for one in skill.branches if one.tip]
     repository = remote.repository
     branches = {f"refs/heads/{one.branch}": one.tip for one in offered}
     here = {name: tip for name, tip in branches.items() if repository.ref_tip(name) == tip}
-    write_bundle(repository, out / BUNDLE, here, (tips.default, *tips.skills.values(), *tips.drafts.values()))
+    write_bundle(repository, out / BUNDLE, here, tips.all)
 
 
 def _record(night: _Night, found: Nightly) -> NightRecord:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import InfrastructureError, VersionConflictError
+from skillopt.skills.document import SkillDocument
+from skillopt.triggers.description import is_described, with_description
 from skillopt.versions import bundles
 from skillopt.versions.bundles import check_commits, read_bundle, write_bundle
 from skillopt.versions.repository import Repository
@@ -56,7 +58,7 @@ def test_nothing_new_makes_no_file_and_no_file_holds_nothing(project: Path, tmp_
 def test_a_bundle_with_another_branch_is_refused(project: Path, tmp_path: Path) -> None:
     commit(project, "README", "Mine.\n", "release")
     git(project, "bundle", "create", "--quiet", str(tmp_path / "bundle"), "release")
-    with pytest.raises(InfrastructureError, match=r"expected branches skillopt/\* .*found 'refs/heads/release'"):
+    with pytest.raises(InfrastructureError, match=r"expected branches skillopt/\*, .*found 'refs/heads/release'"):
         read_bundle(Repository(project), tmp_path / "bundle")
 
 
@@ -160,3 +162,36 @@ def test_a_skill_that_the_remote_never_had_may_bring_its_files(project: Path) ->
     for name, text in (("SKILL.md", SKILL), ("scripts/run.sh", "true\n")):
         tip = commit(project, f"skills/new/{name}", text)
     check_commits(Repository(project), "skillopt/new", tip, "skills/new", [git(project, "rev-parse", "main")])
+
+
+DESCRIBED = "skillopt-trigger/rows"
+
+
+def check_description(project: Path, tip: str) -> None:
+    known = [git(project, "rev-parse", "main")]
+    check_commits(Repository(project), DESCRIBED, tip, "skills/rows", known, is_described)
+
+
+def test_a_branch_of_descriptions_may_change_the_description(project: Path) -> None:
+    text = with_description(SkillDocument(SKILL), "Cleans rows of dates.").text
+    check_description(project, commit(project, "skills/rows/SKILL.md", text, DESCRIBED))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CHANGED,
+        SKILL.replace("---\n", "---\nallowed-tools: Bash\n", 1),
+        SKILL.replace("description: ", "description: >\n  ", 1) + "- More.\n",
+    ],
+)
+def test_a_branch_of_descriptions_changes_nothing_else(project: Path, text: str) -> None:
+    tip = commit(project, "skills/rows/SKILL.md", text, DESCRIBED)
+    with pytest.raises(VersionConflictError, match=r"more than the description.* description in SKILL\.md only"):
+        check_description(project, tip)
+
+
+def test_a_branch_of_versions_still_changes_no_description(project: Path) -> None:
+    text = with_description(SkillDocument(SKILL), "Cleans rows of dates.").text
+    with pytest.raises(VersionConflictError, match="changes the frontmatter"):
+        check(project, commit(project, "skills/rows/SKILL.md", text))

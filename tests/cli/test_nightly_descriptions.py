@@ -1,0 +1,139 @@
+"""Nights that train a description: it is offered once, a closed pull request declines it, a merged one settles it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.fake_forge import fake_forge
+from tests.fakes.nights import Nights
+from tests.fakes.projects import git
+from tests.fakes.triggers import make_siblings
+
+pytestmark = pytest.mark.process
+
+SKILL = "expense-claims"
+BRANCH = f"skillopt-trigger/{SKILL}"
+TABLE = f"\n[skills.{SKILL}]\n"
+
+
+def tip(nights: Nights) -> str:
+    """Give where the remote has the branch, empty for nowhere."""
+    return git(nights.bare, "for-each-ref", "--format=%(objectname)", f"refs/heads/{BRANCH}")
+
+
+def night(nights: Nights, *options: str) -> dict[str, Any]:
+    """Check out main as it is on the remote, run a night, and give the skill's row."""
+    git(nights.folder, "fetch", "--quiet", "origin", "main")
+    git(nights.folder, "reset", "--quiet", "--hard", "FETCH_HEAD")
+    row: dict[str, Any] = nights.run(*options)[SKILL]
+    return row
+
+
+def prepare(folder: Path) -> Path:
+    """Make a project whose skill has a trigger set and no suite, and its bare remote."""
+    made = make_siblings(folder / "made")
+    (made / "skillopt.toml").write_text((made / "skillopt.toml").read_text() + TABLE, encoding="utf-8")
+    git(made, "commit", "--quiet", "-am", "One skill to train")
+    git(folder, "clone", "--quiet", "--bare", str(made), "bare.git")
+    git(folder, "clone", "--quiet", (folder / "bare.git").as_uri(), "clone")
+    for key, value in (("user.name", "Bob"), ("user.email", "bob@example.com")):
+        git(folder / "clone", "config", key, value)
+    return folder / "clone"
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
+    """Live through a night that offers a description."""
+    folder = tmp_path_factory.mktemp("first")
+    with fake_forge() as forge:
+        nights = Nights(prepare(folder), folder / "bare.git", forge)
+        forge.repository = nights.bare
+        row = night(nights)
+        assert (row["training"], row["description"]["action"]) == ("no suite", "opened"), row
+        assert row["described"].startswith("its description was never trained; better: ")
+        assert row["rollouts"] > 0
+        yield nights
+
+
+@pytest.fixture
+def nights(first: Nights, tmp_path: Path) -> Iterator[Nights]:
+    """Give a copy of that night for one test."""
+    with fake_forge() as forge:
+        yield first.copy(tmp_path, forge)
+
+
+def test_a_description_is_offered_once_with_what_held_out_requests_showed(nights: Nights) -> None:
+    assert nights.forge is not None
+    pull = nights.forge.pulls[1]
+    assert (pull["branch"], pull["state"], pull["draft"]) == (BRANCH, "open", False)
+    assert pull["title"] == f"{SKILL}: 0 of 7 → 7 of 7 held-out requests load it, with a new description"
+    body = pull["body"]
+    assert "-Prepares claims.\n+Prepares claims." in body
+    assert "| should load it, and did | 0 of 7 | 7 of 7 | 65% to 100% |" in body
+    assert "7 held-out requests fixed, 0 broken." in body
+    assert body.count("| wrong | right |") == 7
+    assert git(nights.bare, "diff", "--stat", "main", BRANCH).startswith("skills/expense-claims/SKILL.md")
+    done, before = len(nights.forge.writes), tip(nights)
+    again = night(nights)
+    assert (again["described"], again["rollouts"], again["description"]["action"]) == ("", 0, "")
+    assert (nights.forge.writes[done:], tip(nights)) == ([], before)
+
+
+def test_a_description_that_people_refuse_is_not_offered_again_until_they_open_it_again(nights: Nights) -> None:
+    assert nights.forge is not None
+    nights.forge.set_state(1)
+    refused = night(nights)
+    assert refused["answers"] == [
+        "#1 was closed by people: its description is declined, training does not try it again"
+    ]
+    assert (refused["described"], refused["rollouts"], refused["description"]["action"]) == ("", 0, "")
+    assert git(nights.bare, "diff", "--stat", "main", BRANCH) == ""
+    assert night(nights)["answers"] == []
+    assert list(nights.forge.pulls) == [1]
+    nights.forge.pulls[1]["state"] = "open"
+    back = night(nights)
+    assert back["answers"] == ["#1 was opened again: its description is the newest again"]
+    assert git(nights.bare, "diff", "--stat", "main", BRANCH).startswith("skills/expense-claims/SKILL.md")
+    assert (list(nights.forge.pulls), nights.forge.pulls[1]["state"]) == ([1], "open")
+
+
+@pytest.mark.parametrize("squash", [True, False])
+def test_a_merged_description_is_not_due_and_not_offered_again(nights: Nights, *, squash: bool) -> None:
+    assert nights.forge is not None
+    git(nights.folder, "fetch", "--quiet", "origin", f"{BRANCH}:refs/remotes/origin/{BRANCH}")
+    git(nights.folder, "merge", "--quiet", *(("--squash",) if squash else ("--no-ff", "--no-edit")), f"origin/{BRANCH}")
+    if squash:
+        git(nights.folder, "commit", "--quiet", "-m", "A better description")
+    git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
+    nights.forge.set_state(1, merged=True)
+    row = night(nights)
+    assert (row["described"], row["rollouts"], row["description"]["action"]) == ("", 0, "")
+    assert list(nights.forge.pulls) == [1]
+
+
+def test_a_description_whose_sibling_changed_is_due_again_in_a_clone_without_records(nights: Nights) -> None:
+    clone = nights.clone("elsewhere")
+    for key, value in (("user.name", "Cai"), ("user.email", "cai@example.com")):
+        git(clone.folder, "config", key, value)
+    assert (night(clone)["described"], tip(clone)) == ("", tip(nights))
+    sibling = clone.folder / "skills" / "invoice-check" / "SKILL.md"
+    sibling.write_text(sibling.read_text().replace("and their tax", "and the tax on them"))
+    git(clone.folder, "commit", "--quiet", "-am", "Other words")
+    git(clone.folder, "push", "--quiet", "origin", "HEAD:main")
+    row = night(clone, "--max-rollouts", "5")
+    assert row["described"].startswith("descriptions of other skills changed since its own was trained")
+    assert row["rollouts"] <= 5
+
+
+def test_a_description_that_cannot_be_trained_says_why_and_fails_nothing(tmp_path: Path) -> None:
+    folder = prepare(tmp_path)
+    few = folder / "skills" / SKILL / "evals" / "trigger-evals.json"
+    few.write_text(json.dumps(json.loads(few.read_text(encoding="utf-8"))[:3]), encoding="utf-8")
+    git(folder, "commit", "--quiet", "-am", "Few requests")
+    git(folder, "push", "--quiet", "origin", "HEAD:main")
+    row = Nights(folder, tmp_path / "bare.git", None).run()[SKILL]
+    assert row["training"] == "no suite"
+    assert row["described"].startswith("its description was not trained: expected enough requests to train on some")
