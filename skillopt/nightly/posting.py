@@ -75,9 +75,7 @@ class BranchOffer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    branch: Annotated[
-        str, Field(pattern=r"^skillopt(?:-draft|-audit|-trigger)?/[a-z0-9]+(?:-[a-z0-9]+)*$")
-    ]
+    branch: Annotated[str, Field(pattern=r"^skillopt(?:-draft|-audit|-trigger)?/[a-z0-9]+(?:-[a-z0-9]+)*$")]
     seen: _Commit = ""
     tip: _Commit = ""
     unfit_reason: _Line = ""
