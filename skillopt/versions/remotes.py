@@ -25,10 +25,10 @@ from skillopt.versions.draft_branch import (
     DraftBranch,
     description_commits,
 )
-from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
+from skillopt.versions.git_process import disabled_hooks, run_git, try_git
 from skillopt.versions.repository import Repository
 
-__all__ = ["Remote", "RemoteLogin", "Tips", "find_stored_credentials"]
+__all__ = ["Remote", "RemoteLogin", "Tips"]
 
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 _SETTINGS: Final = (
@@ -50,7 +50,6 @@ _PUSH: Final = (
     "--no-recurse-submodules",
 )
 _QUIET: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
-_PASSWORD: Final = re.compile(r"https?://[^/@\s]*:[^/@\s]+@")
 _DETOUR: Final = r"^(http\..*(proxy|sslverify|sslcainfo|sslcapath|cookiefile|savecookies)|url\..*insteadof)$"
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
 
@@ -224,11 +223,8 @@ class Remote:
             RemoteError: The remote cannot be reached, or refuses.
         """
         ref = f"{branches}{skill}"
-        here, there, name = (
-            self.repository.ref_tip(ref),
-            tips.of(branches).get(skill, ""),
-            ref.removeprefix("refs/heads/"),
-        )
+        here, there = self.repository.ref_tip(ref), tips.of(branches).get(skill, "")
+        name = ref.removeprefix("refs/heads/")
         if here is None or here == there:
             return False
         strangers = self._unpublished(skill, here, [tips.default, *filter(None, [there])])
@@ -393,22 +389,3 @@ def _based_elsewhere(branch: str, name: str, strangers: Sequence[str], tips: Tip
         f"{branch} is based on commits that {name} does not have ({len(strangers)}), such as {strangers[0][:10]}; it "
         f"was not pushed. Push those first, or train from {tips.default_branch}"
     )
-
-
-def find_stored_credentials(repository: Repository) -> tuple[str, ...]:
-    """List the keys of git's configuration that hold a token: headers with a login, addresses with a password.
-
-    A checkout that keeps its credentials leaves one there, and so may an address that somebody pasted.
-
-    Args:
-        repository: Its own configuration and that of the user are read.
-    """
-    headers = [
-        key
-        for key, value in read_config(repository.root, r"^http\..*extraheader$")
-        if value.casefold().lstrip().startswith("authorization:")
-    ]
-    addresses = [
-        key for key, value in read_config(repository.root, r"^remote\..*\.(push)?url$") if _PASSWORD.match(value)
-    ]
-    return (*headers, *addresses)

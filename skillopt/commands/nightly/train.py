@@ -43,8 +43,9 @@ from skillopt.tasks import digest_of
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.decisions import read_decisions
 from skillopt.versions.draft_branch import DraftBranch
-from skillopt.versions.remotes import Remote, find_stored_credentials
+from skillopt.versions.remotes import Remote
 from skillopt.versions.start_commits import StartPlace, write_start
+from skillopt.versions.stored_credentials import find_stored_credentials
 
 __all__ = ["train_night"]
 
