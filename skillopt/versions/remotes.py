@@ -25,7 +25,7 @@ from skillopt.versions.draft_branch import (
     DraftBranch,
     description_commits,
 )
-from skillopt.versions.git_process import disabled_hooks, run_git, try_git
+from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
 from skillopt.versions.repository import Repository
 
 __all__ = ["Remote", "RemoteLogin", "Tips"]

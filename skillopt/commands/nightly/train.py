@@ -385,10 +385,9 @@ def _hand_over(night: _Night, out: Path, found: Nightly) -> None:
     if remote is None or tips is None:
         return
     offered = [one for skill in night.offers for one in skill.branches if one.tip]
-    repository = remote.repository
     branches = {f"refs/heads/{one.branch}": one.tip for one in offered}
-    here = {name: tip for name, tip in branches.items() if repository.ref_tip(name) == tip}
-    write_bundle(repository, out / BUNDLE, here, tips.all)
+    here = {name: tip for name, tip in branches.items() if remote.repository.ref_tip(name) == tip}
+    write_bundle(remote.repository, out / BUNDLE, here, tips.all)
 
 
 def _record(night: _Night, found: Nightly) -> NightRecord:
