@@ -1,9 +1,10 @@
 """The drivers of a run: the target's harness, the optimizer model and the judge, with retries and metering."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from skillopt.agent_tables.shipped import find_agent_table
@@ -113,6 +114,11 @@ class Drivers:
         return (
             shared_verifier(spec, self.sandbox) if self.judge is None else load_verifier(spec, self.judge, self.sandbox)
         )
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Give what measures how long a rollout takes: on a cluster without what it waits for a place."""
+        return monotonic if self.cluster is None else self.cluster.clock
 
     @property
     def target_identity(self) -> str:

@@ -57,6 +57,10 @@ class Cluster(Protocol):
         """Run a verifier that asks no judge on a node; where a node goes away, on another."""
         ...
 
+    def clock(self) -> float:
+        """Give the time in seconds, which stands still while calls of this thread wait for a place on a node."""
+        ...
+
     def drop(self) -> None:
         """End all that runs on the nodes."""
         ...

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Thread, local
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 import ray
@@ -74,6 +75,12 @@ _ROLLOUT: Final = ray.remote(run_on_node)
 _CHECK: Final = ray.remote(score_on_node)
 
 
+class _Waits(local):
+    """Seconds that calls of a thread waited, beside those in which they ran on a node."""
+
+    seconds = 0.0
+
+
 class RayCluster:
     """A cluster that does the rollouts of one target.
 
@@ -93,6 +100,7 @@ class RayCluster:
         self._job = NodeJob(settings, str(project.resolve()), identity, own)
         self._tasks = tasks
         self._lock = Lock()
+        self._waits = _Waits()
         self._is_ready = False
         self._shipped: OrderedDict[object, ray.ObjectRef[Any]] = OrderedDict()
         self._running: set[ray.ObjectRef[Any]] = set()
@@ -132,6 +140,7 @@ class RayCluster:
         rollout = _ROLLOUT.options(num_cpus=0, memory=memory, max_retries=0, scheduling_strategy="SPREAD")
         beside = request.beside and self._ship(("beside", request.digest), request.beside)
         answer = self._get(lambda: rollout.remote(*parts, request.repeat, request.discovery, beside))
+        self._waits.seconds -= answer.seconds
         if answer.failure is not None:
             raise answer.failure.as_error()
         if answer.trajectory is None or answer.files is None:
@@ -146,10 +155,15 @@ class RayCluster:
         """
         check = _CHECK.options(num_cpus=0, memory=_WORKER_BYTES, max_retries=3, scheduling_strategy="SPREAD")
         shipped = self._ship("job", self._job), self._ship(spec, spec)
-        score = self._get(lambda: check.remote(*shipped, trajectory, files))
+        score, seconds = self._get(lambda: check.remote(*shipped, trajectory, files))
+        self._waits.seconds -= seconds
         if isinstance(score, str):
             raise InfrastructureError(score)
         return score
+
+    def clock(self) -> float:
+        """Give the time in seconds, which stands still while calls of this thread wait for a place on a node."""
+        return monotonic() - self._waits.seconds
 
     def drop(self) -> None:
         """End all tasks that run on the nodes, and the programs that they have started."""
@@ -164,6 +178,7 @@ class RayCluster:
             NodeLostError: Its node went away.
             InfrastructureError: It was cancelled, or the cluster has no memory or disk left.
         """
+        begun = monotonic()
         with self._lock:
             reference = start()
             self._running.add(reference)
@@ -172,6 +187,7 @@ class RayCluster:
         except RayError as error:
             raise _translated(error) from error
         finally:
+            self._waits.seconds += monotonic() - begun
             with self._lock:
                 self._running.discard(reference)
 

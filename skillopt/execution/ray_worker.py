@@ -9,6 +9,7 @@ import socket
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
+from time import monotonic
 from traceback import extract_tb
 
 from skillopt.agent_tables.table import ALLOWED_AGENTS
@@ -93,11 +94,19 @@ class NodeFailure:
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """What a rollout on a node came to, before it is scored: a trajectory and files, or why there are none."""
+    """What a rollout on a node came to, before it is scored: a trajectory and files, or why there are none.
+
+    Args:
+        trajectory: What the target did.
+        files: What it left.
+        failure: Why it did nothing.
+        seconds: How long it took on the node.
+    """
 
     trajectory: Trajectory | None
     files: CarriedFiles | None
     failure: NodeFailure | None = None
+    seconds: float = 0.0
 
 
 def describe_node(job: NodeJob) -> NodeFacts:
@@ -134,12 +143,17 @@ def run_on_node(
         discovery: How loading of skills is measured; None where it is not.
         beside: Other skills that are installed.
     """
-    masking = environment_masking()
+    begun = monotonic()
+    answer = _tried(job, RolloutRequest(skill, task, repeat, discovery, beside))
+    return replace(answer, seconds=monotonic() - begun)
+
+
+def _tried(job: NodeJob, request: RolloutRequest) -> NodeAnswer:
+    masking, placed = environment_masking(), request.task.files
     try:
-        with Workspace.create(task.files) as workspace:
-            request = RolloutRequest(skill, task, repeat, discovery, beside)
+        with Workspace.create(placed) as workspace:
             trajectory = _same_harness(job).run(request, workspace.path)
-            return NodeAnswer(masking.trajectory(trajectory), pack_changes(workspace.path, task.files))
+            return NodeAnswer(masking.trajectory(trajectory), pack_changes(workspace.path, placed))
     except ProviderError as error:
         said = masking.text(str(error))
         return NodeAnswer(None, None, NodeFailure(said, error.kind, error.retry_after))
@@ -147,8 +161,10 @@ def run_on_node(
         return NodeAnswer(None, None, NodeFailure(f"on node {socket.gethostname()}: {_said(error)}"))
 
 
-def score_on_node(job: NodeJob, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles) -> Score | str:
-    """Run a verifier that asks no judge on what a rollout left; what broke is said as a text.
+def score_on_node(
+    job: NodeJob, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles
+) -> tuple[Score | str, float]:
+    """Run a verifier that asks no judge on what a rollout left; what broke is said as a text. Give its seconds, too.
 
     Args:
         job: Names the sandbox.
@@ -156,14 +172,14 @@ def score_on_node(job: NodeJob, spec: VerifierSpec, trajectory: Trajectory, file
         trajectory: What the target did.
         files: What it left.
     """
-    masking = environment_masking()
+    masking, begun = environment_masking(), monotonic()
     try:
         with Workspace.create(spec.inputs) as workspace:
             unpack_changes(files, workspace.path)
             score = shared_verifier(spec, job.settings.sandbox).score(trajectory, workspace.path)
     except Exception as error:  # noqa: BLE001 - allowed: as in run_rollout, whatever breaks in a verifier is its crash
-        return masking.text(f"{type(error).__name__}: {error}")
-    return replace(score, feedback=masking.text(score.feedback))
+        return masking.text(f"{type(error).__name__}: {error}"), monotonic() - begun
+    return replace(score, feedback=masking.text(score.feedback)), monotonic() - begun
 
 
 def _same_harness(job: NodeJob) -> Harness:

@@ -3,6 +3,7 @@
 Whatever breaks on the way is missing data (`infra_error`), never a score of 0.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from time import monotonic
@@ -25,13 +26,19 @@ def shared_verifier(spec: VerifierSpec, sandbox: SandboxChoice = "auto") -> Veri
     return load_verifier(spec, sandbox=sandbox)
 
 
-def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: VerifierFactory = shared_verifier) -> Rollout:
+def run_rollout(
+    harness: Harness,
+    request: RolloutRequest,
+    make_verifier: VerifierFactory = shared_verifier,
+    clock: Callable[[], float] = monotonic,
+) -> Rollout:
     """Run one rollout in a disposable workspace and score it.
 
     Args:
         harness: Runs the target.
         request: What to run.
         make_verifier: Makes the verifier of a task.
+        clock: Measures how long it takes, in seconds.
 
     Returns:
         The rollout; a provider or a verifier that broke gives status `infra_error`, never a score.
@@ -41,7 +48,7 @@ def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: Verifi
         AnswersPendingError: The task was handed off and is not done.
         OutOfBudget: The rollout could pass a cap.
     """
-    begun = monotonic()
+    begun = clock()
     try:
         with Workspace.create(request.task.files) as workspace:
             trajectory, score = _run_and_score(harness, request, workspace.path, make_verifier)
@@ -51,7 +58,7 @@ def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: Verifi
     trajectory = _readable(trajectory)
     score = score and replace(score, feedback=readable(score.feedback))
     status = Status.INFRA_ERROR if score is None else trajectory.status
-    seconds = round(monotonic() - begun, 3)
+    seconds = round(clock() - begun, 3)
     return Rollout(
         request.task.id, request.digest, request.repeat, trajectory, status, score, trajectory.reason, seconds
     )

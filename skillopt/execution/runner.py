@@ -311,7 +311,8 @@ class RecordedRunner:
     def _measure(self, request: RolloutRequest) -> Rollout:
         self._breaker.check()
         # Masked before anything reads it, so that a rerun, which finds what was recorded, decides the same.
-        rollout = self._masking.rollout(run_rollout(self._drivers.harness, request, self._drivers.verifier))
+        drivers = self._drivers
+        rollout = self._masking.rollout(run_rollout(drivers.harness, request, drivers.verifier, drivers.clock))
         self._breaker.record(rollout.reason or "failed" if rollout.score is None else "")
         return rollout
 

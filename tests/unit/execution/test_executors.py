@@ -58,10 +58,13 @@ class OneNode:
 
     def score(self, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles) -> Score:
         self.scored += 1
-        score = score_on_node(self._job, spec, trajectory, files)
+        score, _ = score_on_node(self._job, spec, trajectory, files)
         if isinstance(score, str):
             raise InfrastructureError(score)
         return score
+
+    def clock(self) -> float:
+        return 0.0
 
     def drop(self) -> None:
         self.is_ready = False

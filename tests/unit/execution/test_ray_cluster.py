@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 import pytest
 import ray
@@ -324,6 +325,33 @@ def raising(error: Exception) -> Callable[..., object]:
 def test_tasks_that_are_handed_to_people_stay_on_this_machine(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="is done by people on this machine"):
         drivers(settings("auto", harness="handoff"), tmp_path)
+
+
+def test_the_recorded_time_of_a_rollout_leaves_out_what_it_waited_for_memory(
+    cluster: SimulatedCluster, tmp_path: Path
+) -> None:
+    chosen, pause = settings(cluster.address), threading.Event()
+    found = drivers(chosen, tmp_path, RowsHarness())
+    make_executor(chosen, lambda _: None, found.cluster)
+    hold = ray.remote(hold_memory).options(num_cpus=0, memory=3_950_000_000, scheduling_strategy="SPREAD")
+    held = [hold.remote(str(tmp_path), number) for number in range(2)]
+    wait_until(lambda: len(list(tmp_path.glob("held-*"))) == 2)
+    began = monotonic()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(run_rollout, found.harness, RolloutRequest(SKILL, TASKS[4]), found.verifier, found.clock)
+        pause.wait(1.0)  # nothing can run meanwhile
+        (tmp_path / "go").touch()
+        answer = waiting.result()
+    ray.get(held)
+    assert answer.score is not None
+    assert answer.seconds is not None
+    assert 0.0 < answer.seconds < monotonic() - began - 0.9
+
+
+def hold_memory(folder: str, number: int) -> None:
+    """Keep the memory of a node until a file is there."""
+    Path(folder, f"held-{number}").touch()
+    wait_until(lambda: Path(folder, "go").exists())
 
 
 def test_what_runs_on_nodes_ends_when_it_is_dropped(cluster: SimulatedCluster, tmp_path: Path) -> None:
