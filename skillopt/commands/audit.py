@@ -24,7 +24,7 @@ from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forge import load_forge
-from skillopt.gate.skill_effect import EffectPlan
+from skillopt.gate.skill_effect import EffectPlan, share_error
 from skillopt.project import Project
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
@@ -129,14 +129,15 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
             )
             executor = make_executor(settings, observer.notice, drivers.cluster)
             runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
-            series.append(AuditSeries(one, plan.ask, runner))
+            series.append(AuditSeries(one, plan.ask, runner, len(plan.subjects)))
         try:
             for begun in series:
                 begun.run(_SCREEN)
-            while waiting := [one for one in series if one.test.left]:
+            while waiting := _waiting(series):
                 min(waiting, key=lambda one: (one.test.pairs_to_go, len(one.test.gains))).run(_BATCH)
         except OutOfBudget as error:
             stopped = str(error)
+            _waiting(series)
     return _report(plan, series, stopped, meter)
 
 
@@ -193,10 +194,17 @@ def _read_report(path: Path, code: int) -> AuditReport:
         ) from error
 
 
+def _waiting(series: Sequence[AuditSeries]) -> list[AuditSeries]:
+    """Decide which skills help or hurt by now, and give those that may get more pairs."""
+    for one, test in zip(series, share_error([one.test for one in series]), strict=True):
+        one.test = test
+    return [one for one in series if one.test.left]
+
+
 def _report(plan: AuditPlan, series: Sequence[AuditSeries], stopped: str, meter: Meter) -> AuditReport:
     rows = sorted([*plan.others, *(one.result(stopped) for one in series)], key=lambda row: row.path)
     error = EffectPlan(plan.ask.pairs, plan.ask.loss).error
     if series and stopped and not any(row.pairs for row in rows):
         raise InfrastructureError(f"not one pair could be measured: {stopped}")
     paid = sum(one.runner.paid_rollouts for one in series)
-    return AuditReport(tuple(rows), error, error * len(series), plan.ask.loss, stopped, paid, dict(meter.by_role))
+    return AuditReport(tuple(rows), error, plan.ask.loss, stopped, paid, dict(meter.by_role))
