@@ -100,8 +100,7 @@ class AuditReport:
 
     Args:
         skills: Every skill, sorted by path.
-        error: Chance for each skill without an effect to be said to have one.
-        false_effects: How many of the skills said to help or hurt may be so by chance, at most, in expectation.
+        error: Share of the skills said to help or hurt that is wrong on average, at most.
         loss: What the removal of an idle skill may lose at most.
         stopped: Why it ended before every skill had its answer or all its pairs; empty when it did not.
         paid_rollouts: Rollouts that were not recorded before.
@@ -111,7 +110,6 @@ class AuditReport:
 
     skills: tuple[AuditedSkill, ...]
     error: float
-    false_effects: float
     loss: float
     stopped: str
     paid_rollouts: int

@@ -25,6 +25,7 @@ from skillopt.versions.repository import Repository
 __all__ = ["offer_removals"]
 
 _NONE_LEFT: Final = "no skill is idle any more whose removal was not declined"
+_ENDED_EARLY: Final = "the audit ended early, so the open pull request is left as it is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,9 @@ def offer_removals(project: Project, report: AuditReport, forge: Forge, remote: 
         raise UsageError("expected a commit with the skills, found none; commit them and run this again")
     place = _Place(project, repository, base, into, {one.path: one for one in project.discover().skills})
     requests = forge.pull_requests(REMOVAL_BRANCH)
+    opened = next((one.url for one in requests if one.state == "open"), "")
+    if report.stopped and opened:
+        return RemovalOffer(REMOVAL_BRANCH, url=opened, notes=(_ENDED_EARLY,))
     rows, notes = _choose(place, report, requests)
     branch = RemovalBranch(repository)
     there = remote.fetch_branch(REMOVAL_BRANCH) if remote else branch.tip

@@ -24,12 +24,13 @@ class AuditSeries:
         subject: The skill and its tasks.
         ask: How many pairs, and what removal may lose.
         runner: Runs rollouts.
+        skills: How many are measured at once.
     """
 
-    def __init__(self, subject: AuditSubject, ask: AuditAsk, runner: RecordedRunner) -> None:
+    def __init__(self, subject: AuditSubject, ask: AuditAsk, runner: RecordedRunner, skills: int) -> None:
         self.subject = subject
         self.runner = runner
-        self.test = EffectTest(EffectPlan(ask.pairs, ask.loss))
+        self.test = EffectTest(EffectPlan(ask.pairs, ask.loss, skills=skills))
         self.pairs: list[tuple[Rollout, Rollout]] = []
         seed = f"{subject.skill.name} {subject.target.settings.seed}"
         self._order = draw_tasks(len(subject.tasks), ask.pairs, Random(seed))
@@ -130,4 +131,6 @@ def _why_unknown(series: AuditSeries, stopped: str) -> str:
         return f"nothing could be measured: {failed or stopped}"
     if test.left:
         return "a cap ended the audit before there was an answer; raise it to go on"
+    if test.outstanding:
+        return f"an effect as large may be chance among {test.plan.skills} skills; raise --pairs"
     return f"{len(test.gains)} pairs were too few for an answer; raise --pairs"

@@ -116,10 +116,9 @@ def _text(report: "AuditReport", *, verbose: bool) -> str:
         lines += _offered(report.offer)
     elif removable:
         lines.append(f"proposed for removal: {', '.join(removable)}; nothing was removed")
-    if report.false_effects:
+    if counts["helps"] + counts["hurts"]:
         lines.append(
-            f"a skill without an effect is said to help or hurt in {report.error:.0%} of audits at most: "
-            f"of these skills {report.false_effects:.1f} on average, were none of any effect"
+            f"of skills said to help or hurt at most {report.error:.0%} are wrong on average, all skills together"
         )
     lines.append(f"newly run: {count_noun(report.paid_rollouts, 'rollout')}, the rest was recorded")
     if verbose:

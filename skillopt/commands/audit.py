@@ -1,5 +1,6 @@
 """The user action `audit`: which skills of a project help, hurt or lie idle on a target, against no skill."""
 
+import math
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from skillopt.audit.findings import AuditedSkill, AuditReport
 from skillopt.audit.offering import offer_removals
 from skillopt.audit.series import AuditSeries
 from skillopt.audit.subjects import AuditAsk, AuditSubject, choose_skills, read_subject
+from skillopt.commands.estimate import Records, read_records
 from skillopt.commands.nightly.check import ForgeAccess, find_access
 from skillopt.commands.spending import Payment, payment_of
 from skillopt.errors import ForgeAccessError, InfrastructureError, UsageError
@@ -24,7 +26,8 @@ from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forge import load_forge
-from skillopt.gate.skill_effect import EffectPlan
+from skillopt.gate.skill_effect import EffectPlan, share_error
+from skillopt.prices import write_dollars
 from skillopt.project import Project
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
@@ -54,6 +57,7 @@ class AuditPlan:
         subjects: Skills with tasks.
         others: Skills of which nothing can be measured, with the reason.
         payment: Whether it is paid for.
+        pair_usd: US dollars that one pair of each skill is likely to cost, together; None where nobody knows a price.
     """
 
     project: Project
@@ -62,14 +66,20 @@ class AuditPlan:
     subjects: tuple[AuditSubject, ...]
     others: tuple[AuditedSkill, ...]
     payment: Payment
+    pair_usd: float | None
 
     @property
     def words(self) -> str:
-        """Say what will be run at least and at most."""
+        """Say what will be run at least and at most, and what that is likely to cost."""
         count, most = len(self.subjects), self.ask.pairs
         least = min(_SCREEN, most)
         rollouts = f"{2 * least * count:,} to {2 * most * count:,} rollouts, recorded ones included"
-        return f"{count} of {count + len(self.others)} skills have tasks to measure: {rollouts}"
+        words = f"{count} of {count + len(self.others)} skills have tasks to measure: {rollouts}"
+        if not self.payment.paid:
+            return words
+        if self.pair_usd is None:
+            return f"{words}, at a price that nobody knows"
+        return f"{words}, likely {write_dollars(least * self.pair_usd)} to {write_dollars(most * self.pair_usd)}"
 
 
 def plan_audit(ask: AuditAsk) -> AuditPlan:
@@ -95,9 +105,23 @@ def plan_audit(ask: AuditAsk) -> AuditPlan:
     judged = [one for one in subjects if any(task.verifier.judged for task in one.tasks)]
     names = [one.target.settings.harness for one in subjects]
     names += [one.target.settings.judge or one.target.settings.model for one in judged]
-    return AuditPlan(
-        project, ask, settings, tuple(subjects), tuple(others), payment_of(project.root, settings, tuple(names))
-    )
+    payment = payment_of(project.root, settings, tuple(names))
+    usd = _pair_usd(project, subjects) if payment.paid else 0.0
+    return AuditPlan(project, ask, settings, tuple(subjects), tuple(others), payment, usd)
+
+
+def _pair_usd(project: Project, subjects: Sequence[AuditSubject]) -> float | None:
+    """Give what one pair of each skill is likely to cost: as recorded on this target, else as is typical."""
+    records: dict[tuple[str, str], Records] = {}
+    prices: list[float | None] = []
+    for one in subjects:
+        settings = one.target.settings
+        part = (settings.harness, settings.judge)
+        if part not in records:
+            records[part] = read_records(project.root, one.target, one.skill, one.suite)
+        prices.append(records[part].costs(settings, one.suite, one.skill)[0].usd)
+    known = [usd for usd in prices if usd is not None]
+    return 2 * math.fsum(known) if len(known) == len(prices) else None
 
 
 def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
@@ -129,14 +153,15 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
             )
             executor = make_executor(settings, observer.notice, drivers.cluster)
             runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
-            series.append(AuditSeries(one, plan.ask, runner))
+            series.append(AuditSeries(one, plan.ask, runner, len(plan.subjects)))
         try:
             for begun in series:
                 begun.run(_SCREEN)
-            while waiting := [one for one in series if one.test.left]:
+            while waiting := _waiting(series):
                 min(waiting, key=lambda one: (one.test.pairs_to_go, len(one.test.gains))).run(_BATCH)
         except OutOfBudget as error:
             stopped = str(error)
+            _waiting(series)
     return _report(plan, series, stopped, meter)
 
 
@@ -193,10 +218,17 @@ def _read_report(path: Path, code: int) -> AuditReport:
         ) from error
 
 
+def _waiting(series: Sequence[AuditSeries]) -> list[AuditSeries]:
+    """Decide which skills help or hurt by now, and give those that may get more pairs."""
+    for one, test in zip(series, share_error([one.test for one in series]), strict=True):
+        one.test = test
+    return [one for one in series if one.test.left]
+
+
 def _report(plan: AuditPlan, series: Sequence[AuditSeries], stopped: str, meter: Meter) -> AuditReport:
     rows = sorted([*plan.others, *(one.result(stopped) for one in series)], key=lambda row: row.path)
     error = EffectPlan(plan.ask.pairs, plan.ask.loss).error
     if series and stopped and not any(row.pairs for row in rows):
         raise InfrastructureError(f"not one pair could be measured: {stopped}")
     paid = sum(one.runner.paid_rollouts for one in series)
-    return AuditReport(tuple(rows), error, error * len(series), plan.ask.loss, stopped, paid, dict(meter.by_role))
+    return AuditReport(tuple(rows), error, plan.ask.loss, stopped, paid, dict(meter.by_role))

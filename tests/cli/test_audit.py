@@ -104,3 +104,25 @@ def test_a_page_that_cannot_be_written_is_refused_after_the_result_is_shown(proj
     assert ended.returncode == 2
     assert "unknown" in ended.stdout
     assert "choose another --output" in ended.stderr
+
+
+def test_dollars_and_rollouts_are_told_before_the_first_money_and_nothing_is_run_without_a_yes(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+    ended = skillopt(project, "audit", "--pairs", "20", "--harness", "chat/anthropic/claude-sonnet-5")
+    assert ended.returncode == 2
+    assert "16 to 80 rollouts, recorded ones included, likely $0." in ended.stderr
+    assert "or --yes to spend without a cap" in ended.stderr
+    assert not (project / ".skillopt" / "ledger.db").exists()
+    unknown = skillopt(project, "audit", "--harness", "chat/anthropic/nobody-knows")
+    assert "at a price that nobody knows" in unknown.stderr
+
+
+def test_another_target_is_measured_anew_and_the_answers_of_the_first_stay(project: Path) -> None:
+    first = audited(project, "rows", "--pairs", "8")
+    other = audited(project, "rows", "--pairs", "8", "--set", "seed=7")
+    assert other["paid_rollouts"] > 0
+    again = audited(project, "rows", "--pairs", "8")
+    assert (again["paid_rollouts"], again["skills"]) == (0, first["skills"])
+    assert again["skills"][0]["target"] == "demo"

@@ -36,7 +36,11 @@ class AuditTable(Protocol):
 
     @property
     def error(self) -> float:
-        """Give the chance for a skill without an effect to be said to have one."""
+        """Give the share of the skills said to help or hurt that is wrong on average, at most."""
+
+    @property
+    def loss(self) -> float:
+        """Give what the removal of an idle skill may lose at most."""
 
     @property
     def stopped(self) -> str:

@@ -2,11 +2,12 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
 import pytest
 
-from skillopt.gate.skill_effect import EffectPlan, EffectTest, SkillEffect, draw_tasks
+from skillopt.gate.skill_effect import EffectPlan, EffectTest, SkillEffect, draw_tasks, share_error
 
 
 def simulate(skills: int, gains: tuple[float, ...], pairs: int = 60, seed: int = 1) -> Counter[SkillEffect]:
@@ -21,6 +22,56 @@ def simulate(skills: int, gains: tuple[float, ...], pairs: int = 60, seed: int =
             test = test.observe([float(random.random() < 0.5 + gain) - float(random.random() < 0.5 - gain)])
         found[test.effect] += 1
     return found
+
+
+def audit_together(gains: Sequence[float], random: Random, pairs: int = 64) -> list[SkillEffect]:
+    """Audit skills with these gains at once, in batches of eight pairs, until all have an answer or no pairs."""
+    tests = [EffectTest(EffectPlan(pairs, skills=len(gains))) for _ in gains]
+    while any(test.left for test in tests):
+        tests = [
+            test.observe([_drawn(gain, random) for _ in range(min(8, test.left))]) if test.left else test
+            for test, gain in zip(tests, gains, strict=True)
+        ]
+        tests = share_error(tests)
+    return [test.effect for test in tests]
+
+
+def _drawn(gain: float, random: Random) -> float:
+    return float(random.random() < 0.5 + gain / 2) - float(random.random() < 0.5 - gain / 2)
+
+
+def test_of_many_skills_without_an_effect_one_is_said_to_have_one_in_at_most_a_tenth_of_audits() -> None:
+    random, audits = Random(1), 40
+    wrong = sum(
+        not {SkillEffect.HELPS, SkillEffect.HURTS}.isdisjoint(audit_together((0.0,) * 12, random))
+        for _ in range(audits)
+    )
+    assert wrong <= 0.1 * audits + 2 * math.sqrt(0.09 * audits)
+
+
+def test_of_the_skills_said_to_help_or_hurt_a_tenth_is_wrong_on_average_at_most_and_most_are_found() -> None:
+    random, shares, right = Random(2), list[float](), 0
+    gains = (0.5, 0.5, 0.5, -0.5, -0.5, *(0.0,) * 7)
+    truth = {0.5: SkillEffect.HELPS, -0.5: SkillEffect.HURTS}
+    for _ in range(30):
+        said = audit_together(gains, random)
+        shown = [
+            (effect, truth.get(gain)) for effect, gain in zip(said, gains, strict=True) if effect in truth.values()
+        ]
+        shares.append(sum(effect != true for effect, true in shown) / max(1, len(shown)))
+        right += sum(effect == true for effect, true in shown)
+    assert math.fsum(shares) / 30 <= 0.1
+    assert right >= 0.8 * 5 * 30
+
+
+def test_a_clear_effect_of_one_skill_lowers_what_the_next_one_must_reach() -> None:
+    plan = EffectPlan(100, skills=10)
+    clear, near = EffectTest(plan).observe([1.0] * 24), EffectTest(plan).observe([1.0] * 14)
+    assert near.effect is SkillEffect.UNKNOWN
+    assert near.outstanding
+    alone, *_ = share_error([near, *(EffectTest(plan) for _ in range(9))])
+    beside, *_ = share_error([near, *(clear for _ in range(9))])
+    assert (alone.effect, beside.effect) == (SkillEffect.UNKNOWN, SkillEffect.HELPS)
 
 
 def test_a_skill_without_an_effect_is_said_to_have_one_in_at_most_a_tenth_of_audits() -> None:

@@ -1,0 +1,76 @@
+"""The branch of removals: one commit that deletes folders of skills, never over what a person committed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import VersionConflictError
+from skillopt.versions.removals import REMOVAL_BRANCH, Removal, RemovalBranch
+from skillopt.versions.repository import Repository
+from tests.fakes.projects import git
+from tests.fakes.repositories import FOLDER, make_repository
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_repository(tmp_path / "repository")
+
+
+def removal_of(folder: Path) -> Removal:
+    base = git(folder, "rev-parse", "main")
+    return Removal(base, (FOLDER,), (("README", b"Fewer things.\n"),), "Remove rows", "It is idle.", ("rows 12ab",))
+
+
+def test_it_deletes_the_folder_and_links_into_it_and_changes_the_named_files(folder: Path) -> None:
+    (folder / "rows").symlink_to("skills/rows")
+    (folder / "elsewhere").symlink_to("README")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "Link")
+    before = (folder / ".git" / "index").read_bytes()
+    branch = RemovalBranch(Repository.find(folder))
+    commit = branch.write(removal_of(folder))
+    assert branch.tip == ""
+    branch.publish(commit)
+    assert git(folder, "rev-parse", REMOVAL_BRANCH) == branch.tip == commit
+    assert git(folder, "ls-tree", "-r", "--name-only", commit).split() == ["README", "elsewhere"]
+    assert git(folder, "show", f"{commit}:README") == "Fewer things."
+    assert (folder / ".git" / "index").read_bytes() == before
+    assert git(folder, "status", "--porcelain") == ""
+
+
+def test_the_same_removal_is_the_same_commit_and_still_fits_a_base_where_nothing_of_it_changed(folder: Path) -> None:
+    branch, removal = RemovalBranch(Repository.find(folder)), removal_of(folder)
+    commit = branch.write(removal)
+    assert branch.write(removal) == commit
+    (folder / "NEWS").write_text("Other news.\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "News")
+    later = replace(removal, base=git(folder, "rev-parse", "main"))
+    assert branch.still_fits(commit, later)
+    assert not branch.still_fits(commit, replace(later, skills=("rows 34cd",)))
+    (folder / FOLDER / "run.sh").write_text("true\n")
+    git(folder, "commit", "--quiet", "-am", "Change the skill")
+    assert not branch.still_fits(commit, replace(removal, base=git(folder, "rev-parse", "main")))
+
+
+@pytest.mark.parametrize("how", [("-m", "Mine"), ("--amend", "--no-edit")])
+def test_what_a_person_committed_there_is_left_alone(folder: Path, how: tuple[str, ...]) -> None:
+    branch, removal = RemovalBranch(Repository.find(folder)), removal_of(folder)
+    branch.publish(branch.write(removal))
+    git(folder, "checkout", "--quiet", REMOVAL_BRANCH)
+    (folder / "README").write_text("Mine.\n")
+    git(folder, "commit", "--quiet", "-a", *how)
+    git(folder, "checkout", "--quiet", "main")
+    tip = branch.tip
+    with pytest.raises(VersionConflictError, match="has commits of people"):
+        branch.publish(branch.write(replace(removal, subject="Remove rows again")))
+    assert branch.tip == tip
+
+
+def test_a_branch_that_is_checked_out_is_left_alone(folder: Path) -> None:
+    branch, removal = RemovalBranch(Repository.find(folder)), removal_of(folder)
+    branch.publish(branch.write(removal))
+    git(folder, "checkout", "--quiet", REMOVAL_BRANCH)
+    with pytest.raises(VersionConflictError, match="checked out"):
+        branch.publish(branch.write(replace(removal, subject="Remove rows again")))
