@@ -5,8 +5,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from skillopt.agent_tables.reading import read_agent_tables
 from skillopt.agent_tables.table import ALLOWED_AGENTS
@@ -161,13 +162,10 @@ class Project:
             return cls(root, {}, {})
         try:
             text = config.read_text(encoding="utf-8")
-            loaded = tomllib.loads(text)
+            loaded = dict(_load_tables(config, text))
         except (OSError, ValueError) as error:
             raise SettingsError(f"{config}: not readable as TOML: {error}") from error
         entries = loaded.pop("skills", {})
-        if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
-            raise SettingsError(f"{config}: expected [skills.NAME] tables, found {entries!r}")
-        _refuse_outside(config, entries)
         if "agents" in loaded:
             loaded["agents"] = read_agent_tables(loaded["agents"], str(config), text)
         return cls(root, entries, loaded, loaded.pop("harvest", None), loaded.pop("siblings", None))
@@ -368,6 +366,17 @@ def _environment(variables: Mapping[str, str]) -> dict[str, object]:
             key = variable.removeprefix(_PREFIX).lower()
             found[key] = read_setting(key, text)
     return found
+
+
+@lru_cache(maxsize=2)  # a night over a thousand skills asks for the same thousand tables for each of them
+def _load_tables(config: Path, text: str) -> Mapping[str, Any]:
+    """Read the tables of skillopt.toml, and check those of skills."""
+    loaded = tomllib.loads(text)
+    entries = loaded.get("skills", {})
+    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
+        raise SettingsError(f"{config}: expected [skills.NAME] tables, found {entries!r}")
+    _refuse_outside(config, entries)
+    return loaded
 
 
 def _refuse_outside(config: Path, entries: Mapping[str, Mapping[str, object]]) -> None:

@@ -14,10 +14,13 @@ from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.due import DueFacts
 from skillopt.project import Selection, Target
 from skillopt.runs.plan import Start, read_version
-from skillopt.skills.folder import decode_skill
+from skillopt.skills.folder import SKILL_FILE, decode_skill, is_shipped, skill_from_files
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
+from skillopt.versions.folders import FolderAt, list_folders
 from skillopt.versions.merging import Conflict
+from skillopt.versions.objects import read_objects
 from skillopt.versions.repository import Repository
 from skillopt.versions.start_commits import StartPlace, start_conflicts
 
@@ -158,17 +161,27 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
 
 def _read_texts(repository: Repository, target: Target, tip: str, versions: Sequence[Version]) -> _TextDigests:
     """Read every text that a branch had, from the one that training began with to its tip."""
-    path = repository.relative(target.folder)
-
-    def digest(commit: str) -> str:
-        return read_version(repository, target.name, commit, path, missing_ok=True).digest
-
     parents = [version.parent for version in versions[-1:] if version.parent]
     parents += [version.merged for version in versions if version.merged]
-    known = [
-        digest(commit) for commit in dict.fromkeys([*filter(None, [tip]), *(one.sha for one in versions), *parents])
-    ]
+    commits = list(dict.fromkeys([*filter(None, [tip]), *(one.sha for one in versions), *parents]))
+    known = _digests_at(repository, target, commits)
     return _TextDigests(target.skill().digest, known[0] if known else "", frozenset(known))
+
+
+def _digests_at(repository: Repository, target: Target, commits: Sequence[str]) -> list[str]:
+    """Give the digest of the skill at each of some commits, of all together with a few git processes."""
+    path = repository.relative(target.folder)
+    listed = list_folders(repository.root, [FolderAt(commit, path) for commit in commits], is_shipped)
+    objects = list(dict.fromkeys(sha for files in listed for sha in (files or {}).values()))
+    contents = dict(zip(objects, read_objects(repository.root, objects), strict=True))
+    found = []
+    for commit, files in zip(commits, listed, strict=True):
+        if files and SKILL_FILE in files:
+            read = tuple(File(name, contents[sha]) for name, sha in sorted(files.items()))
+            found.append(skill_from_files(target.name, read).digest)
+        else:  # its folder has links, had another name, or was not there
+            found.append(read_version(repository, target.name, commit, path, missing_ok=True).digest)
+    return found
 
 
 def _text_on(repository: Repository, target: Target, default_branch: DefaultBranch) -> str:
