@@ -29,6 +29,7 @@ __all__ = ["offer_description"]
 
 _MOST_ROWS: Final = 50
 _COUNTED: Final = re.compile(r"(?P<hits>\d{1,6})/(?P<of>\d{1,6})", re.ASCII)
+_FIGURES: Final = re.compile(r"\d[\da-z ,./]{0,60}", re.ASCII)
 _SIBLING: Final = re.compile(r"(?P<skill>[a-z0-9]+(?:-[a-z0-9]+)*) (?P<before>\S+) (?P<after>\S+)")
 
 
@@ -95,7 +96,7 @@ def _title(skill: str, version: Version) -> str:
 
 def _body(skill: str, into: str, texts: tuple[str, str], offered: Sequence[Version]) -> Iterator[str]:
     """Write the paragraphs of a pull request's text; everything from commits and files is shown as code."""
-    newest, before = offered[0], f"{into}'s"
+    newest, before = offered[0], f"that of {into}"
     yield "Only `description` in the frontmatter of `SKILL.md` changes."
     yield diff_block([f"-{texts[0]}", f"+{texts[1]}"])
     if len(offered) > 1:
@@ -106,19 +107,23 @@ def _body(skill: str, into: str, texts: tuple[str, str], offered: Sequence[Versi
         )
     yield "\n".join(_rates(skill, newest, before))
     yield (
-        f"{inline_code(newest.trailer('Held-Out'))}, held out: who wrote the description did not see them. "
-        f"Better/equal/worse: {inline_code(newest.trailer('Wins-Ties-Losses'))}, "
-        f"confidence {inline_code(newest.trailer('Confidence'))}."
+        f"{_figures(newest, 'Held-Out')}, held out: who wrote the description did not see them. "
+        f"Better/equal/worse: {_figures(newest, 'Wins-Ties-Losses')}, confidence {_figures(newest, 'Confidence')}."
     )
     yield "\n".join(_changed(newest))
-    target, model, runs, usd = (
-        inline_code(newest.trailer(key)) for key in ("Harness", "Optimizer-Model", "Rollouts", "Cost-USD")
-    )
+    target, model = (inline_code(newest.trailer(key)) for key in ("Harness", "Optimizer-Model"))
+    runs, usd = (_figures(newest, key) for key in ("Rollouts", "Cost-USD"))
     yield f"Asked: {target}. Written by: {model}. Training took {runs} runs, US dollars: {usd}."
     yield (
         "Close this pull request to refuse the description: training does not try it again. Opening it again takes "
         "that back."
     )
+
+
+def _figures(version: Version, key: str) -> str:
+    """Show a trailer with numbers; as code what people wrote there in their place."""
+    text = version.trailer(key)
+    return text if _FIGURES.fullmatch(text) else inline_code(text)
 
 
 def _rates(skill: str, version: Version, before: str) -> Iterator[str]:

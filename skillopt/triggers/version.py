@@ -13,11 +13,12 @@ from skillopt.tasks import File, digest_of
 from skillopt.triggers.description import with_description
 from skillopt.triggers.message import BEFORE
 from skillopt.triggers.training import TrainedDescription
-from skillopt.versions.commit_kind import DECLINED, DESCRIPTION, UNDECLINED, of_description
+from skillopt.versions.commit_kind import DECLINED, DESCRIPTION, UNDECLINED
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import PULL_REQUEST, PersonsWord
-from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES
+from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES, description_commits
 from skillopt.versions.repository import NewVersion, Repository
+from skillopt.versions.revisions import find_skill_folder
 
 __all__ = [
     "commit_description",
@@ -36,7 +37,6 @@ __all__ = [
 ]
 
 _FETCHED: Final = "refs/remotes/origin/skillopt-trigger/"
-_LONGEST_LINE: Final = 100
 
 
 def trigger_branch(skill: str) -> str:
@@ -54,15 +54,8 @@ def description_tip(repository: Repository, skill: str) -> str | None:
 
 def description_line(repository: Repository, skill: str) -> tuple[Version, ...]:
     """List what was committed for a skill's description, newest first; it ends with the first commit of a person."""
-    found: list[Version] = []
-    sha = description_tip(repository, skill)
-    while sha and len(found) < _LONGEST_LINE:
-        version = repository.commit(sha)
-        if version.trailer("Skill") != skill or not of_description(version):
-            break
-        found.append(version)
-        sha = version.parent
-    return tuple(found)
+    tip = description_tip(repository, skill)
+    return description_commits(repository, skill, tip) if tip else ()
 
 
 def list_descriptions(repository: Repository, skill: str) -> tuple[Version, ...]:
@@ -111,6 +104,8 @@ def description_before(repository: Repository, version: Version, path: str) -> s
         version: The commit.
         path: Folder of the skill in the repository.
     """
+    if _skill_file(repository, version.sha, path) is None:
+        path = find_skill_folder(repository, version.sha, version.trailer("Skill")) or path
     found = [description_of(repository, sha, path) for sha in (version.parent, version.merged) if sha]
     # One that merges what was checked out may have begun with what people had written there.
     began = (text for text in found if digest_of(text)[:16] == version.trailer(BEFORE))
@@ -123,10 +118,17 @@ def description_of(repository: Repository, commit: str, path: str) -> str:
     Args:
         repository: Where.
         commit: The commit.
-        path: Folder of the skill in the repository.
+        path: Folder of the skill in the repository; of a commit from before it was renamed, its folder then counts.
     """
-    found = next((file.content for file in repository.read_folder(commit, path) if file.path == SKILL_FILE), b"")
-    return listed_description(SkillDocument.parse(found))
+    found = _skill_file(repository, commit, path)
+    if found is None:
+        earlier = find_skill_folder(repository, commit, repository.commit(commit).trailer("Skill"))
+        found = _skill_file(repository, commit, earlier) if earlier else None
+    return listed_description(SkillDocument.parse(found or b""))
+
+
+def _skill_file(repository: Repository, commit: str, path: str) -> bytes | None:
+    return next((file.content for file in repository.read_folder(commit, path) if file.path == SKILL_FILE), None)
 
 
 def with_newest_description(repository: Repository, skill: Skill, path: str) -> Skill:

@@ -186,7 +186,9 @@ def _unexpected(repository: Repository, commit: str, parents: Sequence[str], pat
     for mode, sha, name in sorted(row for row in new if row[2].startswith(prefix) and row[0] != _GONE):
         if name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR and history.describes:
             content = _content(root, sha) or b""
-            if not any(history.describes(_content(root, f"{side}:{name}") or b"", content) for side in parents):
+            earlier = repository.commit(commit).trailer(RENAMED_PATH)
+            sides = [f"{side}:{place}" for side in parents for place in (name, f"{earlier}/{SKILL_FILE}")]
+            if not any(history.describes(_content(root, side) or b"", content) for side in sides):
                 return f"more than the description of {name!r}"
         elif name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR:
             text = _frontmatter(root, sha) or ""

@@ -12,6 +12,7 @@ __all__ = [
     "DESCRIPTION",
     "DROPPED",
     "DROPPED_BY",
+    "RENAMED_DESCRIPTION",
     "RENAMED_FROM",
     "ROLLBACK",
     "TAKEN",
@@ -35,6 +36,9 @@ DECLINED_DESCRIPTION: Final = "description-declined"
 
 DROPPED: Final = "Dropped-Edit"
 """Trailer with the key of an edit that people refused; there is one for each."""
+
+RENAMED_DESCRIPTION: Final = "description-renamed"
+"""Value of the trailer `Kind` of a commit from which on descriptions are of a skill with another name."""
 
 RENAMED_FROM: Final = "Renamed-From"
 """Trailer of a commit from which on a skill has another name: what it was called before."""
@@ -68,7 +72,8 @@ _KINDS: Final = (
 
 def of_description(version: Version) -> bool:
     """Tell whether a commit is about the description, and so no version of the body."""
-    return version.trailer("Kind") in (DESCRIPTION, DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION)
+    kinds = (DESCRIPTION, DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION, RENAMED_DESCRIPTION)
+    return version.trailer("Kind") in kinds
 
 
 def commit_kind(version: Version) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File, digest_of
-from skillopt.versions.commit_kind import of_description
+from skillopt.versions.commit_kind import RENAMED_FROM, of_description
 from skillopt.versions.commit_message import Version
 from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import NewVersion, Repository
@@ -43,6 +43,9 @@ DESCRIPTION_BRANCHES: Final = "refs/heads/skillopt-trigger/"
 
 _REPLACED: Final = "refs/skillopt-replaced/"
 """Drafts that another one took the place of; nothing else names them."""
+
+_LONGEST_LINE: Final = 100
+"""Commits of descriptions that are looked at."""
 
 FILES_DIGEST: Final = "Files-Digest"
 """Trailer with the digest of the skill's files, by which a commit that somebody amended is told from ours."""
@@ -156,21 +159,34 @@ def people_commits(repository: Repository, skill: str, tip: str) -> tuple[str, .
         skill: Name of the skill whose versions or draft it has.
         tip: Its newest commit; one that is no version of the skill is listed, whatever else leads to it.
     """
-    ours = {version.sha for version in repository.versions(skill, tip)} | description_commits(repository, skill, tip)
+    ours = {version.sha for version in repository.versions(skill, tip)}
+    ours |= {version.sha for version in description_commits(repository, skill, tip)}
     ignored = [f"--exclude={name}/*" for name in ("skillopt", "skillopt-draft", "skillopt-trigger")]
     kept = [*ignored, "--branches", *filter(None, [repository.head()])]
     alone = run_git(repository.root, "rev-list", tip, "--not", *kept).decode().split()
     return tuple(sha for sha in dict.fromkeys((tip, *alone)) if sha not in ours)
 
 
-def description_commits(repository: Repository, skill: str, tip: str) -> set[str]:
-    """List the commits that training and people's refusals wrote on a branch of descriptions."""
-    found: set[str] = set()
-    version = repository.commit(tip)
-    while version.sha not in found and version.trailer("Skill") == skill and of_description(version):
-        found.add(version.sha)
-        version = repository.commit(version.parent) if version.parent else version
-    return found
+def description_commits(repository: Repository, skill: str, tip: str) -> tuple[Version, ...]:
+    """List what training and people's decisions committed for a skill's description, newest first.
+
+    It ends with the first commit of a person, and goes on under what the skill was called before.
+
+    Args:
+        repository: Where.
+        skill: Name of the skill.
+        tip: Newest commit of the branch.
+    """
+    found: list[Version] = []
+    names, sha = {skill}, tip
+    while sha and len(found) < _LONGEST_LINE:
+        version = repository.commit(sha)
+        if version.trailer("Skill") not in names or not of_description(version):
+            break
+        names.add(version.trailer(RENAMED_FROM))
+        found.append(version)
+        sha = version.parent
+    return tuple(found)
 
 
 def _digest(files: Iterable[File]) -> str:

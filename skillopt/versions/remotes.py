@@ -320,7 +320,7 @@ class Remote:
         """List the commits that a push would publish and that are not versions, those of merged branches included."""
         listed = run_git(self.repository.root, "rev-list", tip, "--not", *there).decode().split()
         ours = {version.sha for version in self.repository.versions(skill, tip)}
-        ours |= description_commits(self.repository, skill, tip)
+        ours |= {version.sha for version in description_commits(self.repository, skill, tip)}
         return [sha for sha in listed if sha not in ours]
 
     @property

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from skillopt.triggers.version import declined_descriptions
+from skillopt.versions.repository import Repository
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.nights import Nights
 from tests.fakes.projects import git
@@ -84,6 +86,7 @@ def test_a_description_is_offered_once_with_what_held_out_requests_showed(nights
 
 def test_a_description_that_people_refuse_is_not_offered_again_until_they_open_it_again(nights: Nights) -> None:
     assert nights.forge is not None
+    nights.forge.say(1, "ada", "It names no receipts.")
     nights.forge.set_state(1)
     refused = night(nights)
     assert refused["answers"] == [
@@ -91,6 +94,12 @@ def test_a_description_that_people_refuse_is_not_offered_again_until_they_open_i
     ]
     assert (refused["described"], refused["rollouts"], refused["description"]["action"]) == ("", 0, "")
     assert git(nights.bare, "diff", "--stat", "main", BRANCH) == ""
+    (word,) = declined_descriptions(Repository(nights.folder), SKILL).values()
+    assert (word.by, word.reason, word.pull_request) == (
+        "ada",
+        "It names no receipts.",
+        "https://github.com/acme/skills/pull/1",
+    )
     assert night(nights)["answers"] == []
     assert list(nights.forge.pulls) == [1]
     nights.forge.pulls[1]["state"] = "open"
@@ -137,3 +146,41 @@ def test_a_description_that_cannot_be_trained_says_why_and_fails_nothing(tmp_pat
     row = Nights(folder, tmp_path / "bare.git", None).run()[SKILL]
     assert row["training"] == "no suite"
     assert row["described"].startswith("its description was not trained: expected enough requests to train on some")
+
+
+def test_a_description_that_people_change_on_main_closes_its_pull_request_and_is_due(nights: Nights) -> None:
+    assert nights.forge is not None
+    document = nights.folder / "skills" / SKILL / "SKILL.md"
+    document.write_text(document.read_text().replace("Prepares claims.", "Writes claims of all kinds."))
+    git(nights.folder, "commit", "--quiet", "-am", "Our words")
+    git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
+    row = night(nights, "--max-rollouts", "4")
+    assert row["described"].startswith("its description was changed since it was trained; it ended early")
+    assert row["description"]["action"] == "closed"
+    assert "the description was changed on main beside it" in nights.forge.said(1)[-1]
+
+
+def test_a_skill_that_people_want_left_alone_keeps_its_description(nights: Nights) -> None:
+    assert nights.forge is not None
+    nights.forge.say(1, "ada", "/skillopt ignore")
+    before = tip(nights)
+    row = night(nights)
+    assert row["described"].startswith("its description is left alone: ada asked for that in ")
+    assert (row["rollouts"], row["description"]["action"], tip(nights)) == (0, "", before)
+
+
+def test_what_people_write_into_a_commit_is_shown_as_code(nights: Nights) -> None:
+    assert nights.forge is not None
+    clone = nights.clone("person").folder
+    git(clone, "checkout", "--quiet", BRANCH)
+    said = git(clone, "log", "-1", "--format=%B").replace("Held-Out: 15", "Held-Out: <b>@team</b> 15")
+    git(clone, "-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "--quiet", "--amend", "-m", said)
+    git(clone, "push", "--quiet", "--force", "origin", BRANCH)
+    nights.forge.pulls.clear()
+    fresh = nights.clone("fresh")
+    for key, value in (("user.name", "Cai"), ("user.email", "cai@example.com")):
+        git(fresh.folder, "config", key, value)
+    assert night(fresh)["description"]["action"] == "opened"
+    body = next(iter(nights.forge.pulls.values()))["body"]
+    assert "<b>" not in body
+    assert "&lt;b&gt;" in body or "&#x3c;b&#x3e;" in body

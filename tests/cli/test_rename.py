@@ -60,6 +60,7 @@ def test_versions_runs_and_table_of_a_trained_skill_have_its_new_name(trained: T
         "new": "lines",
         "branch": "skillopt/lines",
         "draft": "",
+        "descriptions": "",
         "runs": 1,
         "table": True,
     }

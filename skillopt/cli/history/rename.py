@@ -32,8 +32,10 @@ def rename(
 
 def _text(result: "RenamedSkill") -> str:
     lines = [f"{result.old} is {result.new} now: {count_noun(result.runs, 'recorded run')}"]
-    lines += [f"branch {branch}" for branch in (result.branch, result.draft) if branch]
+    lines += [f"branch {branch}" for branch in (result.branch, result.draft, result.descriptions) if branch]
     lines += [f"table [skills.{result.new}] in skillopt.toml"] if result.table else []
-    if result.branch:
-        lines.append(f"a remote still has the old branch; to remove it: git push REMOTE --delete skillopt/{result.old}")
+    kinds = (("skillopt", result.branch), ("skillopt-trigger", result.descriptions))
+    if moved := [f"{start}/{result.old}" for start, branch in kinds if branch]:
+        what = "branch; to remove it" if len(moved) == 1 else "branches; to remove them"
+        lines.append(f"a remote still has the old {what}: git push REMOTE --delete {' '.join(moved)}")
     return "\n".join(lines)

@@ -18,8 +18,17 @@ from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
+from skillopt.storage.trigger_looks import rename_notes
+from skillopt.triggers.renamed import RenamedDescriptions
+from skillopt.triggers.version import trigger_branch
 from skillopt.versions.commit_kind import RENAMED_FROM
-from skillopt.versions.draft_branch import DRAFT_BRANCHES, FILES_DIGEST, VERSION_BRANCHES, DraftBranch
+from skillopt.versions.draft_branch import (
+    DESCRIPTION_BRANCHES,
+    DRAFT_BRANCHES,
+    FILES_DIGEST,
+    VERSION_BRANCHES,
+    DraftBranch,
+)
 from skillopt.versions.repository import RENAMED_PATH, NewVersion, Repository
 from skillopt.versions.revisions import find_skill_folder
 
@@ -40,6 +49,7 @@ class RenamedSkill:
         new: What it is called.
         branch: The branch of its versions, empty when it has none.
         draft: The branch of its draft, empty when it has none.
+        descriptions: The branch of its trained descriptions, empty when it has none.
         runs: How many recorded runs are its own now.
         table: Whether its table in skillopt.toml was renamed.
     """
@@ -48,6 +58,7 @@ class RenamedSkill:
     new: str
     branch: str
     draft: str
+    descriptions: str
     runs: int
     table: bool
 
@@ -81,15 +92,19 @@ def rename(
         for name in sorted((old, target.name)):
             locks.enter_context(writer_lock(project.root, name))
         _check_free(repository, old, target.name)
+        described = RenamedDescriptions(repository, old, target.name, repository.relative(target.folder))
+        described.check()
         branch, place = _move_versions(repository, old, target, now())
         draft = _move_draft(repository, old, target, place)
+        descriptions = described.move(now())
+        rename_notes(project.root, old, target.name)
         with closing(Ledger.open(project.root)) as ledger:
             runs = ledger.rename_skill(old, target.name, repository.relative(target.folder))
         if config:
             aside = project.config.with_suffix(".toml.new")
             aside.write_text(config, encoding="utf-8")
             aside.replace(project.config)
-    return RenamedSkill(old, target.name, branch, draft, runs, bool(config))
+    return RenamedSkill(old, target.name, branch, draft, descriptions, runs, bool(config))
 
 
 def orphaned_branches(project: Project) -> dict[str, str]:
@@ -131,10 +146,12 @@ def _renamed_target(project: Project, old: str, new: str) -> Target:
     target = Target(*_place(unlisted, new), None, project.settings())
     draft = _old_draft(repository, old)
     begun = _moved_versions(repository, old, target.name)
-    if not (repository.branch_tip(old) or draft or begun or old in project.entries):
+    described = RenamedDescriptions(repository, old, target.name, repository.relative(target.folder))
+    if not (repository.branch_tip(old) or draft or begun or described.tip or old in project.entries):
         raise UsageError(f"expected a skill with versions, a draft or a table in {CONFIG}, found nothing of {old!r}")
     taken = [f"branch skillopt/{target.name}"] if repository.branch_tip(target.name) and not begun else []
     taken += [f"branch skillopt-draft/{target.name}"] if _is_other_draft(repository, draft, target.name) else []
+    taken += [f"branch {trigger_branch(target.name)}"] if described.is_other else []
     taken += [f"[skills.{target.name}] in {CONFIG}"] if {old, target.name} <= project.entries.keys() else []
     if taken:
         raise UsageError(f"expected no history of {target.name!r} yet, found {' and '.join(taken)}; remove one of both")
@@ -163,7 +180,9 @@ def _check_free(repository: Repository, old: str, new: str) -> None:
     Raises:
         VersionConflictError: A work tree has one checked out.
     """
-    for branch in (f"{start}{name}" for start in (VERSION_BRANCHES, DRAFT_BRANCHES) for name in (old, new)):
+    for branch in (
+        f"{start}{name}" for start in (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES) for name in (old, new)
+    ):
         if place := repository.checked_out_in(branch):
             shown = branch.removeprefix("refs/heads/")
             message = f"expected branch {shown} free to move, found it checked out in {place}; nothing was moved"

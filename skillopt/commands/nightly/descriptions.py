@@ -97,8 +97,11 @@ def _turn(
     if remote and tips:
         remote.fast_forward(target.name, tips.descriptions.get(target.name), DESCRIPTION_BRANCHES)
     row = replace(row, answers=(*row.answers, *_settle(night, target, review)))
-    if not review.ignored:
+    if review.ignored is None:
         row = _train(night, selection, target, row)
+    elif has_requests(selection):
+        said = f"{review.ignored.by} asked for that in {review.ignored.url}"
+        row = replace(row, described=f"its description is left alone: {said}")
     offer = offer_description(night.context, target, review.descriptions)
     if offer is not None and review.ignored:
         nothing = {"unfit_reason": "it is left alone", "moot_reason": "", "title": "", "body": ""}
