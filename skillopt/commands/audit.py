@@ -10,9 +10,10 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from skillopt.audit.findings import AuditedSkill, AuditReport
+from skillopt.audit.findings import AuditedSkill, AuditReport, SiblingFinding
 from skillopt.audit.offering import offer_removals
 from skillopt.audit.series import AuditSeries
+from skillopt.audit.siblings import find_disturbance, installed_skills, with_disturbed
 from skillopt.audit.subjects import AuditAsk, AuditSubject, choose_skills, read_subject
 from skillopt.commands.nightly.check import ForgeAccess, find_access
 from skillopt.commands.spending import Payment, payment_of
@@ -24,6 +25,7 @@ from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forge import load_forge
+from skillopt.gate.harm import whole_repeats
 from skillopt.gate.skill_effect import EffectPlan
 from skillopt.project import Project
 from skillopt.settings import Settings
@@ -69,7 +71,10 @@ class AuditPlan:
         count, most = len(self.subjects), self.ask.pairs
         least = min(_SCREEN, most)
         rollouts = f"{2 * least * count:,} to {2 * most * count:,} rollouts, recorded ones included"
-        return f"{count} of {count + len(self.others)} skills have tasks to measure: {rollouts}"
+        sizes = [len(one.tasks) for one in self.subjects]
+        more = sum(2 * size * whole_repeats(size) for size in sizes) if self.ask.siblings else 0
+        beside = f", and {more:,} or more with other skills beside them" if more else ""
+        return f"{count} of {count + len(self.others)} skills have tasks to measure: {rollouts}{beside}"
 
 
 def plan_audit(ask: AuditAsk) -> AuditPlan:
@@ -119,7 +124,7 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
         return _report(plan, [], "", meter)
     most = plan.settings.max_rollouts if "max_rollouts" in plan.ask.flags else 0
     allowance = Meter(Caps(rollouts=most)) if most else None
-    stopped = ""
+    stopped, findings = "", list[SiblingFinding]()
     with closing(Ledger.open(plan.project.root)) as ledger:
         series = []
         for one in plan.subjects:
@@ -135,9 +140,14 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
                 begun.run(_SCREEN)
             while waiting := [one for one in series if one.test.left]:
                 min(waiting, key=lambda one: (one.test.pairs_to_go, len(one.test.gains))).run(_BATCH)
+            if plan.ask.siblings:
+                installed = installed_skills(plan.project, plan.ask)
+                for begun in series:
+                    findings.append(find_disturbance(begun, installed, len(series)))
         except OutOfBudget as error:
             stopped = str(error)
-    return _report(plan, series, stopped, meter)
+    report = _report(plan, series, stopped, meter)
+    return replace(report, skills=tuple(with_disturbed(report.skills, findings)), siblings=tuple(findings))
 
 
 def audit_and_offer(plan: AuditPlan, options: Sequence[str]) -> AuditReport:

@@ -39,6 +39,10 @@ class AuditTable(Protocol):
         """Give the chance for a skill without an effect to be said to have one."""
 
     @property
+    def siblings(self) -> Sequence[object]:
+        """List what was found of skills with others beside them."""
+
+    @property
     def stopped(self) -> str:
         """Say why it ended early."""
 
