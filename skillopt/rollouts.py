@@ -71,8 +71,6 @@ class Stream(Enum):
     """Comparisons of skills with no skill, outside of any training."""
     SIBLINGS = 11
     """Tasks of protected siblings, beside the text that training began with and the one that is to be accepted."""
-    DISTURBANCE = 12
-    """Tasks of siblings with a skill beside them and without it, outside of any training."""
 
     def repeat(self, number: int) -> int:
         """Give the index of a repeat of a task.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from skillopt.gate.skill_effect import SkillEffect
 from skillopt.rollouts import Usage
 
-__all__ = ["AuditReport", "AuditedSkill", "RemovalOffer", "SkillCosts"]
+__all__ = ["AuditReport", "AuditedSkill", "RemovalOffer", "SiblingFinding", "SkillCosts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class AuditedSkill:
         removable: Whether its removal is proposed: it is idle, on tasks of which some pass.
         target: The target that it was measured on, as the setting `harness` names it.
         digest: Of its text and files.
+        disturbs: Skills that do worse with this one beside them; None where that was not measured.
     """
 
     skill: str
@@ -69,6 +70,24 @@ class AuditedSkill:
     removable: bool = False
     target: str = ""
     digest: str = ""
+    disturbs: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SiblingFinding:
+    """What was found of a skill with the other skills of the project beside it.
+
+    Args:
+        skill: Its name.
+        words: What was measured, or why nothing was.
+        fell: Whether it is shown to do worse on these tasks.
+        by: Those of which one alone beside it is shown to do it.
+    """
+
+    skill: str
+    words: str
+    fell: bool = False
+    by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +125,7 @@ class AuditReport:
         paid_rollouts: Rollouts that were not recorded before.
         spent: What each role consumed in this command.
         offer: What was offered; None where nothing was to be.
+        siblings: What was found of skills with the others beside them; none where that was not asked for.
     """
 
     skills: tuple[AuditedSkill, ...]
@@ -115,6 +135,7 @@ class AuditReport:
     paid_rollouts: int
     spent: Mapping[str, Usage]
     offer: RemovalOffer | None = None
+    siblings: tuple[SiblingFinding, ...] = ()
 
     @property
     def exit_code(self) -> int:

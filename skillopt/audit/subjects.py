@@ -24,6 +24,7 @@ class AuditAsk:
         loss: Mean score that the removal of an idle skill may lose at most, in (0, 1).
         flags: Settings that override file and environment.
         folder: Where the command is given; the current folder when None.
+        siblings: Whether skills are also measured with the others beside them.
     """
 
     names: tuple[str, ...] = ()
@@ -31,6 +32,7 @@ class AuditAsk:
     loss: float = 0.1
     flags: Mapping[str, object] = field(default_factory=dict)
     folder: Path | None = None
+    siblings: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from skillopt.safety.plurals import count_noun
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from skillopt.audit.findings import AuditedSkill, AuditReport, RemovalOffer
+    from skillopt.audit.findings import AuditedSkill, AuditReport, RemovalOffer, SiblingFinding
 
 __all__ = ["audit"]
 
@@ -42,6 +42,9 @@ def audit(
     loss: Annotated[
         float, typer.Option("--loss", min=0.01, max=0.5, help="Score that the removal of an idle skill may lose.")
     ] = 0.1,
+    siblings: Annotated[
+        bool, typer.Option("--siblings", help="Find which skills disturb others, too, by the others' tasks.")
+    ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write an HTML page.")] = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Write the result as JSON.")] = None,
     offer: Annotated[
@@ -63,10 +66,11 @@ def audit(
 ) -> None:
     """Find which skills help, hurt or lie idle.
 
-    Every skill is compared with no skill on its own tasks, pair by pair, until there is an answer. The removal of an
-    idle skill is proposed, with what it loses at most; nothing is removed. With --offer one pull request deletes them,
-    and without a forge a branch of this repository. Before money is spent for the first time,
-    a terminal is asked; without a terminal a paid target needs a cap, or --yes.
+    Every skill is compared with no skill on its own tasks, pair by pair, until there is an answer. With --siblings each
+    is also run with all others of the project beside it, and, where it does worse then, with each of them alone. The
+    removal of an idle skill is proposed, with what it loses at most; nothing is removed. With --offer one pull request
+    deletes them, and without a forge a branch of this repository. Before money is spent for the first time, a terminal
+    is asked; without a terminal a paid target needs a cap, or --yes.
     """
     from skillopt.audit.subjects import AuditAsk
     from skillopt.cli.progress import ProgressObserver
@@ -75,14 +79,15 @@ def audit(
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, forge=forge, remote=remote, **caps)
-    plan = plan_audit(AuditAsk(tuple(skills or ()), pairs, loss, flags))
+    plan = plan_audit(AuditAsk(tuple(skills or ()), pairs, loss, flags, siblings=siblings))
     if not quiet:
         typer.echo(plan.words, err=True)
     ask_to_pay(plan.payment, plan.words, yes=yes)
     if offer:
         given = {"pairs": pairs, "loss": loss, "workers": workers, "harness": harness, **caps}
         with interruptible():
-            report = audit_and_offer(plan, [*_options(given, settings), *(["--quiet"] if quiet else [])])
+            more = [name for name, wanted in (("--siblings", siblings), ("--quiet", quiet)) if wanted]
+            report = audit_and_offer(plan, [*_options(given, settings), *more])
     else:
         with interruptible(), ProgressObserver(quiet=quiet) as observer:
             report = run(plan, observer)
@@ -111,6 +116,7 @@ def _text(report: "AuditReport", *, verbose: bool) -> str:
     removable = [escape_terminal(one.skill) for one in report.skills if one.removable]
     lines = [f"{count_noun(len(report.skills), 'skill')}: {listed}", "", *_table(report.skills), ""]
     lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
+    lines += [f"{escape_terminal(one.skill)} {escape_terminal(_beside(one))}" for one in report.siblings]
     lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
     if report.offer is not None:
         lines += _offered(report.offer)
@@ -126,6 +132,11 @@ def _text(report: "AuditReport", *, verbose: bool) -> str:
     return "\n".join(lines)
 
 
+def _beside(found: "SiblingFinding") -> str:
+    """Say what was found of a skill with others beside it."""
+    return found.words + (f"; disturbed by {', '.join(found.by)}" if found.by else "")
+
+
 def _offered(offer: "RemovalOffer") -> list[str]:
     """Say what became of the pull request, and what is left to do."""
     lines = [escape_terminal(note) for note in offer.notes]
@@ -139,12 +150,13 @@ def _offered(offer: "RemovalOffer") -> list[str]:
 
 def _table(skills: "tuple[AuditedSkill, ...]") -> list[str]:
     """Align the table; numbers to the right."""
-    rows: list[tuple[str, ...]] = [
-        ("skill", "effect", "passed", "score gained (90% limits)", "pairs", "tasks", "tokens", "turns", "listing")
-    ]
-    rows += [_row(one) for one in skills]
+    columns = "skill", "effect", "passed", "score gained (90% limits)", "pairs", "tasks", "tokens", "turns", "listing"
+    rows: list[tuple[str, ...]] = [columns, *map(_row, skills)]
+    if any(one.disturbs is not None for one in skills):
+        disturbed = [escape_terminal(", ".join(one.disturbs or ())) or "-" for one in skills]
+        rows = [(*row, cell) for row, cell in zip(rows, ["disturbs", *disturbed], strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    texts = (0, 1)
+    texts = (0, 1, len(columns))
     return [
         "  ".join(
             cell.ljust(width) if at in texts else cell.rjust(width)

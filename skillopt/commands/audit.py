@@ -11,9 +11,10 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from skillopt.audit.findings import AuditedSkill, AuditReport
+from skillopt.audit.findings import AuditedSkill, AuditReport, SiblingFinding
 from skillopt.audit.offering import offer_removals
 from skillopt.audit.series import AuditSeries
+from skillopt.audit.siblings import find_disturbance, installed_skills, with_disturbed
 from skillopt.audit.subjects import AuditAsk, AuditSubject, choose_skills, read_subject
 from skillopt.commands.estimate import Records, read_records
 from skillopt.commands.nightly.check import ForgeAccess, find_access
@@ -26,6 +27,7 @@ from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forge import load_forge
+from skillopt.gate.harm import whole_repeats
 from skillopt.gate.skill_effect import EffectPlan, share_error
 from skillopt.prices import write_dollars
 from skillopt.project import Project
@@ -74,12 +76,17 @@ class AuditPlan:
         count, most = len(self.subjects), self.ask.pairs
         least = min(_SCREEN, most)
         rollouts = f"{2 * least * count:,} to {2 * most * count:,} rollouts, recorded ones included"
-        words = f"{count} of {count + len(self.others)} skills have tasks to measure: {rollouts}"
+        sizes = [len(one.tasks) for one in self.subjects]
+        more = sum(2 * size * whole_repeats(size) for size in sizes) if self.ask.siblings else 0
+        beside = f", and {more:,} or more with other skills beside them" if more else ""
+        words = f"{count} of {count + len(self.others)} skills have tasks to measure: {rollouts}{beside}"
         if not self.payment.paid:
             return words
         if self.pair_usd is None:
             return f"{words}, at a price that nobody knows"
-        return f"{words}, likely {write_dollars(least * self.pair_usd)} to {write_dollars(most * self.pair_usd)}"
+        besides = more / (2 * count) if count else 0.0
+        low, high = ((pairs + besides) * self.pair_usd for pairs in (least, most))
+        return f"{words}, likely {write_dollars(low)} to {write_dollars(high)}"
 
 
 def plan_audit(ask: AuditAsk) -> AuditPlan:
@@ -143,7 +150,7 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
         return _report(plan, [], "", meter)
     most = plan.settings.max_rollouts if "max_rollouts" in plan.ask.flags else 0
     allowance = Meter(Caps(rollouts=most)) if most else None
-    stopped = ""
+    stopped, findings = "", list[SiblingFinding]()
     with closing(Ledger.open(plan.project.root)) as ledger:
         series = []
         for one in plan.subjects:
@@ -159,10 +166,15 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
                 begun.run(_SCREEN)
             while waiting := _waiting(series):
                 min(waiting, key=lambda one: (one.test.pairs_to_go, len(one.test.gains))).run(_BATCH)
+            if plan.ask.siblings:
+                installed = installed_skills(plan.project, plan.ask)
+                for begun in series:
+                    findings.append(find_disturbance(begun, installed, len(series)))
         except OutOfBudget as error:
             stopped = str(error)
             _waiting(series)
-    return _report(plan, series, stopped, meter)
+    report = _report(plan, series, stopped, meter)
+    return replace(report, skills=tuple(with_disturbed(report.skills, findings)), siblings=tuple(findings))
 
 
 def audit_and_offer(plan: AuditPlan, options: Sequence[str]) -> AuditReport:

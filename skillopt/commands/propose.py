@@ -261,6 +261,7 @@ def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
         few=bool(plan.folds),
         shown=bool(seen) or trained,
         tested_here=earlier_here_tests(ledger, record),
+        siblings=plan.siblings,
     )
 
 

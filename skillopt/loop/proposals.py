@@ -29,6 +29,7 @@ from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.learner import Learner
 from skillopt.loop.patch_test import run_patch_test
 from skillopt.loop.proposing import make_lines
+from skillopt.loop.siblings import Sibling, SiblingGuard
 from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
@@ -63,12 +64,14 @@ class ProposalTerms:
         few: Whether tasks are so few that they are in folds: what cannot be proven is graded on these very tasks.
         shown: Whether evidence of tasks that decide was shown to whoever proposes: `proven here` is the most then.
         tested_here: How many proposals before were tested on these very tasks; they share one error.
+        siblings: Skills whose tasks no version may lower.
     """
 
     earlier: Sequence[float] = ()
     few: bool = False
     shown: bool = False
     tested_here: int = 0
+    siblings: Sequence[Sibling] = ()
 
 
 def check_proposal(
@@ -159,20 +162,43 @@ def _try(
     if not patch.changes:
         yield StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
         return "no edit helped on the tasks that it cites", 0
-    verdict = _judge(skill, skill.with_document(patch.document), suite.tasks(Split.VAL), settings, runner, terms)
-    text, changes, asked = patch.document.text, patch.changes, runner.rollouts_asked
-    yield GateDecided(1, "edits", changes, verdict, text, rollouts=asked)
+    candidate = skill.with_document(patch.document)
+    verdict = _judge(skill, candidate, suite.tasks(Split.VAL), settings, runner, terms)
+    text, changes = patch.document.text, patch.changes
     here = verdict.grading is not None and verdict.grading.grade is Grade.PROVEN_HERE
     accepted = verdict.outcome is Outcome.ACCEPT or (here and settings.accept == "here")
-    marks = find_marks(skill.text, text, frozenset(settings.allow))
-    if accepted and marks:
+    problem = _for_a_person(skill, text, settings) if accepted else ""
+    guard = SiblingGuard(terms.siblings, skill, settings, runner)
+    if accepted and not problem:
+        fall, problem = yield from _siblings(guard, candidate)
+        if fall:
+            verdict, accepted, here = replace(verdict, outcome=Outcome.REJECT, reason=fall), False, False
+    asked = runner.rollouts_asked
+    yield GateDecided(1, "edits", changes, verdict, text, rollouts=asked)
+    if accepted and problem:
         yield DraftChanged(1, text, changes)
-        return f"it is better, and a person must look at it first: {'; '.join(map(str, marks))}", 0
+        return f"it is better, and {problem}", 0
     if accepted:
-        yield VersionAccepted(1, 1, 1, "edits", text, changes, verdict, asked, verdict.grading)
+        words = guard.words(candidate)
+        yield VersionAccepted(1, 1, 1, "edits", text, changes, verdict, asked, verdict.grading, words)
     elif here and verdict.grading is not None:
         yield DraftGraded(text, changes, verdict.grading, skill.digest, asked)
     return f"{verdict.outcome.value}: {verdict.reason}", int(accepted)
+
+
+def _for_a_person(skill: Skill, text: str, settings: Settings) -> str:
+    """Say what a person must look at first; empty for nothing."""
+    marks = find_marks(skill.text, text, frozenset(settings.allow))
+    return f"a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
+
+
+def _siblings(guard: SiblingGuard, candidate: Skill) -> Generator[Event, None, tuple[str, str]]:
+    """Say which protected sibling falls, and why none could be measured; both are empty where all is well."""
+    try:
+        fall = yield from guard.check(1, candidate)
+    except BudgetReached as reached:
+        return "", f"protected skills were not measured beside it: {reached}"
+    return fall, ""
 
 
 def _judge(

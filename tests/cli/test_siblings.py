@@ -3,6 +3,7 @@
 import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,3 +122,53 @@ def test_a_skill_is_no_sibling_of_its_own(tmp_path: Path) -> None:
     folder = protected(tmp_path / "project", lower=True, tasks=1)
     ended = skillopt(folder, "optimize", "keep", *FAST)
     assert "at least 2 val tasks of 'keep'" not in ended.stderr
+
+
+def audited(folder: Path, *arguments: str) -> dict[str, Any]:
+    ended = skillopt(folder, "audit", "--json", "-q", "--pairs", "4", *arguments)
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+LOWER = "\n- Write e-mail addresses in lower case.\n"
+
+
+def test_an_audit_names_the_skill_that_disturbs_another_and_not_the_one_that_does_not(tmp_path: Path) -> None:
+    folder = protected(tmp_path / "project", lower=False)
+    document = folder / "skills" / "rows" / "SKILL.md"
+    document.write_text(document.read_text() + LOWER)
+    (folder / "skills" / "quiet").mkdir()
+    text = "---\nname: quiet\ndescription: Letters to customers.\n---\n# Quiet\n\n- Be kind.\n"
+    (folder / "skills" / "quiet" / "SKILL.md").write_text(text)
+    found = audited(folder, "--siblings")
+    rows = {row["skill"]: row["disturbs"] for row in found["skills"]}
+    assert rows == {"rows": ["keep"], "keep": [], "quiet": []}
+    beside = {one["skill"]: one for one in found["siblings"]}
+    assert beside["keep"]["fell"]
+    assert beside["keep"]["by"] == ["rows"]
+    assert not beside["rows"]["fell"]
+    assert "not shown to fall" in beside["rows"]["words"]
+    assert audited(folder, "--siblings")["paid_rollouts"] == 0
+    said = skillopt(folder, "audit", "--siblings", "--pairs", "4", "-o", "page.html")
+    assert "disturbs" in said.stdout
+    assert "keep falls with the others beside it" in said.stdout
+    assert "disturbed by rows" in said.stdout
+    assert "or more with other skills beside them" in said.stderr
+    assert "With the other skills beside them" in (folder / "page.html").read_text()
+
+
+def test_an_audit_that_was_not_asked_for_siblings_runs_none(tmp_path: Path) -> None:
+    folder = protected(tmp_path / "project", lower=False)
+    found = audited(folder)
+    assert found["siblings"] == []
+    assert {row["disturbs"] for row in found["skills"]} == {None}
+
+
+def test_an_audit_of_siblings_that_a_cap_ends_says_so_and_goes_on_later(tmp_path: Path) -> None:
+    folder = protected(tmp_path / "project", lower=False)
+    capped = audited(folder, "--siblings", "--max-rollouts", "40")
+    assert "rollouts" in capped["stopped"]
+    whole = audited(folder, "--siblings")
+    assert whole["stopped"] == ""
+    assert {one["skill"] for one in whole["siblings"]} == {"rows", "keep"}

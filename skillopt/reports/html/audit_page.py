@@ -43,6 +43,10 @@ class AuditTable(Protocol):
         """Give what the removal of an idle skill may lose at most."""
 
     @property
+    def siblings(self) -> Sequence[object]:
+        """List what was found of skills with others beside them."""
+
+    @property
     def stopped(self) -> str:
         """Say why it ended early."""
 

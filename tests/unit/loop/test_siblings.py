@@ -9,8 +9,18 @@ import pytest
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.caps import BudgetReached, CappedRunner
-from skillopt.loop.events import DraftChanged, DraftGraded, Event, GateDecided, SiblingMeasured, VersionAccepted
+from skillopt.loop.events import (
+    DraftChanged,
+    DraftGraded,
+    Event,
+    GateDecided,
+    RunEnded,
+    SiblingMeasured,
+    StepFailed,
+    VersionAccepted,
+)
 from skillopt.loop.optimizer import train
+from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.loop.siblings import (
     Sibling,
     SiblingGuard,
@@ -27,7 +37,9 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
-from tests.fakes.worlds import SKILL, World, named, propose_words, words_of
+from tests.fakes.worlds import SKILL, World, add, named, propose_words, words_of
+from tests.unit.loop.test_optimizer import SKILL as LOOP_SKILL
+from tests.unit.loop.test_optimizer import by_words, suite
 
 OTHER = Skill("other", SkillDocument("---\nname: other\ndescription: Other.\n---\n# Other\n\n- own\n"))
 WITH_ALPHA = SKILL.with_document(SkillDocument(SKILL.document.text + "- alpha\n"))
@@ -252,3 +264,54 @@ def test_folds_that_lower_a_sibling_leave_no_version_and_no_draft() -> None:
     assert any(isinstance(event, SiblingMeasured) and event.fell for event in events)
     assert not any(isinstance(event, VersionAccepted | DraftGraded) for event in events)
     assert not [event for event in events if isinstance(event, DraftChanged)][-1].changes
+
+
+@pytest.mark.parametrize(("word", "accepted"), [("alpha", False), ("omega", True)])
+def test_proposed_edits_are_held_to_siblings_too(word: str, *, accepted: bool) -> None:
+    score = falls_beside(word)
+
+    def rollout(request: RolloutRequest) -> Rollout:
+        return scored(request, score(request)) if request.beside else by_words(request)
+
+    chosen = settings(edit_budget=2, min_edits=2, token_budget=40, confidence=0.8, gate="paired")
+    changes, _ = check_proposal(LOOP_SKILL.document, [add("alpha", "train-0")], suite(), chosen)
+    terms = ProposalTerms(siblings=(sibling(),))
+    events = list(try_proposal(changes, LOOP_SKILL, suite(), chosen, ScriptedRunner(rollout, str), terms))
+    assert any(isinstance(event, VersionAccepted) for event in events) is accepted
+    (decided,) = [event for event in events if isinstance(event, GateDecided)]
+    assert ("sibling other falls" in decided.verdict.reason) is not accepted
+    assert not [event for event in events if isinstance(event, DraftGraded | DraftChanged)]
+
+
+def test_proposed_edits_that_a_cap_leaves_unchecked_wait_as_a_draft() -> None:
+    def rollout(request: RolloutRequest) -> Rollout:
+        return scored(request, 1.0) if request.beside else by_words(request)
+
+    chosen = settings(edit_budget=2, min_edits=2, token_budget=40, confidence=0.8, gate="paired")
+    changes, _ = check_proposal(LOOP_SKILL.document, [add("alpha", "train-0")], suite(), chosen)
+    runner = ScriptedRunner(rollout, str)
+    list(try_proposal(changes, LOOP_SKILL, suite(), chosen, runner, ProposalTerms()))
+    capped = chosen.model_copy(update={"max_rollouts": len(runner.requests) + 4})
+    terms = ProposalTerms(siblings=(sibling(),))
+    events = list(try_proposal(changes, LOOP_SKILL, suite(), capped, ScriptedRunner(rollout, str), terms))
+    assert not any(isinstance(event, VersionAccepted) for event in events)
+    assert any(isinstance(event, DraftChanged) and event.changes for event in events)
+    ended = events[-1]
+    assert isinstance(ended, RunEnded)
+    assert "protected skills were not measured" in ended.reason
+
+
+def test_training_that_a_cap_leaves_unchecked_accepts_nothing_and_keeps_the_draft() -> None:
+    sizes = (12, 24, 0)
+    world = World(named([("alpha",), ()], sizes))
+
+    def rollout(request: RolloutRequest) -> Rollout:
+        if request.beside:
+            raise BudgetReached("the cap leaves nothing for siblings")
+        return world.rollout(request)
+
+    runner = ScriptedRunner(rollout, propose_words)
+    events = list(train(SKILL, world.suite(sizes), settings(), runner, siblings=(sibling(),)))
+    assert not any(isinstance(event, VersionAccepted) for event in events)
+    assert [event for event in events if isinstance(event, DraftGraded)]
+    assert any(isinstance(event, StepFailed) and "siblings were not measured" in event.reason for event in events)
