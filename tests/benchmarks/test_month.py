@@ -11,7 +11,7 @@ from skillopt.nightly.due import DueFacts, why_due
 
 TRAINED = DueFacts("rows", "codex 1.0 model=large", "suite", "", 40.0, "codex 1.0 model=large", "suite", score=0.5)
 GAINED, FOUND_NOTHING = PastRun(0.5, 2.0), PastRun(0.0, 2.0)
-ROW = MonthRow(10.0, "1", "by cause", 290, 150, 30.0, 0.5, 25.0, 4.0, 2.0, 600.0, 0.0, 0.0, 12.0, 4.0, 120)
+ROW = MonthRow(10.0, "2-4", "by cause", 290, 150, 30.0, 0.5, 25.0, 4.0, 2.0, 600.0, 0.0, 0.0, 12.0, 4.0, 120)
 
 
 def candidate(skill: str, *runs: PastRun, facts: DueFacts = TRAINED, spent: float = 0.0) -> Candidate:
@@ -65,7 +65,7 @@ def test_the_measurement_says_what_each_order_brings_and_in_how_many_rows_that_i
     truth = replace(ROW, order="by the planted truth", more=300.0, error=10.0)
     said = " ".join(markdown(MonthResult(4, (ROW, gain, hopeless, truth))).split())
     assert (
-        "| 10 | 1 | by cause | 290 | 150 | 30.0 | 0.50 | 25.0 | 4.0 | 2.0 | 600 | +0 ± 0 | 12.0 | 4.0 | 120 |" in said
+        "| 10 | 2-4 | by cause | 290 | 150 | 30.0 | 0.50 | 25.0 | 4.0 | 2.0 | 600 | +0 ± 0 | 12.0 | 4.0 | 120 |" in said
     )
     assert "by expected gain per dollar: +5.0%; by gain, hopeless ones left out: -1.0%; of these 2 rows 0 bring" in said
     assert "An order that knew the planted truth would bring +50.0%." in said
