@@ -180,7 +180,8 @@ def _worth(result: MonthResult) -> str:
         f"{len(earned)} bring more by over twice the standard error. An order that knew the planted truth would bring",
         f"{_percent(truth, usual)}. What there is to estimate from: {runs / len(base) / SKILLS:.1f} runs of a skill a",
         f"month, of which {opened / runs:.0%} open a pull request.",
-        f"With {AT_ONCE} skills at a time the same nights would take {_hours([one for one in base if one.months != '1'])}.",
+        f"With {AT_ONCE} skills at a time the same nights would take",
+        f"{_hours([one for one in base if one.months != '1'])}.",
     )
 
 
