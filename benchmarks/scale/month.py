@@ -180,8 +180,7 @@ def _worth(result: MonthResult) -> str:
         f"{len(earned)} bring more by over twice the standard error. An order that knew the planted truth would bring",
         f"{_percent(truth, usual)}. What there is to estimate from: {runs / len(base) / SKILLS:.1f} runs of a skill a",
         f"month, of which {opened / runs:.0%} open a pull request.",
-        f"With {AT_ONCE} skills at a time the same nights would take",
-        f"{_hours([one for one in base if one.months != '1'])}.",
+        f"With {AT_ONCE} skills at a time the same nights would take {_hours(base)}.",
     )
 
 
@@ -190,4 +189,6 @@ def _percent(rows: Sequence[MonthRow], usual: float) -> str:
 
 
 def _hours(rows: Iterable[MonthRow]) -> str:
-    return ", ".join(f"{one.together:.1f} hours instead of {one.hours:.1f} (${one.budget:g} a night)" for one in rows)
+    """Compare the hours of nights in the later months."""
+    later = (row for row in rows if row.months != "1")
+    return ", ".join(f"{one.together:.1f} hours instead of {one.hours:.1f} (${one.budget:g} a night)" for one in later)
