@@ -327,6 +327,8 @@ def _called(value: object) -> str:
             return f"task {value.id!r}"
         case Skill():
             return f"skill {value.name!r}"
+        case tuple():
+            return "other skills that are installed"
         case VerifierSpec():
             return f"a verifier of kind {value.kind!r}"
     return "settings or harness"
