@@ -1,10 +1,12 @@
 """Ctrl-C: what is under way is kept, and a second one does not wait."""
 
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -33,7 +35,8 @@ class Running:
     errors: IO[str]
 
     def interrupt(self) -> None:
-        self.process.send_signal(signal.SIGINT)
+        """Press Ctrl-C: a terminal signals all processes of the group, those that Ray started too."""
+        os.killpg(self.process.pid, signal.SIGINT)
 
     def read_until(self, words: str) -> None:
         """Read what it says on stderr up to some words."""
@@ -46,22 +49,23 @@ class Running:
 
 
 @contextmanager
-def training(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+def training(folder: Path, monkeypatch: pytest.MonkeyPatch, *more: str, workers: int = WORKERS) -> Iterator[Running]:
     provider = HeldProvider(PROVEN)
     command = ["optimize", "rows", "--yes", "--harness", "chat/anthropic/fake", "--model", "anthropic/fake"]
     with fake_anthropic(provider) as server:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         with subprocess.Popen(
-            [sys.executable, "-m", "skillopt", *command, "--workers", str(WORKERS), "--set", "epochs=1"],
+            [sys.executable, "-m", "skillopt", *command, "--workers", str(workers), "--set", "epochs=1", *more],
             cwd=folder,
+            start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         ) as process:
             assert process.stderr is not None
             try:
-                assert all(provider.asked.acquire(timeout=60) for _ in range(WORKERS))
+                assert all(provider.asked.acquire(timeout=120) for _ in range(workers))
                 yield Running(process, provider, process.stderr)
             finally:
                 provider.may.set()
@@ -95,6 +99,41 @@ def test_a_second_one_does_not_wait(project: Path, monkeypatch: pytest.MonkeyPat
         assert run.process.wait(60) == 130
         assert not run.provider.may.is_set()
     assert "run the same command to continue" in rest
+
+
+def test_in_a_run_on_nodes_it_can_go_on_and_no_rollout_is_left(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_OF_RUN", str(project))
+    with training(project, monkeypatch, "--executor", "ray", "--set", "address=local", workers=2) as run:
+        run.interrupt()
+        run.read_until("waiting for the calls under way")
+        assert "ray::run_on_node" in processes_of(project)
+        run.interrupt()
+        rest = run.errors.read()
+        assert run.process.wait(60) == 130
+        # Two helpers of Ray end by themselves within about 70 s, as docs/cluster.md says.
+        wait_until(lambda: processes_of(project) <= {"ray::DashboardAgent", "ray::RuntimeEnvAgent"})
+        assert not run.provider.may.is_set()
+    assert "run the same command to continue" in rest
+    with closing(Ledger.open(project)) as ledger:
+        assert ledger.counts().rollouts == 1
+        assert ledger.runs()[0].state == "stopped"
+
+
+def processes_of(project: Path) -> set[str]:
+    """Give the names of all processes that have the environment of the run, but for the command itself."""
+    mark, found = f"TEST_OF_RUN={project}\0".encode(), set()
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended by now
+            if mark in (place / "environ").read_bytes():
+                found.add((place / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip())
+    return {name for name in found if name and " -m skillopt " not in name}
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    """Look again and again; the limit of pytest ends a wait for what never comes."""
+    pause = threading.Event()
+    while not reached():
+        pause.wait(0.05)
 
 
 class _Interrupted(list[str]):
