@@ -22,6 +22,9 @@ from tools.fake_providers.fake_anthropic import fake_anthropic
 pytestmark = pytest.mark.process
 
 WORKERS = 4
+HELPERS = {"ray::DashboardAgent", "ray::RuntimeEnvAgent"}
+"""These end by themselves within about 70 s, as docs/cluster.md says."""
+
 PROVEN = 2
 """The probe of the optimizer model and the first rollout, which is made alone."""
 
@@ -110,13 +113,23 @@ def test_in_a_run_on_nodes_it_can_go_on_and_no_rollout_is_left(project: Path, mo
         run.interrupt()
         rest = run.errors.read()
         assert run.process.wait(60) == 130
-        # Two helpers of Ray end by themselves within about 70 s, as docs/cluster.md says.
-        wait_until(lambda: processes_of(project) <= {"ray::DashboardAgent", "ray::RuntimeEnvAgent"})
+        wait_until(lambda: processes_of(project) <= HELPERS)
         assert not run.provider.may.is_set()
     assert "run the same command to continue" in rest
     with closing(Ledger.open(project)) as ledger:
         assert ledger.counts().rollouts == 1
         assert ledger.runs()[0].state == "stopped"
+
+
+def test_a_kill_of_a_run_on_nodes_ends_its_rollouts_and_the_daemons_of_ray(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_OF_RUN", str(project))
+    with training(project, monkeypatch, "--executor", "ray", "--set", "address=local", workers=1) as run:
+        assert any("raylet" in name for name in processes_of(project))
+        run.process.kill()
+        wait_until(lambda: processes_of(project) <= HELPERS)
+        assert not run.provider.may.is_set()
 
 
 def processes_of(project: Path) -> set[str]:
