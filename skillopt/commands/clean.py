@@ -20,6 +20,7 @@ from skillopt.versions.draft_branch import (
     list_branches,
     people_commits,
 )
+from skillopt.versions.removals import REMOVAL_BRANCH, RemovalBranch
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 
@@ -135,7 +136,7 @@ _NOTES: Final = {
 
 
 def _branches(root: Path) -> Iterator[Removable]:
-    """List the branches of versions, of drafts and of descriptions."""
+    """List the branches of versions, of drafts, of descriptions and of proposed removals."""
     try:
         repository = Repository.find(root)
     except RepositoryError:
@@ -152,6 +153,13 @@ def _branches(root: Path) -> Iterator[Removable]:
         if name.startswith(DESCRIPTION_BRANCHES):
             note = f"accepted descriptions, {merged}"
         yield Removable(Trace.BRANCHES, shown, None, note, kept, tip)
+    removals = RemovalBranch(repository)
+    if removals.tip:
+        place = repository.checked_out_in(f"refs/heads/{REMOVAL_BRANCH}")
+        kept = f"it is checked out in {place}" if place else ""
+        if not removals.is_ours(removals.tip):
+            kept = f"a person has committed there ({removals.tip[:10]}); remove it with git branch -D"
+        yield Removable(Trace.BRANCHES, REMOVAL_BRANCH, None, "proposed removals of skills", kept, removals.tip)
 
 
 def _why_kept(repository: Repository, name: str, tip: str) -> str:

@@ -113,6 +113,8 @@ def test_without_a_forge_a_branch_deletes_the_idle_skill_and_nothing_of_the_work
     assert "they stay: <code>suites/polite.jsonl</code>" in unescape(text)
     again = offered(folder)
     assert (again["commit"], again["action"]) == (offer["commit"], "")
+    assert skillopt(folder, "clean", "--branches", "--yes").returncode == 0
+    assert git(folder, "branch", "--list", "skillopt*/*") == ""
 
 
 def test_a_pull_request_is_opened_once_and_kept_as_it_is(site: Site) -> None:
@@ -128,14 +130,6 @@ def test_a_pull_request_is_opened_once_and_kept_as_it_is(site: Site) -> None:
     again = site.offered()
     assert (again["action"], again["commit"], len(site.forge.writes)) == ("", first["commit"], written)
     assert list(site.forge.pulls) == [1]
-
-
-def test_a_removal_that_people_declined_is_not_proposed_again_for_the_same_target(site: Site) -> None:
-    site.offered()
-    site.forge.pulls[1] |= {"state": "closed", "closed_at": "2026-01-02T03:04:05Z"}
-    again = site.offered()
-    assert (again["skills"], again["action"], list(site.forge.pulls)) == ([], "", [1])
-    assert again["notes"] == ["polite: its removal is not proposed: #1 was closed by people"]
 
 
 def test_a_commit_of_a_person_on_the_branch_is_left_alone(site: Site) -> None:
