@@ -133,6 +133,18 @@ def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
     assert len({one.reason for one in found["ray"]}) > 1  # more than one process, none of them this one
 
 
+def test_skills_beside_the_tried_one_reach_the_node(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    other = Skill("other", SkillDocument("---\nname: other\ndescription: Vendor tables.\n---\n- Remove empty rows.\n"))
+    table = Task("t", "Clean the vendor tables.", TASKS[0].verifier, (File("input.csv", b"id\n1\n"),))
+    chosen = settings(cluster.address)
+    with closing(Ledger.open(tmp_path)) as ledger:
+        asked = runner(ledger, chosen, drivers(chosen, tmp_path))
+        alone, beside = asked.rollouts([RolloutRequest(SKILL, table), RolloutRequest(SKILL, table, beside=(other,))])
+    said = ["Remove empty rows" in str(one.trajectory.messages) for one in (alone, beside)]
+    assert said == [False, True]
+    assert alone.skill_digest != beside.skill_digest
+
+
 def test_a_key_of_a_node_stays_there_and_is_in_no_log_of_ray(cluster: SimulatedCluster, tmp_path: Path) -> None:
     chosen = settings(cluster.address)
     with closing(Ledger.open(tmp_path)) as ledger:
