@@ -116,7 +116,7 @@ class TestRayExecutor(ExecutorContract):
 def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
     cluster: SimulatedCluster, tmp_path: Path
 ) -> None:
-    requests = [RolloutRequest(SKILL, one) for one in TASKS]
+    requests = [RolloutRequest(SKILL, one, beside=(Skill("other", SkillDocument("")),)) for one in TASKS]
     found = {}
     for name, chosen in (("ray", settings(cluster.address)), ("threads", settings("", run_on="threads"))):
         (tmp_path / name).mkdir()
@@ -129,20 +129,9 @@ def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
         for name, all_ in found.items()
     }
     assert plain["ray"] == plain["threads"]
+    assert {one.trajectory.messages[0].text for one in found["ray"]} == {"beside: other"}
     assert [one.score and one.score.passed for one in found["ray"]] == [True] * len(TASKS)
     assert len({one.reason for one in found["ray"]}) > 1  # more than one process, none of them this one
-
-
-def test_skills_beside_the_tried_one_reach_the_node(cluster: SimulatedCluster, tmp_path: Path) -> None:
-    other = Skill("other", SkillDocument("---\nname: other\ndescription: Vendor tables.\n---\n- Remove empty rows.\n"))
-    table = Task("t", "Clean the vendor tables.", TASKS[0].verifier, (File("input.csv", b"id\n1\n"),))
-    chosen = settings(cluster.address)
-    with closing(Ledger.open(tmp_path)) as ledger:
-        asked = runner(ledger, chosen, drivers(chosen, tmp_path))
-        alone, beside = asked.rollouts([RolloutRequest(SKILL, table), RolloutRequest(SKILL, table, beside=(other,))])
-    said = ["Remove empty rows" in str(one.trajectory.messages) for one in (alone, beside)]
-    assert said == [False, True]
-    assert alone.skill_digest != beside.skill_digest
 
 
 def test_a_key_of_a_node_stays_there_and_is_in_no_log_of_ray(cluster: SimulatedCluster, tmp_path: Path) -> None:
