@@ -9,6 +9,7 @@ from typing import get_args
 from skillopt.commands.estimate import SIMULATED_RUNS, Estimated, estimate
 from skillopt.errors import UsageError
 from skillopt.forecast.typical_costs import is_paid
+from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start, make_plan
 from skillopt.runs.recorded_success import Part, training_runs_of
@@ -54,7 +55,8 @@ def foresee_spending(selection: Selection, start: Start = "auto", *, runs: int =
     plan = make_plan(selection)
     settings = plan.target.settings
     names = (settings.harness, settings.model, settings.judge or settings.model)
-    parts = list(zip(names, get_args(Part), plan.identities, strict=False))  # there may be no judge
+    identities = without_siblings(plan.identities)
+    parts = list(zip(names, get_args(Part), identities, strict=False))  # there may be no judge
     if {name for name, _, _ in parts} <= _FREE:
         return None
     billed = [part for part in parts if is_paid(part[0], settings)]
