@@ -17,7 +17,7 @@ class SeenKeys:
             seen.execute(f"PRAGMA {setting}")
         seen.execute("CREATE TABLE seen (key TEXT PRIMARY KEY) WITHOUT ROWID")
         weakref.finalize(self, seen.close)
-        self._seen = seen
+        self._seen = seen.cursor()  # one for all: a connection notes every cursor it made
         self._many = 0
 
     def __len__(self) -> int:
