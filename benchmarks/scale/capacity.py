@@ -259,6 +259,8 @@ def markdown(result: Capacity) -> str:
         "The first two rows know what the run asked for and foresee only how long that keeps the workers busy; the",
         "others are what `skillopt estimate` says beforehand, off mostly by the number of rollouts. Errors are",
         "|predicted / actual - 1|.",
+        "Forecast and virtual clock both wait for the slowest rollout of each batch; a real run begins work ahead, so",
+        "its minutes lie below these (how far: `overlap`).",
     )
     head = ["| foreseen | error, median | 90% below | in its 80% range |", "|---|---|---|---|"]
     return "\n".join([about, "", *head, *lines])

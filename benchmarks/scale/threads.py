@@ -115,7 +115,7 @@ def measure(quick: bool) -> Threads:  # noqa: FBT001 - all measurements of scale
         cells = [(latency, workers) for latency in _ROUNDS for workers in _WORKERS]
         cells = [*cells, *_EDGE] if not quick else [("0.1", 8), ("0.1", 64), ("1", 64)]
         busy = tuple(_busy(folders, *cell) for cell in cells)
-        ceiling = tuple((workers, _ceiling(folders, workers, 400 if quick else 4_000)) for workers in _WORKERS)
+        ceiling = tuple((workers, _ceiling(folders, workers, 400 if quick else 2_000)) for workers in _WORKERS)
         return Threads(busy, ceiling, tuple(_long(folders, 4_000 if quick else 100_000)))
 
 

@@ -4,7 +4,7 @@ A course decides nothing. It is run again from its start when what it waits for 
 and what it asks is begun by workers that have nothing else to do.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -52,9 +52,15 @@ class _Course:
     prompts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     over: bool = False
 
-    def waits(self, answered: Iterable[str]) -> bool:
+    @property
+    def waits(self) -> bool:
         """Say whether something that it waits for has no answer."""
-        return bool((self.rollouts.keys() | self.prompts.keys()).difference(answered))
+        return bool(self.rollouts or self.prompts)
+
+    def note_answered(self, keys: Collection[str]) -> None:
+        """Wait for these no more."""
+        self.rollouts = {key: request for key, request in self.rollouts.items() if key not in keys}
+        self.prompts = {key: prompt for key, prompt in self.prompts.items() if key not in keys}
 
     def follow(self, answers: KnownAnswers) -> None:
         """Run it to its end, or to the first question without an answer; an error ends it without a word."""
@@ -116,7 +122,6 @@ class Courses:
         self._begin_rollouts, self._begin_prompts = begin_rollouts, begin_prompts
         self._courses: list[_Course] = []
         self._begun: set[str] = set()
-        self._answered: set[str] = set()
 
     def add(self, course: Course) -> None:
         """Take up a course."""
@@ -131,12 +136,15 @@ class Courses:
         self._begun.update(keys)
 
     def note_answered(self, keys: Iterable[str]) -> None:
-        """Note what was answered just now."""
-        self._answered.update(keys)
+        """Note what was answered just now, and is known from now on."""
+        found = set(keys)
+        self._begun -= found
+        for one in self._courses:
+            one.note_answered(found)
 
     def follow(self) -> None:
         """Run on the courses whose questions are answered, and begin what they ask."""
-        for one in [one for one in self._courses if not one.waits(self._answered)]:
+        for one in [one for one in self._courses if not one.waits]:
             one.follow(self._answers)
             rollouts = {key: request for key, request in one.rollouts.items() if key not in self._begun}
             prompts = {key: prompt for key, prompt in one.prompts.items() if key not in self._begun}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
+from typing import Final
 
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -9,10 +10,19 @@ from skillopt.rollouts import Rollout
 __all__ = ["TaskSeconds", "longest_first"]
 
 
-class TaskSeconds:
-    """Mean seconds of a rollout by task, of the rollouts that it was shown."""
+_MOST_TASKS: Final = 10_000
+"""Tasks whose seconds are kept, those that were timed first longest ago being forgotten: they only order rollouts."""
 
-    def __init__(self) -> None:
+
+class TaskSeconds:
+    """Mean seconds of a rollout by task, of the rollouts that it was shown.
+
+    Args:
+        most: Tasks that are kept, ≥ 1.
+    """
+
+    def __init__(self, most: int = _MOST_TASKS) -> None:
+        self._most = most
         self._seconds: dict[str, tuple[float, int]] = {}
 
     def record(self, rollouts: Iterable[tuple[RolloutRequest, Rollout]]) -> None:
@@ -21,10 +31,17 @@ class TaskSeconds:
             if rollout.seconds is not None and rollout.score is not None:
                 total, many = self._seconds.get(request.task.id, (0.0, 0))
                 self._seconds[request.task.id] = (total + rollout.seconds, many + 1)
+                if len(self._seconds) > self._most:
+                    del self._seconds[next(iter(self._seconds))]
 
-    def means(self) -> dict[str, float]:
-        """Give mean seconds by the id of the task."""
-        return {task: total / many for task, (total, many) in self._seconds.items()}
+    def means(self, tasks: Iterable[str]) -> dict[str, float]:
+        """Give mean seconds by the id of the task, of those that were timed.
+
+        Args:
+            tasks: Their ids.
+        """
+        found = {task: self._seconds[task] for task in tasks if task in self._seconds}
+        return {task: total / many for task, (total, many) in found.items()}
 
 
 def longest_first(requests: Mapping[str, RolloutRequest], keys: Sequence[str], means: Mapping[str, float]) -> list[str]:

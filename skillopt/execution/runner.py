@@ -21,6 +21,7 @@ from skillopt.rollouts import Reply, Rollout, Status, Usage, readable
 from skillopt.settings import Settings
 from skillopt.storage.keys import reply_key
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.seen_keys import SeenKeys
 
 __all__ = ["PROBE", "Activity", "RecordedRunner", "RunObserver"]
 
@@ -110,13 +111,13 @@ class RecordedRunner:
             observer.notice(drivers.notice)
         self._probed = False
         self._task_seconds = TaskSeconds()
-        self._counted: set[str] = set()
+        self._counted = SeenKeys()
         self._failures: dict[str, Rollout] = {}
         self._early: dict[str, Rollout] = {}
         answers = KnownAnswers(self._peek_rollouts, self._peek_replies)
         self._courses = Courses(answers, self._begin_rollouts, self._begin_prompts)
         self._told: set[str] = set()
-        self._asked: set[str] = set()
+        self._asked = SeenKeys()
         self._cut_off: dict[str, str] = {}
         self._answered = False
         self.paid_rollouts = 0
@@ -127,7 +128,7 @@ class RecordedRunner:
         """Run what is not recorded; answer in the order of the requests."""
         keys = [self._drivers.key_of(request) for request in requests]
         wanted = dict(zip(keys, requests, strict=True))
-        self._asked |= wanted.keys()
+        self._asked.add(wanted)
         known = self._known(list(wanted))
         for key in wanted.keys() & self._early.keys():  # it failed before it was asked for
             self._failures[key] = self._early.pop(key)
@@ -135,7 +136,7 @@ class RecordedRunner:
         recorded = len(known)
         self._task_seconds.record((wanted[key], rollout) for key, rollout in known.items())
         missing = [key for key in wanted if key not in known]
-        missing = longest_first(wanted, missing, self._task_seconds.means())
+        missing = longest_first(wanted, missing, self._task_seconds.means(request.task.id for request in requests))
         self._count({key: rollout.usage for key, rollout in known.items()})
         if missing:
             self._probe()
@@ -150,7 +151,6 @@ class RecordedRunner:
             self._tell(failed.values())
             scores.add(rollout for _, rollout in pairs)
             self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, scores.mean))
-        self._counted |= known.keys()
         self.usage += Usage.total(known[key].usage for key in wanted)
         self._expect_answers(known)
         return tuple(_for_task(known[key], request) for key, request in zip(keys, requests, strict=True))
@@ -169,7 +169,6 @@ class RecordedRunner:
         for answers in self._run(lambda key: _asked(model, wanted[key], schema), missing):
             known |= self._store_replies(model, answers)
             self._show(Activity("calls", len(known), len(wanted), len(known) - recorded))
-        self._counted |= known.keys()
         self.usage += Usage.total(known[key].usage for key in wanted)
         return tuple(known[key] for key in keys)
 
@@ -213,7 +212,7 @@ class RecordedRunner:
         scored = [pair for pair in pairs if pair[0] not in failed]
         stored = self._ledger.store_rollouts(self._run_id, scored, self._drivers.target_identity)
         self.paid_rollouts += len(pairs)
-        self._counted |= stored.keys() | failed.keys()
+        self._counted.add(key for key, _ in pairs)
         self._courses.note_answered(key for key, _ in pairs)
         return stored, failed
 
@@ -221,7 +220,7 @@ class RecordedRunner:
         pairs = [(key, self._masking.reply(replace(reply, text=readable(reply.text)))) for key, reply in answers]
         stored = self._ledger.store_replies(self._run_id, pairs, model.identity)
         self.paid_calls += len(pairs)
-        self._counted |= stored.keys()
+        self._counted.add(stored)
         self._courses.note_answered(stored)
         return stored
 
@@ -255,6 +254,8 @@ class RecordedRunner:
         Raises:
             InvalidMeasurementError: So it is; the message quotes the provider.
         """
+        if self._answered:
+            return
         for key, rollout in rollouts.items():
             if rollout.score is None:
                 continue
@@ -291,7 +292,7 @@ class RecordedRunner:
 
     def _count(self, usages: "dict[str, Usage]") -> None:
         """Count the original cost of recorded answers against the caps, each once."""
-        for key in usages.keys() - self._counted:
+        for key in self._counted.add(usages):
             self._drivers.meter.replayed(usages[key])
 
     def _probe(self) -> None:

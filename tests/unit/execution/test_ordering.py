@@ -49,4 +49,11 @@ def test_rollouts_that_failed_or_were_not_timed_say_nothing_of_a_task() -> None:
     asked = request("t")
     seen.record((asked, one) for one in (rollout("t", 3.0), rollout("t", 5.0), rollout("t", None)))
     seen.record([(asked, rollout("t", 900.0, failed=True))])
-    assert seen.means() == {"t": 4.0}
+    assert seen.means(["t", "never"]) == {"t": 4.0}
+
+
+def test_of_many_tasks_those_first_timed_longest_ago_are_forgotten() -> None:
+    seen = TaskSeconds(most=2)
+    for task in ("a", "b", "c"):
+        seen.record([(request(task), rollout(task, 1.0))])
+    assert seen.means(["a", "b", "c"]) == {"b": 1.0, "c": 1.0}
