@@ -298,7 +298,9 @@ def update_dashboard(
     # Of what this night did not look at, what an earlier one found still holds.
     kept = [one for one in memory.standings if one.skill in record.others]
     memory = memory.model_copy(update={"standings": (*found, *kept)[:_MOST_SKILLS]})
-    return forge.issue(DASHBOARD_TOPIC, DASHBOARD_TITLE, build_dashboard(memory, cap_usd, now))
+    # The time of the newest night, and not of this writing, which would change the text.
+    newest = min(now, max((record.at, *(one.at for one in memory.nights))))
+    return forge.issue(DASHBOARD_TOPIC, DASHBOARD_TITLE, build_dashboard(memory, cap_usd, newest))
 
 
 def _written(memory: DashboardMemory, most: int) -> str:

@@ -1,12 +1,14 @@
 """What the dashboard issue remembers from night to night."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from skillopt.forge.folder import FolderForge
 from skillopt.nightly.dashboard import (
     DashboardMemory,
     NightFailure,
@@ -18,6 +20,7 @@ from skillopt.nightly.dashboard import (
     remember_night,
     spent_in_month,
     standing_of,
+    update_dashboard,
     why_no_money,
 )
 from skillopt.nightly.night import SkillNight, Training
@@ -55,6 +58,15 @@ def test_what_is_written_into_the_issue_is_read_back_by_the_next_night() -> None
 def test_a_night_that_is_offered_twice_is_paid_once() -> None:
     once = remembered(night(1, 2.5, {"rows": 0.25}))
     assert remember_night(once, night(1, 2.5, {"rows": 0.25})) == once
+
+
+def test_a_night_that_is_offered_again_an_hour_later_changes_nothing(tmp_path: Path) -> None:
+    forge, texts = FolderForge(tmp_path), []
+    for hour in range(3):
+        path = Path(update_dashboard(forge, night(1, 2.5, {"rows": 0.25}), (), 0.0, NOW + timedelta(hours=hour)))
+        texts.append(path.read_text(encoding="utf-8"))
+    assert "Updated 2026-11-22 03:14 UTC." in texts[0]
+    assert len(set(texts)) == 1
 
 
 def test_a_new_month_begins_with_nothing_spent_and_keeps_the_trends() -> None:
