@@ -155,7 +155,7 @@ def _answers(root: Path, skills: int) -> Mapping[str, Callable[[], object]]:
     memory = DashboardMemory(standings=standings)
     return {
         "MCP `list_skills`, a page": lambda: overview(root, 0, _PAGE),
-        "MCP `skills/list`, a page": lambda: served_page(root, "", _PAGE),
+        "MCP skills/list, a page": lambda: served_page(root, "", _PAGE),
         "`serve`: the list of runs": lambda: pages.answer("/"),
         "`serve`: a run": lambda: pages.answer(f"/runs/{run_id(1, 1)}"),
         "the dashboard of all skills": lambda: build_dashboard(memory, 100.0, datetime.now(UTC)),
