@@ -23,6 +23,9 @@ _SIGNS = {"failed": "❌", "stopped": "⏸️", "waiting": "⏸️", "busy": "�
 
 _RolloutsOption = Annotated[int, typer.Option("--max-rollouts", min=0, help="Rollouts that the night may begin.")]
 _UsdOption = Annotated[float, typer.Option("--max-usd", min=0, help="US dollars that the night may spend.")]
+_AtOnceOption = Annotated[
+    int, typer.Option("--at-once", min=1, max=64, help="Skills that are trained at a time, with --workers in all.")
+]
 _ForgeOption = Annotated[str | None, typer.Option("--forge", help="Where pull requests go: github, gitlab or none.")]
 _RemoteOption = Annotated[str | None, typer.Option("--remote", help="Git remote to push to; empty for none.")]
 
@@ -39,6 +42,7 @@ def whole(
     *,
     max_rollouts: _RolloutsOption = 0,
     max_usd: _UsdOption = 0.0,
+    at_once: _AtOnceOption = 1,
     forge: _ForgeOption = None,
     remote: _RemoteOption = None,
     summary: SummaryOption = None,
@@ -65,7 +69,8 @@ def whole(
         capped = bool(max_rollouts or max_usd)
         ask_to_pay(foresee_night(flags, capped=capped), "the training of every skill that is due", yes=yes)
 
-    options = [f"--max-rollouts={max_rollouts}", f"--max-usd={max_usd}", *(["--quiet"] if quiet else [])]
+    options = [f"--max-rollouts={max_rollouts}", f"--max-usd={max_usd}", f"--at-once={at_once}"]
+    options += ["--quiet"] if quiet else []
     options += [f"--set={setting}" for setting in settings or ()]
     options += [f"--workers={workers}"] if workers is not None else []
     with interruptible():
@@ -105,6 +110,7 @@ def train(
     out: Annotated[Path, typer.Option("--out", help="Folder for what is to be offered.")],
     max_rollouts: _RolloutsOption = 0,
     max_usd: _UsdOption = 0.0,
+    at_once: _AtOnceOption = 1,
     summary: SummaryOption = None,
     settings: SetOption = None,
     workers: WorkersOption = None,
@@ -119,7 +125,7 @@ def train(
     from skillopt.commands.nightly.train import train_night
     from skillopt.nightly.night import Budget
 
-    budget, flags = Budget(max_rollouts, max_usd), flags_of(settings, workers=workers)
+    budget, flags = Budget(max_rollouts, max_usd, at_once), flags_of(settings, workers=workers)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = train_night(state, out, budget, flags=flags, observer=observer)
     _show_night(found, summary, as_json=as_json)

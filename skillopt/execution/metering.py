@@ -11,6 +11,7 @@ from threading import Condition
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
 from skillopt.execution.budget import BudgetAccount, Caps
+from skillopt.execution.places import CallPlaces
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 
@@ -30,10 +31,14 @@ class Meter:
     Args:
         caps: What the run may consume.
         clock: A monotonic clock, in seconds.
+        places: Where calls of several runs wait for their turn; None where they need not.
     """
 
-    def __init__(self, caps: Caps, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, caps: Caps, clock: Callable[[], float] = time.monotonic, places: CallPlaces | None = None
+    ) -> None:
         self._account = BudgetAccount(caps)
+        self._places = places
         self._clock = clock
         self._begun = clock()
         self._changed = Condition()
@@ -138,7 +143,24 @@ class Meter:
                 self._failed += used is None
                 self._changed.notify_all()
 
-        return ended
+        return self._placed(ended)
+
+    def _placed(self, ended: Callable[[str, Usage | None], None]) -> Callable[[str, Usage | None], None]:
+        """Wait for a place, which is given back when the call has ended."""
+        places = self._places
+        if places is None:
+            return ended
+        try:
+            places.take()
+        except InfrastructureError:
+            ended("target", Usage())
+            raise
+
+        def left(role: str, used: Usage | None) -> None:
+            places.give_back()
+            ended(role, used)
+
+        return left
 
     def _refuse(self, why: str) -> OutOfBudget:
         self._refused = True

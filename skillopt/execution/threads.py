@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Generic, TypeVar
 
+from skillopt.execution.interrupts import Interrupts
 from skillopt.sandbox.processes import stop_all_processes
 
 __all__ = ["ThreadExecutor"]
@@ -224,7 +225,8 @@ class _DroppedError(BaseException):
 def _interrupts_into(ended: "_Ended") -> Iterator[None]:
     """Queue Ctrl-C behind the calls that have ended, so that it never comes between a call and its record."""
     if threading.current_thread() is not threading.main_thread():
-        yield
+        with Interrupts.listen(lambda: ended.put(None)):
+            yield
         return
     before = signal.signal(signal.SIGINT, lambda *_: ended.put(None))
     try:

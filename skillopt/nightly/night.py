@@ -2,13 +2,21 @@
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import fsum
+from threading import Condition
+from typing import Final
 
 from skillopt.execution.budget import Caps
 from skillopt.execution.metering import Meter
+from skillopt.execution.places import CallPlaces
 from skillopt.nightly.posting import PullRequestUpdate
 from skillopt.rollouts import Usage
 
 __all__ = ["Budget", "Nightly", "RemainingBudget", "SkillNight", "Training", "with_failure"]
+
+
+_LEAST_USD: Final = 1e-9
+"""Less is what adding dollars leaves of nothing."""
 
 
 class Training(StrEnum):
@@ -26,10 +34,17 @@ class Training(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Caps of a whole night; 0 is no cap. Recorded rollouts and calls are free."""
+    """Caps of a whole night; 0 is no cap. Recorded rollouts and calls are free.
+
+    Args:
+        rollouts: Most that are begun.
+        usd: Most that is spent, in US dollars.
+        at_once: Skills that are trained at a time, ≥ 1; they share the caps and the workers.
+    """
 
     rollouts: int = 0
     usd: float = 0.0
+    at_once: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +138,11 @@ def with_failure(row: SkillNight, error: Exception) -> SkillNight:
 class RemainingBudget:
     """The remaining budget of a night, and what was used.
 
+    Skills may be trained at a time: what a meter may use is kept from the others until it is subtracted.
+
     Args:
         budget: Caps of the night.
+        places: Where the calls of all skills wait for their turn; None where one skill is trained after the other.
         rollouts: Rollouts begun so far.
         usd: US dollars spent so far, None where some price is not known.
         answered: Usage of the calls that were answered.
@@ -132,10 +150,13 @@ class RemainingBudget:
     """
 
     budget: Budget
+    places: CallPlaces | None = None
     rollouts: int = 0
     usd: float | None = 0.0
     answered: Usage = field(default_factory=Usage)
     failed_calls: int = 0
+    _lent: dict[Meter, Caps] = field(default_factory=dict)
+    _returned: Condition = field(default_factory=Condition)
 
     @property
     def exhausted(self) -> bool:
@@ -146,22 +167,43 @@ class RemainingBudget:
     def meter_for(self, share: float, most: int = 0) -> Meter:
         """Make a meter for one skill: capped at its share of the whole, and at what remains.
 
+        Where others have all that remains, it waits until one of them is done.
+
         Args:
             share: Of the night's budget, in (0, 1].
             most: Rollouts at most beside that; 0 for no such cap.
         """
-        total = self.budget
-        rollouts = min(total.rollouts - self.rollouts, max(1, int(total.rollouts * share))) if total.rollouts else 0
-        usd = min(total.usd - (self.usd or 0.0), total.usd * share) if total.usd else 0.0
-        return Meter(Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts)))
+        with self._returned:
+            while self._lent and self._all_lent():
+                self._returned.wait()
+            total, rollouts_left, usd_left = self.budget, *self._left()
+            rollouts = min(rollouts_left, max(1, int(total.rollouts * share))) if total.rollouts else 0
+            usd = min(usd_left, total.usd * share) if total.usd else 0.0
+            caps = Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts))
+            meter = Meter(caps, places=self.places)
+            self._lent[meter] = caps
+            return meter
 
     def subtract(self, meter: Meter) -> None:
-        """Subtract the usage of a skill."""
-        self.rollouts += meter.rollouts
-        used = Usage.total(meter.by_role.values()).usd
-        self.usd = None if self.usd is None or used is None else self.usd + used
-        self.answered += meter.answered
-        self.failed_calls += meter.failed_calls
+        """Subtract the usage of a skill; what it did not use is there for the others."""
+        with self._returned:
+            self._lent.pop(meter, None)
+            self.rollouts += meter.rollouts
+            used = Usage.total(meter.by_role.values()).usd
+            self.usd = None if self.usd is None or used is None else self.usd + used
+            self.answered += meter.answered
+            self.failed_calls += meter.failed_calls
+            self._returned.notify_all()
+
+    def _left(self) -> tuple[int, float]:
+        """Give the rollouts and dollars that are neither used nor lent."""
+        lent = self._lent.values()
+        rollouts = self.budget.rollouts - self.rollouts - sum(caps.rollouts for caps in lent)
+        return rollouts, self.budget.usd - (self.usd or 0.0) - fsum(caps.usd for caps in lent)
+
+    def _all_lent(self) -> bool:
+        rollouts, usd = self._left()
+        return (self.budget.rollouts > 0 and rollouts < 1) or (self.budget.usd > 0 and usd < _LEAST_USD)
 
     def night(self, rows: tuple[SkillNight, ...]) -> Nightly:
         """Give the result of the night."""

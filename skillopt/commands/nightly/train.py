@@ -4,22 +4,26 @@ It has no token of the forge and reaches no remote; what these say is in the fil
 that fails does not stop the others.
 """
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Final
 
 from skillopt.commands.nightly.answers import answer_people, answer_training, holds_decision
 from skillopt.commands.nightly.check import configured_skills
+from skillopt.commands.nightly.contradictions import describe_contradiction
 from skillopt.commands.nightly.descriptions import DescriptionNight, train_descriptions
+from skillopt.commands.nightly.refusals import refuse_cluster, refuse_credentials
 from skillopt.commands.optimize import optimize
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
-from skillopt.execution.credentials import forge_token_names
+from skillopt.execution.metering import Meter
+from skillopt.execution.places import CallPlaces
 from skillopt.execution.runner import RunObserver
+from skillopt.execution.turns import NamedObserver, take_turns
 from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.dashboard import NightRecord, SkillFacts, spent_in_month, why_no_money
 from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
@@ -34,7 +38,6 @@ from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_s
 from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
-from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import NightlySettings
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
@@ -45,11 +48,11 @@ from skillopt.versions.decisions import read_decisions
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote
 from skillopt.versions.start_commits import StartPlace, write_start
-from skillopt.versions.stored_credentials import find_stored_credentials
 
 __all__ = ["train_night"]
 
 _LONGEST: Final = 500
+_USED_UP: Final = "the night's budget is used up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class _Night:
 def train_night(
     state: Path,
     out: Path,
-    budget: Budget | None = None,
+    budget: Budget,
     *,
     flags: Mapping[str, object] | None = None,
     folder: Path | None = None,
@@ -83,7 +86,7 @@ def train_night(
     Args:
         state: What `nightly check` wrote.
         out: The folder.
-        budget: Caps of the night.
+        budget: Caps of the night, and how many skills are trained at a time.
         flags: Settings that override file and environment.
         folder: Where the command is given; the current folder when None.
         observer: Follows the runs.
@@ -93,13 +96,16 @@ def train_night(
             nothing was spent.
     """
     project = Project.find(folder or Path.cwd())
+    settings = project.settings(flags or {})
     review = read_state(state)
-    _refuse_credentials(project)
+    refuse_credentials(project)
+    refuse_cluster(settings, budget)
     make_folder(out)  # before anything is paid for
     context = _context(project, review)
     with closing(Ledger.open(project.root)) as ledger:
-        began, cap = datetime.now(UTC), project.settings(flags or {}).nightly.monthly_usd
-        remaining = RemainingBudget(_of_month(budget or Budget(), review, cap, began))
+        began, cap = datetime.now(UTC), settings.nightly.monthly_usd
+        places = CallPlaces(settings.executor.workers) if budget.at_once > 1 else None
+        remaining = RemainingBudget(_of_month(budget, review, cap, began), places)
         night = _Night(
             context,
             review,
@@ -126,28 +132,6 @@ def _of_month(budget: Budget, review: ReviewState, cap: float, now: datetime) ->
     """Give a night no more money than the month has left."""
     left = cap - spent_in_month(review.memory, now)
     return replace(budget, usd=min(budget.usd or left, left)) if cap and left > 0 else budget
-
-
-def _refuse_credentials(project: Project) -> None:
-    """Refuse to train where agents and verifiers could read a token of the forge.
-
-    Args:
-        project: Its repository may hold one in its configuration.
-
-    Raises:
-        UsageError: There is one in the environment or in the configuration of git.
-    """
-    names = forge_token_names(os.environ)
-    if names:
-        unset = " ".join(f"-u {name}" for name in names)
-        message = f"nightly train: expected no token of the forge in the environment, found {', '.join(names)}"
-        raise UsageError(
-            f"{message}; start it as `env {unset} skillopt nightly train ...`, or run `skillopt nightly`, which does so"
-        )
-    places = find_stored_credentials(project.repository())
-    if places:
-        message = f"nightly train: expected no token in the configuration of git, found one in {places[0]}"
-        raise UsageError(f"{message}; in a workflow, check out with `persist-credentials: false`")
 
 
 def _context(project: Project, review: ReviewState) -> NightlyContext:
@@ -190,8 +174,26 @@ def _take_turns(night: _Night, names: Sequence[str], flags: Mapping[str, object]
         if found:
             due[target.name] = found
     order = [found.facts.skill for found in sort_by_priority(due.values())]
-    for number, skill in enumerate([*order, *(skill for skill in turns if skill not in due)], 1):
-        rows.append(_turn(night, turns[skill], skill, last=number >= len(order)))
+    order += [skill for skill in turns if skill not in due]
+    at_once = night.remaining.budget.at_once
+    jobs = [
+        partial(_turn, night, turns[skill], skill, last=number >= len(due))
+        if at_once == 1
+        else partial(_turn_beside, night, turns[skill], skill)
+        for number, skill in enumerate(order, 1)
+    ]
+    rows.extend(take_turns(jobs, at_once, night.remaining.places))
+    night.offers.sort(key=lambda one: order.index(one.name))
+
+
+def _turn_beside(night: _Night, selection: Selection, skill: str) -> SkillNight:
+    """Take a turn beside others: with a ledger of its own, whose connection belongs to a thread."""
+    with closing(Ledger.open(night.context.project.root)) as ledger:
+        observer = NamedObserver(night.observer, skill)
+        row = _turn(replace(night, ledger=ledger, observer=observer), selection, skill, last=False)
+    if row.run or row.reason:
+        observer.notice(f"{row.training}: {row.reason}")
+    return row
 
 
 def _read_state(night: _Night, selection: Selection) -> SkillState:
@@ -255,11 +257,19 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
         return replace(row, training=Training.WAITING, reason=waits)
     anew = any(one.verb is Verb.REBASE for one in night.review.of(row.skill).training_wanted)
     if state.conflicts and not anew:
-        return replace(row, training=Training.WAITING, reason=_contradiction(night, state))
+        return replace(row, training=Training.WAITING, reason=describe_contradiction(night.context, state))
     if state.moves_on or state.conflicts:
         state = _begin_from_default_branch(night, selection, state)
     meter = night.remaining.meter_for(1.0 if last else state.target.settings.nightly.share)
+    if night.remaining.exhausted:  # while it waited for others
+        night.remaining.subtract(meter)
+        return replace(row, training=Training.WAITING, reason=_USED_UP)
     night.observer.notice(f"{state.target.name}: {due.reason}")
+    return _trained(night, selection, state, row, meter)
+
+
+def _trained(night: _Night, selection: Selection, state: SkillState, row: SkillNight, meter: Meter) -> SkillNight:
+    """Train within what a meter allows, and say what came of it."""
     try:
         done = optimize(selection, start=_start(night, state), observer=night.observer, allowance=meter)
         # A night reads from the ledger what it offers.
@@ -318,7 +328,7 @@ def _decision(night: _Night, state: SkillState) -> BranchOffer | None:
 def _why_waiting(night: _Night, settings: NightlySettings) -> str:
     """Say why a skill that is due is not trained now; empty when it is."""
     if night.remaining.exhausted:
-        return "the night's budget is used up"
+        return _USED_UP
     return night.no_money or why_no_training(settings.train_days, settings.train_hours, night.now().astimezone())
 
 
@@ -344,18 +354,6 @@ def _passed(ledger: Ledger, run: str) -> float | None:
         if isinstance(event, BaselineMeasured):
             return event.tally.passed
     return None
-
-
-def _contradiction(night: _Night, state: SkillState) -> str:
-    """Say which lines people changed in two ways; the skill waits until one of them decides."""
-    into, branch, found = night.context.default_branch.name, f"skillopt/{state.target.name}", state.conflicts[0]
-    both = f"'{_one_line(found.theirs)}' on {into} and '{_one_line(found.ours)}' on {branch}"
-    advice = f"merge {into} into {branch} by hand, or comment `/skillopt rebase` to go on from {into}"
-    return f"people changed the same lines in two ways, {both}; {advice}"
-
-
-def _one_line(text: str) -> str:
-    return escape_terminal(" / ".join(text.splitlines()))
 
 
 def _begin_from_default_branch(night: _Night, selection: Selection, state: SkillState) -> SkillState:

@@ -1,0 +1,67 @@
+"""Ctrl-C for work on several threads: the system tells the main thread alone, which tells the others."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+__all__ = ["Interrupts"]
+
+T = TypeVar("T")
+
+
+class Interrupts:
+    """Tells the threads that run under it that Ctrl-C was pressed, also those that listen only later."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: list[Callable[[], None]] = []
+        self.pressed = 0
+
+    def press(self) -> None:
+        """Tell all listeners, once for each time that it was pressed."""
+        with self._lock:
+            self.pressed += 1
+            for listener in self._listeners:
+                listener()
+
+    def run(self, job: Callable[[], T]) -> T:
+        """Do a job on this thread, whose listeners are told.
+
+        Raises:
+            KeyboardInterrupt: It was pressed before the job began.
+        """
+        if self.pressed:
+            raise KeyboardInterrupt
+        token = _current.set(self)
+        try:
+            return job()
+        finally:
+            _current.reset(token)
+
+    @staticmethod
+    @contextmanager
+    def listen(listener: Callable[[], None]) -> Iterator[None]:
+        """Call a listener for each Ctrl-C, as long as this lasts; one pressed before counts once.
+
+        Args:
+            listener: Called by other threads; must neither wait nor raise. Never called where this thread's job was
+                not begun by `run`.
+        """
+        interrupts = _current.get()
+        if interrupts is None:
+            yield
+            return
+        with interrupts._lock:  # noqa: SLF001 - its own
+            interrupts._listeners.append(listener)  # noqa: SLF001 - as above
+            if interrupts.pressed:
+                listener()
+        try:
+            yield
+        finally:
+            with interrupts._lock:  # noqa: SLF001 - as above
+                interrupts._listeners.remove(listener)  # noqa: SLF001 - as above
+
+
+_current: ContextVar[Interrupts | None] = ContextVar("interrupts", default=None)
