@@ -1,12 +1,13 @@
 """Ctrl-C for work on several threads: the system tells the main thread alone, which tells the others."""
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["Interrupts"]
+__all__ = ["Interrupts", "hear_ctrl_c"]
 
 T = TypeVar("T")
 
@@ -65,3 +66,21 @@ class Interrupts:
 
 
 _current: ContextVar[Interrupts | None] = ContextVar("interrupts", default=None)
+
+
+@contextmanager
+def hear_ctrl_c(listener: Callable[[], None]) -> Iterator[None]:
+    """Call a listener for each Ctrl-C instead of raising KeyboardInterrupt wherever the thread happens to be.
+
+    Args:
+        listener: Must neither wait nor raise, and may be called within itself.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        with Interrupts.listen(listener):
+            yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: listener())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

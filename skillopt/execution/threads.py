@@ -4,17 +4,15 @@ Results are yielded in groups, so that the consumer can write a group in one tra
 that have no call to make take calls that will be asked for later.
 """
 
-import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Generic, TypeVar
 
-from skillopt.execution.interrupts import Interrupts
+from skillopt.execution.interrupts import hear_ctrl_c
 from skillopt.sandbox.processes import stop_all_processes
 
 __all__ = ["ThreadExecutor"]
@@ -140,7 +138,8 @@ class ThreadExecutor:
 
     def _answers(self, mine: "dict[_AnyCall, int]", left: "set[_AnyCall]") -> "Iterator[list[tuple[int, Any]]]":
         try:
-            with _interrupts_into(self._ended):
+            # Behind the calls that have ended, so that it never comes between a call and its record.
+            with hear_ctrl_c(lambda: self._ended.put(None)):
                 yield from self._hand_over(mine, left)
         except _DroppedError as dropped:
             self._drop()
@@ -219,20 +218,6 @@ class ThreadExecutor:
 
 class _DroppedError(BaseException):
     """Ctrl-C was pressed twice: the calls under way are not waited for."""
-
-
-@contextmanager
-def _interrupts_into(ended: "_Ended") -> Iterator[None]:
-    """Queue Ctrl-C behind the calls that have ended, so that it never comes between a call and its record."""
-    if threading.current_thread() is not threading.main_thread():
-        with Interrupts.listen(lambda: ended.put(None)):
-            yield
-        return
-    before = signal.signal(signal.SIGINT, lambda *_: ended.put(None))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _drain(ended: "_Ended") -> "tuple[list[_AnyCall], int]":

@@ -2,10 +2,11 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import TypeVar
 
-from skillopt.execution.interrupts import Interrupts
+from skillopt.execution.interrupts import Interrupts, hear_ctrl_c
 from skillopt.execution.places import CallPlaces
 from skillopt.execution.runner import RunObserver
 
@@ -49,10 +50,14 @@ def take_turns(turns: Sequence[Callable[[], T]], at_once: int, places: CallPlace
     if at_once == 1:
         yield from (turn() for turn in turns)
         return
-    interrupts = Interrupts()
-    with ThreadPoolExecutor(at_once, thread_name_prefix="turn") as pool:
+    interrupts, heard = Interrupts(), SimpleQueue[Future[T] | None]()
+    with hear_ctrl_c(lambda: heard.put(None)), ThreadPoolExecutor(at_once, thread_name_prefix="turn") as pool:
         taken = [pool.submit(interrupts.run, turn) for turn in turns]
-        _wait(taken, interrupts, places)
+        for one in taken:
+            one.add_done_callback(heard.put)
+        _wait(len(taken), heard, interrupts, places)
+    if not heard.empty():  # pressed when all had ended
+        interrupts.press()
     failures = [error for turn in taken if (error := turn.exception())]
     yield from (turn.result() for turn in taken if not turn.exception())
     if interrupts.pressed:
@@ -61,14 +66,12 @@ def take_turns(turns: Sequence[Callable[[], T]], at_once: int, places: CallPlace
         raise failure
 
 
-def _wait(taken: "Sequence[Future[T]]", interrupts: Interrupts, places: CallPlaces | None) -> None:
-    """Wait for all turns, whatever is pressed meanwhile."""
-    while True:
-        try:
-            wait(taken)
-        except KeyboardInterrupt:
-            interrupts.press()
-            if places is not None:  # after it: the calls that this refuses failed because it was pressed
-                places.close()
-        else:
-            return
+def _wait(left: int, heard: "SimpleQueue[Future[T] | None]", interrupts: Interrupts, places: CallPlaces | None) -> None:
+    """Wait for the turns that are left; `heard` tells of each that ended, and by None of Ctrl-C."""
+    while left:
+        if heard.get():
+            left -= 1
+            continue
+        interrupts.press()
+        if places is not None:  # after it: the calls that this refuses failed because it was pressed
+            places.close()
