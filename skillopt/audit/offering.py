@@ -94,19 +94,24 @@ def _choose(
     place: _Place, report: AuditReport, requests: Sequence[PullRequest]
 ) -> tuple[list[AuditedSkill], tuple[str, ...]]:
     """Choose what is proposed, and say why the rest is not."""
-    chosen: list[AuditedSkill] = []
+    chosen = [row for row in report.skills if row.removable]
     notes: list[str] = []
-    removable = [row for row in report.skills if row.removable]
-    leaving = {row.path for row in removable}
-    for row in removable:
-        mark = removal_mark(row)
-        decided = next((one for one in requests if mark in one.body and _is_settled(one)), None)
-        obstacle = f"#{decided.number} was {decided.state} by people" if decided else _obstacle(place, row, leaving)
-        if obstacle:
-            notes.append(f"{row.skill}: its removal is not proposed: {obstacle}")
-        else:
-            chosen.append(row)
-    return chosen, tuple(notes)
+    while True:
+        # A skill that stays can lie in the folder of one that was to go, so what is left is looked at again.
+        leaving = {row.path for row in chosen}
+        obstacles = {row.path: _decided(row, requests) or _obstacle(place, row, leaving) for row in chosen}
+        stays = [row for row in chosen if obstacles[row.path]]
+        if not stays:
+            return chosen, tuple(notes)
+        notes += [f"{row.skill}: its removal is not proposed: {obstacles[row.path]}" for row in stays]
+        chosen = [row for row in chosen if not obstacles[row.path]]
+
+
+def _decided(row: AuditedSkill, requests: Sequence[PullRequest]) -> str:
+    """Say that people have decided about a removal; empty where they have not."""
+    mark = removal_mark(row)
+    decided = next((one for one in requests if mark in one.body and _is_settled(one)), None)
+    return f"#{decided.number} was {decided.state} by people" if decided else ""
 
 
 def _is_settled(request: PullRequest) -> bool:
@@ -122,7 +127,9 @@ def _obstacle(place: _Place, row: AuditedSkill, leaving: set[str]) -> str:
         return "its folder is the whole project"
     inside = f"{row.path}/"
     others = [one for path, one in place.skills.items() if path != row.path and path not in leaving]
-    kept = next((one.name for one in others if f"{one.path}/".startswith(inside) or one.suite.startswith(inside)), "")
+    kept = next(
+        (one.name for one in others if f"{one.path}/".startswith(inside) or f"{one.suite}/".startswith(inside)), ""
+    )
     if kept:
         return f"the skill {kept} or its tasks are in its folder"
     version = read_version(place.repository, row.skill, place.base, row.path, missing_ok=True)

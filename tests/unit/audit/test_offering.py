@@ -69,6 +69,26 @@ def test_a_skill_with_another_skill_in_its_folder_is_kept(folder: Path) -> None:
     assert "the skill inner or its tasks are in its folder" in offer.notes[0]
 
 
+def test_a_removal_that_was_declined_keeps_the_skill_whose_folder_it_lies_in(folder: Path) -> None:
+    inner = folder / "skills" / "rows" / "inner"
+    inner.mkdir()
+    (inner / "SKILL.md").write_text("---\nname: inner\ndescription: Inside.\n---\n# Inside\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "Nest")
+    project, forge, outer = Project.find(folder), forge_of(folder), report_of(folder)
+    digest = project.target(Selection("inner", folder=folder)).skill().digest
+    nested = replace(IDLE, skill="inner", path="skills/rows/inner", digest=digest)
+    alone = offer_removals(project, replace(outer, skills=(nested,)), forge, None)
+    assert alone.skills == ("inner",)
+    forge.close(forge.pull_requests(alone.branch)[0].number)
+    both = offer_removals(project, replace(outer, skills=(*outer.skills, nested)), forge, None)
+    assert (both.skills, both.commit) == ((), "")
+    assert both.notes == (
+        "inner: its removal is not proposed: #1 was closed by people",
+        "rows: its removal is not proposed: the skill inner or its tasks are in its folder",
+    )
+
+
 def test_a_report_of_a_folder_that_is_no_skill_deletes_nothing(folder: Path) -> None:
     for path in ("suites", "../project/suites", ".", ".git"):
         offer = offer_removals(Project.find(folder), report_of(folder, path=path), forge_of(folder), None)
