@@ -32,11 +32,17 @@ class Meter:
         caps: What the run may consume.
         clock: A monotonic clock, in seconds.
         places: Where calls of several runs wait for their turn; None where they need not.
+        closed: Why it allows nothing at all; empty where it does.
     """
 
     def __init__(
-        self, caps: Caps, clock: Callable[[], float] = time.monotonic, places: CallPlaces | None = None
+        self,
+        caps: Caps,
+        clock: Callable[[], float] = time.monotonic,
+        places: CallPlaces | None = None,
+        closed: str = "",
     ) -> None:
+        self._closed = closed
         self._account = BudgetAccount(caps)
         self._places = places
         self._clock = clock
@@ -91,6 +97,8 @@ class Meter:
             OutOfBudget: No more may begin.
         """
         with self._changed:
+            if self._closed:
+                raise self._refuse(self._closed)
             cap = self._account.caps.rollouts
             if 0 < cap <= self._rollouts:
                 raise self._refuse(f"all {cap} rollouts that it may begin are used up; what was measured is kept")
@@ -123,6 +131,8 @@ class Meter:
                 "without; add its price under [prices] in skillopt.toml, or use max_tokens or max_calls"
             )
         with self._changed:
+            if self._closed:
+                raise self._refuse(self._closed)
             while not self._account.fits(worst):
                 if self._account.idle:
                     raise self._refuse(self._reached(worst))

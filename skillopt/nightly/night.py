@@ -167,7 +167,7 @@ class RemainingBudget:
     def meter_for(self, share: float, most: int = 0) -> Meter:
         """Make a meter for one skill: capped at its share of the whole, and at what remains.
 
-        Where others have all that remains, it waits until one of them is done.
+        Where others have all that remains, it waits until one of them is done. Where nothing remains it allows nothing.
 
         Args:
             share: Of the night's budget, in (0, 1].
@@ -177,10 +177,11 @@ class RemainingBudget:
             while self._lent and self._all_lent():
                 self._returned.wait()
             total, rollouts_left, usd_left = self.budget, *self._left()
+            closed = "the night's budget is used up" if self._all_lent() else ""
             rollouts = min(rollouts_left, max(1, int(total.rollouts * share))) if total.rollouts else 0
             usd = min(usd_left, total.usd * share) if total.usd else 0.0
-            caps = Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts))
-            meter = Meter(caps, places=self.places)
+            caps = Caps() if closed else Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts))
+            meter = Meter(caps, places=self.places, closed=closed)
             self._lent[meter] = caps
             return meter
 

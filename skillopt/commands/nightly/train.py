@@ -260,11 +260,11 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
         return replace(row, training=Training.WAITING, reason=describe_contradiction(night.context, state))
     if state.moves_on or state.conflicts:
         state = _begin_from_default_branch(night, selection, state)
+    night.observer.notice(f"{state.target.name}: {due.reason}")
     meter = night.remaining.meter_for(1.0 if last else state.target.settings.nightly.share)
     if night.remaining.exhausted:  # while it waited for others
         night.remaining.subtract(meter)
         return replace(row, training=Training.WAITING, reason=_USED_UP)
-    night.observer.notice(f"{state.target.name}: {due.reason}")
     return _trained(night, selection, state, row, meter)
 
 
@@ -298,10 +298,11 @@ def _trained(night: _Night, selection: Selection, state: SkillState, row: SkillN
 
 def _offer(night: _Night, skill: str, state: SkillState) -> SkillOffers:
     """Say what is offered of a skill; what must be measured for that counts as the night's."""
-    meter = night.remaining.meter_for(1.0)
     review = night.review.of(skill)
-    making = OfferMaking(night.context, night.ledger, night.report, night.observer, meter)
+    beside = night.remaining.places is not None
+    meter = night.remaining.meter_for(state.target.settings.nightly.share if beside else 1.0)
     try:
+        making = OfferMaking(night.context, night.ledger, night.report, night.observer, meter)
         version = offer_version(making, state, review.versions)
         draft = offer_draft(making, state, review.drafts)
     finally:

@@ -77,3 +77,18 @@ def test_dollars_are_lent_like_rollouts() -> None:
     remaining.subtract(first)
     remaining.subtract(second)
     assert remaining.usd == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("budget", [Budget(rollouts=3), Budget(usd=1.0)])
+def test_a_night_that_is_used_up_allows_nothing_more(budget: Budget) -> None:
+    remaining = RemainingBudget(budget)
+    meter = remaining.meter_for(1.0)
+    begin(meter, 3)
+    meter.reserve(lambda: Usage(1, usd=1.0))("target", Usage(1, usd=1.0))
+    remaining.subtract(meter)
+    for most in (0, 5):
+        meter = remaining.meter_for(1.0, most)
+        assert begin(meter) == 0
+        with pytest.raises(OutOfBudget, match="the night's budget is used up"):
+            meter.reserve(Usage)
+        remaining.subtract(meter)
