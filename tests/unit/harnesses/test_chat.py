@@ -96,8 +96,9 @@ def test_without_a_skill_only_the_instructions_are_the_system_prompt(tmp_path: P
     ],
     ids=["answer", "rubric", "result in a file", "prompt about a file", "program", "input file"],
 )
-def test_how_to_write_files_is_told_only_where_a_task_is_about_files(task: Task, *, told: bool) -> None:
-    seen = ChatHarness(Told(lambda system, _: system)).run(RolloutRequest(SKILL, task), ".").messages[1].text
+def test_how_to_write_files_is_told_only_where_a_task_is_about_files(task: Task, tmp_path: Path, *, told: bool) -> None:
+    model = Told(lambda system, _: system)  # whose answer has the example of a file, too
+    seen = ChatHarness(model).run(RolloutRequest(SKILL, task), str(tmp_path)).messages[1].text
     assert ("To make or change a file" in seen) == told
     assert seen.startswith("You do one task, without tools")
     assert "# Skill: rows" in seen
