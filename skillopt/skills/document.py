@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -238,8 +238,8 @@ class SkillDocument:
 
     @cached_property
     def _tokens(self) -> list[Token]:
-        """List the body's Markdown blocks; inline markup is left alone, it has no offsets."""
-        return MarkdownIt("commonmark").disable(["inline", "text_join"]).parse(self.body)
+        """List the body's Markdown blocks."""
+        return _parse(self.body)
 
     @property
     def outline(self) -> Iterator[tuple[str, int, str, int, int]]:
@@ -287,6 +287,13 @@ class SkillDocument:
         for token, inline in zip(self._tokens, self._tokens[1:], strict=False):
             if token.type == "heading_open" and token.level == 0 and token.map is not None:
                 yield inline.content.strip(), int(token.tag[1:]), token.map[0], token.map[1]
+
+
+# Drafts are built in many ways from the same edits, and one text comes up again and again.
+@lru_cache(maxsize=64)
+def _parse(body: str) -> list[Token]:
+    """List Markdown blocks; inline markup is left alone, it has no offsets."""
+    return MarkdownIt("commonmark").disable(["inline", "text_join"]).parse(body)
 
 
 @dataclass(frozen=True)
