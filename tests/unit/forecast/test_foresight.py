@@ -81,8 +81,8 @@ def test_tasks_of_protected_siblings_are_counted_in_rollouts_dollars_and_minutes
     sibling = Sibling("other", START, tuple(Task(f"t{number}", "Do.", VerifierSpec("exact")) for number in range(8)))
 
     def found(siblings: tuple[Sibling, ...], harness: str) -> Foresight:
-        trained = Trained(alike(20), Settings.model_validate({"harness": harness}), siblings)
-        return foresee(trained, StartingRates(stated=0.2), [SURE], costs, lambda done: done < 3)[-1]
+        trained = Trained(alike(12), Settings.model_validate({"harness": harness}), siblings)
+        return foresee(trained, StartingRates(stated=0.2), [SURE], costs, lambda done: done < 2)[-1]
 
     alone, beside = found((), "claude-code"), found((sibling,), "claude-code")
     assert beside.rollouts.high >= alone.rollouts.high + 16
@@ -104,10 +104,10 @@ def test_what_nobody_knows_a_price_or_a_time_of_has_none() -> None:
 
 def test_kinds_of_optimizer_models_stand_side_by_side_and_together() -> None:
     found = foresee(
-        Trained(alike(8), Settings()), StartingRates(stated=0.2), PROPOSERS, (FREE, FREE), lambda done: done < 6
+        Trained(alike(8), Settings()), StartingRates(stated=0.2), PROPOSERS, (FREE, FREE), lambda done: done < 3
     )
     assert [one.name for one in found] == ["strong", "typical", "weak", "any of these"]
-    assert [one.runs for one in found] == [6, 6, 6, 18]
+    assert [one.runs for one in found] == [3, 3, 3, 9]
     assert found[0].better >= found[2].better
 
 
