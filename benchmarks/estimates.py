@@ -35,6 +35,7 @@ from benchmarks.peers.environments import interpreter, make_ready
 from skillopt import evaluate, load_skill, load_suite, optimize
 from skillopt.forecast.foresight import CallCost, MostLikely, foresee
 from skillopt.forecast.proposer import PROPOSERS
+from skillopt.forecast.simulated_run import Trained
 from skillopt.forecast.world import StartingRates
 from skillopt.loop.events import RunEnded
 from skillopt.loop.optimizer import train
@@ -167,7 +168,7 @@ def measure(job: Job, simulated: int) -> Measured:
     baseline, rollouts, calls = (_run_demo if job.world == _DEMO else _run_world)(job, suite)
     starts = (StartingRates(), StartingRates({task: (int(passed), 1) for task, passed in baseline.items()}))
     foreseen = [
-        foresee(suite, Settings(), start, PROPOSERS, (_FREE, _FREE), lambda done: done < simulated)[-1]
+        foresee(Trained(suite, Settings()), start, PROPOSERS, (_FREE, _FREE), lambda done: done < simulated)[-1]
         for start in starts
     ]
     nothing, recorded = foreseen

@@ -23,6 +23,7 @@ from skillopt.execution.unboxed_checks import checks_warning
 from skillopt.forecast.foresight import CallCost, Foresight, foresee
 from skillopt.forecast.latencies import Latencies
 from skillopt.forecast.proposer import PROPOSERS, Proposer
+from skillopt.forecast.simulated_run import Trained
 from skillopt.forecast.typical_costs import typical_call, typical_rollout
 from skillopt.forecast.world import StartingRates
 from skillopt.harnesses import find_harness_driver
@@ -31,6 +32,7 @@ from skillopt.models import find_model_driver
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.plan import Start, incumbent_of
 from skillopt.runs.recorded_success import recorded_edits, recorded_rates
+from skillopt.runs.siblings import protected_siblings
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
@@ -161,8 +163,7 @@ def estimate(
     records = read_records(project.root, target, skill, suite)
     ends, each = clock() + _SECONDS, runs * len(PROPOSERS) // len(records.proposers)
     rows = foresee(
-        suite,
-        settings,
+        Trained(suite, settings, protected_siblings(project, target, selection.flags)),
         StartingRates(records.rates, pass_rate),
         records.proposers,
         records.costs(settings, suite, skill),

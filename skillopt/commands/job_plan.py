@@ -14,6 +14,7 @@ from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.logins import missing_access
 from skillopt.execution.recording import check_cap
 from skillopt.forecast.foresight import CallCost, foresee
+from skillopt.forecast.simulated_run import Trained
 from skillopt.forecast.typical_costs import is_paid
 from skillopt.forecast.world import StartingRates
 from skillopt.gate.gate import GATE_ROUNDS
@@ -168,7 +169,8 @@ def plan_training(selection: Selection, caps: Mapping[str, float], *, start: Sta
     records = chosen.records(skill)
     costs = records.costs(settings, suite, skill)
     rates = StartingRates(records.rates, None)
-    likely = foresee(suite, settings, rates, records.proposers, costs, lambda done: done < 1)[-1]
+    trained = Trained(suite, settings, chosen.plan.siblings)
+    likely = foresee(trained, rates, records.proposers, costs, lambda done: done < 1)[-1]
     settled = settle_folds(suite, settings)
     what = f"It trains on {count_noun(len(settled.tasks(Split.TRAIN)) or len(settled.splits), 'train task')}"
     gated = count_noun(len(settled.tasks(Split.VAL)), "val task")

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from skillopt.forecast.latencies import Latencies, guess_latencies, run_seconds
+from skillopt.forecast.latencies import Latencies, guess_latencies
 from skillopt.forecast.proposer import Proposer
-from skillopt.forecast.simulated_run import Consumption, SimulatedRun, simulate_run, stand_in
+from skillopt.forecast.simulated_run import Consumption, SimulatedRun, Trained, simulate_run, stand_in
+from skillopt.forecast.worker_clock import WorkerClock
 from skillopt.forecast.world import StartingRates, draw_world
 from skillopt.gate.grades import Grade
 from skillopt.rollouts import Usage
-from skillopt.settings import Metric, Settings
+from skillopt.settings import Metric
 from skillopt.suites.power import parts_of
-from skillopt.tasks import Suite
 
 __all__ = ["CallCost", "Foresight", "MostLikely", "foresee"]
 
@@ -96,34 +96,27 @@ class Foresight:
 
 
 def foresee(
-    suite: Suite,
-    settings: Settings,
+    trained: Trained,
     start: StartingRates,
     proposers: Sequence[Proposer],
     costs: tuple[CallCost, CallCost],
     go_on: Callable[[int], bool],
 ) -> tuple[Foresight, ...]:
-    """Simulate runs of a suite for each proposer in turn, and sum them up; the last row is of all together.
+    """Simulate runs of a training for each proposer in turn, and sum them up; the last row is of all together.
 
     Args:
-        suite: Its tasks.
-        settings: Of the run, caps included.
+        trained: Suite, settings and protected siblings.
         start: How the tasks go now.
         proposers: Kinds of optimizer models, equally likely, at least one.
         costs: Of a rollout and of an optimizer call.
         go_on: Given how many runs of each proposer there are, says whether to simulate one more of each.
     """
-    plain, found = stand_in(suite), [list[_Taken]() for _ in proposers]
-    tasks = [task for _, task in plain.splits]
-    partial = settings.metric is not Metric.HARD and max(parts_of(task) for _, task in suite.splits) > 1
-    consumed = Consumption(costs[0].usage, costs[1].usage)
+    plain, found = stand_in(trained), [list[_Taken]() for _ in proposers]
+    partial = trained.settings.metric is not Metric.HARD and max(parts_of(task) for _, task in trained.suite.splits) > 1
     number = 0
     while number == 0 or go_on(number):
         for proposer, runs in zip(proposers, found, strict=True):
-            draw = Random(f"{number}/{proposer.name}")
-            world = draw_world(tasks, start, proposer.right, draw, partial=partial)
-            run = simulate_run(plain, settings, world, proposer, number, consumed)
-            runs.append(_taken(run, settings, costs, draw))
+            runs.append(_simulated(plain, start, proposer, costs, number, partial=partial))
         number += 1
     rows = [_sum_up(proposer.name, runs) for proposer, runs in zip(proposers, found, strict=True)]
     together = rows[0] if len(rows) == 1 else _sum_up("any of these", [one for runs in found for one in runs])
@@ -140,19 +133,39 @@ class _Taken:
     usd: float | None
 
 
-def _taken(run: SimulatedRun, settings: Settings, costs: tuple[CallCost, CallCost], draw: Random) -> _Taken:
+def _simulated(
+    plain: Trained,
+    start: StartingRates,
+    proposer: Proposer,
+    costs: tuple[CallCost, CallCost],
+    number: int,
+    *,
+    partial: bool,
+) -> _Taken:
+    """Simulate one run, and say what it costs."""
+    draw = Random(f"{number}/{proposer.name}")
+    tasks = [task for _, task in plain.suite.splits]
+    beside = [task for one in plain.siblings for task in one.tasks]
+    world = draw_world(tasks, start, proposer.right, draw, partial=partial)
+    others = draw_world(beside, StartingRates(), proposer.right, Random(f"{number}/siblings"), partial=partial)
     rollout, call = costs
     factors = [math.exp(draw.gauss(0.0, cost.spread)) for cost in costs]
+    timed = [cost.latencies and cost.latencies.times(factor) for cost, factor in zip(costs, factors, strict=True)]
+    done, asked = timed
+
+    def seconds(task: str) -> float:
+        found = done if task else asked
+        return found.draw(task, draw) if found else 0.0
+
+    clock = WorkerClock(plain.settings.executor.workers, seconds)
+    consumed = Consumption(rollout.usage, call.usage)
+    run = simulate_run(plain, (world, others), proposer, number, consumed, clock)
     counts = (run.rollouts, run.calls)
     tokens = sum(count * cost.tokens * by for count, cost, by in zip(counts, costs, factors, strict=True))
-    usd = minutes = None
+    usd = None
     if rollout.usd is not None and call.usd is not None:
         usd = run.rollouts * rollout.usd * factors[0] + run.calls * call.usd * factors[1]
-    done, asked = rollout.latencies, call.latencies
-    if done is not None and asked is not None:
-        latencies = (done.times(factors[0]), asked.times(factors[1]))
-        minutes = run_seconds(run.batches, settings.executor.workers, latencies, draw) / 60
-    return _Taken(run, minutes, tokens, usd)
+    return _Taken(run, run.seconds / 60 if done and asked else None, tokens, usd)
 
 
 def _sum_up(name: str, taken: Sequence[_Taken]) -> Foresight:

@@ -1,14 +1,13 @@
-"""How long rollouts and calls take, as recorded or guessed, and how long many of them keep a number of workers busy."""
+"""How long rollouts and calls take, as recorded or guessed."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heapify, heapreplace
 from random import Random
 from statistics import NormalDist, fmean
 from typing import Final
 
-__all__ = ["Latencies", "guess_latencies", "run_seconds", "seconds_on"]
+__all__ = ["Latencies", "guess_latencies"]
 
 _GUESSED: Final = 41
 """Values that stand for a guessed distribution."""
@@ -59,34 +58,3 @@ def guess_latencies(mean: float) -> Latencies:
     """
     drawn = [math.exp(_TAIL * NormalDist().inv_cdf((at + 0.5) / _GUESSED)) for at in range(_GUESSED)]
     return Latencies([mean * one * _GUESSED / sum(drawn) for one in drawn])
-
-
-def seconds_on(workers: int, seconds: Iterable[float]) -> float:
-    """Give when the last of some calls has ended, each begun by the first worker that is free.
-
-    Args:
-        workers: Calls at a time, ≥ 1.
-        seconds: Of each call, in the order in which they are begun.
-    """
-    free = [0.0] * workers
-    heapify(free)
-    for one in seconds:
-        heapreplace(free, free[0] + one)
-    return max(free)
-
-
-def run_seconds(
-    batches: Iterable[Sequence[str]], workers: int, latencies: tuple[Latencies, Latencies], draw: Random
-) -> float:
-    """Draw how long a run takes whose batches wait for each other.
-
-    Args:
-        batches: For each rollout of a batch its task, empty for a call of the optimizer model.
-        workers: Calls at a time, ≥ 1.
-        latencies: Of rollouts and of calls.
-        draw: Of this run.
-    """
-    rollouts, calls = latencies
-    return sum(
-        seconds_on(workers, [(rollouts if task else calls).draw(task, draw) for task in batch]) for batch in batches
-    )

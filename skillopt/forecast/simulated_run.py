@@ -1,26 +1,30 @@
 """One simulated run: the real loop on stand-ins for the tasks of a suite, in memory."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from statistics import fmean
 from typing import Final
 
+from skillopt.forecast.clocked_runner import ClockedRunner
 from skillopt.forecast.proposer import START, Proposer, answer_prompt, said_in
+from skillopt.forecast.worker_clock import WorkerClock
 from skillopt.forecast.world import FeedbackKind, World
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import DraftGraded, Event, RunEnded, VersionAccepted
 from skillopt.loop.optimizer import train
+from skillopt.loop.siblings import Sibling
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
 from skillopt.settings import Settings
 from skillopt.tasks import JUDGED_KINDS, Suite, Task, VerifierSpec
 
-__all__ = ["Consumption", "SimulatedRun", "simulate_run", "stand_in"]
+__all__ = ["Consumption", "SimulatedRun", "Trained", "simulate_run", "stand_in"]
 
-_TO_THE_END: Final = "nothing is left to learn"
-_BETTER: Final = 1e-9
+_BESIDE: Final = "beside "
+"""Before the id of a sibling's task, which the suite may have, too."""
+
 _JUDGED: Final = "rubric"
 
 
@@ -33,13 +37,28 @@ class Consumption:
 
 
 @dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training is begun with.
+
+    Args:
+        suite: Its tasks.
+        settings: Its settings, caps included.
+        siblings: Skills whose tasks no version may lower.
+    """
+
+    suite: Suite
+    settings: Settings
+    siblings: tuple[Sibling, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SimulatedRun:
     """What one simulated run took and came to.
 
     Args:
-        rollouts: Rollouts that were run, the held-out test included.
+        rollouts: Rollouts that were run, those of the held-out test and of siblings included.
         calls: Optimizer calls.
-        batches: Rollouts and calls in the order asked: for each that went side by side its task, empty for a call.
+        seconds: Until the last one ended, by the clock that was given.
         capped: Whether a cap ended it.
         gain: True gain in tasks passed of what it handed over, from -1 to 1; 0 where it handed over nothing.
         grade: What was shown of that; None where it handed over nothing.
@@ -47,42 +66,70 @@ class SimulatedRun:
 
     rollouts: int
     calls: int
-    batches: tuple[tuple[str, ...], ...]
+    seconds: float
     capped: bool
     gain: float
     grade: Grade | None
 
 
-def stand_in(suite: Suite) -> Suite:
-    """Give the suite with tasks of the same ids and splits that say nothing, so that simulating them is quick."""
+def stand_in(trained: Trained) -> Trained:
+    """Give the tasks with the same ids and splits that say nothing, so that simulating them is quick."""
 
-    def plain(task: Task) -> Task:
+    def plain(task: Task, name: str) -> Task:
         kind = _JUDGED if task.verifier.kind in JUDGED_KINDS else "exact"
-        return Task(task.id, task.id, VerifierSpec(kind), tags=task.tags)
+        return Task(name, name, VerifierSpec(kind), tags=task.tags)
 
-    folds = suite.folds and (tuple(map(plain, suite.folds[0])), tuple(map(plain, suite.folds[1])))
-    return Suite(suite.name, tuple((split, plain(task)) for split, task in suite.splits), folds)
+    def plainly(tasks: Iterable[Task]) -> tuple[Task, ...]:
+        return tuple(plain(task, task.id) for task in tasks)
+
+    suite = trained.suite
+    folds = suite.folds and (plainly(suite.folds[0]), plainly(suite.folds[1]))
+    splits = tuple((split, plain(task, task.id)) for split, task in suite.splits)
+    siblings = (
+        replace(one, skill=START, tasks=tuple(plain(task, f"{_BESIDE}{one.name}/{task.id}") for task in one.tasks))
+        for one in trained.siblings
+    )
+    return replace(trained, suite=Suite(suite.name, splits, folds), siblings=tuple(siblings))
 
 
 def simulate_run(
-    suite: Suite, settings: Settings, world: World, proposer: Proposer, seed: int, costs: Consumption
+    trained: Trained,
+    worlds: tuple[World, World],
+    proposer: Proposer,
+    seed: int,
+    costs: Consumption,
+    clock: WorkerClock,
 ) -> SimulatedRun:
     """Train in a simulated world; the same arguments give the same run.
 
     Args:
-        suite: As `stand_in` gives it.
-        settings: Of the run that is foreseen, caps included.
-        world: How the tasks go.
+        trained: As `stand_in` gives it.
+        worlds: How the tasks go, and those of the siblings.
         proposer: What the optimizer model is worth.
         seed: Of all draws.
         costs: What a rollout and a call consume.
+        clock: A new one, which says when calls end.
     """
-    runner = _SimulatedRunner(world, proposer, seed, costs)
-    free = settings.model_copy(update={"seed": seed, "scan_leaks": False, "name_failures": False})
-    return _follow(train(START, suite, free, runner), world, runner)
+    answers = _SimulatedAnswers(worlds, proposer, seed, costs)
+    runner = ClockedRunner(answers.run, answers.reply, clock, partial(_affords, trained.settings, costs))
+    free = trained.settings.model_copy(update={"seed": seed, "scan_leaks": False, "name_failures": False})
+    events = train(START, trained.suite, free, runner, siblings=trained.siblings, ahead=runner.ahead)
+    text, grade, reason = _outcome(events)
+    runner.close()
+    gain = worlds[0].pass_rate(*said_in(text)) - worlds[0].pass_rate(frozenset(), 0)
+    capped = "cap" in reason or "max_" in reason
+    return SimulatedRun(runner.made, runner.calls, clock.now, capped, gain, grade)
 
 
-def _follow(events: Iterable[Event], world: World, runner: "_SimulatedRunner") -> SimulatedRun:
+def _affords(settings: Settings, costs: Consumption, rollouts: int, calls: int) -> bool:
+    """Say whether caps on money and tokens leave so many rollouts and calls."""
+    usd = rollouts * (costs.rollout.usd or 0.0) + calls * (costs.call.usd or 0.0)
+    tokens = rollouts * costs.rollout.input_tokens + calls * costs.call.input_tokens
+    return not (0 < settings.max_usd < usd or 0 < settings.max_tokens < tokens)
+
+
+def _outcome(events: Iterable[Event]) -> tuple[str, Grade | None, str]:
+    """Give the text that a run handed over, what was shown of it, and why the run ended."""
     text, grade, reason = START.document.text, None, ""
     for event in events:
         match event:
@@ -94,61 +141,40 @@ def _follow(events: Iterable[Event], world: World, runner: "_SimulatedRunner") -
                 reason = event.reason
             case _:
                 pass
-    gain = world.pass_rate(*said_in(text)) - world.pass_rate(frozenset(), 0)
-    capped = "cap" in reason or "max_" in reason
-    return SimulatedRun(runner.made, runner.calls, tuple(runner.batches), capped, gain, grade)
+    return text, grade, reason
 
 
 _RANK: Final = (Grade.WORSE, Grade.UNPROVEN, Grade.PROVEN_HERE, Grade.PROVEN)
 
 
-class _SimulatedRunner:
-    """Answers the loop from a world, and counts what it is asked for."""
+class _SimulatedAnswers:
+    """What target and optimizer model say in a world.
 
-    def __init__(self, world: World, proposer: Proposer, seed: int, costs: Consumption) -> None:
-        self._world, self._proposer, self._seed = world, proposer, seed
+    Args:
+        worlds: Of the tasks of the skill, and of those of its siblings, whose ids differ.
+        proposer: What the optimizer model is worth.
+        seed: Of all draws.
+        costs: What a rollout and a call consume.
+    """
+
+    def __init__(self, worlds: tuple[World, World], proposer: Proposer, seed: int, costs: Consumption) -> None:
+        self._worlds, self._proposer, self._seed = worlds, proposer, seed
         self._trajectory = Trajectory(usage=costs.rollout)
         self._call = costs.call
-        self._known: dict[tuple[str, str, int], Rollout] = {}
         self._chances: dict[tuple[str, str], list[float]] = {}
         self._texts: dict[str, tuple[frozenset[int], int]] = {}
-        self.calls = 0
-        self.batches: list[tuple[str, ...]] = []
 
-    @property
-    def made(self) -> int:
-        """Count the rollouts that were run."""
-        return len(self._known)
+    def reply(self, prompt: str) -> Reply:
+        """Answer a prompt."""
+        return Reply(answer_prompt(self._worlds[0], self._proposer, self._seed, prompt), self._call)
 
-    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
-        """Run what was not run before."""
-        before = len(self._known)
-        found = tuple(self._rollout(request) for request in requests)
-        if len(self._known) > before:
-            self.batches.append(tuple(task for _, task, _ in islice(self._known, before, None)))
-        return found
-
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:  # noqa: ARG002 - read from the prompt
-        """Answer each prompt."""
-        found = tuple(
-            Reply(answer_prompt(self._world, self._proposer, self._seed, prompt), self._call) for prompt in prompts
-        )
-        self.calls += len(found)
-        self.batches.append(("",) * len(found))
-        return found
-
-    def _rollout(self, request: RolloutRequest) -> Rollout:
-        digest = request.skill.digest if request.skill else ""
-        key = (digest, request.task.id, request.repeat)
-        if key not in self._known:
-            if digest not in self._texts:
-                self._texts[digest] = said_in(request.skill.document.text) if request.skill else (frozenset(), 0)
-            self._known[key] = self._run(request.task, digest, request.repeat)
-        return self._known[key]
-
-    def _run(self, task: Task, digest: str, repeat: int) -> Rollout:
-        world = self._world
-        draw = Random(f"{self._seed}/{digest}/{task.id}/{repeat}")
+    def run(self, request: RolloutRequest) -> Rollout:
+        """Do a task under a text; what lies beside it changes nothing."""
+        task, digest = request.task, request.digest
+        world = self._worlds[task.id not in self._worlds[0].needs]
+        if digest not in self._texts:
+            self._texts[digest] = said_in(request.skill.document.text) if request.skill else (frozenset(), 0)
+        draw = Random(f"{self._seed}/{digest}/{task.id}/{request.repeat}")
         chances = self._chances.setdefault((digest, task.id), world.chances(task.id, *self._texts[digest]))
         done = [draw.random() < chance for chance in chances]
         passed = all(done)
@@ -157,7 +183,7 @@ class _SimulatedRunner:
         return Rollout(
             task.id,
             digest,
-            repeat,
+            request.repeat,
             self._trajectory,
             Status.OK,
             Score(value, passed, "\n".join(_symptom(world, task.id, need) for need in failed)),

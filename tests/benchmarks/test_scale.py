@@ -88,11 +88,14 @@ def test_errors_are_shares_of_what_it_really_was() -> None:
     assert errors([(110.0, 100.0), (50.0, 100.0), (100.0, 100.0)]) == pytest.approx((0.1, 0.42))
 
 
-def test_what_is_foreseen_of_batches_is_drawn_from_recorded_latencies_and_the_same_run_is_measured_the_same() -> None:
-    job = Job("real-8", 3, 4)
-    found = measure_run(job)
-    assert found == measure_run(job)
-    assert 0.4 < found.batches / found.minutes < 2.5
+def test_a_run_of_the_real_runner_is_held_against_what_is_foreseen_with_and_without_work_begun_ahead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("_DRAWS", 1), ("_SIMULATED", 1), ("_FASTER", 1e5)):
+        monkeypatch.setattr(f"benchmarks.scale.capacity.{name}", value)
+    found = measure_run(Job("real-8", 3, 32))
+    assert min(found.minutes, found.usd, found.ahead, *found.guessed, *found.recorded) > 0
+    assert found.ahead <= found.barriers
     said = capacity_table(Capacity((found, found)))
     assert said.count("\n| ") == 7
     assert "| minutes, one rollout of each `val` task recorded |" in said

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from skillopt.commands.estimate import estimate
+from skillopt.project import Selection
 from skillopt.storage.ledger import Ledger
 from tests.fakes.projects import FAST, git, make_project, skillopt, train
 
@@ -82,6 +84,19 @@ def test_a_version_that_disturbs_no_sibling_says_so_in_its_commit_and_its_report
     assert "Sibling: sibling keep is not shown to fall: 0 of 8 → 8 of 8 tasks passed" in body
     said = skillopt(folder, "report", result["run"], "-f", "markdown").stdout
     assert "sibling keep is not shown to fall" in said
+
+
+def test_an_estimate_counts_the_rollouts_of_siblings(tmp_path: Path) -> None:
+    folder = protected(tmp_path / "project", lower=True)
+    found = []
+    for _ in range(2):
+        likely = estimate(Selection("rows", {}, folder=folder), pass_rate=0.2, runs=3, clock=lambda: 0.0).likely
+        found.append((likely.rollouts.high, likely.tokens.high, likely.minutes.high if likely.minutes else 0.0))
+        config = folder / "skillopt.toml"
+        config.write_text(config.read_text().replace('protect = ["keep"]', "protect = []"))
+    beside, alone = found
+    assert beside[0] >= alone[0] + 16  # eight tasks, with the old and with the new text beside them
+    assert beside[1:] >= alone[1:]
 
 
 def test_the_same_command_again_pays_for_nothing(tmp_path: Path) -> None:

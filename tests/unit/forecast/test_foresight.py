@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from skillopt.forecast.foresight import CallCost, Foresight, foresee
 from skillopt.forecast.proposer import PROPOSERS, START, Proposer, said_in
+from skillopt.forecast.simulated_run import Trained
 from skillopt.forecast.world import StartingRates, draw_world
+from skillopt.loop.siblings import Sibling
 from skillopt.presets import make_settings
 from skillopt.settings import Settings
 from skillopt.suites.planning import plan_splits
@@ -29,7 +31,8 @@ def foreseen(suite: Suite, start: float = 0.25, runs: int = 5, settings: Mapping
     """Foresee runs of a good optimizer model, at 100 tokens and a dollar a rollout."""
     costs = (CallCost(100, 1.0, 60.0), CallCost(1000, 2.0, 30.0))
     rates = StartingRates(stated=start)
-    return foresee(suite, Settings.model_validate(settings), rates, [SURE], costs, lambda done: done < runs)[-1]
+    trained = Trained(suite, Settings.model_validate(settings))
+    return foresee(trained, rates, [SURE], costs, lambda done: done < runs)[-1]
 
 
 def test_the_same_question_has_the_same_answer() -> None:
@@ -73,16 +76,38 @@ def test_cost_and_time_are_those_of_the_calls() -> None:
     assert many.minutes.median < found.minutes.median <= found.rollouts.median + found.calls.median / 2
 
 
+def test_tasks_of_protected_siblings_are_counted_in_rollouts_dollars_and_minutes() -> None:
+    costs = (CallCost(100, 1.0, 60.0), CallCost(1000, 2.0, 30.0))
+    sibling = Sibling("other", START, tuple(Task(f"t{number}", "Do.", VerifierSpec("exact")) for number in range(8)))
+
+    def found(siblings: tuple[Sibling, ...], harness: str) -> Foresight:
+        trained = Trained(alike(12), Settings.model_validate({"harness": harness}), siblings)
+        return foresee(trained, StartingRates(stated=0.2), [SURE], costs, lambda done: done < 2)[-1]
+
+    alone, beside = found((), "claude-code"), found((sibling,), "claude-code")
+    assert beside.rollouts.high >= alone.rollouts.high + 16
+    assert alone.usd is not None
+    assert beside.usd is not None
+    assert beside.usd.high >= alone.usd.high + 16
+    assert alone.minutes is not None
+    assert beside.minutes is not None
+    assert beside.minutes.high > alone.minutes.high
+    chat = "chat/anthropic/claude-sonnet-5"  # shows siblings by a listing that training does not change
+    assert found((sibling,), chat) == found((), chat)
+
+
 def test_what_nobody_knows_a_price_or_a_time_of_has_none() -> None:
     unknown = (CallCost(10, None, None), FREE)
-    found = foresee(alike(6), Settings(), StartingRates(), [SURE], unknown, lambda done: done < 1)[-1]
+    found = foresee(Trained(alike(6), Settings()), StartingRates(), [SURE], unknown, lambda done: done < 1)[-1]
     assert (found.usd, found.minutes) == (None, None)
 
 
 def test_kinds_of_optimizer_models_stand_side_by_side_and_together() -> None:
-    found = foresee(alike(8), Settings(), StartingRates(stated=0.2), PROPOSERS, (FREE, FREE), lambda done: done < 6)
+    found = foresee(
+        Trained(alike(8), Settings()), StartingRates(stated=0.2), PROPOSERS, (FREE, FREE), lambda done: done < 3
+    )
     assert [one.name for one in found] == ["strong", "typical", "weak", "any of these"]
-    assert [one.runs for one in found] == [6, 6, 6, 18]
+    assert [one.runs for one in found] == [3, 3, 3, 9]
     assert found[0].better >= found[2].better
 
 
@@ -90,7 +115,9 @@ def test_kinds_of_optimizer_models_stand_side_by_side_and_together() -> None:
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_every_kind_of_task_and_every_preset_can_be_foreseen(kind: str, preset: str) -> None:
     settings = make_settings(("test", {"preset": preset, "epochs": 2}))
-    found = foresee(alike(10, kind), settings, StartingRates(), [SURE], (FREE, FREE), lambda done: done < 2)[-1]
+    found = foresee(Trained(alike(10, kind), settings), StartingRates(), [SURE], (FREE, FREE), lambda done: done < 2)[
+        -1
+    ]
     assert 10 <= found.rollouts.low <= found.rollouts.median <= found.rollouts.high
 
 
