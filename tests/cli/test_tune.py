@@ -211,7 +211,7 @@ def test_without_optuna_the_command_says_how_to_install_it(project: Path, tmp_pa
     ended = skillopt_process(project, *SEARCH, PYTHONPATH=path)
     assert ended.returncode == 2
     assert "pip install 'PATH-OF-CLONE[tune]'" in ended.stderr
-    assert skillopt_process(project, "estimate", "rows", PYTHONPATH=path).returncode == 0
+    assert skillopt_process(project, "suite", "check", "rows", PYTHONPATH=path).returncode == 0
 
 
 def test_what_scores_is_a_part_of_train_and_nothing_of_the_test_is_left(original: Path) -> None:
