@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from skillopt.audit.findings import AuditedSkill, AuditReport, RemovalOffer
-from skillopt.audit.removal_text import removal_body, removal_mark, removal_title
+from skillopt.audit.removal_text import names_removal, removal_body, removal_title
 from skillopt.authoring.config_lines import drop_skills
 from skillopt.errors import UsageError
 from skillopt.nightly.posting import BranchOffer, post_offer
@@ -109,8 +109,7 @@ def _choose(
 
 def _decided(row: AuditedSkill, requests: Sequence[PullRequest]) -> str:
     """Say that people have decided about a removal; empty where they have not."""
-    mark = removal_mark(row)
-    decided = next((one for one in requests if mark in one.body and _is_settled(one)), None)
+    decided = next((one for one in requests if names_removal(one.body, row) and _is_settled(one)), None)
     return f"#{decided.number} was {decided.state} by people" if decided else ""
 
 

@@ -124,3 +124,29 @@ def test_the_text_says_what_removal_loses_and_saves_and_names_nobody() -> None:
     assert "<b>" not in text
     row = next(line for line in text.splitlines() if "team" in line)
     assert row.count("|") == 9  # of eight cells
+
+
+@pytest.mark.parametrize(
+    ("quoted", "still_proposed"),
+    [
+        ("{text}", False),
+        ("{crlf}", False),
+        ("{text}\nNo, thanks: it is used in March.", False),
+        ("> {mark}\n\n<!-- skillopt audit: 0123456789abcdef -->", True),
+        ("{mark}", True),
+        ("See {mark}\n<!-- skillopt audit: 0123456789abcdef -->", True),
+        ("<!-- skillopt removal: 0123456789abcdef -->\n<!-- skillopt audit: 0123456789abcdef -->\n{mark}", True),
+    ],
+)
+def test_a_decision_is_known_by_whole_marks_as_they_were_written_and_not_where_people_quote_them(
+    folder: Path, quoted: str, still_proposed: bool
+) -> None:
+    project, forge = Project.find(folder), forge_of(folder)
+    offer = offer_removals(project, report_of(folder), forge, None)
+    first = forge.pull_requests(offer.branch)[0]
+    mark = next(line for line in first.body.splitlines() if "skillopt removal" in line)
+    body = quoted.format(text=first.body, crlf=first.body.replace("\n", "\r\n"), mark=mark)
+    forge.update(first.number, first.title, body)
+    forge.close(first.number)
+    again = offer_removals(project, report_of(folder), forge, None)
+    assert (again.skills == ("rows",)) == still_proposed
