@@ -3,12 +3,13 @@
 What people closed, or merged and brought back, is not proposed again for the same target.
 """
 
+import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from skillopt.audit.findings import AuditedSkill, AuditReport, RemovalOffer
-from skillopt.audit.removal_text import removal_body, removal_mark, removal_title
+from skillopt.audit.removal_text import names_removal, removal_body, removal_title
 from skillopt.authoring.config_lines import drop_skills
 from skillopt.errors import UsageError
 from skillopt.nightly.posting import BranchOffer, post_offer
@@ -19,7 +20,7 @@ from skillopt.runs.plan import read_version
 from skillopt.tasks import digest_of
 from skillopt.versions.objects import read_found
 from skillopt.versions.remotes import Remote
-from skillopt.versions.removals import REMOVAL_BRANCH, Removal, RemovalBranch
+from skillopt.versions.removals import REMOVAL_BRANCH, LinkedTree, Removal, RemovalBranch
 from skillopt.versions.repository import Repository
 
 __all__ = ["offer_removals"]
@@ -38,6 +39,7 @@ class _Place:
         base: Commit of the default branch; HEAD where there is no remote.
         into: What that is called.
         skills: All skills of the project by their folder.
+        tree: The files and links of that commit.
     """
 
     project: Project
@@ -45,6 +47,7 @@ class _Place:
     base: str
     into: str
     skills: dict[str, FoundSkill]
+    tree: LinkedTree
 
 
 def offer_removals(project: Project, report: AuditReport, forge: Forge, remote: Remote | None) -> RemovalOffer:
@@ -67,7 +70,8 @@ def offer_removals(project: Project, report: AuditReport, forge: Forge, remote: 
     base, into = (tips.default, tips.default_branch) if tips else (repository.head() or "", "HEAD")
     if not base:
         raise UsageError("expected a commit with the skills, found none; commit them and run this again")
-    place = _Place(project, repository, base, into, {one.path: one for one in project.discover().skills})
+    skills = {one.path: one for one in project.discover().skills}
+    place = _Place(project, repository, base, into, skills, LinkedTree.read(repository, base))
     requests = forge.pull_requests(REMOVAL_BRANCH)
     opened = next((one.url for one in requests if one.state == "open"), "")
     if report.stopped and opened:
@@ -109,8 +113,7 @@ def _choose(
 
 def _decided(row: AuditedSkill, requests: Sequence[PullRequest]) -> str:
     """Say that people have decided about a removal; empty where they have not."""
-    mark = removal_mark(row)
-    decided = next((one for one in requests if mark in one.body and _is_settled(one)), None)
+    decided = next((one for one in requests if names_removal(one.body, row) and _is_settled(one)), None)
     return f"#{decided.number} was {decided.state} by people" if decided else ""
 
 
@@ -132,9 +135,23 @@ def _obstacle(place: _Place, row: AuditedSkill, leaving: set[str]) -> str:
     )
     if kept:
         return f"the skill {kept} or its tasks are in its folder"
+    if linked := _linked(place, row, others):
+        return linked
     version = read_version(place.repository, row.skill, place.base, row.path, missing_ok=True)
     if version.digest != row.digest:
         return f"{place.into} has another text of it than was audited; audit that one"
+    return ""
+
+
+def _linked(place: _Place, row: AuditedSkill, others: Sequence[FoundSkill]) -> str:
+    """Name the file of a skill that stays which a link into the folder of this one leads to; empty for none."""
+    root = place.repository.relative(place.project.root)
+    removed = posixpath.normpath(posixpath.join(root, row.path))
+    for one in others:
+        for kept in filter(None, (one.path, one.suite)):
+            # As written, not resolved: a suite can lie outside of the repository, or be such a link.
+            if lost := place.tree.lost_by(posixpath.normpath(posixpath.join(root, kept)), removed):
+                return f"{lost} of the skill {one.name} is, or needs, a link into its folder"
     return ""
 
 

@@ -1,5 +1,6 @@
 """Title and text of the pull request that proposes the removal of idle skills."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -8,7 +9,7 @@ from skillopt.reports.escape_markdown import inline_code
 from skillopt.safety.plurals import count_noun
 from skillopt.tasks import digest_of
 
-__all__ = ["removal_body", "removal_mark", "removal_title"]
+__all__ = ["names_removal", "removal_body", "removal_title"]
 
 _LONGEST_NAME: Final = 60
 
@@ -17,15 +18,24 @@ _LIMITS: Final = (
     "does not say. Tokens and turns are what one rollout takes with the skill minus without it, the listing is an "
     "estimate of the tokens of name and description, which every session reads."
 )
+_BLOCK: Final = re.compile(
+    r"^((?:<!-- skillopt removal: [0-9a-f]{16} -->\n)+)<!-- skillopt audit: [0-9a-f]{16} -->[ \t]*$", re.MULTILINE
+)
+"""The marks of the skills, and the line by which the pull request itself is known."""
+
 _CLOSING: Final = (
     "Links of the repository that lead into the folders go, too. Closing this without a merge keeps the skills: their "
     "removal is not proposed again for this target."
 )
 
 
-def removal_mark(row: AuditedSkill) -> str:
-    """Give the hidden line by which a proposal is known: the skill and the target, whatever its text."""
-    return f"<!-- skillopt removal: {digest_of(row.skill, row.target)[:16]} -->"
+def names_removal(body: str, row: AuditedSkill) -> bool:
+    """Tell whether a pull request of ours proposed the removal of a skill for a target.
+
+    Its mark counts as a whole line of the block that our text ends with, not where people quote it.
+    """
+    blocks = _BLOCK.findall(body.replace("\r\n", "\n"))
+    return bool(blocks) and _removal_mark(row) in blocks[-1].splitlines()
 
 
 def removal_title(rows: Sequence[AuditedSkill]) -> str:
@@ -65,9 +75,14 @@ def removal_body(rows: Sequence[AuditedSkill], orphans: Sequence[str]) -> str:
     lines += [
         _CLOSING,
         "",
-        *map(removal_mark, rows),
+        *map(_removal_mark, rows),
     ]
     return "\n".join(lines)
+
+
+def _removal_mark(row: AuditedSkill) -> str:
+    """Give the hidden line of a skill and the target, whatever its text."""
+    return f"<!-- skillopt removal: {digest_of(row.skill, row.target)[:16]} -->"
 
 
 def _line(row: AuditedSkill) -> str:

@@ -1,6 +1,6 @@
 """The table `[siblings]` of skillopt.toml: skills whose tasks no accepted version of another skill may lower."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Final
 
@@ -10,7 +10,8 @@ from skillopt.errors import SettingsError, UsageError
 from skillopt.gate.harm import can_show_harm
 from skillopt.loop.siblings import Sibling, error_for_each
 from skillopt.project import CONFIG, Project, Selection, Target
-from skillopt.tasks import Split, Suite
+from skillopt.suites import read_tasks
+from skillopt.tasks import Split, Suite, Task
 
 __all__ = [
     "SiblingSettings",
@@ -69,11 +70,14 @@ def protected_siblings(project: Project, target: Target, flags: Mapping[str, obj
 
     Raises:
         SettingsError: The table is wrong.
-        UsageError: There is no such skill, or its tasks are too few to show any fall; nothing was spent.
+        UsageError: There is no such skill, its tasks are too few to show any fall, or one of them is held out of the
+            training; nothing was spent.
     """
     names = read_sibling_settings(CONFIG, project.siblings).protect
     targets = {(one := project.target(Selection(name, flags, folder=project.root))).folder: one for name in names}
     targets.pop(target.folder, None)
+    if targets:
+        _check_held_out(target, targets.values())
     return tuple(_sibling(one, error_for_each(len(targets), target.settings.confidence)) for one in targets.values())
 
 
@@ -90,6 +94,28 @@ def with_siblings(suite: Suite, siblings: Sequence[Sibling]) -> Suite:
         for task in one.tasks
     )
     return Suite(suite.name, (*suite.splits, *more))
+
+
+def _check_held_out(target: Target, siblings: Iterable[Target]) -> None:
+    """Refuse `val` tasks of siblings that are `test` tasks of the trained skill: they would decide what is accepted."""
+    held_out = {task.content_digest: task for task in target.suite().tasks(Split.TEST)}
+    for one in siblings:
+        for task in one.suite().tasks(Split.VAL):
+            if twin := held_out.get(task.content_digest):
+                raise UsageError(
+                    f"{CONFIG} [siblings] protect: expected no val task of {one.name!r} among the held-out tasks of "
+                    f"{target.name!r}, found {task.id!r} ({_place(one, task)}) with prompt and files of {twin.id!r} "
+                    f"({_place(target, twin)}); a held-out task decides nothing before a release: remove one of them"
+                )
+
+
+def _place(target: Target, task: Task) -> str:
+    """Give the file of a task, and its line where the reader keeps lines."""
+    if target.suite_path is None:
+        return target.name
+    reading = read_tasks(target.suite_path, commands=True)
+    place = reading.places.get(task.id)
+    return f"{place[0]}:{place[1]}" if place else str(reading.path)
 
 
 def _sibling(target: Target, error: float) -> Sibling:

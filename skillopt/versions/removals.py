@@ -9,18 +9,19 @@ so does a branch that is checked out.
 import os
 import posixpath
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.versions.commit_message import compose_message
 from skillopt.versions.git_process import disabled_hooks, run_git, translate_write_errors
-from skillopt.versions.links import LINK
+from skillopt.versions.links import LINK, follow_links
 from skillopt.versions.objects import read_objects, write_blobs
 from skillopt.versions.repository import Repository
 
-__all__ = ["REMOVAL_BRANCH", "REMOVED", "Removal", "RemovalBranch"]
+__all__ = ["REMOVAL_BRANCH", "REMOVED", "LinkedTree", "Removal", "RemovalBranch"]
 
 REMOVAL_BRANCH: Final = "skillopt-audit/removals"
 
@@ -52,6 +53,56 @@ class Removal:
     subject: str
     body: str
     skills: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedTree:
+    """The files of a commit, and where its symbolic links lead.
+
+    Args:
+        files: All regular files, POSIX.
+        links: What each link says.
+    """
+
+    files: frozenset[str]
+    links: Mapping[str, str]
+
+    @classmethod
+    def read(cls, repository: Repository, commit: str) -> Self:
+        """Read them from git."""
+        rows = repository.tree(commit, "")
+        linked = [(name, sha) for mode, sha, name in rows if mode == LINK]
+        said = read_objects(repository.root, [sha for _, sha in linked])
+        links = {name: os.fsdecode(content) for (name, _), content in zip(linked, said, strict=True)}
+        return cls(frozenset(name for mode, _, name in rows if mode != LINK), links)
+
+    def into(self, folders: tuple[str, ...]) -> tuple[str, ...]:
+        """List the links outside of some folders that lead into them, which their removal deletes."""
+        return tuple(
+            name
+            for name, led in self.links.items()
+            if not _inside(name, folders)
+            and _inside(posixpath.normpath(posixpath.join(posixpath.dirname(name), led)), folders)
+        )
+
+    def lost_by(self, kept: str, removed: str) -> str:
+        """Name a file or link of a folder that stays which goes with one that is removed; empty for none.
+
+        Args:
+            kept: The folder that stays, or a file, POSIX, `.` for the root.
+            removed: The folder that is removed.
+        """
+        gone = self.into((removed,))
+        if direct := [name for name in gone if kept == "." or _inside(name, (kept,))]:
+            return min(direct)
+        after = LinkedTree(
+            frozenset(name for name in self.files if not _inside(name, (removed,))),
+            {name: led for name, led in self.links.items() if name not in gone and not _inside(name, (removed,))},
+        )
+        start = "" if kept == "." else f"{kept}/"
+        left = follow_links(after.files, after.links, kept)
+        lost = (f"{start}{shown}" for shown in follow_links(self.files, self.links, kept) if shown not in left)
+        return min((name for name in lost if not _inside(name, (removed,))), default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +186,9 @@ class RemovalBranch:
 
     def _write_tree(self, removal: Removal, env: dict[str, str]) -> str:
         root, base = self.repository.root, removal.base
-        gone = [
-            name
-            for mode, sha, name in self.repository.tree(base, "")
-            if _inside(name, removal.folders) or (mode == LINK and _inside(self._target(name, sha), removal.folders))
-        ]
+        tree = LinkedTree.read(self.repository, base)
+        gone = [name for name in (*tree.files, *tree.links) if _inside(name, removal.folders)]
+        gone += tree.into(removal.folders)
         rows = [f"0 {'0' * len(base)}\t{name}\0" for name in gone]
         with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
             shas = write_blobs(root, [content for _, content in removal.files], Path(folder))
@@ -149,11 +198,6 @@ class RemovalBranch:
             listed = "".join(rows).encode("utf-8", "surrogateescape")
             run_git(root, "update-index", "-z", "--index-info", stdin=listed, env=private)
             return run_git(root, "write-tree", env=private).decode().strip()
-
-    def _target(self, name: str, sha: str) -> str:
-        """Give where a link leads, as a path in the repository."""
-        led = os.fsdecode(read_objects(self.repository.root, [sha])[0])
-        return posixpath.normpath(posixpath.join(posixpath.dirname(name), led))
 
 
 def _inside(name: str, folders: tuple[str, ...]) -> bool:

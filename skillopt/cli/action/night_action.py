@@ -35,7 +35,8 @@ def step_arguments(
             one = [f"--pull-request={inputs['pull-request']}"] if inputs["pull-request"] else []
             return ["check", "--out", state, *reaching, *one]
         case "train":
-            return ["train", "--state", state, "--out", offers, *caps, *more]
+            at_once = [f"--at-once={inputs['at-once']}"] if inputs["at-once"] else []
+            return ["train", "--state", state, "--out", offers, *caps, *at_once, *more]
         case _:
             return ["offer", offers, *reaching]
 

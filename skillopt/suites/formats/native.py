@@ -210,7 +210,10 @@ class _Reader:
     def _in_splits(self, path: Path, name: str, tasks: list[Task]) -> Reading:
         """Take splits and shares as they are given, and refuse what could not teach and judge."""
         given = [written.entry.split for written in self.written]
-        reading = Reading("native", name, path, tuple(zip(given, tasks, strict=True)), shares=self.entry.splits)
+        # Of lines only: to find a task in YAML its file is read again.
+        lines = {each.entry.id: (each.source.path, each.source.line_of(())) for each in self.written if not each.place}
+        placed = tuple(zip(given, tasks, strict=True))
+        reading = Reading("native", name, path, placed, shares=self.entry.splits, places=lines)
         if all(given):
             if self.entry.splits is not None:
                 problem = "expected either shares here or a `split` in the tasks, found both; remove one"

@@ -69,6 +69,41 @@ def test_a_skill_with_another_skill_in_its_folder_is_kept(folder: Path) -> None:
     assert "the skill inner or its tasks are in its folder" in offer.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("links", "named"),
+    [
+        ({"skills/kept/shared.md": "../rows/SKILL.md"}, "skills/kept/shared.md"),
+        ({"skills/kept/shared": "../rows"}, "skills/kept/shared"),
+        ({"skills/kept/shared": "../rows/nothing"}, "skills/kept/shared"),
+        ({"alias": "skills/rows", "skills/kept/shared.md": "../../alias/SKILL.md"}, "skills/kept/shared.md"),
+        ({"more/a.md": "../skills/rows/SKILL.md", "skills/kept/more": "../../more"}, "skills/kept/more/a.md"),
+        ({"skills/rows/on": "../../README.md", "skills/kept/b.md": "../rows/on"}, "skills/kept/b.md"),
+        ({"alias": "skills/rows", "skills/kept/own.md": "SKILL.md"}, ""),
+    ],
+)
+def test_a_skill_whose_folder_a_skill_that_stays_links_into_is_kept_and_the_link_named(
+    folder: Path, links: dict[str, str], named: str
+) -> None:
+    (folder / "skills" / "kept").mkdir()
+    (folder / "skills" / "kept" / "SKILL.md").write_text("---\nname: kept\ndescription: Stays.\n---\n# Kept\n")
+    (folder / "README.md").write_text("Read this.\n")
+    for name, led in links.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).symlink_to(led)
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "Link")
+    offer = offer_removals(Project.find(folder), report_of(folder), forge_of(folder), None)
+    if named:
+        assert (offer.skills, offer.commit) == ((), "")
+        assert f"{named} of the skill kept is, or needs, a link into its folder" in offer.notes[0]
+    else:
+        assert offer.skills == ("rows",)
+        assert git(folder, "ls-tree", "-r", "--name-only", offer.commit, "skills").split() == [
+            "skills/kept/SKILL.md",
+            "skills/kept/own.md",
+        ]
+
+
 def test_a_removal_that_was_declined_keeps_the_skill_whose_folder_it_lies_in(folder: Path) -> None:
     inner = folder / "skills" / "rows" / "inner"
     inner.mkdir()
@@ -124,3 +159,29 @@ def test_the_text_says_what_removal_loses_and_saves_and_names_nobody() -> None:
     assert "<b>" not in text
     row = next(line for line in text.splitlines() if "team" in line)
     assert row.count("|") == 9  # of eight cells
+
+
+@pytest.mark.parametrize(
+    ("quoted", "proposed"),
+    [
+        ("{text}", ()),
+        ("{crlf}", ()),
+        ("{text}\nNo, thanks: it is used in March.", ()),
+        ("> {mark}\n\n<!-- skillopt audit: 0123456789abcdef -->", ("rows",)),
+        ("{mark}", ("rows",)),
+        ("See {mark}\n<!-- skillopt audit: 0123456789abcdef -->", ("rows",)),
+        ("<!-- skillopt removal: 0123456789abcdef -->\n<!-- skillopt audit: 0123456789abcdef -->\n{mark}", ("rows",)),
+    ],
+)
+def test_a_decision_is_known_by_whole_marks_as_they_were_written_and_not_where_people_quote_them(
+    folder: Path, quoted: str, proposed: tuple[str, ...]
+) -> None:
+    project, forge = Project.find(folder), forge_of(folder)
+    offer = offer_removals(project, report_of(folder), forge, None)
+    first = forge.pull_requests(offer.branch)[0]
+    mark = next(line for line in first.body.splitlines() if "skillopt removal" in line)
+    body = quoted.format(text=first.body, crlf=first.body.replace("\n", "\r\n"), mark=mark)
+    forge.update(first.number, first.title, body)
+    forge.close(first.number)
+    again = offer_removals(project, report_of(folder), forge, None)
+    assert again.skills == proposed
