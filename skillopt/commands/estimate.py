@@ -277,12 +277,15 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
         ledger = Ledger.open(root, read_only=True)
     except SkilloptError:
         return Records(Known(), {}, None, None, None, "")  # nothing was run yet
+    # Where rollouts run changes none of their identities, and a forecast needs neither Ray nor its cluster.
+    here = target.settings.executor.model_copy(update={"run_on": "threads"})
+    settings = target.settings.model_copy(update={"executor": here})
     with closing(ledger):
         earlier = describe_earlier_runs(ledger, target.name, suite, target.settings)
         target_identity = model_identity = ""
         for optimizer in (False, True):
             with suppress(SkilloptError):  # a client that is missing has recorded nothing that could be found
-                drivers = load_drivers(target.settings, suite, root, optimizer=optimizer)
+                drivers = load_drivers(settings, suite, root, optimizer=optimizer)
                 target_identity = drivers.target_identity
                 model_identity = drivers.model.identity if drivers.model else ""
         rates = dict(recorded_rates(ledger, skill.digest, target_identity, suite))

@@ -36,6 +36,13 @@ def test_time_is_a_guess_until_rollouts_are_recorded_and_then_shrinks_with_worke
     assert re.search(r"^time: .* with 8 workers; from \d+ recorded latencies$", said, re.MULTILINE), said
 
 
+def test_what_is_recorded_counts_for_a_cluster_that_is_not_there(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    assert skillopt(project, "evaluate", "rows").returncode == 0
+    said = skillopt(project, "estimate", "rows", "--executor", "ray", "--set", "address=127.0.0.1:1").stdout
+    assert re.search(r"^tasks that pass now: \d+ of \d+ as recorded$", said, re.MULTILINE), said
+
+
 def _slow_down(project: Path, seconds: float) -> None:
     """Record again what is recorded, as if each rollout had taken so long."""
     ledger_file = project / ".skillopt" / "ledger.db"
