@@ -80,7 +80,7 @@ def audit(
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, forge=forge, remote=remote, **caps)
     plan = plan_audit(AuditAsk(tuple(skills or ()), pairs, loss, flags, siblings=siblings))
-    if not quiet:
+    if not quiet and not offer:  # with --offer, the process that audits says it
         typer.echo(plan.words, err=True)
     ask_to_pay(plan.payment, plan.words, yes=yes)
     if offer:

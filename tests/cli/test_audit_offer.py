@@ -117,6 +117,12 @@ def test_without_a_forge_a_branch_deletes_the_idle_skill_and_nothing_of_the_work
     assert git(folder, "branch", "--list", "skillopt*/*") == ""
 
 
+def test_the_number_of_rollouts_is_said_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = make_audited(tmp_path / "project")
+    said = skillopt(folder, "audit", "--offer", "--pairs", "1").stderr + capfd.readouterr().err
+    assert said.count("have tasks to measure") == 1, said
+
+
 def test_a_pull_request_is_opened_once_and_kept_as_it_is(site: Site) -> None:
     first = site.offered()
     assert (first["action"], first["skills"], site.tip()) == ("opened", ["polite"], first["commit"])
