@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -36,10 +37,12 @@ def test_time_is_a_guess_until_rollouts_are_recorded_and_then_shrinks_with_worke
     assert re.search(r"^time: .* with 8 workers; from \d+ recorded latencies$", said, re.MULTILINE), said
 
 
-def test_what_is_recorded_counts_for_a_cluster_that_is_not_there(tmp_path: Path) -> None:
+def test_what_is_recorded_counts_where_ray_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = make_project(tmp_path / "project")
     assert skillopt(project, "evaluate", "rows").returncode == 0
-    said = skillopt(project, "estimate", "rows", "--executor", "ray", "--set", "address=127.0.0.1:1").stdout
+    monkeypatch.delitem(sys.modules, "skillopt.execution.ray_cluster", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    said = skillopt(project, "estimate", "rows", "--executor", "ray").stdout
     assert re.search(r"^tasks that pass now: \d+ of \d+ as recorded$", said, re.MULTILINE), said
 
 
