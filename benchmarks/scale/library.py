@@ -25,7 +25,8 @@ from skillopt.commands.nightly.check import configured_skills
 from skillopt.commands.serve import LivePages
 from skillopt.nightly.dashboard import DashboardMemory, SkillStanding, build_dashboard
 from skillopt.nightly.due import sort_by_priority, why_due
-from skillopt.nightly.skill_state import DefaultBranch, read_skill_state
+from skillopt.nightly.known_texts import DefaultBranch, read_many_texts
+from skillopt.nightly.skill_state import read_skill_state
 from skillopt.project import Project, Selection
 from skillopt.reports.dashboard import SkillStatus
 from skillopt.storage.ledger import Ledger
@@ -37,7 +38,6 @@ __all__ = ["Library", "markdown", "measure"]
 
 _LIMIT: Final = 2.0
 _PAGE: Final = 20
-_PLANNED: Final = 100
 _NEWEST: Final = 500
 _COMMANDS: Final = {
     "`skillopt --version`, for comparison: the start alone": ("--version",),
@@ -159,17 +159,19 @@ def _answers(root: Path, skills: int) -> Mapping[str, Callable[[], object]]:
         "`serve`: the list of runs": lambda: pages.answer("/"),
         "`serve`: a run": lambda: pages.answer(f"/runs/{run_id(1, 1)}"),
         "the dashboard of all skills": lambda: build_dashboard(memory, 100.0, datetime.now(UTC)),
-        f"planning a night: what is due of {min(skills, _PLANNED)} of the skills": lambda: _plan(project),
+        "planning a night: which of all skills are due": lambda: _plan(project),
     }
 
 
 def _plan(project: Project) -> None:
-    """Read the state of the first 100 skills, and sort those that are due."""
-    now, due = datetime.now(UTC), []
+    """Read the state of all skills, and sort those that are due."""
+    now, due, branch = datetime.now(UTC), [], DefaultBranch("HEAD", "")
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        for name in configured_skills(project)[:_PLANNED]:
-            selection = Selection(name, {}, folder=project.root)
-            state = read_skill_state(selection, DefaultBranch("HEAD", ""), ledger, now)
+        selections = [Selection(name, {}, folder=project.root) for name in configured_skills(project)]
+        targets = [project.target(selection) for selection in selections]
+        texts = read_many_texts(project.repository(), targets, branch)
+        for selection, target in zip(selections, targets, strict=True):
+            state = read_skill_state(selection, branch, ledger, now, texts.get(target.name))
             due.append(why_due(state.due_facts, state.target.settings.nightly.due_days))
     sort_by_priority(one for one in due if one)
 

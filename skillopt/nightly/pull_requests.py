@@ -9,18 +9,20 @@ from pathlib import Path
 
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
+from skillopt.nightly.known_texts import DefaultBranch
 from skillopt.nightly.offer_claims import ClaimSources
 from skillopt.nightly.offer_texts import write_offer
 from skillopt.nightly.offered import OfferPlace
 from skillopt.nightly.offers import NO_RECORD, Offer, find_draft_offer, find_version_offer
 from skillopt.nightly.posting import BranchOffer
 from skillopt.nightly.review_state import open_text
-from skillopt.nightly.skill_state import DefaultBranch, SkillState
-from skillopt.project import Project
+from skillopt.nightly.skill_state import SkillState
+from skillopt.project import Project, Target
 from skillopt.protocols import PullRequest
 from skillopt.runs.draft_publication import became_version
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import digest_of
+from skillopt.versions.decisions import read_decisions
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, Tips
 
@@ -42,6 +44,17 @@ class NightlyContext:
     remote: Remote | None
     tips: Tips | None
     default_branch: DefaultBranch
+
+    def take_up(self, target: Target) -> None:
+        """Fast-forward a skill's branch to the remote's, and take up the remote's draft."""
+        if self.remote is None or self.tips is None:
+            return
+        repository = self.remote.repository
+        self.remote.fast_forward(target.name, self.tips.skills.get(target.name))
+        # A draft that people declined stays on the remote until the night pushes.
+        if self.tips.drafts.get(target.name) not in read_decisions(repository, target.name).declined:
+            place = DraftBranch(repository, target.name, repository.relative(target.folder))
+            self.remote.take_up_draft(place, self.tips)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,34 +7,25 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import fmean
 
 from skillopt.errors import VersionConflictError
 from skillopt.execution.drivers import identify_target
 from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.due import DueFacts
+from skillopt.nightly.known_texts import DefaultBranch, KnownTexts, read_texts
 from skillopt.project import Selection, Target
-from skillopt.runs.plan import Start, read_version
-from skillopt.skills.folder import SKILL_FILE, decode_skill, is_shipped, skill_from_files
+from skillopt.runs.plan import Start
+from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
-from skillopt.versions.folders import FolderAt, list_folders
 from skillopt.versions.merging import Conflict
-from skillopt.versions.objects import read_objects
-from skillopt.versions.repository import Repository
 from skillopt.versions.start_commits import StartPlace, start_conflicts
 
-__all__ = ["DefaultBranch", "SkillState", "read_skill_state", "training_runs"]
+__all__ = ["SkillState", "measured_pass_rate", "read_skill_state", "training_runs"]
 
 _DAY = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultBranch:
-    """The default branch: its name, and the commit it is at; empty where there is no remote."""
-
-    name: str
-    commit: str
+_MEASURED = frozenset({VersionAccepted.__name__, BaselineMeasured.__name__})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +65,6 @@ class SkillState:
 
 
 @dataclass(frozen=True, slots=True)
-class _TextDigests:
-    """Digests of the skill's text: here, at the tip of its branch, and of every text that the branch ever had."""
-
-    here: str
-    tip: str
-    known: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
 class _Recorded:
     """Versions and runs of a skill, newest first."""
 
@@ -112,7 +94,13 @@ def training_runs(ledger: Ledger, skill: str) -> list[RunRecord]:
     return [run for run in ledger.runs(skill) if run.kind == "training"]
 
 
-def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger: Ledger, now: datetime) -> SkillState:
+def read_skill_state(
+    selection: Selection,
+    default_branch: DefaultBranch,
+    ledger: Ledger,
+    now: datetime,
+    texts: KnownTexts | None = None,
+) -> SkillState:
     """Read the state of a skill.
 
     Args:
@@ -120,17 +108,19 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
         default_branch: The default branch.
         ledger: Where its runs are recorded.
         now: The time.
+        texts: What git knows of it, read with that of others; None to read it now.
 
     Raises:
         UsageError: The skill or its suite cannot be used.
         VersionConflictError: The default branch has a text of it that is neither here nor on its branch.
     """
-    project = selection.project()
-    repository, target = project.repository(), project.target(selection)
-    suite, tip = target.suite(), repository.branch_tip(target.name) or ""
-    recorded = _Recorded(repository.versions(target.name, tip) if tip else (), training_runs(ledger, target.name))
-    texts = _read_texts(repository, target, tip, recorded.versions)
-    there = _text_on(repository, target, default_branch) or texts.here
+    if texts is None:
+        project = selection.project()
+        texts = read_texts(project.repository(), project.target(selection), default_branch)
+    repository, target, tip, versions = texts.repository, texts.target, texts.branch, texts.versions
+    suite = target.suite()
+    recorded = _Recorded(versions, training_runs(ledger, target.name))
+    there = texts.default or texts.here
     if there != texts.here and there not in texts.known:
         message = (
             f"{repository.relative(target.folder)} differs between {default_branch.name} and this clone; nothing was "
@@ -142,7 +132,7 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     diverged = bool(tip) and there not in texts.known
     due_facts = DueFacts(
         target.name,
-        identify_target(target.settings, suite, project.root),
+        identify_target(target.settings, suite, repository.root),
         suite.digest,
         (unfinished.reason or "it was interrupted") if unfinished else "",
         (now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
@@ -155,46 +145,21 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     start = _start(texts, unfinished)
     place = StartPlace(repository, target.name, repository.relative(target.folder), tip, default_branch.commit)
     conflicts = start_conflicts(place) if diverged and place.merged else ()
-    versions = recorded.versions
     return SkillState(target, tip, versions, on_default_branch, diverged, start, unfinished, due_facts, conflicts)
 
 
-def _read_texts(repository: Repository, target: Target, tip: str, versions: Sequence[Version]) -> _TextDigests:
-    """Read every text that a branch had, from the one that training began with to its tip."""
-    parents = [version.parent for version in versions[-1:] if version.parent]
-    parents += [version.merged for version in versions if version.merged]
-    commits = list(dict.fromkeys([*filter(None, [tip]), *(one.sha for one in versions), *parents]))
-    known = _digests_at(repository, target, commits)
-    return _TextDigests(target.skill().digest, known[0] if known else "", frozenset(known))
+def measured_pass_rate(ledger: Ledger, run: str) -> float | None:
+    """Give the share of `val` tasks that the newest text of a run passed; None where nothing was measured."""
+    for row in reversed(list(ledger.events(run))):
+        event = decode_event(row.kind, row.payload)
+        if isinstance(event, VersionAccepted) and event.verdict.pairs:
+            return fmean(one.passed_after for one in event.verdict.pairs)
+        if isinstance(event, BaselineMeasured):
+            return event.tally.passed
+    return None
 
 
-def _digests_at(repository: Repository, target: Target, commits: Sequence[str]) -> list[str]:
-    """Give the digest of the skill at each of some commits, of all together with a few git processes."""
-    path = repository.relative(target.folder)
-    listed = list_folders(repository.root, [FolderAt(commit, path) for commit in commits], is_shipped)
-    objects = list(dict.fromkeys(sha for files in listed for sha in (files or {}).values()))
-    contents = dict(zip(objects, read_objects(repository.root, objects), strict=True))
-    found = []
-    for commit, files in zip(commits, listed, strict=True):
-        if files and SKILL_FILE in files:
-            read = tuple(File(name, contents[sha]) for name, sha in sorted(files.items()))
-            found.append(skill_from_files(target.name, read).digest)
-        else:  # its folder has links, had another name, or was not there
-            found.append(read_version(repository, target.name, commit, path, missing_ok=True).digest)
-    return found
-
-
-def _text_on(repository: Repository, target: Target, default_branch: DefaultBranch) -> str:
-    """Give the digest of the skill on the default branch, empty where it is not there."""
-    path = repository.relative(target.folder)
-    if not default_branch.commit:
-        return ""
-    if not any(file.path == "SKILL.md" for file in repository.read_folder(default_branch.commit, path)):
-        return ""
-    return read_version(repository, target.name, default_branch.commit, path).digest
-
-
-def _start(texts: _TextDigests, unfinished: RunRecord | None) -> Start:
+def _start(texts: KnownTexts, unfinished: RunRecord | None) -> Start:
     """Choose the text to begin with: the branch, unless people have changed the skill beside it.
 
     An unfinished run continues only from a text that is still current.
@@ -213,8 +178,10 @@ def _begun(run: RunRecord | None) -> str:
 def _score(ledger: Ledger, runs: Iterable[RunRecord]) -> float | None:
     """Give the score to expect on `val` by what the newest run measured last."""
     for run in runs:
-        events = [decode_event(row.kind, row.payload) for row in ledger.events(run.id)]
-        for event in reversed(events):
+        for row in reversed(ledger.events(run.id)):
+            if row.kind not in _MEASURED:
+                continue
+            event = decode_event(row.kind, row.payload)
             if isinstance(event, VersionAccepted):
                 return event.verdict.expected
             if isinstance(event, BaselineMeasured):

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from skillopt.gate.grades import Grade
+from skillopt.nightly.known_texts import DefaultBranch
 from skillopt.nightly.offers import find_draft_offer
-from skillopt.nightly.skill_state import DefaultBranch, read_skill_state
+from skillopt.nightly.skill_state import read_skill_state
 from skillopt.project import Selection
 from skillopt.storage.ledger import Ledger
 from tests.fakes.drafts import accepted, changed, graded, run_events

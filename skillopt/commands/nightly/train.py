@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Final
 
 from skillopt.commands.nightly.answers import answer_people, answer_training, holds_decision
@@ -24,9 +23,9 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.places import CallPlaces
 from skillopt.execution.runner import RunObserver
 from skillopt.execution.turns import NamedObserver, take_turns
-from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.dashboard import NightRecord, SkillFacts, spent_in_month, why_no_money
 from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
+from skillopt.nightly.known_texts import DefaultBranch, read_many_texts
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, make_folder, write_offers
 from skillopt.nightly.people_commands import Verb
@@ -34,8 +33,8 @@ from skillopt.nightly.posting import BranchOffer
 from skillopt.nightly.pull_requests import NightlyContext, OfferMaking, offer_draft, offer_version
 from skillopt.nightly.review_state import ReviewState, read_state
 from skillopt.nightly.schedule import why_no_training
-from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
-from skillopt.project import Project, Selection
+from skillopt.nightly.skill_state import SkillState, measured_pass_rate, read_skill_state
+from skillopt.project import Project, Selection, Target
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
 from skillopt.settings import NightlySettings
@@ -44,8 +43,6 @@ from skillopt.storage.locks import writer_lock
 from skillopt.storage.unreported import mark_reported
 from skillopt.tasks import digest_of
 from skillopt.versions.bundles import write_bundle
-from skillopt.versions.decisions import read_decisions
-from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote
 from skillopt.versions.start_commits import StartPlace, write_start
 
@@ -159,6 +156,7 @@ def _take_turns(night: _Night, names: Sequence[str], flags: Mapping[str, object]
     """Train the skills that are due, in order, then look at all others."""
     due: dict[str, Due] = {}
     turns: dict[str, Selection] = {}
+    asked: list[tuple[str, Selection, Target]] = []
     for name in names:
         selection = Selection(name, flags, folder=night.context.project.root)
         try:
@@ -166,13 +164,24 @@ def _take_turns(night: _Night, names: Sequence[str], flags: Mapping[str, object]
             if target.suite_path is None:
                 rows.append(SkillNight(name, Training.NO_SUITE, reason="it has no suite"))
                 continue
-            found = _why_due(night, name, _read_state(night, selection))
+            night.context.take_up(target)
+        except SkilloptError as error:
+            rows.append(SkillNight(name, Training.FAILED, reason=str(error)))
+            continue
+        asked.append((name, selection, target))
+    project, branch = night.context.project, night.context.default_branch
+    texts = read_many_texts(project.repository(), [target for *_, target in asked], branch)
+    for name, selection, target in asked:
+        try:
+            state = read_skill_state(selection, branch, night.ledger, night.now(), texts.get(target.name))
+            found = _why_due(night, name, state)
         except SkilloptError as error:
             rows.append(SkillNight(name, Training.FAILED, reason=str(error)))
             continue
         turns[target.name] = selection
         if found:
             due[target.name] = found
+    rows.sort(key=lambda row: names.index(row.skill))
     order = [found.facts.skill for found in sort_by_priority(due.values())]
     order += [skill for skill in turns if skill not in due]
     at_once = night.remaining.budget.at_once
@@ -198,13 +207,8 @@ def _turn_beside(night: _Night, selection: Selection, skill: str) -> SkillNight:
 
 def _read_state(night: _Night, selection: Selection) -> SkillState:
     """Fast-forward a skill's branch to the remote's, and read its state."""
-    remote, tips = night.context.remote, night.context.tips
-    if remote and tips:
-        target, repository = night.context.project.target(selection), remote.repository
-        remote.fast_forward(target.name, tips.skills.get(target.name))
-        # A draft that people declined stays on the remote until the night pushes.
-        if tips.drafts.get(target.name) not in read_decisions(repository, target.name).declined:
-            remote.take_up_draft(DraftBranch(repository, target.name, repository.relative(target.folder)), tips)
+    if night.context.remote:
+        night.context.take_up(night.context.project.target(selection))
     return read_skill_state(selection, night.context.default_branch, night.ledger, night.now())
 
 
@@ -339,22 +343,11 @@ def _facts(night: _Night, row: SkillNight, state: SkillState) -> SkillFacts:
     review = night.review.of(row.skill)
     newest = max((*review.versions, *review.drafts), key=lambda one: one.number, default=None)
     return SkillFacts(
-        passed=_passed(night.ledger, row.run) if row.run else None,
+        passed=measured_pass_rate(night.ledger, row.run) if row.run else None,
         due=due.reason[:_LONGEST] if due else "",
         stale=due is not None and due.cause is DueCause.STALE,
         declined=newest.url[:_LONGEST] if newest is not None and newest.state == "closed" else "",
     )
-
-
-def _passed(ledger: Ledger, run: str) -> float | None:
-    """Give the share of `val` tasks that the newest text of a run passed; None where nothing was measured."""
-    for row in reversed(list(ledger.events(run))):
-        event = decode_event(row.kind, row.payload)
-        if isinstance(event, VersionAccepted) and event.verdict.pairs:
-            return fmean(one.passed_after for one in event.verdict.pairs)
-        if isinstance(event, BaselineMeasured):
-            return event.tally.passed
-    return None
 
 
 def _begin_from_default_branch(night: _Night, selection: Selection, state: SkillState) -> SkillState:
