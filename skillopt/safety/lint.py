@@ -19,13 +19,16 @@ from skillopt.safety.concealment import find_concealment
 from skillopt.safety.confusables import as_read, without_entities
 from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.encoded_text import find_encoded_lines, find_encoded_text
+from skillopt.safety.handed_orders import find_handed_orders
 from skillopt.safety.hidden_unicode import hidden_runs
 from skillopt.safety.hosts import find_addresses
 from skillopt.safety.includes import find_includes
 from skillopt.safety.installs import find_installs
 from skillopt.safety.judge_gaming import find_judge_gaming
 from skillopt.safety.lazy_patterns import LazyPattern
+from skillopt.safety.mixed_letters import find_mixed_letters
 from skillopt.safety.new_topics import find_topics
+from skillopt.safety.other_languages import find_foreign_orders
 from skillopt.safety.passwords import find_passwords
 from skillopt.safety.prompt_markup import find_prompt_markup
 from skillopt.safety.steganography import find_steganography
@@ -281,6 +284,8 @@ def _paragraph_matches(paragraph: str) -> tuple[TextMatch, ...]:
         *find_claimed_review(flat),
         *find_transfers(flat),
         *find_topics(flat),
+        *find_handed_orders(flat),
+        *find_foreign_orders(paragraph),
     )
 
 
@@ -300,6 +305,7 @@ def _line_matches(line: str) -> tuple[TextMatch, ...]:
     return (
         *_markup(line),
         *find_steganography(line),
+        *find_mixed_letters(line),
         *find_prompt_markup(flat),
         *find_addresses(flat),
         *find_agent_config(flat),

@@ -25,7 +25,8 @@ _TOPICS: Final = {
         r"|push\w* (?:\w+ )?to (?:main|master)|wait for the gate|code owners?)\b"
     ),
     "tests and reference answers": (
-        r"\b(?:test files?|unit tests?|test suites?|golden|expected (?:values?|answers?)|reference (?:outputs?|values?"
+        r"\b(?:test files?|unit tests?|test suites?|golden|expected (?:values?|answers?)"
+        r"|reference (?:outputs?|values?"
         r"|answers?|results?)|answer keys?|benchmarks?|held-?out|passing (?:checks|tests))\b"
     ),
     "ratings": r"\b(?:rated|ratings?|top marks|full marks|lenien\w{1,4})\b",
@@ -40,7 +41,13 @@ _TOPICS: Final = {
     ),
     "set-ups": (
         r"\b(?:plug-?ins?|scheduled tasks?|cron\w{0,4}|all users|(?:global|system) (?:instructions|settings"
-        r"|config\w{0,8})|default model|log files?|logging|telemetry)\b"
+        r"|config\w{0,8})|systemd|launchd|daemons?|background process\w{0,2}|at boot|user units?"
+        r"|default model|log files?|logging|telemetry)\b"
+    ),
+    "sessions and agents": (
+        r"\b(?:sessions?|conversations?|sub-?agents?|(?:helper|other|second|main) agents?|these (?:rules"
+        r"|instructions)"
+        r"|(?:neighbou?ring|sibling|other) skills?|system prompts?|front ?matter|text below this line)\b"
     ),
     "hidden messages": (
         r"\b(?:every (?:second|third|other|nth|\d+(?:st|nd|rd|th)) (?:word|letter|character)|real instructions?"
