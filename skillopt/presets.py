@@ -166,7 +166,11 @@ def _placed(origin: str, values: Mapping[str, object]) -> Iterator[tuple[str, st
         elif isinstance(value, Mapping):
             yield from ((key, name, inner) for name, inner in value.items())
         else:
-            raise SettingsError(f"{origin}: expected the table [{key}], found {key} = {value!r}")
+            names = ", ".join(name for name, table in TABLES.items() if table == key)
+            raise SettingsError(
+                f"{origin}: expected the table [{key}], found {key} = {value!r}; write [{key}] on a line of its own "
+                f"and below it one of its settings: {names}"
+            )
 
 
 def _nested(values: Mapping[str, object]) -> dict[str, object]:

@@ -75,7 +75,8 @@ class AuditPlan:
         """Say what will be run at least and at most, and what that is likely to cost."""
         count, most = len(self.subjects), self.ask.pairs
         least = min(_SCREEN, most)
-        rollouts = f"{2 * least * count:,} to {2 * most * count:,} rollouts, recorded ones included"
+        at_least = f"{2 * least * count:,} to " if least < most else ""
+        rollouts = f"{at_least}{2 * most * count:,} rollouts, recorded ones included"
         sizes = [len(one.tasks) for one in self.subjects]
         more = sum(2 * size * whole_repeats(size) for size in sizes) if self.ask.siblings else 0
         beside = f", and {more:,} or more with other skills beside them" if more else ""

@@ -24,7 +24,10 @@ def range_words(found: "MostLikely") -> str:
 def time_words(likely: "Foresight") -> str:
     """Say how long it is likely to take; empty where nobody knows."""
     found = likely.minutes
-    return f"{_duration(found.median)} ({_duration(found.low)} to {_duration(found.high)})" if found else ""
+    if found is None:
+        return ""
+    median, low, high = map(_duration, (found.median, found.low, found.high))
+    return median if low == high else f"{median} ({low} to {high})"
 
 
 def _duration(minutes: float) -> str:

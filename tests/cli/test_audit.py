@@ -115,6 +115,8 @@ def test_dollars_and_rollouts_are_told_before_the_first_money_and_nothing_is_run
     assert "16 to 80 rollouts, recorded ones included, likely $0." in ended.stderr
     assert "or --yes to spend without a cap" in ended.stderr
     assert not (project / ".skillopt" / "ledger.db").exists()
+    few = skillopt(project, "audit", "--pairs", "4", "--harness", "chat/anthropic/claude-sonnet-5")
+    assert "tasks to measure: 16 rollouts, recorded ones included" in few.stderr
     unknown = skillopt(project, "audit", "--harness", "chat/anthropic/nobody-knows")
     assert "at a price that nobody knows" in unknown.stderr
 

@@ -77,6 +77,10 @@ def test_a_file_has_each_setting_in_its_table() -> None:
             r"\[advanced\]: unknown setting 'batchsize'; did you mean 'batch_size'",
         ),
         ({"advanced": 4}, r"expected the table \[advanced\], found advanced = 4"),
+        (
+            {"executor": "ray"},
+            r"found executor = 'ray'; write \[executor\] on a line .* its settings: workers, run_on,",
+        ),
     ],
 )
 def test_a_setting_in_the_wrong_table_is_told_its_place(values: dict[str, object], problem: str) -> None:
