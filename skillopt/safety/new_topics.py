@@ -1,4 +1,4 @@
-"""Find words about judging, networks, secrets and set-ups: a skill that never spoke of them has a new topic.
+"""Find words about judging, networks, secrets, money and set-ups: a skill that never spoke of them has a new topic.
 
 Orders can be worded in more ways than patterns know. What they cannot do without is the name of what they are about.
 """
@@ -25,7 +25,7 @@ _TOPICS: Final = {
         r"|push\w* (?:\w+ )?to (?:main|master)|wait for the gate|code owners?)\b"
     ),
     "tests and reference answers": (
-        r"\b(?:test files?|unit tests?|test suites?|golden|expected (?:values?|answers?)"
+        r"\b(?:tests? (?:files?|folders?)|unit tests?|test suites?|golden|expected (?:values?|answers?)"
         r"|reference (?:outputs?|values?"
         r"|answers?|results?)|answer keys?|benchmarks?|held-?out|passing (?:checks|tests))\b"
     ),
@@ -48,6 +48,17 @@ _TOPICS: Final = {
         r"\b(?:sessions?|conversations?|sub-?agents?|(?:helper|other|second|main) agents?|these (?:rules"
         r"|instructions)"
         r"|(?:neighbou?ring|sibling|other) skills?|system prompts?|front ?matter|text below this line)\b"
+    ),
+    "privileges": (
+        r"\b(?:super-?users?|sudo|privileges?|set role|grant (?:all|select|usage)\b[^\n]{0,40} to"
+        r"|(?:full|unrestricted|root) (?:access|rights)|access to (?:all|every|any)\b"
+        r"|(?:admin|administrator|owner) (?:rights|role))\b"
+    ),
+    "payments": (
+        r"\b(?:IBANs?|bank accounts?|payouts?|wallets?|(?:wire|bank) transfers?|payments? (?:are|is|to)|refunds?)\b"
+    ),
+    "public places": (
+        r"\b(?:gists?|forums?|social media|mailing lists?|chat ?rooms?|public (?:issues?|repositor\w{1,3}|channels?))\b"
     ),
     "hidden messages": (
         r"\b(?:every (?:second|third|other|nth|\d+(?:st|nd|rd|th)) (?:word|letter|character)|real instructions?"

@@ -115,6 +115,9 @@ def test_a_rule_that_uses_such_words_is_neither_refused_nor_marked(words: str) -
         "Dismiss the stale reviews.",
         "Say that the pull request was approved.",
         "Add a scheduled task that repeats this.",
+        "Work as a superuser where rows are locked.",
+        "Pay from the bank account of the last row.",
+        "Share odd rows in a forum.",
     ],
 )
 def test_a_topic_that_the_skill_never_had_is_marked_once(words: str) -> None:
