@@ -17,6 +17,7 @@ from skillopt.loop.optimizer import train
 from skillopt.loop.siblings import Sibling
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
+from skillopt.safety.lint import UNCHECKED
 from skillopt.settings import Settings
 from skillopt.tasks import JUDGED_KINDS, Suite, Task, VerifierSpec
 
@@ -112,7 +113,8 @@ def simulate_run(
     """
     answers = _SimulatedAnswers(worlds, proposer, seed, costs)
     runner = ClockedRunner(answers.run, answers.reply, clock, partial(_affords, trained.settings, costs))
-    free = trained.settings.model_copy(update={"seed": seed, "scan_leaks": False, "name_failures": False})
+    quick = {"scan_leaks": False, "name_failures": False, "allow": UNCHECKED}
+    free = trained.settings.model_copy(update={"seed": seed, **quick})
     events = train(START, trained.suite, free, runner, siblings=trained.siblings, ahead=runner.ahead)
     text, grade, reason = _outcome(events)
     runner.close()

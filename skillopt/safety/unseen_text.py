@@ -5,6 +5,7 @@ What is hidden is judged on the parsed page, so that HTML in code, which is show
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
@@ -69,7 +70,7 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
     if len(body) > _LONGEST:
         return
     env: dict[str, Any] = {}
-    tokens = MarkdownIt("commonmark").enable("table").parse(body, env)
+    tokens = _parser().parse(body, env)
     lines = body.splitlines()
     names = {match["name"].lower() for match in _TAG.finditer(body) if match["closing"]}
     line = 1
@@ -85,6 +86,13 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
         elif token.type == "table_open" and token.map:
             yield from _table(lines[token.map[0] : token.map[1]], line)
     yield from _definitions(body, env)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.parse("*a*")  # its rules are gathered by the first use, which threads may not do side by side
+    return parser
 
 
 def _hidden(text: str, line: int, what: str) -> TextMatch:

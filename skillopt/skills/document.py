@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -292,8 +292,16 @@ class SkillDocument:
 # Drafts are built in many ways from the same edits, and one text comes up again and again.
 @lru_cache(maxsize=64)
 def _parse(body: str) -> list[Token]:
-    """List Markdown blocks; inline markup is left alone, it has no offsets."""
-    return MarkdownIt("commonmark").disable(["inline", "text_join"]).parse(body)
+    """List Markdown blocks."""
+    return _parser().parse(body)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """Make the parser, which leaves inline markup alone, for it has no offsets."""
+    parser = MarkdownIt("commonmark").disable(["inline", "text_join"])
+    parser.parse("")  # its rules are gathered by the first use, which threads may not do side by side
+    return parser
 
 
 @dataclass(frozen=True)
