@@ -114,8 +114,8 @@ def read_skill_state(
         UsageError: The skill or its suite cannot be used.
         VersionConflictError: The default branch has a text of it that is neither here nor on its branch.
     """
+    project = selection.project()
     if texts is None:
-        project = selection.project()
         texts = read_texts(project.repository(), project.target(selection), default_branch)
     repository, target, tip, versions = texts.repository, texts.target, texts.branch, texts.versions
     suite = target.suite()
@@ -132,7 +132,7 @@ def read_skill_state(
     diverged = bool(tip) and there not in texts.known
     due_facts = DueFacts(
         target.name,
-        identify_target(target.settings, suite, repository.root),
+        identify_target(target.settings, suite, project.root),
         suite.digest,
         (unfinished.reason or "it was interrupted") if unfinished else "",
         (now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,

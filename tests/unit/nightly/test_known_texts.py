@@ -81,7 +81,7 @@ def with_private_file(repository: Repository, name: str) -> None:
 
 def with_link(repository: Repository, name: str) -> None:
     trained(repository, name)
-    (repository.root / "skills" / name / "shared.md").symlink_to("../../shared.md")
+    (repository.root / "skills" / name / "link.md").symlink_to("../../elsewhere.md")
 
 
 def broken(repository: Repository, name: str) -> None:
@@ -128,7 +128,7 @@ def make_library(root: Path) -> dict[str, Callable[[Repository, str], None]]:
         (root / "skills" / name).mkdir(parents=True)
         (root / "skills" / name / "SKILL.md").write_bytes(text(name, 1))
     (root / "tasks.jsonl").write_text(_TASKS, encoding="utf-8")
-    (root / "shared.md").write_text("Shared.\n", encoding="utf-8")
+    (root / "elsewhere.md").write_text("Elsewhere.\n", encoding="utf-8")
     (root / ".gitignore").write_text("*.log\n.skillopt/\n", encoding="utf-8")
     tables = (f'[skills.{name}]\npath = "skills/{name}"\nsuite = "tasks.jsonl"\n' for name in states)
     (root / "skillopt.toml").write_text('harness = "demo"\nmodel = "demo"\n' + "".join(tables), encoding="utf-8")
