@@ -57,8 +57,6 @@ class Stream(Enum):
     """Patch tests and elimination of such edits."""
     REVIEW = 4
     """Comparisons of changes by people."""
-    BISECTION = 5
-    """Searches for the version that broke a task: no version was ever chosen for how it did in them."""
     SLOW_UPDATE = 7
     """Comparisons of two epochs' skills on train tasks."""
     INCREMENT = 6

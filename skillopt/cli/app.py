@@ -10,7 +10,6 @@ import typer
 from skillopt import __version__
 from skillopt.cli import (
     audit,
-    bisect,
     clean,
     docs,
     doctor,
@@ -47,7 +46,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         docs.docs,
     ),
     "Tasks": (import_tasks.import_tasks, harvest.harvest),
-    "Measure": (evaluate.evaluate, audit.audit, trigger.trigger, transfer.transfer, gate.gate, bisect.bisect),
+    "Measure": (evaluate.evaluate, audit.audit, trigger.trigger, transfer.transfer, gate.gate),
     "Versions and drafts": (
         status.status,
         log.log,

@@ -13,7 +13,6 @@ from tests.fakes.projects import FAST, Trained, git, skillopt, skillopt_process
 
 DOCUMENTED = {0, 1, 2, 3}
 ARGUMENTS = {
-    "bisect": ("val0",),
     "cancel": ("20260101-000000-beef",),
     "gate": ("main", "skillopt/rows"),
     "job": ("20260101-000000-beef",),

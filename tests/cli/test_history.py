@@ -1,4 +1,4 @@
-"""Looking back at versions: graph, show, words, blame, bisect, on real git and a real ledger."""
+"""Looking back at versions: graph, show, words, blame, on real git and a real ledger."""
 
 import json
 import subprocess
@@ -110,10 +110,6 @@ def test_in_a_clone_show_and_blame_tell_what_the_commits_say(trained: Trained, t
         (("show", "main"), "that is none"),
         (("show", "nowhere"), "expected a version"),
         (("blame", "cells"), "cells"),
-        (("bisect", "val9", "rows"), "did you mean 'val"),
-        (("bisect", "test0", "rows"), "held-out test"),
-        (("bisect", "val0", "rows", "--good", "nowhere"), "expected a version"),
-        (("bisect", "val0", "rows", "--good", "skillopt/rows"), "at least two texts"),
         (("diff", "rows", "nowhere", "main", "--words"), "expected a version"),
     ],
 )
@@ -129,7 +125,7 @@ def test_a_users_mistake_gets_one_clear_line(
 
 def test_without_versions_each_says_what_to_do(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project")
-    for command in (("blame", "rows"), ("bisect", "val0", "rows"), ("diff", "rows", "--words")):
+    for command in (("blame", "rows"), ("diff", "rows", "--words")):
         ended = skillopt(folder, *command)
         assert ended.returncode == 2
         assert "skillopt optimize rows" in ended.stderr
@@ -189,36 +185,6 @@ def test_blame_tells_what_people_committed_between_versions(written: tuple[Path,
 def test_blame_never_steers_a_terminal(written: tuple[Path, list[str]]) -> None:
     shown = skillopt(written[0], "blame", "rows", "--find", "never").stdout
     assert "Never \\x1b[31m\\u202e do that." in shown
-
-
-def test_bisect_names_the_version_that_broke_a_task_and_a_rerun_is_free(written: tuple[Path, list[str]]) -> None:
-    folder, shas = written
-    arguments = ("bisect", "val0", "rows", "--good", shas[0], "--repeats", "30")
-    ended = skillopt(folder, *arguments, "--json")
-    assert ended.returncode == 0, ended.stderr
-    found = json.loads(ended.stdout)
-    assert (found["culprit"], found["before"]) == (shas[2], shas[1])
-    assert found["paid_rollouts"] == found["rollouts"] > 0
-    again = skillopt(folder, *arguments)
-    assert "it broke the task, with confidence 0.8" in again.stdout
-    assert "0 newly run" in again.stdout
-    assert f"skillopt show {shas[2][:10]}" in again.stdout
-
-
-def test_bisect_says_honestly_that_nothing_broke_a_task(written: tuple[Path, list[str]]) -> None:
-    folder, shas = written
-    ended = skillopt(folder, "bisect", "val1", "rows", "--good", shas[0])
-    assert ended.returncode == 1
-    assert "inconclusive: no loss between the first and the last text is shown" in ended.stdout
-
-
-def test_bisect_keeps_to_its_cap(written: tuple[Path, list[str]], tmp_path: Path) -> None:
-    folder = copy(written[0], tmp_path / "copy")
-    ended = skillopt(folder, "bisect", "val0", "rows", "--good", written[1][0], "--max-rollouts", "20", "--json")
-    assert ended.returncode == 1
-    found = json.loads(ended.stdout)
-    assert (found["culprit"], found["rollouts"] <= 20) == ("", True)
-    assert "20 rollouts" in found["reason"]
 
 
 @pytest.mark.parametrize("options", [(), ("--words",), ("--json",)])
