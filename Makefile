@@ -11,6 +11,9 @@ WITHOUT ?=
 # In CI no test runs twice: `make test COVERED=yes` measures what it covers, `make test-all COVERED=yes` adds the rest.
 COVERED ?=
 
+# The quick tests as on a machine that has no bubblewrap: make unit WITHOUT_BWRAP=yes
+WITHOUT_BWRAP ?=
+
 # Of the comparison with other optimizers, or of scale: make bench-peers BENCH_ARGS=--quick
 BENCH_ARGS ?=
 
@@ -35,7 +38,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
-  test-llm test-trust soak transcripts bench bench-peers bench-scale docs constraints audit sbom clean
+  .venv/programs test-llm test-trust soak transcripts bench bench-peers bench-scale docs constraints audit sbom clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -68,8 +71,8 @@ format: .venv/installed  ## rewrite the sources to the format that `check` asks 
 	$(RUN) -m ruff check --fix --exit-zero --quiet .
 	$(RUN) -m ruff format .
 
-unit: .venv/installed  ## the tests that are quick, and which of them take longest
-	$(RUN) -m pytest -m 'not (slow or process or docs or agents or browser or llm)' --durations=10 $(PYTEST_ARGS) $(if $(COVERED),--cov --cov-report= --cov-fail-under=0)
+unit: .venv/installed $(if $(WITHOUT_BWRAP),.venv/programs)  ## the tests that are quick, and which of them take longest
+	$(if $(WITHOUT_BWRAP),PATH="$(CURDIR)/.venv/programs") $(RUN) -m pytest -m 'not (slow or process or docs or agents or browser or llm)' --durations=10 $(PYTEST_ARGS) $(if $(COVERED),--cov --cov-report= --cov-fail-under=0)
 
 coverage: .venv/installed  ## all tests but simulations, agents and browser, with branch coverage and its floor
 	$(RUN) -m pytest -m '$(if $(COVERED),(process or docs) and )not (slow or agents or browser or llm)' --durations=30 \
@@ -144,6 +147,11 @@ sbom: .venv-audit/installed  ## list the parts of a release in dist/, as Cyclone
 
 clean:  ## remove all that make and the tools produced
 	rm -rf .venv .venv-pins .venv-audit .demo .agents-cache .llm-cache .bench-venvs .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
+
+# Links to all programs on the PATH but bubblewrap's; the first of a name counts, as on the PATH.
+.venv/programs: .venv/installed
+	@rm -rf $@ && mkdir $@
+	@IFS=:; for folder in $$PATH; do ln -s "$$folder"/* $@ 2>/dev/null; done; rm -f $@/bwrap
 
 # Last of all, so that a set-up that was interrupted is done again.
 .venv/installed: pyproject.toml constraints.txt

@@ -24,6 +24,7 @@ SKILL = Skill(
     (File("scripts/x.sh", b"#!/bin/sh\n"),),
 )
 TASK = Task("t1", "Clean it.", VerifierSpec("exact"), timeout=20)
+needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 LINES: dict[str, object] = {
     "output": "lines",
     "answer": {"when": {"type": "text"}, "text": "part.text"},
@@ -228,7 +229,7 @@ def test_one_that_prints_without_end_is_read_at_both_ends(tmp_path: Path) -> Non
 
 
 @pytest.mark.process
-@pytest.mark.skipif(not Sandbox("auto").active, reason="no working bubblewrap here")
+@needs_bwrap
 def test_in_the_sandbox_it_sees_its_own_script_and_writes_nothing_outside(tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text("secret")
     other = tmp_path.parent / "evil"
@@ -258,6 +259,8 @@ def test_identity_changes_with_table_program_model_and_mode(tmp_path: Path) -> N
     assert str(tmp_path) not in plain.identity
 
 
+@pytest.mark.process
+@needs_bwrap
 def test_the_version_is_asked_for_once_and_read_among_other_words(tmp_path: Path) -> None:
     versioned = agent(tmp_path, "echo My Agent CLI v1.2.3.", version=["{project}/agent.sh", "--version"])
     assert versioned.identity.startswith("my-agent v1.2.3 files=")

@@ -36,6 +36,7 @@ def test_without_a_sandbox_scores_of_command_verifiers_are_said_to_be_open_to_ga
     assert checks_warning(suite_of(EXACT), "none") == ""
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 def test_in_the_sandbox_nothing_is_said_and_the_target_is_itself() -> None:
     harness = ScriptedHarness(lambda *_: Trajectory())

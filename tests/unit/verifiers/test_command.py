@@ -228,6 +228,7 @@ def test_a_verifier_s_file_that_changed_is_the_crash_of_the_verifier(workspace: 
         run("open('check.py', 'w').close()", workspace)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 def test_a_check_has_no_network_and_cannot_write_outside(workspace: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
