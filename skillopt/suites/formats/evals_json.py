@@ -16,7 +16,7 @@ from skillopt.errors import SuiteError
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.suites.checks import TaskCheck, criterion, verifier_of
-from skillopt.suites.foreign_files import Folder, holds_answers
+from skillopt.suites.foreign_files import Folder, holds_answers, repository_of
 from skillopt.suites.items import PROMPT_KEYS, Item, read_item, spelling
 from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.sources import Source, ValuePath, error_at, numbered_lines, read_json, read_json_line, read_yaml
@@ -251,12 +251,14 @@ class _Reader:
         return tuple(files.values())
 
     def _read(self, name: str, source: Path) -> Iterator[File]:
-        """Read a file or folder of the skill, whose path may be relative to the folder of the evals too."""
+        """Read a file or folder, whose path is relative to the skill, the folder of the evals, or the repository."""
         plain = name.removeprefix("./").rstrip("/")
         check_path(plain)
-        bases = (self.skill, source.absolute().parent, source.absolute().parent / "files")
+        here, repository = source.absolute().parent, repository_of(self.skill)
+        bases = (self.skill, here, here / "files", repository)
         base = next((base for base in bases if (base / plain).exists()), self.skill)
-        place = Folder(self.skill, base).place(plain)
+        folder = Folder(repository if base == repository else self.skill, base)
+        place = folder.place(plain)
         if source.resolve() == place:
             raise SuiteError(f"expected an input file, found {name!r}, which contains the criteria; remove it")
         try:
@@ -264,10 +266,10 @@ class _Reader:
         except ValueError:
             inside = plain
         to = inside.removeprefix(_INPUTS) if inside.startswith(_INPUTS) else plain
-        for file in Folder(self.skill, base).files(plain, to):
-            inner = file.path.removeprefix(f"{to}/")
-            is_answer = (place / inner).resolve() == source.resolve() or holds_answers(inner)
-            if not place.is_dir() or not is_answer:
+        kept_back = (source.resolve(), (self.skill / SKILL_FILE).resolve())
+        for file in folder.files(plain, to):
+            inner = file.path.removeprefix(f"{to}/") if place.is_dir() else ""
+            if (place / inner).resolve() not in kept_back and not (inner and holds_answers(inner)):
                 yield file
 
 
