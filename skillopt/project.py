@@ -261,6 +261,10 @@ class Project:
         paths = sorted({*self._skill_folders(), *there})
         return name_skills(paths, self._root_name() if "." in paths else "", configured)
 
+    def has_skill(self, name: str) -> bool:
+        """Whether a skill of the project, configured or not, has this name."""
+        return name in self.entries or name in self.skill_names().values()
+
     def _skill_folders(self) -> list[str]:
         """List the folders with a SKILL.md; one whose SKILL.md leads to that of another one is that other one."""
         try:

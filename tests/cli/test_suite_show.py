@@ -47,6 +47,22 @@ def test_a_file_of_tasks_is_shown_without_a_skill_and_as_json(tmp_path: Path) ->
     assert found["format"] == "evals.json"
 
 
+def test_a_skill_is_shown_where_a_file_or_a_folder_of_the_working_folder_has_its_name(tmp_path: Path) -> None:
+    folder = project(tmp_path, "evals-json")
+    by_name = skillopt(folder, "suite", "show", "orders").stdout
+    below = folder / "below"
+    (below / "orders").mkdir(parents=True)
+    (below / "other").write_text("default:\n    echo\n", encoding="utf-8")
+    (folder / "skillopt.toml").write_text('[skills.other]\npath = "orders"\n', encoding="utf-8")
+
+    for name in ("orders", "other"):
+        shown = skillopt(below, "suite", "show", name)
+
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert shown.stdout.splitlines()[1:3] == by_name.splitlines()[1:3]
+    assert "other:1: expected a suite" in skillopt(below, "suite", "show", "./other").stderr
+
+
 def test_one_task_is_shown_with_what_training_needs(tmp_path: Path) -> None:
     shown = skillopt(project(tmp_path, "evals-json-single"), "suite", "show", "orders").stdout
 

@@ -70,7 +70,8 @@ def show_suite(name: str | None, *, suite: Path | None = None, folder: Path | No
     """Read the suite of a skill, or a file or folder of tasks; nothing is run.
 
     Args:
-        name: A skill's name or folder, or the path of tasks; the only configured skill when None.
+        name: A skill's name or folder, or the path of tasks; the only configured skill when None. A file or folder of
+            tasks that is called as a skill of the project needs a path with a `/`, such as `./rows`.
         suite: Overrides the configured suite.
         folder: Where the command is given; the current folder when None.
 
@@ -80,10 +81,11 @@ def show_suite(name: str | None, *, suite: Path | None = None, folder: Path | No
     """
     here = folder or Path.cwd()
     named = here / name if name else None
-    if suite is None and named is not None and _holds_no_skill(named):
-        return _shown(read_tasks(named), ())
     selection = Selection(name, suite=suite, folder=here)
-    target = selection.project().target(selection)
+    project = selection.project()
+    if suite is None and named is not None and _holds_no_skill(named) and not project.has_skill(str(name)):
+        return _shown(read_tasks(named), ())
+    target = project.target(selection)
     others = find_triggers(target.folder)
     if target.suite_path is None and not others:
         raise UsageError(
