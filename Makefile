@@ -23,9 +23,6 @@ AGENTS ?=
 # Of the attacks, some classes or a slice: make test-trust TRUST_ARGS='--quick disk'
 TRUST_ARGS ?=
 
-# How long the soak lasts.
-MINUTES ?= 30
-
 # How versions are pinned: for all systems, with the hashes of all files, and without the address they came from.
 PINS := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 
@@ -38,7 +35,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
-  .venv/programs test-llm test-trust soak transcripts bench bench-peers bench-scale docs constraints audit sbom clean
+  .venv/programs test-llm test-trust transcripts bench bench-peers bench-scale docs constraints audit sbom clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -102,9 +99,6 @@ transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real 
 test-trust: .venv/installed  ## attacks, kills, faults and hostile input as one table; ten minutes
 	$(RUN) -m benchmarks.trust $(TRUST_ARGS)
 
-soak: .venv/installed  ## jobs under provider errors and kills beside a server: make soak MINUTES=30
-	$(RUN) -m benchmarks.trust.soak $(MINUTES)
-
 wheel-test: .venv/installed  ## build the wheel, install it elsewhere, use it
 	$(RUN) -m tools.check_wheel
 
@@ -114,8 +108,9 @@ bench: .venv/installed  ## measure speed, print ratios
 bench-peers: .venv/installed  ## compare with other optimizers in simulated worlds, write benchmarks/RESULTS.md
 	@$(RUN) -m benchmarks.peers $(BENCH_ARGS)
 
-bench-scale: .venv/installed  ## measure workers, clusters, large libraries and estimates, write docs/scale.md
-	@$(RUN) -m benchmarks.scale $(BENCH_ARGS)
+bench-scale: .venv/installed  ## how busy threads and a Ray cluster keep many workers, and what 100,000 rollouts take
+	@$(RUN) -m benchmarks.threads $(BENCH_ARGS)
+	@$(RUN) -m benchmarks.cluster $(BENCH_ARGS)
 
 docs: .venv/installed  ## rewrite the generated parts of docs/
 	$(RUN) -m tools.generate_docs

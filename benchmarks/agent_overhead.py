@@ -5,14 +5,12 @@ workspace, started directly. The provider is a loopback fake that follows the sk
 """
 
 import os
-import resource
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
@@ -29,7 +27,7 @@ from tools.fake_providers.fake_openai import fake_openai
 from tools.fake_providers.loopback import LoopbackServer
 from tools.fetch_agents import find_agent
 
-__all__ = ["agent_overheads", "client_processes"]
+__all__ = ["agent_overheads"]
 
 _RUNS = 15
 _TASK = Task("t", "Clean input.csv.", VerifierSpec("exact"), (File("input.csv", b"id,email\n1,ANN@Example.com\n"),))
@@ -65,28 +63,6 @@ def agent_overheads() -> Iterator[tuple[str, float, float]]:
             where = "in the sandbox" if box == "bwrap" else "without a sandbox"
             ratio = median(slow / fast for slow, fast in zip(ours, bare, strict=True))
             yield f"a rollout of {name} {where}, times the bare client", ratio, median(bare)
-
-
-def client_processes(runs: int) -> Iterator[tuple[str, float, float]]:
-    """Yield (name, most MiB of one of its processes, processor seconds of a rollout) for each client that was fetched.
-
-    Args:
-        runs: Rollouts of each, ≥ 1.
-    """
-    os.environ.update(ANTHROPIC_API_KEY="key-for-loopback-only", OPENAI_API_KEY="key-for-loopback-only")
-    for name in filter(find_agent, ("claude", "codex")):
-        with get_context("spawn").Pool(1) as apart:  # so that its children are only this client's
-            yield name, *apart.apply(_run_apart, (name, runs))
-
-
-def _run_apart(name: str, runs: int) -> tuple[float, float]:
-    """Give the most MiB of one process of a client, and its processor seconds a rollout."""
-    with _fake(name) as server:
-        harness = _maker(name, server, "none")(str(find_agent(name)))
-        for _ in range(runs):
-            _rollout(harness)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_maxrss / 2**10, (used.ru_utime + used.ru_stime) / runs
 
 
 def _fake(name: str) -> AbstractContextManager[LoopbackServer]:

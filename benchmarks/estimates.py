@@ -1,6 +1,6 @@
 """Whether runs take what `estimate` says: each run is estimated before it is made, and held against its range.
 
-    python -m benchmarks.estimates --json benchmarks/results/estimates.jsonl --plot docs/images/estimates.svg
+    python -m benchmarks.estimates
 
 The runs are real runs of the default loop: with the demo's target and optimizer model on the example suite cut to some
 size, and in the worlds of `benchmarks.landscapes`, which are other programs than the ones that `estimate` simulates
@@ -10,14 +10,11 @@ state are those of the set `check`, which has other worlds, other sizes and othe
 """
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from multiprocessing import Pool
 from pathlib import Path
 from random import Random
@@ -31,7 +28,6 @@ from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import start_of
 from benchmarks.landscapes.worlds import WORLDS
-from benchmarks.peers.environments import interpreter, make_ready
 from skillopt import evaluate, load_skill, load_suite, optimize
 from skillopt.forecast.foresight import CallCost, MostLikely, foresee
 from skillopt.forecast.proposer import PROPOSERS
@@ -119,12 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="leave out so many runs")
     parser.add_argument("--runs", type=int, default=1000, help="make so many runs at most")
     parser.add_argument("--simulated", type=int, default=6, help="simulated runs for each kind of optimizer model")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write one JSON line per run")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw what --json wrote as an SVG")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     given = parser.parse_args(arguments)
-    if given.plot and not given.json:
-        parser.error("expected --json beside --plot, which draws that file")
     jobs = _SETS[given.chosen][given.first : given.first + given.runs]
     print(
         f"set `{given.chosen}`, {3 * given.simulated} simulated runs an estimate; ranges with nothing recorded / with a"
@@ -133,28 +125,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("| run | tasks | rollouts | foreseen | calls | foreseen |")
     print("| --- | ---: | ---: | --- | ---: | --- |")
     found: list[Measured] = []
-    with Pool(given.workers) as pool, given.json.open("w") if given.json else nullcontext() as lines:
-        for one in pool.imap(_Measuring(given.simulated), jobs):
+    with Pool(given.workers) as pool:
+        for one in pool.imap(partial(measure, simulated=given.simulated), jobs):
             found.append(one)
             print(_row(one), flush=True)
-            if lines:
-                lines.write(json.dumps(asdict(one)) + "\n")
     print(f"\n{covered(found)}")
-    if given.plot:
-        make_ready("plots")
-        drawing = [interpreter("plots"), Path(__file__).with_name("estimates_plot.py"), given.json, given.plot]
-        subprocess.run(drawing, check=True)
     return 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Measuring:
-    """Measures jobs with so many simulated runs; it can be sent to another process."""
-
-    simulated: int
-
-    def __call__(self, job: Job) -> Measured:
-        return measure(job, self.simulated)
 
 
 def measure(job: Job, simulated: int) -> Measured:

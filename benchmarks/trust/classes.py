@@ -13,10 +13,9 @@ from benchmarks.trust.table import Attack, ClassResult
 
 __all__ = ["CLASSES", "AttackClass", "Tried", "try_classes"]
 
-_ATTACKS: Final = "hostile edits, repositories, requests, terminal texts, rollouts"
+_ATTACKS: Final = "hostile repositories, requests, terminal texts, rollouts"
 _KILLS: Final = "kills, faults of disk and clock, two at once"
 _MESSAGES: Final = "malformed MCP messages"
-_UNNOTICED: Final = "planted cheats that `inspect` does not notice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,6 @@ class AttackClass:
 
 CLASSES: Final = {
     "cheats": AttackClass("cheats:try_cheats", _ATTACKS),
-    "text": AttackClass("hostile_text:try_hostile_text", _ATTACKS),
     "repositories": AttackClass("repositories:try_repositories", _ATTACKS),
     "pages": AttackClass("pages:try_pages", _ATTACKS),
     "terminal": AttackClass("terminal:try_terminal", _ATTACKS),
@@ -51,7 +49,6 @@ CLASSES: Final = {
     "disk": AttackClass("disk:try_disk", _KILLS),
     "together": AttackClass("together:try_together", _KILLS),
     "messages": AttackClass("messages:try_messages", _MESSAGES),
-    "unnoticed": AttackClass("inspected:try_inspection", _UNNOTICED),
 }
 """The classes by name, in the order of the table."""
 

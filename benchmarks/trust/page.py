@@ -1,4 +1,4 @@
-"""The generated parts of docs/trust.md and README.md: the tables of attacks, and the figures of a soak."""
+"""The generated parts of docs/trust.md and README.md: the tables of attacks."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from benchmarks.trust.classes import CLASSES, Tried
 from benchmarks.trust.table import sum_rows, trust_table
 from skillopt import __version__
 
-__all__ = ["attacks_part", "machine", "short_table", "write_part"]
+__all__ = ["attacks_part", "short_table", "write_part"]
 
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
@@ -25,13 +25,10 @@ def attacks_part(tried: Sequence[Tried], seconds: float) -> str:
         seconds: How long all took together.
     """
     rows = {one.name: one.rows for one in tried}
-    told = [
-        f"| `{name}` | {', '.join(row.name.removeprefix('edit: ') for row in rows[name])} | {_first_line(name)} |"
-        for name in CLASSES
-    ]
+    told = [f"| `{name}` | {', '.join(row.name for row in rows[name])} | {_first_line(name)} |" for name in CLASSES]
     return "\n\n".join(
         (
-            f"{machine()}, {seconds / 60:.0f} minutes.",
+            f"{_machine()}, {seconds / 60:.0f} minutes.",
             short_table(tried),
             "By class:",
             trust_table([row for name in CLASSES for row in rows[name]]),
@@ -53,7 +50,7 @@ def short_table(tried: Sequence[Tried]) -> str:
     )
 
 
-def machine() -> str:
+def _machine() -> str:
     """Say what this ran on."""
     return (
         f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "

@@ -6,7 +6,7 @@ whenever they like sees it at 1/alpha or more with probability alpha at most (Vi
 of any distribution on [-1, 1]. Only the mean is at stake: a sign-flip test asks for symmetry as well
 and takes many small wins without the rare big loss for a gain.
 
-Reasons for what is here, measured by `python -m benchmarks.betting` (the table is in its docstring):
+Reasons for what is here:
 
 - Each task is played with the bet whose target is recalculated (STaR-Bets, Voráček & Orabona 2025):
   the one that is best for reaching 1/alpha from the e-value so far with the tasks that are left. It uses up

@@ -1,11 +1,8 @@
 """The benchmark of estimates: what it holds a run against, and what it counts."""
 
-from pathlib import Path
-
 import pytest
 
 from benchmarks.estimates import Job, Measured, Range, covered, main, measure
-from benchmarks.estimates_plot import read_runs
 
 
 def test_a_run_is_estimated_by_other_programs_than_those_that_it_is_made_with() -> None:
@@ -29,8 +26,6 @@ def test_the_share_of_figures_in_their_ranges_is_told_apart_by_what_was_recorded
     ]
 
 
-def test_each_run_is_a_row_and_a_line_that_the_plot_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "runs.jsonl"
-    assert main(["--set", "choose", "--first", "6", "--runs", "2", "--simulated", "3", "--json", str(file)]) == 0
-    assert "| real-8 0 | 8 | " in capsys.readouterr().out
-    assert [run["job"]["world"] for run in read_runs(file)] == ["real-8", "real-8"]
+def test_each_run_is_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--set", "choose", "--first", "6", "--runs", "2", "--simulated", "3"]) == 0
+    assert capsys.readouterr().out.count("| real-8 ") == 2

@@ -1,9 +1,7 @@
 """The table of `python -m benchmarks.trust`: a slice of all its classes, and the cheats one by one."""
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ from benchmarks.trust.__main__ import main
 from benchmarks.trust.cheats import CHEATS, HONEST, Attempt, run_attempt
 from benchmarks.trust.classes import CLASSES
 from benchmarks.trust.places import Place
-from benchmarks.trust.slow_disk import slow_disk
 from benchmarks.trust.table import ClassResult, sum_rows, trust_table
 from skillopt.rollouts import Score
 from skillopt.sandbox.bubblewrap import Sandbox
@@ -71,15 +68,12 @@ def test_a_row_of_the_short_table_adds_what_was_counted() -> None:
     assert sum_rows("some", rows[:1]).false_alarms == "—"
 
 
-def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through_but_unnoticed_cheats() -> None:
+def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through() -> None:
     page = PAGE.read_text(encoding="utf-8")
     through = re.findall(r"^\| (.+?) \| [\d,]+ \| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE)
 
     assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(CLASSES)
-    assert {name for name, *counts in through if set(counts) != {"0"}} <= {
-        "planted cheats that `inspect` does not notice",
-        "scores without the work, unnoticed by inspect",
-    }
+    assert [name for name, *counts in through if set(counts) != {"0"}] == []
 
 
 def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
@@ -94,15 +88,6 @@ def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
         process.communicate()
 
     assert found == ["tmp/workspace", "clone/.git/index.lock", f"process {process.pid}"]
-
-
-def test_a_python_on_the_slow_disk_waits_at_the_end_of_each_transaction(tmp_path: Path) -> None:
-    code = "import sqlite3, time\ntime.sleep = print\nbase = sqlite3.connect(':memory:', isolation_level=None)\n"
-    code += "base.execute('BEGIN'); base.execute('COMMIT')"
-    environment = {**os.environ, "PYTHONPATH": str(slow_disk(tmp_path, 0.25))}
-    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-
-    assert ended.stdout == "0.25\n"
 
 
 @needs_bwrap
@@ -121,4 +106,4 @@ def test_a_class_that_does_not_exist_is_refused_and_those_there_are_named(capsys
     with pytest.raises(SystemExit):
         main(["kils"])
 
-    assert "expected classes of cheats, text, repositories, " in capsys.readouterr().err
+    assert "expected classes of cheats, repositories, pages, " in capsys.readouterr().err
