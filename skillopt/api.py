@@ -235,7 +235,7 @@ def _named(name: str, skill: Skill | None) -> tuple[str, Skill | None]:
 def _tasks(suite: Suite, split: Split | str) -> Sequence[Task]:
     if split not in list(Split):
         raise UsageError(f"expected a split, one of {', '.join(Split)}, found {split!r}")
-    tasks = suite.tasks(Split(split))
+    tasks = suite.tasks_to_evaluate(Split(split))
     if not tasks:
         raise UsageError(f"expected tasks in split {str(split)!r} of suite {suite.name!r}, found none; add some")
     return tasks

@@ -190,6 +190,10 @@ class Suite:
         """List the tasks of one split in the order of the source."""
         return tuple(task for member, task in self.splits if member is split)
 
+    def tasks_to_evaluate(self, split: Split) -> tuple[Task, ...]:
+        """List the tasks that an evaluation of a split runs; with folds `train` is all tasks."""
+        return self.tasks(Split.VAL if self.folds is not None and split is Split.TRAIN else split)
+
     @property
     def left_out(self) -> str:
         """Say how many items of the source are no tasks because they cannot be run; empty when all can."""

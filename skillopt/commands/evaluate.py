@@ -18,7 +18,7 @@ from skillopt.runs.lineage import skill_at
 from skillopt.runs.plan import incumbent_of
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
-from skillopt.tasks import Split, Suite, Task
+from skillopt.tasks import Split
 from skillopt.versions.draft_branch import DRAFT
 
 __all__ = ["INCUMBENT", "WORKTREE", "Evaluated", "Subject", "evaluate"]
@@ -99,17 +99,12 @@ def evaluate(
         if observer is not None and suite.left_out:
             observer.notice(suite.left_out)
         scoring = Scoring(ledger, drivers, target.settings, observer)
-        measured = scoring.measure(named, _tasks_of(suite, split), repeats)
+        measured = scoring.measure(named, suite.tasks_to_evaluate(split), repeats)
     first = Subject(measured[0].name, measured[0].digest, measured[0].tally, None)
     others = (_compared(measured[0], own, scoring.compare(measured[0], own)) for own in measured[1:])
     metric = target.settings.metric.value
     judge = judge_agreement(rollout for own in measured for rollout in own.rollouts)
     return Evaluated(target.name, split.value, repeats, (first, *others), scoring.paid_rollouts, metric, judge)
-
-
-def _tasks_of(suite: Suite, split: Split) -> tuple[Task, ...]:
-    """Give the tasks of a split; with folds each task is one that may teach, in one of them."""
-    return suite.tasks(Split.VAL if suite.folds and split is Split.TRAIN else split)
 
 
 def _compared(first: ScoredSkill, own: ScoredSkill, verdict: Verdict) -> Subject:

@@ -130,7 +130,7 @@ def plan_evaluation(
     chosen = _Chosen.of(selection, {"max_rollouts": 0, **caps}, proposer=_NOBODY)
     suite = chosen.plan.target.suite()
     subject = chosen.draft() if draft else chosen.start(start)
-    tasks = suite.tasks(Split(split))
+    tasks = suite.tasks_to_evaluate(Split(split))
     if not tasks:
         raise UsageError(
             f"expected {split} tasks in suite {suite.name!r}, found none; add some, or choose another split"

@@ -128,7 +128,7 @@ def transfer(
         ("first version", skill_at(repository, target, first)),
         (f"version {chosen[:10]}", skill_at(repository, target, chosen)),
     )
-    plan = _Plan(subjects, suite.tasks(split), repeats, settings)
+    plan = _Plan(subjects, suite.tasks_to_evaluate(split), repeats, settings)
     meter = Meter(caps_of(settings))
     loaded = _load(project, settings, suite, targets, meter)
     with closing(Ledger.open(project.root)) as ledger:

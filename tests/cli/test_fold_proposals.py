@@ -1,6 +1,5 @@
 """Few tasks are in two folds: a proposer is shown one at a time and judged on the other, and who saw both is marked."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.shown_evidence import note_shown, read_shown
 from skillopt.tasks import Split
-from tests.fakes.projects import git, make_project, skillopt
+from tests.fakes.projects import git, make_unsplit_project, skillopt
 
 pytestmark = pytest.mark.process  # each proposal is tested and judged
 
@@ -28,17 +27,7 @@ TASKS = 24
 @pytest.fixture
 def selection(tmp_path: Path) -> Selection:
     """Make a measured project whose tasks say nothing of splits."""
-    folder = make_project(tmp_path / "project", TASKS)
-    suite = folder / "suites" / "rows.jsonl"
-    rows = [json.loads(line) for line in suite.read_text().splitlines()]
-    few = [{key: value for key, value in row.items() if key != "split"} for row in rows if row["split"] == "train"]
-    suite.write_text("\n".join(map(json.dumps, few)) + "\n")
-    config = folder / "skillopt.toml"
-    config.write_text(
-        "\n".join(line for line in config.read_text().splitlines() if not line.startswith(("gate", "conf"))) + "\n"
-    )
-    git(folder, "commit", "-qam", "Few tasks")
-    return Selection("rows", folder=folder)
+    return Selection("rows", folder=make_unsplit_project(tmp_path / "project", TASKS))
 
 
 def measure(selection: Selection) -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "make_project",
     "make_tidy_tables",
     "make_trained",
+    "make_unsplit_project",
     "skillopt",
     "skillopt_process",
     "train",
@@ -70,6 +71,19 @@ def make_project(folder: Path, tasks: int = 8, name: str = "rows") -> Path:
     config += "confidence = 0.8\n"  # and their partial scores for more
     (folder / "skillopt.toml").write_text(config, encoding="utf-8")
     return _commit_all(folder)
+
+
+def make_unsplit_project(folder: Path, tasks: int) -> Path:
+    """Make the project of `make_project` with so many tasks that name no split, and the gate of the preset."""
+    make_project(folder, tasks)
+    suite, config = folder / "suites" / "rows.jsonl", folder / "skillopt.toml"
+    rows = [json.loads(line) for line in suite.read_text(encoding="utf-8").splitlines()]
+    few = [{key: value for key, value in row.items() if key != "split"} for row in rows if row["split"] == "train"]
+    suite.write_text("\n".join(map(json.dumps, few)) + "\n", encoding="utf-8")
+    kept = [line for line in config.read_text(encoding="utf-8").splitlines() if not line.startswith(("gate", "conf"))]
+    config.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    git(folder, "commit", "-qam", "Few tasks")
+    return folder
 
 
 def make_tidy_tables(folder: Path, tasks: int) -> Path:

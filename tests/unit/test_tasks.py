@@ -97,3 +97,11 @@ def test_folds_are_all_tasks_of_val_and_each_is_once_the_train_split() -> None:
         Suite("s", suite.splits, ((other,), ()))
     with pytest.raises(SuiteError, match="expected each task in val and in one fold"):
         Suite("s", ((Split.TRAIN, one), (Split.VAL, other)), ((other,), (one,)))
+
+
+def test_an_evaluation_of_train_runs_every_task_of_a_suite_with_folds_and_the_split_of_another() -> None:
+    tasks = tuple(Task(name, name, VerifierSpec("exact")) for name in "abcd")
+    folded = Suite("s", tuple((Split.VAL, task) for task in tasks), (tasks[:2], tasks[2:]))
+    fixed = Suite("s", ((Split.TRAIN, tasks[0]), (Split.VAL, tasks[1])))
+    assert [folded.tasks_to_evaluate(split) for split in Split] == [tasks, tasks, ()]
+    assert [fixed.tasks_to_evaluate(split) for split in Split] == [tasks[:1], tasks[1:2], ()]
