@@ -1,4 +1,4 @@
-"""Coding agents, one folder each: command line, stream, harness, model and registration of our server.
+"""Coding agents, one folder each: command line, stream, harness, model and login.
 
 How a rollout by an agent is scored and recorded is in execution.
 """
@@ -19,7 +19,7 @@ class Agent:
         harness: The class of its harness.
         takes: What the harness is made of, by the names that `skillopt.harnesses` gives them.
         model: The class of its model.
-        servers: The class of the file that names its MCP servers.
+        register: The line that makes our MCP server known to it; its first word is the agent's program.
         login: The function that tells whether it is let in, and by what.
         sessions: Environment variables that are set inside of its sessions.
         logs: The class that reads the logs of its sessions.
@@ -28,7 +28,7 @@ class Agent:
     harness: str
     takes: tuple[str, ...]
     model: str
-    servers: str
+    register: str
     login: str
     sessions: tuple[str, ...]
     logs: str
@@ -39,7 +39,7 @@ AGENTS: Final[Mapping[str, Agent]] = {
         harness="skillopt.agents.claude_code.harness:ClaudeCodeHarness",
         takes=("model", "mode", "max_usd", "prices", "sandbox"),
         model="skillopt.agents.claude_code.model:ClaudeCodeModel",
-        servers="skillopt.agents.claude_code.registration:ClaudeServers",
+        register="claude mcp add skillopt -- skillopt-mcp",
         login="skillopt.agents.claude_code.command:find_claude_login",
         sessions=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
         logs="skillopt.agents.claude_code.sessions:ClaudeSessions",
@@ -48,7 +48,7 @@ AGENTS: Final[Mapping[str, Agent]] = {
         harness="skillopt.agents.codex.harness:CodexHarness",
         takes=("model", "mode", "max_tokens", "prices", "sandbox"),
         model="skillopt.agents.codex.model:CodexModel",
-        servers="skillopt.agents.codex.registration:CodexServers",
+        register="codex mcp add skillopt -- skillopt-mcp",
         login="skillopt.agents.codex.command:find_codex_login",
         sessions=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
         logs="skillopt.agents.codex.sessions:CodexSessions",

@@ -28,7 +28,6 @@ def clean(
             help="Remove branches skillopt/*, skillopt-draft/* and skillopt-trigger/*, accepted versions too.",
         ),
     ] = False,
-    clients: Annotated[bool, typer.Option("--clients", help="Take the MCP server out of clients.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="All of it but the branches.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
@@ -45,7 +44,6 @@ def clean(
         Trace.WORKSPACES: workspaces or everything,
         Trace.RUNS: runs or everything,
         Trace.BRANCHES: branches,
-        Trace.CLIENTS: clients or everything,
     }
     kinds = {kind for kind, named in wanted.items() if named}
     found = list_traces(kinds or tuple(Trace))
@@ -83,9 +81,7 @@ def _listed(found: "Traces", *, asked: bool) -> str:
         return "nothing to remove"
     lines = [_line(one) for one in found.items]
     if not asked:
-        lines.append(
-            "nothing was removed; remove with --workspaces, --runs, --branches, --clients, or --all (no branches)"
-        )
+        lines.append("nothing was removed; remove with --workspaces, --runs, --branches, or --all (no branches)")
     return "\n".join(lines)
 
 

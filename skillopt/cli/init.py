@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -12,7 +12,6 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.discovery import HOW_TO_BEGIN
 
 if TYPE_CHECKING:
-    from skillopt.agents.registration import Registered
     from skillopt.commands.init import Initialized
     from skillopt.execution.available import Choice
     from skillopt.project import FoundSkill
@@ -27,11 +26,6 @@ _SCAFFOLD: Final = 2
 
 def init(
     *,
-    client: Annotated[
-        Literal["claude-code", "codex", "both"] | None, typer.Option(help="Register skillopt-mcp with it instead.")
-    ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Take what --client added out again.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what --client would change.")] = False,
     harness: HarnessOption = None,
     model: ModelOption = None,
     scaffold: Annotated[
@@ -46,11 +40,6 @@ def init(
     Looks for Claude Code, Codex, API keys and local model servers, and writes who does the tasks and who proposes
     edits; asks on a terminal. A file that is there keeps its lines, and gets those that are missing.
     """
-    if client or undo or dry_run:
-        from skillopt.agents.registration import register
-
-        register(client, announce=lambda result: show(result, _registered, as_json=as_json), undo=undo, dry_run=dry_run)
-        return
     from skillopt.commands.init import Wishes
     from skillopt.commands.init import init as run
 
@@ -132,15 +121,3 @@ def _skill(skill: "FoundSkill") -> str:
     if skill.suite:
         return f"skill {name}: {skill.path}, suite {skill.suite}"
     return f"skill {name}: {skill.path}, no tasks yet: skillopt write-tasks {name}, or init --scaffold {name}"
-
-
-def _registered(result: "Registered") -> str:
-    lines = []
-    for change in result.changes:
-        does = f"would {change.action}" if result.dry_run and change.text else change.action
-        place = "from" if change.action == "remove" else {"add": "to", "mend": "in"}.get(change.action, "as it is")
-        lines.append(f"{change.client}: {does} {place} {change.path}{f', {change.reason}' if change.reason else ''}")
-        lines += [f"  {'-' if change.action == 'remove' else '+'} {line}" for line in change.text.splitlines()]
-    if not result.program:
-        lines.append("skillopt-mcp is not on the PATH; install it from a clone of skillopt: pipx install PATH-OF-CLONE")
-    return "\n".join(lines)

@@ -7,7 +7,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from skillopt.agents.registration import Registered, register
 from skillopt.errors import BusyError, RepositoryError, UsageError
 from skillopt.project import Project
 from skillopt.storage.jobs import JobState, list_jobs
@@ -35,7 +34,6 @@ class Trace(StrEnum):
     WORKSPACES = "workspaces"
     RUNS = "runs"
     BRANCHES = "branches"
-    CLIENTS = "clients"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Traces:
 
 
 def list_traces(kinds: Collection[Trace] = tuple(Trace), folder: Path | None = None) -> Traces:
-    """List all that the program has put into a project: its state, its branches, its registrations in clients.
+    """List all that the program has put into a project: its state and its branches.
 
     Args:
         kinds: What to list.
@@ -78,7 +76,7 @@ def list_traces(kinds: Collection[Trace] = tuple(Trace), folder: Path | None = N
         UsageError: The state folder is a link.
     """
     root = Project.find(folder or Path.cwd()).root
-    found = (*_state(root), *_branches(root), *_clients(root))
+    found = (*_state(root), *_branches(root))
     return Traces(tuple(one for one in found if one.kind in kinds))
 
 
@@ -101,10 +99,8 @@ def clean(kinds: Collection[Trace], folder: Path | None = None) -> Traces:
         Trace.RUNS: _remove_path,
         Trace.BRANCHES: _remove_branch,
     }
-    if Trace.CLIENTS in kinds:
-        register("both", announce=lambda _: None, undo=True, folder=root)
     for one in chosen.items:
-        if one.kind in remove and not one.kept:
+        if not one.kept:
             remove[one.kind](root, one)
     state = root / ".skillopt"
     if Trace.RUNS in kinds and state.is_dir() and {path.name for path in state.iterdir()} <= {".gitignore"}:
@@ -172,15 +168,6 @@ def _why_kept(repository: Repository, name: str, tip: str) -> str:
         draft = DraftBranch(repository, skill, find_skill_folder(repository, tip, skill) or ".")
         theirs = () if draft.is_ours(tip) else (tip,)
     return f"a person has committed there ({theirs[0][:10]}); remove it with git branch -D" if theirs else ""
-
-
-def _clients(root: Path) -> Iterator[Removable]:
-    """List the registrations of the MCP server."""
-    found: list[Registered] = []
-    register("both", announce=found.append, undo=True, dry_run=True, folder=root)
-    for change in found[0].changes:
-        if change.action == "remove":
-            yield Removable(Trace.CLIENTS, change.path, None, f"skillopt-mcp is registered there for {change.client}")
 
 
 def refuse_while_busy(root: Path) -> None:

@@ -1,6 +1,7 @@
 """The user action `doctor`: check what a run needs; each failing row names the fix."""
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -10,7 +11,6 @@ from typing import Final
 
 from skillopt.agents import AGENTS
 from skillopt.agents.command_line.agreement import AgentTerms, is_unsandboxed_by_file
-from skillopt.agents.registration import find_approvals
 from skillopt.commands.history.rename import orphaned_branches
 from skillopt.commands.prospect import what_it_can_show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
@@ -119,8 +119,8 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     nested = nested_session()
     inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"
     yield Check("session", ok=True, found=inside if nested else "not inside an agent's session")
-    if approvals := find_approvals(folder):
-        yield Check("clients", ok=True, found="registered so that tools spend unasked", warnings=approvals)
+    if clients := _clients():
+        yield clients
     try:
         project = Project.find(folder)
     except SkilloptError as error:
@@ -139,6 +139,16 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
         yield _skill(project, name)
         yield _suite(project, name)
         yield from _drivers(project, name, probe=probe)
+
+
+def _clients() -> Check | None:
+    """Name the line that registers the MCP server with each agent whose program is on the PATH."""
+    lines = [f"`{agent.register}`" for agent in AGENTS.values() if shutil.which(agent.register.split(maxsplit=1)[0])]
+    if not lines:
+        return None
+    missing = "skillopt-mcp is not on the PATH; install it from a clone of skillopt: pipx install PATH-OF-CLONE"
+    found = f"to use skillopt in your agent, run {' and '.join(lines)}"
+    return Check("clients", ok=True, found=found, warnings=() if shutil.which("skillopt-mcp") else (missing,))
 
 
 def _skills(project: Project, discovered: Discovered) -> Check:

@@ -18,7 +18,7 @@ import pytest
 from skillopt import __version__
 from tests.fakes import stand_in_mcp
 from tests.fakes.mcp_clients import install_server
-from tests.fakes.projects import git, skillopt_process
+from tests.fakes.projects import git
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
 from tools.fake_providers.loopback import Requested
@@ -195,30 +195,6 @@ def test_codex_offers_all_of_it_from_its_cache(codex: Client, place: Path) -> No
     listed = codex("debug", "prompt-input", "hello")
     assert all(f"{name}/SKILL.md" in listed for name in ("optimize-skill", *(f"source-command-{n}" for n in COMMANDS)))
     assert "mcp__skillopt" in tools_of(codex, registered=False)
-
-
-def test_codex_starts_the_server_that_init_registered(codex: Client, place: Path) -> None:
-    assert skillopt_process(place / "project", "init", "--client", "codex").returncode == 0
-    registered = json.loads(codex("mcp", "get", "skillopt", "--json"))
-    assert registered["transport"]["env_vars"] == ["ANTHROPIC_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"]
-    assert "mcp__skillopt" in tools_of(codex)
-    codex("mcp", "add", "other", "--", "true")
-    undone = skillopt_process(place / "project", "init", "--client", "codex", "--undo")
-    assert undone.returncode == 0, undone.stderr
-    assert [server["name"] for server in json.loads(codex("mcp", "list", "--json"))] == ["other"]
-
-
-def test_claude_code_starts_the_server_that_init_registered(claude: Client, place: Path) -> None:
-    assert skillopt_process(place / "project", "init", "--client", "claude-code").returncode == 0
-    assert "skillopt: skillopt-mcp  - ⏸ Pending approval" in claude("mcp", "list")
-    flags = ("--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose")
-    with fake_anthropic() as provider, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ANTHROPIC_BASE_URL", provider.url)
-        claude("-p", "hello", *flags, "--mcp-config", ".mcp.json")
-        assert "mcp__skillopt__list_skills" in sent(provider.requests)
-    claude("mcp", "add", "-s", "project", "other", "--", "true")
-    assert skillopt_process(place / "project", "init", "--client", "claude-code", "--undo").returncode == 0
-    assert list(json.loads((place / "project" / ".mcp.json").read_bytes())["mcpServers"]) == ["other"]
 
 
 def typed(place: Path, program: str, line: str) -> None:

@@ -31,14 +31,12 @@ def test_without_an_option_everything_is_listed_with_its_size_and_nothing_remove
     assert (folder / ".skillopt" / "ledger.db").exists()
 
 
-def test_all_removes_the_state_and_the_registration_and_leaves_branches_and_what_is_yours(trained: Trained) -> None:
+def test_all_removes_the_state_and_leaves_branches_and_what_is_yours(trained: Trained) -> None:
     folder, result = trained
-    skillopt(folder, "init", "--client", "claude-code")
     (folder / ".skillopt" / "handoff").mkdir()
-    assert kinds(folder) == {"runs", "branches", "clients", "workspaces"}
+    assert kinds(folder) == {"runs", "branches", "workspaces"}
     assert skillopt(folder, "clean", "--all", "--yes").returncode == 0
     assert not (folder / ".skillopt").exists()
-    assert not (folder / ".mcp.json").exists()
     assert (folder / "skillopt.toml").exists()
     assert git(folder, "rev-parse", "skillopt/rows") == result["versions"][-1]
     assert kinds(folder) == {"branches"}

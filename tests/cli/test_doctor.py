@@ -46,6 +46,16 @@ def test_no_sandbox_is_a_warning(tmp_path: Path) -> None:
     )
 
 
+def test_the_line_that_registers_the_server_is_shown_for_each_client_on_the_path(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    path = without_agents(tmp_path)
+    Path(path, "claude").symlink_to("/bin/true")
+
+    row = checks(project, PATH=path)["clients"]
+
+    assert row["found"] == "to use skillopt in your agent, run `claude mcp add skillopt -- skillopt-mcp`"
+
+
 def test_the_demo_is_said_to_be_one(tmp_path: Path) -> None:
     row = checks(make_project(tmp_path / "project"))["target rows"]
 
