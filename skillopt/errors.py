@@ -14,7 +14,7 @@ Whoever raises says what was expected, what was found and what to do next.
     │   ├── RepositoryError           git is missing, or the folder is not a repository
     │   │   └── VersionConflictError  a branch moved since it was read
     │   ├── BusyError                 another writer holds the lock
-    │   └── LedgerFormatError         the ledger was written by an older or newer skillopt
+    │   └── LedgerFormatError         the ledger was written by another version of skillopt
     ├── ReplyError                    a model reply is not what was asked for
     └── InfrastructureError           exit 3: a dead provider, a full disk, a crashed verifier
         ├── ProviderError             a model's provider or client failed, with the kind of failure
@@ -155,7 +155,7 @@ class BusyError(UsageError):
 
 
 class LedgerFormatError(UsageError):
-    """The ledger was written by an older or newer version of this program."""
+    """The ledger was written by another version of this program."""
 
 
 class ReplyError(SkilloptError):

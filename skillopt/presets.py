@@ -45,39 +45,6 @@ PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
     },
 }
 
-_RENAMED: Final = {
-    "baseline_trials": "baseline_repeats",
-    "reflections": "patch_tests",
-    "release_looks": "test_looks",
-}
-_REMOVED: Final = frozenset(
-    (
-        *(
-            "baseline_tasks",
-            "buffer_size",
-            "doubles",
-            "evidence_tokens",
-            "gate_batch",
-            "gate_edits",
-            "gate_patience",
-            "gate_rounds",
-        ),
-        *("idle_gain", "least_grounding", "leave_out", "merge_size", "meta_update", "prune_groups", "prune_lines"),
-        *(
-            "revision_gains",
-            "schedule",
-            "screen_confidence",
-            "screen_rollouts",
-            "screen_tasks",
-            "screen_trials",
-            "trust_edits",
-            "trust_noise",
-        ),
-        *("worst_tokens", "worst_turns", "worst_usd"),
-    )
-)
-"""Settings of version 0.1.0, so that a file that has one is told what to change."""
-
 
 def _tables() -> dict[str, str]:
     """Give by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
@@ -184,10 +151,6 @@ def _nested(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _unknown(origin: str, name: str) -> str:
-    if name in _RENAMED:
-        return f"{origin}: {name} is called {_RENAMED[name]} now; rename it"
-    if name in _REMOVED:
-        return f"{origin}: {name} is no setting any more; delete it"
     near = get_close_matches(name, TABLES, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(TABLES)}"
     return f"{origin}: unknown setting {name!r}; {hint}"

@@ -14,7 +14,7 @@ from skillopt.errors import SettingsError
 __all__ = ["RESERVED", "read_agent_tables"]
 
 RESERVED: Final = (
-    *("claude-code", "codex", "chat", "handoff", "demo", "embedded"),
+    *("claude-code", "codex", "chat", "handoff", "demo"),
     *("anthropic", "openai", "openai-compatible"),
 )
 """Names that harnesses and models have that are built in."""

@@ -39,8 +39,7 @@ class RunStatus:
         started_at: When, ISO 8601 in UTC.
         step: Last step begun.
         versions: Versions accepted.
-        headline: Tasks passed by the text that the run began with and by its newest version; None before the first,
-            and in runs of version 0.1.0.
+        headline: Tasks passed by the text that the run began with and by its newest version; None before the first.
         spent: What the answers it paid for cost, role by role.
         kind: `training`, `proposal` or `gate`.
         draft: What waits for the gate or for a person, tasks passed and grade, in words; empty when nothing waits.

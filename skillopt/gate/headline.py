@@ -124,7 +124,7 @@ def headline_of_pairs(pairs: Sequence[PairedTask], place: str = "") -> Headline 
 
 
 def headline_of_verdict(verdict: Verdict, place: str = "") -> Headline | None:
-    """Sum up a comparison; None where it was recorded by version 0.1.0, which kept no tasks passed."""
+    """Sum up a comparison; None where no task was measured on both sides."""
     return headline_of_pairs(verdict.pairs, place)
 
 
@@ -160,7 +160,7 @@ def headline_of_tallies(before: Tally, after: Tally, place: str = "") -> Headlin
 
 
 def compared_words(verdict: Verdict, place: str = "", metric: str = "") -> str:
-    """Say a comparison in words, one that version 0.1.0 recorded by its scores alone.
+    """Say a comparison in words: tasks passed, or the scores alone where no task was measured on both sides.
 
     Args:
         verdict: The comparison.
@@ -172,7 +172,7 @@ def compared_words(verdict: Verdict, place: str = "", metric: str = "") -> str:
 
 
 def passed_cells(verdict: Verdict) -> tuple[str, str]:
-    """Give a comparison for two columns of a table, tasks passed and score; version 0.1.0 recorded no tasks passed."""
+    """Tasks passed and score of a comparison, for two columns of a table."""
     found = headline_of_verdict(verdict)
     if found is None:
         return "not recorded", f"{verdict.before:.3f} → {verdict.after:.3f}"
@@ -194,12 +194,10 @@ def headline_trailers(verdict: Verdict) -> tuple[tuple[str, str], ...]:
 
 
 def read_headline(trailers: Mapping[str, str]) -> str:
-    """Say the headline of a version by the trailers of its commit, in the form of version 0.1.0, too; empty for none.
+    """Say the headline of a version by the trailers of its commit; empty for none.
 
     >>> read_headline({"Val-Before": "2 of 24", "Val-After": "14 of 24", "Score": "0.71 to 0.86"})
     '2 of 24 → 14 of 24 tasks passed (score 0.71 → 0.86)'
-    >>> read_headline({"Val-Before": "0.3180", "Val-After": "0.9189", "Gate-Metric": "mixed"})
-    'mean of score and passed 0.3180 → 0.9189'
     """
     before, after = trailers.get("Val-Before", "?"), trailers.get("Val-After", "")
     if not after:

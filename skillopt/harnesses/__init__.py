@@ -148,8 +148,6 @@ def _check_model(name: str, kind: str, model: str, table: AgentTable) -> None:
 
 def _unknown(name: str, kind: str, agents: Mapping[str, AgentTable]) -> str:
     """Say what was expected in place of a name, and which name was probably meant."""
-    if kind == "embedded":
-        return "'embedded' is called 'demo' now; rename it"
     provider, _, model = name.partition("/")
     full = (name,) if provider in _PROVIDERS and model else guess_full_names(name)
     if full:

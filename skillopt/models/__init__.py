@@ -93,8 +93,6 @@ def load_model(
 
 def _unknown(name: str, kind: str) -> str:
     """Say what was expected in place of a name, and which name was probably meant."""
-    if kind == "embedded":
-        return "'embedded' is called 'demo' now; rename it"
     full = guess_full_names(name)
     if full:
         return f"expected provider/model, found {name!r}; did you mean {' or '.join(map(repr, full))}?"

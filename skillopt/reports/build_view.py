@@ -329,7 +329,7 @@ def _passed(verdict: Verdict, *, after: bool) -> str:
 
 
 def _share_passed(verdict: Verdict, *, after: bool) -> float:
-    """Give the share of tasks that one side passed; version 0.1.0 recorded scores alone."""
+    """Share of tasks that one side passed; its score where no task was measured on both sides."""
     found = headline_of_verdict(verdict)
     if found is None:
         return verdict.after if after else verdict.before

@@ -181,11 +181,11 @@ class CurvePoint:
 
     Args:
         rollouts: Asked until then, None when not recorded.
-        score: Share of tasks passed, in [0, 1]; of runs of version 0.1.0 the score by the gate's metric.
+        score: Share of tasks passed, in [0, 1].
         outcome: `start` or the gate's.
         best: The same of the newest version by then.
         gate, version: The gate and what it accepted, None for none.
-        passed: Tasks passed, as in `2 of 48`; empty in runs of version 0.1.0.
+        passed: Tasks passed, as in `2 of 48`; empty where no task was measured on both sides.
     """
 
     rollouts: int | None
@@ -339,7 +339,7 @@ class RunView:
     def headline(self) -> Headline | None:
         """Give the tasks passed by the text that the run began with and by the newest version, on the same tasks.
 
-        None where no version was accepted, or version 0.1.0 recorded it.
+        None where no version was accepted.
         """
         if self.test is not None:
             found = headline_of_verdict(self.test.verdict, HELD_OUT)

@@ -149,7 +149,7 @@ class Ledger:
 
         Raises:
             UsageError: There is none to read, or the folder cannot be written.
-            LedgerFormatError: An older or newer version of this program wrote it.
+            LedgerFormatError: Another version of this program wrote it.
             LedgerError: It is corrupt.
         """
         path = root / ".skillopt" / "ledger.db"

@@ -38,7 +38,7 @@ def state_folder(root: Path) -> Path:
 
 
 def _shut(folder: Path) -> None:
-    """Close a folder to others that an older version left open; whose it is may be somebody else."""
+    """Close the folder to other users; where it belongs to somebody else it stays as it is."""
     if stat.S_IMODE(folder.stat().st_mode) & _OTHERS:
         with contextlib.suppress(PermissionError):
             folder.chmod(_OWNER_ONLY)

@@ -1,7 +1,4 @@
-"""SQLite schema of the ledger: creating a database, checking its format, translating its errors.
-
-A ledger of format 3 is brought to format 4 in place, in one transaction; to read it needs no migration.
-"""
+"""SQLite schema of the ledger: creating a database, checking its format, translating its errors."""
 
 import os
 import sqlite3
@@ -19,7 +16,6 @@ from skillopt.errors import LedgerError, LedgerFormatError
 __all__ = ["connect_database", "create_database", "database_uri", "explain_errors"]
 
 _FORMAT: Final = 4
-_READABLE: Final = 3
 _SCHEMA: Final = """
 CREATE TABLE calls (
     key TEXT PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, task TEXT, skill TEXT, repeat INTEGER, score REAL,
@@ -38,20 +34,18 @@ CREATE TABLE events (
     run TEXT NOT NULL REFERENCES runs (id), seq INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,
     at TEXT NOT NULL, PRIMARY KEY (run, seq)
 ) WITHOUT ROWID;
+CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, identity TEXT NOT NULL, content BLOB NOT NULL);
+CREATE INDEX calls_by_run ON calls (
+    run, kind, input_tokens, output_tokens, usd, judge_calls, judge_tokens, judge_usd
+);
+CREATE INDEX calls_by_target ON calls (identity, kind, skill, at);
+CREATE INDEX calls_by_time ON calls (at);
+CREATE INDEX calls_billed ON calls (kind) WHERE usd + judge_usd > 0;
+CREATE INDEX dictionaries_by_target ON dictionaries (identity);
+CREATE INDEX runs_by_skill ON runs (skill, started_at);
+CREATE INDEX runs_by_time ON runs (started_at);
+CREATE INDEX runs_by_state ON runs (state, base);
 """
-_ADDED: Final = (  # by format 4
-    "CREATE TABLE dictionaries (id INTEGER PRIMARY KEY, identity TEXT NOT NULL, content BLOB NOT NULL)",
-    """CREATE INDEX calls_by_run ON calls (
-        run, kind, input_tokens, output_tokens, usd, judge_calls, judge_tokens, judge_usd
-    )""",
-    "CREATE INDEX calls_by_target ON calls (identity, kind, skill, at)",
-    "CREATE INDEX calls_by_time ON calls (at)",
-    "CREATE INDEX calls_billed ON calls (kind) WHERE usd + judge_usd > 0",
-    "CREATE INDEX dictionaries_by_target ON dictionaries (identity)",
-    "CREATE INDEX runs_by_skill ON runs (skill, started_at)",
-    "CREATE INDEX runs_by_time ON runs (started_at)",
-    "CREATE INDEX runs_by_state ON runs (state, base)",
-)
 _LOCK_SECONDS: Final = 30
 
 
@@ -65,8 +59,7 @@ def create_database(path: Path) -> None:
         staged = path.with_suffix(".new")
         with closing(sqlite3.connect(staged, isolation_level=None)) as database:
             database.execute("PRAGMA journal_mode = WAL")
-            added = "; ".join(_ADDED)
-            database.executescript(f"BEGIN; {_SCHEMA} {added}; PRAGMA user_version = {_FORMAT}; COMMIT;")
+            database.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_FORMAT}; COMMIT;")
         staged.replace(path)
 
 
@@ -86,7 +79,7 @@ def connect_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
     """Open a database that is there.
 
     Raises:
-        LedgerFormatError: An older or newer version of this program wrote it.
+        LedgerFormatError: Another version of this program wrote it.
     """
     place = database_uri(path, read_only=read_only)
     database = sqlite3.connect(place, timeout=_LOCK_SECONDS, isolation_level=None, uri=True)
@@ -102,37 +95,19 @@ def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> No
     """Check the format of an open database, and set up its connection.
 
     Raises:
-        LedgerFormatError: An older or newer version of this program wrote it.
+        LedgerFormatError: Another version of this program wrote it.
     """
     (found,) = database.execute("PRAGMA user_version").fetchone()
-    if not _READABLE <= found <= _FORMAT:
-        writer, advice = ("an older", "") if found < _FORMAT else ("a newer", "install that one, or ")
+    if found != _FORMAT:
         message = (
-            f"expected {path} in format {_FORMAT}, found format {found} of {writer} skillopt; {advice}move it away to "
-            "start with an empty one, which pays for recorded answers again (versions in git stay)"
+            f"expected {path} in format {_FORMAT}, found format {found} of another version of skillopt; install that "
+            "one, or move the file away to start with an empty ledger, which pays for recorded answers again (versions "
+            "in git stay)"
         )
         raise LedgerFormatError(message)
     database.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
     database.execute("PRAGMA synchronous = FULL")
     database.execute("PRAGMA foreign_keys = ON")
-    if found < _FORMAT and not read_only:
-        _migrate(database)
-
-
-def _migrate(database: sqlite3.Connection) -> None:
-    """Bring a ledger of format 3 to the present one; a kill in between leaves it as it was."""
-    try:
-        database.execute("BEGIN IMMEDIATE")
-        (found,) = database.execute("PRAGMA user_version").fetchone()
-        if found < _FORMAT:  # another process may have done it while this one waited
-            for statement in _ADDED:
-                database.execute(statement)
-            database.execute(f"PRAGMA user_version = {_FORMAT}")
-        database.execute("COMMIT")
-    except BaseException:
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-        raise
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def committed_bases(repository: Repository, skill: str, path: str) -> tuple[Trig
 def why_description_due(now: TriggerBasis, trained: Sequence[TriggerBasis]) -> str:
     """Say why a description is due for training; empty when it is not.
 
-    What an earlier training does not tell, as one of an older release, counts as unchanged.
+    What an earlier training does not tell counts as unchanged.
 
     Args:
         now: The description as training would find it, and what it would rest on.

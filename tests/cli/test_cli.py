@@ -204,7 +204,7 @@ def test_a_corrupt_ledger_is_named_and_left_alone(project: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [("optimize", "rows"), ("status",), ("status", "--json"), ("report", "rows")])
-def test_a_ledger_of_an_older_version_is_refused_in_one_sentence(project: Path, command: tuple[str, ...]) -> None:
+def test_a_ledger_of_another_version_is_refused_in_one_sentence(project: Path, command: tuple[str, ...]) -> None:
     (project / ".skillopt").mkdir()
     ledger = project / ".skillopt" / "ledger.db"
     with closing(sqlite3.connect(ledger)) as database:
@@ -212,7 +212,10 @@ def test_a_ledger_of_an_older_version_is_refused_in_one_sentence(project: Path, 
     before = ledger.read_bytes()
     ended = skillopt(project, *command)
     assert ended.returncode == 2
-    assert f"expected {ledger} in format 4, found format 2 of an older skillopt; move it away" in ended.stderr
+    assert (
+        f"expected {ledger} in format 4, found format 2 of another version of skillopt; install that one"
+        in ended.stderr
+    )
     assert ended.stderr.count("\n") == 1
     assert ledger.read_bytes() == before
 

@@ -93,7 +93,6 @@ def test_what_is_named_is_written(project: Path, options: tuple[str, ...], harne
         (("--model", "gpt-5"), "did you mean 'openai/gpt-5'?"),
         (("--harness", "opencode"), "opencode does tasks and proposes no edits: add an optimizer model, as in --model"),
         (("--harness", "opencod"), "did you mean 'opencode'?"),
-        (("--harness", "embedded"), "'embedded' is called 'demo' now"),
         (("--scaffold", "gone"), "expected a skill that is here, found 'gone'; skills: bare, rows"),
         (("--scaffold", "rows"), "expected a skill without tasks, found suites/rows.yaml of 'rows'"),
     ],

@@ -45,8 +45,6 @@ def test_every_preset_makes_valid_settings() -> None:
         ({"confidence": "high"}, "found 'high'"),
         ({"min_edits": 99}, "min_edits ≤ edit_budget"),
         ({"workers": 0}, "skillopt.toml: workers: .* found 0"),
-        ({"prune_lines": 6}, "skillopt.toml: prune_lines is no setting any more; delete it"),
-        ({"screen_trials": 5}, "skillopt.toml: screen_trials is no setting any more; delete it"),
     ],
 )
 def test_a_mistake_names_the_layer_the_setting_and_what_was_found(values: dict[str, object], problem: str) -> None:

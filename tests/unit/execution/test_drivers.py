@@ -77,7 +77,6 @@ def test_a_rubric_needs_a_judge_that_is_a_real_model(tmp_path: Path) -> None:
         ("sonnet", "did you mean 'anthropic/claude-sonnet-5' or 'claude-code/sonnet'?"),
         ("gpt-oss:20b", "did you mean 'openai-compatible/gpt-oss:20b'?"),
         ("claude", "did you mean 'claude-code'?"),
-        ("embedded", "'embedded' is called 'demo' now; rename it"),
     ],
 )
 def test_a_model_without_its_provider_is_refused_with_the_whole_name(name: str, meant: str) -> None:
@@ -91,7 +90,6 @@ def test_a_model_without_its_provider_is_refused_with_the_whole_name(name: str, 
         ("gpt-5", "did you mean 'chat/openai/gpt-5'?"),
         ("openai/gpt-5", "did you mean 'chat/openai/gpt-5'?"),
         ("sonnet", "did you mean 'chat/anthropic/claude-sonnet-5' or 'claude-code/sonnet'?"),
-        ("embedded", "'embedded' is called 'demo' now; rename it"),
     ],
 )
 def test_a_model_in_place_of_a_harness_is_refused_with_the_whole_name(name: str, meant: str) -> None:

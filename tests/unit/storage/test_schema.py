@@ -10,25 +10,17 @@ from skillopt.errors import LedgerFormatError
 from skillopt.storage.ledger import Ledger
 
 
-@pytest.mark.parametrize(
-    ("version", "advice"),
-    [
-        (-1, "an older skillopt; move it away"),
-        (0, "an older skillopt; move it away"),
-        (2, "an older skillopt; move it away"),
-        (5, "a newer skillopt; install that one, or move it away"),
-    ],
-)
+@pytest.mark.parametrize("version", [-1, 0, 2, 3, 5])
 @pytest.mark.parametrize("read_only", [True, False])
 def test_a_file_of_another_format_is_refused_and_left_as_it_is(
-    tmp_path: Path, version: int, advice: str, *, read_only: bool
+    tmp_path: Path, version: int, *, read_only: bool
 ) -> None:
     path = tmp_path / ".skillopt" / "ledger.db"
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
-    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 4, found format {version} of {advice}"):
+    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 4, found format {version} of another version"):
         Ledger.open(tmp_path, read_only=read_only)
     assert path.read_bytes() == before
 
