@@ -15,13 +15,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin
 
-import typer
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+from typer.core import TyperGroup
 
 from skillopt.agent_tables.table import AgentTable
-from skillopt.cli.app import app
+from skillopt.cli.app import COMMANDS, load_command
 from skillopt.gate.power import gate_power
 from skillopt.gate.proven_here import HERE_ROUNDS
 from skillopt.harvest.settings import HarvestSettings
@@ -105,8 +105,9 @@ for command in sys.stdin.read().split("\\n"):
 def commands_page() -> str:
     """Render every command's `--help`."""
     lines = ["# Commands", "", "Generated from `skillopt --help` by `make docs`."]
-    grouped = ((f"{group.name}", each) for group in app.registered_groups for each in names_of(group.typer_instance))
-    commands = [(), *((name,) for name in names_of(app)), *grouped]
+    names = [(name, load_command(name)) for heading in COMMANDS.values() for name in heading]
+    groups = [(name, each) for name, found in names if isinstance(found, TyperGroup) for each in found.commands]
+    commands = [(), *((name,) for name, found in names if not isinstance(found, TyperGroup)), *groups]
     for command, text in zip(commands, _helps(commands), strict=True):
         title = " ".join(("skillopt", *command))
         lines += ["", f"## `{title}`", "", "```text", text, "```"]
@@ -134,12 +135,6 @@ def few_tasks_table() -> str:
             cells.append(f"{power.proven:.0%}, {power.here:.0%}")
         rows.append(" | ".join([str(tasks), *cells]))
     return "\n".join(f"| {row} |" for row in rows) + "\n"
-
-
-def names_of(commands: typer.Typer | None) -> list[str]:
-    """List the names of commands as they are typed."""
-    registered = commands.registered_commands if commands else []
-    return [command.name or command.callback.__name__.replace("_", "-") for command in registered if command.callback]
 
 
 def architecture_page() -> str:

@@ -1,78 +1,120 @@
-"""The application: every command, in the order of `--help`, and the options that come before a command."""
+"""The application: every command under its heading, imported when it is called, and the options before a command."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer._click import Command, Context, HelpFormatter  # Typer has its own Click, and names it nowhere else
+from typer.core import TyperGroup
 
 from skillopt import __version__
-from skillopt.cli import (
-    audit,
-    clean,
-    docs,
-    doctor,
-    estimate,
-    evaluate,
-    evidence,
-    gate,
-    handoff,
-    init,
-    jobs,
-    nightly,
-    optimize,
-    propose,
-    prune,
-    status,
-    transfer,
-    trigger,
-    tune,
-)
-from skillopt.cli.grouped_help import GroupedHelp
-from skillopt.cli.history import blame, decline, diff, log, rename, rollback, show
-from skillopt.cli.reports import export, inspect, report, serve, watch
-from skillopt.cli.tasks import harvest, import_tasks, suite, write_tasks
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "app", "load_command"]
 
-_COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
-    "Start here": (
-        init.init,
-        write_tasks.write_tasks,
-        doctor.doctor,
-        estimate.estimate,
-        optimize.optimize,
-        docs.docs,
-    ),
-    "Tasks": (import_tasks.import_tasks, harvest.harvest),
-    "Measure": (evaluate.evaluate, audit.audit, trigger.trigger, transfer.transfer, gate.gate),
-    "Versions and drafts": (
-        status.status,
-        log.log,
-        diff.diff,
-        show.show,
-        blame.blame,
-        rollback.take,
-        rollback.rollback,
-        decline.decline,
-        decline.undecline,
-        decline.drop,
-        rename.rename,
-    ),
-    "Reports": (report.report, inspect.inspect, watch.watch, serve.serve, export.export),
-    "Nights and jobs": (jobs.jobs, jobs.job, jobs.cancel),
-    "Remove": (clean.clean, prune.prune),
-    "Other ways to train": (evidence.evidence, propose.propose, tune.tune),
+COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "Start here": {
+        "init": ("init:init", "Write skillopt.toml for the skills that are there."),
+        "write-tasks": ("tasks.write_tasks:write_tasks", "Draft tasks from a skill's text, for you to review."),
+        "doctor": ("doctor:doctor", "Check what a run needs."),
+        "estimate": ("estimate:estimate", "Estimate what a run could cost and show; spends nothing."),
+        "optimize": ("optimize:optimize", "Train the skill, or go on with a run."),
+        "docs": ("docs:docs", "Read the documentation, which comes with the program."),
+    },
+    "Tasks": {
+        "import": ("tasks.import_tasks:import_tasks", "Copy tasks of another tool into a suite."),
+        "harvest": ("tasks.harvest:harvest", "Make candidates for tasks from your past sessions."),
+        "suite": ("tasks.suite:suite", "Look at the tasks of a skill."),
+    },
+    "Measure": {
+        "evaluate": ("evaluate:evaluate", "Score the skill, a version, or no skill."),
+        "audit": ("audit:audit", "Find which skills help, hurt or lie idle."),
+        "trigger": ("trigger:trigger", "Measure when the agent loads the skill, or train it."),
+        "transfer": ("transfer:transfer", "Score a version on other targets."),
+        "gate": ("gate:gate", "Gate a change of skills, whoever made it."),
+    },
+    "Versions and drafts": {
+        "status": ("status:status", "List the newest runs of this project."),
+        "log": ("history.log:log", "List the versions of the skill, newest first, and its draft."),
+        "diff": ("history.diff:diff", "Show what changed between two versions of the skill."),
+        "show": ("history.show:show", "Show a version: what changed and why."),
+        "blame": ("history.blame:blame", "Show which version, run and tasks put each line here."),
+        "take": ("history.rollback:take", "Make the draft a version after you approve it."),
+        "rollback": ("history.rollback:rollback", "Publish an older version as a new commit."),
+        "decline": ("history.decline:decline", "Refuse versions, the draft, or a description."),
+        "undecline": ("history.decline:undecline", "Take back a refusal of a version or description."),
+        "drop": ("history.decline:drop", "Refuse single edits of what is offered."),
+        "rename": ("history.rename:rename", "Keep the history of a skill whose folder was renamed."),
+    },
+    "Reports": {
+        "report": ("reports.report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),
+        "inspect": ("reports.inspect:inspect", "Look for rollouts of a run that scored without the work."),
+        "watch": ("reports.watch:watch", "Follow a run on the terminal until it ends."),
+        "serve": ("reports.serve:serve", "Show the runs of this project as live pages in a browser."),
+        "export": ("reports.export:export", "Write all recorded rollouts and replies to one table."),
+    },
+    "Nights and jobs": {
+        "jobs": ("jobs:jobs", "List the newest jobs that agents started."),
+        "job": ("jobs:job", "Show the state of a job, and what to do next."),
+        "cancel": ("jobs:cancel", "End a job; the answers it recorded are kept."),
+        "nightly": ("nightly:nightly", "Train every skill that is due, and offer what improved."),
+    },
+    "Remove": {
+        "clean": ("clean:clean", "List what skillopt has left in this project, and remove what you name."),
+        "prune": ("prune:prune", "Remove old recorded answers that no run, version or draft needs."),
+    },
+    "Other ways to train": {
+        "evidence": ("evidence:evidence", "Show what is recorded of the skill on train tasks."),
+        "propose": ("propose:propose", "Try edits of your own: test, gate, and commit."),
+        "tune": ("tune:tune", "Search for settings under which training gains more."),
+        "handoff": ("handoff:handoff", "Train a skill with tasks and edits done by hand."),
+    },
 }
-"""Every command under its heading, in the order of help."""
+"""By heading and name, in the order of help: where the command is, and its line in the list of commands."""
 
-_NAMES: Final = {"import_tasks": "import"}
-"""Names that are words of Python's own."""
+
+def load_command(name: str) -> Command | None:
+    """Import a command by its name; None where there is none."""
+    for heading in COMMANDS.values():
+        if name in heading:
+            module, _, attribute = heading[name][0].partition(":")
+            found: Any = getattr(import_module(f"skillopt.cli.{module}"), attribute)  # a function, or a Typer of some
+            if isinstance(found, typer.Typer):
+                return typer.main.get_command(found)
+            single = typer.Typer(add_completion=False, rich_markup_mode=None)
+            single.command(name)(found)
+            return typer.main.get_command(single)
+    return None
+
+
+class _CommandList(TyperGroup):
+    """Imports a command when it is called, so that the others cost nothing, and lists all of them under headings."""
+
+    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002 - Click's signature
+        """List the names in the order of help."""
+        return [name for heading in COMMANDS.values() for name in heading]
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """Import the command of a name."""
+        found = load_command(cmd_name)
+        if found is None and (near := get_close_matches(cmd_name, self.list_commands(ctx), n=1)):
+            ctx.fail(f"No such command {cmd_name!r}. Did you mean {near[0]!r}?")
+        return found
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write a section for each heading."""
+        width = max(map(len, self.list_commands(ctx)))
+        for heading, commands in COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), line) for name, (_, line) in commands.items()])
+
 
 app = typer.Typer(
     name="skillopt",
-    cls=GroupedHelp,
+    cls=_CommandList,
     help="Train the skills of coding agents: rollouts, bounded edits, a validation gate, versions in git.",
     epilog="Exit codes: 0 done, 1 negative verdict, 2 usage or configuration, 3 infrastructure failure or invalid "
     "measurement, 130 interrupted (run the same command to continue).",
@@ -102,11 +144,3 @@ def root(
         except OSError as error:
             message = f"-C: cannot enter {str(folder)!r}: {error.strerror}"
             raise UsageError(message) from error
-
-
-for heading, commands in _COMMANDS.items():
-    for command in commands:
-        app.command(_NAMES.get(command.__name__), rich_help_panel=heading)(command)
-app.add_typer(nightly.nightly, name="nightly", rich_help_panel="Nights and jobs")
-app.add_typer(suite.suite, name="suite", rich_help_panel="Tasks")
-app.add_typer(handoff.handoff, name="handoff", rich_help_panel="Other ways to train")

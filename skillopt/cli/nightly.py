@@ -30,6 +30,8 @@ _ForgeOption = Annotated[str | None, typer.Option("--forge", help="Where pull re
 _RemoteOption = Annotated[str | None, typer.Option("--remote", help="Git remote to push to; empty for none.")]
 
 nightly: Final = typer.Typer(
+    name="nightly",
+    add_completion=False,
     help="Train every skill that is due, and offer what improved: all three steps, or one of them.",
     rich_markup_mode=None,
     invoke_without_command=True,

@@ -1,22 +1,30 @@
 """Where a reader finds a command: in the file of its name."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from skillopt.cli.app import app
+from skillopt.cli.app import COMMANDS, app, load_command
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {"job": "jobs", "cancel": "jobs", "take": "rollback", "undecline": "decline", "drop": "decline"}
+NAMES = [name for heading in COMMANDS.values() for name in heading]
 MOST_FILES = 30
 
 
 def test_each_command_has_its_options_and_its_text_in_the_file_of_its_name() -> None:
-    commands = [command.callback for command in app.registered_commands if command.callback]
-    assert len(commands) > 20
-    for command in commands:
-        assert command.__module__.rpartition(".")[2] == GROUPS.get(command.__name__, command.__name__)
+    assert len(NAMES) > 20
+    for heading in COMMANDS.values():
+        for name, (path, line) in heading.items():
+            module, _, function = path.rpartition(".")[2].partition(":")
+            assert module == GROUPS.get(function, function)
+            assert line.endswith(".")
+            command = load_command(name)
+            assert command is not None
+            assert command.help
 
 
 @pytest.mark.parametrize(
@@ -35,11 +43,21 @@ def test_help_lists_every_command_once_under_a_heading_and_begins_with_where_to_
     text = capsys.readouterr().out
     headings = re.findall(r"^(\S.*):$", text, re.MULTILINE)
     assert headings[:3] == ["Options", "Start here", "Tasks"]
-    names = {
-        (command.name or command.callback.__name__).replace("_", "-")
-        for command in app.registered_commands
-        if command.callback
-    }
-    names |= {group.name for group in app.registered_groups if group.name}
     listed = re.findall(r"^  ([a-z][a-z-]*) {2,}\S", text, re.MULTILINE)
-    assert sorted(listed) == sorted(names)
+    assert sorted(listed) == sorted(NAMES)
+
+
+def test_a_misspelt_command_is_refused_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        app(["optimise"])
+    assert ended.value.code == 2
+    assert "Did you mean 'optimize'?" in capsys.readouterr().err
+
+
+def test_help_imports_no_command() -> None:
+    code = (
+        "import sys; from skillopt.cli.app import app; app(['--help'], standalone_mode=False);"
+        "print(sorted(name for name in sys.modules if name.startswith('skillopt.')))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines()[-1] == "['skillopt.cli', 'skillopt.cli.app']"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from skillopt.cli.app import app
+from skillopt.cli.app import COMMANDS as HEADINGS
+from skillopt.cli.app import load_command
 from tests.fakes.projects import FAST, Trained, git, skillopt, skillopt_process
 
 DOCUMENTED = {0, 1, 2, 3}
@@ -32,19 +33,22 @@ ARGUMENTS = {
 """What a command is given that needs more than its name; a new command needs no row if it needs nothing."""
 
 
-def commands(group: typer.core.TyperCommand | typer.core.TyperGroup, *words: str) -> Iterator[tuple[str, ...]]:
+def commands(group: object, *words: str) -> Iterator[tuple[str, ...]]:
     """List the commands, those of groups with the names of their groups."""
     if not isinstance(group, typer.core.TyperGroup):
         yield words
         return
     for name, command in group.commands.items():
-        assert isinstance(command, typer.core.TyperCommand | typer.core.TyperGroup)
         yield from commands(command, *words, name)
 
 
-ROOT = typer.main.get_command(app)
-assert isinstance(ROOT, typer.core.TyperGroup)
-COMMANDS = sorted(" ".join(words) for words in commands(ROOT))
+COMMANDS = sorted(
+    " ".join(words)
+    for heading in HEADINGS.values()
+    for name in heading
+    if (command := load_command(name)) is not None
+    for words in commands(command, name)
+)
 
 
 def masked(text: str, folder: Path) -> str:

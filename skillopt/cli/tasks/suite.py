@@ -39,7 +39,13 @@ _STANDINGS: Final = {
     "flaky": "both passed and failed under one and the same text",
 }
 
-suite = typer.Typer(help="Look at the tasks of a skill.", no_args_is_help=True, rich_markup_mode=None)
+suite = typer.Typer(
+    name="suite",
+    add_completion=False,
+    help="Look at the tasks of a skill.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 @suite.command()
