@@ -1,1 +1,0 @@
-"""Task suites that can be generated or fetched."""

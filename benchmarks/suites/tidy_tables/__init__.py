@@ -1,1 +1,0 @@
-"""Messy vendor tables and their house format, generated from a seed."""
