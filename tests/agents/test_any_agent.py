@@ -14,8 +14,9 @@ from skillopt.settings import SkillMode
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
-from tools.fake_providers.fake_anthropic import failure, fake_anthropic, follow_listed_skill
-from tools.fake_providers.fake_gemini import fake_gemini
+from tests.fakes.fake_gemini import fake_gemini
+from tests.fakes.listed_skills import follow_listed_skill
+from tools.fake_providers.fake_anthropic import failure, fake_anthropic
 from tools.fake_providers.loopback import LoopbackServer, as_json, serve
 from tools.fetch_agents import find_agent
 

@@ -12,12 +12,12 @@ from skillopt.rollouts import Status, skills_loaded
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.triggers.loading import trigger_task
 from skillopt.triggers.queries import Query
-from tools.fake_providers.fake_anthropic import fake_anthropic
-from tools.fake_providers.fake_openai import fake_openai
-from tools.fake_providers.skill_chooser import (
+from tests.fakes.skill_chooser import (
     choose_by_claude_listing,
     choose_by_codex_listing,
 )
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_openai import fake_openai
 
 pytestmark = pytest.mark.agents
 

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any
 
-from tools.fake_providers.listed_skills import Heard, HeardCall, decide
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
 from tools.fake_providers.skill_follower import READ_INPUT, Turn, next_turn, optimize
 
@@ -16,7 +15,6 @@ __all__ = [
     "blocks_of",
     "failure",
     "fake_anthropic",
-    "follow_listed_skill",
     "follow_skill",
     "message",
     "text_of",
@@ -65,20 +63,6 @@ def follow_skill(body: Body) -> Answer:
     table = next((text_of(block) for _, block in blocks_of(body) if block.get("tool_use_id") in read), "")
     table = table.partition("<system-reminder>")[0].strip()
     return message(body, _as_blocks(next_turn(skill, commands, table + "\n" if table else "")))
-
-
-def follow_listed_skill(body: Body) -> Answer:
-    """Do the table task in an agent that lists skills as XML; not Claude Code."""
-    tools = {
-        tool["name"]: tuple(tool.get("input_schema", {}).get("properties", {})) for tool in body.get("tools") or ()
-    }
-    blocks = [block for _, block in blocks_of(body)]
-    results = {block["tool_use_id"]: text_of(block) for block in blocks if block.get("type") == "tool_result"}
-    calls = [block for block in blocks if block.get("type") == "tool_use"]
-    heard = tuple(HeardCall(call["name"], call["input"], results.get(call["id"], "")) for call in calls)
-    wanted = decide(Heard(tools, tuple(map(text_of, blocks)), heard))
-    said: list[Block] = [{"type": "text", "text": wanted.text}]
-    return message(body, [*said, use(wanted.tool, dict(wanted.arguments or {}))] if wanted.tool else said)
 
 
 def message(body: Body, content: list[Block], stop_reason: str = "") -> Answer:

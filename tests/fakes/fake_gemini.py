@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-from tools.fake_providers.listed_skills import Heard, HeardCall, Wanted, decide
+from tests.fakes.listed_skills import Heard, HeardCall, Wanted, decide
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
 __all__ = ["content", "fake_gemini", "read_request"]

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tools.fake_providers.fake_anthropic import Block, blocks_of, message, text_of, use
+from tools.fake_providers.loopback import Answer, Body
 from tools.fake_providers.skill_follower import READ_INPUT, next_turn
 
-__all__ = ["Heard", "HeardCall", "Wanted", "decide"]
+__all__ = ["Heard", "HeardCall", "Wanted", "decide", "follow_listed_skill"]
 
 _READ = re.compile(
     r'<(?P<mark>skill|skill-context|skill_content|activated_skill) name="[^"]+">(?P<body>.*?)</(?P=mark)>', re.DOTALL
@@ -72,6 +74,20 @@ def decide(heard: Heard) -> Wanted:
         return Wanted(turn.text)
     described = {"description": "Work on the table."} if "description" in heard.tools[shell] else {}
     return Wanted(turn.text, shell, {"command": turn.command, **described})
+
+
+def follow_listed_skill(body: Body) -> Answer:
+    """Do the table task in an agent that lists skills as XML; not Claude Code."""
+    tools = {
+        tool["name"]: tuple(tool.get("input_schema", {}).get("properties", {})) for tool in body.get("tools") or ()
+    }
+    blocks = [block for _, block in blocks_of(body)]
+    results = {block["tool_use_id"]: text_of(block) for block in blocks if block.get("type") == "tool_result"}
+    calls = [block for block in blocks if block.get("type") == "tool_use"]
+    heard = tuple(HeardCall(call["name"], call["input"], results.get(call["id"], "")) for call in calls)
+    wanted = decide(Heard(tools, tuple(map(text_of, blocks)), heard))
+    said: list[Block] = [{"type": "text", "text": wanted.text}]
+    return message(body, [*said, use(wanted.tool, dict(wanted.arguments or {}))] if wanted.tool else said)
 
 
 def _table(printed: str) -> str:
