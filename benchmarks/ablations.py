@@ -19,16 +19,14 @@ from importlib import import_module
 from math import inf
 from multiprocessing import Pool
 from pathlib import Path
-from statistics import fmean, median, stdev
+from statistics import fmean, stdev
 from typing import Final
 
 from benchmarks.landscapes.runs import Job, Run, run_job
-from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.worlds import WORLDS
 from skillopt import __version__
 from skillopt.loop.events import Event
 from skillopt.settings import Settings
-from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.tasks import Suite
 
 __all__ = ["ROWS", "Row", "main"]
@@ -117,57 +115,16 @@ _WORLDS: Final[Mapping[str, int]] = {
 _MOST: Final = 800
 
 _KEY: Final = (
-    "Settings are as shipped, without a held-out test. The first table has the mean true score of what is handed over, "
-    "and below the default how much more or less that is, paired by seed, ± standard error. Then, by world: the same; "
-    "the mean true score of versions over all rollouts allowed; seeds that reach 95% of the best, and the median "
-    "rollouts to it; runs that accept what is no better or hand over what is worse than the first skill; mean "
-    "rollouts, calls, and tokens of what is handed over; where verifiers are broken, how many broken + sound ones a "
-    "run flags on average, and how many of them it sets aside."
+    "Settings are as shipped, without a held-out test. Mean true score of what is handed over, and below the default "
+    "how much more or less that is, paired by seed, ± standard error."
 )
-_HEAD: Final = ("row", "handed over", "over the budget", "reach 95%", "wrong", "rollouts", "calls", "tokens", "flagged")
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    runs: Sequence[Run]
-
-    def change(self, base: "_Cell") -> str:
-        """Give what is handed over, or how that differs from the default's."""
-        pairs = [(run.handed.score, other.handed.score) for run, other in zip(self.runs, base.runs, strict=True)]
-        return f"{fmean(one for one, _ in pairs):.3f}" if self is base else _difference(pairs)
-
-    def figures(self, base: "_Cell") -> list[str]:
-        """Give the figures of the runs."""
-        reached = [run.reach for run in self.runs if run.reach is not None]
-        areas = [(run.area, other.area) for run, other in zip(self.runs, base.runs, strict=True)]
-        area = f"{fmean(one for one, _ in areas):.3f}" + ("" if self is base else f" ({_difference(areas)})")
-        end = f"{fmean(run.handed.score for run in self.runs):.3f}" + (f" ({self.change(base)})" * (self is not base))
-        sizes = [estimate_tokens(SkillDocument(run.handed.text).body) for run in self.runs]
-        return [
-            end,
-            area,
-            f"{len(reached)}/{len(self.runs)} @ {f'{median(reached):.0f}' if reached else '-'}",
-            f"{fmean(run.false_accepts > 0 or run.handed.harmed for run in self.runs):.0%}",
-            f"{fmean(run.handed.rollouts for run in self.runs):.0f}",
-            f"{fmean(run.calls for run in self.runs):.0f}",
-            f"{fmean(sizes):.0f}",
-            self._suspects,
-        ]
-
-    @property
-    def _suspects(self) -> str:
-        """Say what was flagged, in a world where there is something to flag."""
-        if not broken_tasks(WORLDS[self.runs[0].world]):
-            return ""
-        flagged, aside = (
-            " + ".join(f"{fmean(counts):.1f}" for counts in zip(*pairs, strict=True))
-            for pairs in ([run.flagged for run in self.runs], [run.set_aside for run in self.runs])
-        )
-        return f"{flagged}, {aside} aside"
-
-
-def _difference(pairs: Sequence[tuple[float, float]]) -> str:
-    gains = [one - other for one, other in pairs]
+def _change(runs: Sequence[Run], base: Sequence[Run]) -> str:
+    """Mean true score of what is handed over, or its paired difference from the default's."""
+    if runs is base:
+        return f"{fmean(run.handed.score for run in runs):.3f}"
+    gains = [run.handed.score - other.handed.score for run, other in zip(runs, base, strict=True)]
     error = stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else 0.0
     return f"{fmean(gains):+.3f} ± {error:.3f}"
 
@@ -205,35 +162,25 @@ def _run(job: tuple[str, Job]) -> Run:
 
 
 def _page(chosen: argparse.Namespace, cells: Mapping[tuple[str, str], Sequence[Run]], seconds: float) -> str:
-    last = chosen.first + chosen.seeds - 1
-    flags = f"--first {chosen.first} --seeds {chosen.seeds}" + (
-        f" --rollouts {chosen.rollouts}" * bool(chosen.rollouts)
-    )
+    flags = f"--first {chosen.first} --seeds {chosen.seeds}"
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {seconds:.0f} s"
     made = f"skillopt-mcp {__version__}, Python {platform.python_version()}, {machine}"
-    head = ["# What each mechanism is worth", f"`python -m benchmarks.ablations {flags}`", _KEY]
     caps = ", ".join(f"{world} {chosen.rollouts or _WORLDS.get(world, _MOST)}" for world in chosen.worlds)
-    head.insert(2, f"Seeds {chosen.first} to {last}; rollouts allowed: {caps}. {made}.")
-    base = {world: _Cell(cells[chosen.rows[0], world]) for world in chosen.worlds}
-    found = {key: base[key[1]] if key[0] == chosen.rows[0] else _Cell(runs) for key, runs in cells.items()}
-    parts = [
-        *head,
-        _markdown(
-            ("row", *chosen.worlds),
-            [(row, *(found[row, world].change(base[world]) for world in chosen.worlds)) for row in chosen.rows],
-        ),
-    ]
-    for world in chosen.worlds:
-        parts += [f"## {world}", f"{WORLDS[world].about}."]
-        parts.append(_markdown(_HEAD, [(row, *found[row, world].figures(base[world])) for row in chosen.rows]))
+    first = chosen.rows[0]
+    table = [["row", *chosen.worlds], ["---", *["---:"] * len(chosen.worlds)]]
+    table += [[row, *(_change(cells[row, at], cells[first, at]) for at in chosen.worlds)] for row in chosen.rows]
     values = {row: ", ".join(f"`{key} = {value}`" for key, value in ROWS[row].settings) for row in chosen.rows}
-    changed = [f"- {row}: {values[row] or ROWS[row].about or 'as shipped'}" for row in chosen.rows]
-    return "\n\n".join([*parts, "## What is changed", "\n".join(changed)])
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n\n".join(
+        (
+            "# What each mechanism is worth",
+            f"`python -m benchmarks.ablations {flags}`",
+            f"Rollouts allowed: {caps}. {made}.",
+            _KEY,
+            "\n".join(f"| {' | '.join(row)} |" for row in table),
+            "## What is changed",
+            "\n".join(f"- {row}: {values[row] or ROWS[row].about or 'as shipped'}" for row in chosen.rows),
+        )
+    )
 
 
 def _parser() -> argparse.ArgumentParser:

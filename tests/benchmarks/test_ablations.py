@@ -45,25 +45,16 @@ def test_what_a_row_replaces_is_put_back_when_the_row_fails() -> None:
     assert names["recheck"] is before
 
 
-def test_a_world_with_broken_verifiers_shows_what_was_flagged(capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = ["--rows", "default", "suspects only reported", "--worlds", "broken-verifiers", "strong"]
-    assert main([*chosen, "--seeds", "1", "--rollouts", "150", "--workers", "1"]) == 0
-    _, broken, strong, _ = capsys.readouterr().out.split("\n## ")
-    assert broken.count(" aside |") == 2
-    assert broken.count("0.0 + 0.0 aside |") == 1
-    assert " aside |" not in strong
-
-
 def test_the_table_compares_rows_on_the_same_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = ["--rows", "default", "gate by a greater mean", "--worlds", "strong", "--seeds", "2", "--rollouts", "150"]
     assert main([*chosen, "--out", str(tmp_path / "table.md"), "--workers", "1"]) == 0
     page = (tmp_path / "table.md").read_text()
-    assert page.count("| gate by a greater mean |") == 2
-    assert "rollouts allowed: strong 150" in page
+    assert page.count("| gate by a greater mean |") == 1
+    assert "Rollouts allowed: strong 150" in page
     assert "±" in page
     assert page == capsys.readouterr().out
 
 
 def test_a_row_runs_in_each_world_with_the_rollouts_that_fit_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--rows", "default", "--worlds", "real-20", "strong", "--seeds", "1", "--workers", "1"]) == 0
-    assert "rollouts allowed: real-20 120, strong 800" in capsys.readouterr().out
+    assert "Rollouts allowed: real-20 120, strong 800" in capsys.readouterr().out
