@@ -14,7 +14,7 @@ COVERED ?=
 # The quick tests as on a machine that has no bubblewrap: make unit WITHOUT_BWRAP=yes
 WITHOUT_BWRAP ?=
 
-# Of the comparison with other optimizers, or of scale: make bench-peers BENCH_ARGS=--quick
+# Of the comparison with other optimizers, or of scale: make bench-scale BENCH_ARGS=--quick
 BENCH_ARGS ?=
 
 # Real clients to fetch for their tests, all when empty; CI leaves two out, which are 400 MB and two minutes.
@@ -106,7 +106,7 @@ bench: .venv/installed  ## measure speed, print ratios
 	@$(RUN) -m benchmarks.performance
 
 bench-peers: .venv/installed  ## compare with other optimizers in simulated worlds, write benchmarks/RESULTS.md
-	@$(RUN) -m benchmarks.peers $(BENCH_ARGS)
+	@$(RUN) -m benchmarks.peers --out benchmarks/RESULTS.md $(BENCH_ARGS)
 
 bench-scale: .venv/installed  ## how busy threads and a Ray cluster keep many workers, and what 100,000 rollouts take
 	@$(RUN) -m benchmarks.threads $(BENCH_ARGS)

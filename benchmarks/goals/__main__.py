@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.goals.samples import GEPA, OURS, Samples, make_samples
 from benchmarks.goals.table import format_calibration, format_cells, format_goals
 from benchmarks.goals.targets import GROUPS, TARGETS, YEARS
-from benchmarks.peers.environments import is_ready, make_ready
+from benchmarks.peers.contestants import is_ready, make_ready
 from skillopt import __version__
 from skillopt.errors import SettingsError
 from skillopt.presets import make_settings
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     targets = [target for target in TARGETS if target.group in chosen.only]
     years = [cell for cell in YEARS if "nights" in chosen.only]
     if chosen.gepa:
-        make_ready("gepa")
-    absent = () if chosen.rivals and is_ready("gepa") else GEPA
+        make_ready()
+    absent = () if chosen.rivals and is_ready() else GEPA
     wanted = [
         (cell, who)
         for target in targets

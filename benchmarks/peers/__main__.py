@@ -1,99 +1,127 @@
 """Compare optimizers in worlds with planted truth: same tasks, same proposer, same budget.
 
-    make bench-peers
-    python -m benchmarks.peers --quick
-
-Owns the command line and spreading runs over the cores. Does not own a run (contestants) or what is
-written of it (report).
+make bench-peers
+python -m benchmarks.peers --worlds strong --seeds 4
 """
 
 import argparse
 import os
+import platform
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing import Pool
 from pathlib import Path
+from statistics import fmean, median
 from typing import Final
 
 from benchmarks.landscapes.worlds import WORLDS
 from benchmarks.peers.arena import Figures
-from benchmarks.peers.contestants import CONTESTANTS, Batch, play
-from benchmarks.peers.environments import FOLDER, make_ready
-from benchmarks.peers.report import Circumstances, write_report
+from benchmarks.peers.contestants import CONTESTANTS, GEPA, GEPA_VERSION, Batch, make_ready, play
+from skillopt import __version__
 
-__all__ = ["REFERENCE", "main"]
+__all__ = ["format_page", "main"]
 
 _MOST: Final = 1500
-
-REFERENCE: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("distractors", "mostly-distractors", "harmful", "null", "strong", "weak", "hostile"), _MOST),
-    **dict.fromkeys(("real-8", "real-12", "real-20"), 120),
-    **dict.fromkeys(("real-30", "real-40", "two-rules", "three-rules", "four-rules"), 250),
-    **dict.fromkeys(("two-rules-first", "three-rules-first", "four-rules-first", "able", "packed"), 250),
-    **dict.fromkeys(("flips-20", "flips-30", "fading", "diluted", "criteria"), 600),
+_REFERENCE: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("distractors", "mostly-distractors", "harmful", "weak", "hostile", "null"), _MOST),
+    **dict.fromkeys(("real-12", "real-20"), 120),
+    **dict.fromkeys(("real-40", "three-rules", "four-rules-first", "packed"), 250),
+    "flips-30": 600,
     "all-pairs": 1000,
 }
 """The worlds of the comparison, with the rollouts that a run in each may ask for."""
 
-_RESULTS = Path(__file__).resolve().parents[1]
-_SEEDS, _QUICK_SEEDS = 40, 4
-_CHUNK = 20
+_CHUNK = 5
+
+_ABOUT = """\
+Simulated worlds with planted truth (`benchmarks/landscapes`): the true expected score of every document is
+known, and nobody but this page sees it. Everybody has the same tasks, the same simulated optimizer model
+with the same habits of error, and the same number of rollouts. These are simulations of our making: they
+rank mechanisms, not products. How each optimizer is driven: the docstrings of `benchmarks/peers`.
+
+`reach 95%`: runs whose document came to 95% of the best true score, and after how many rollouts (median of those
+runs only, so read both). `true at`: mean true score of the document that would be handed over after so many
+rollouts; `harmed`: runs whose last document is worse than the first. `false accepts`: documents that its gate let
+through and that are no better than the one they were compared with, a run; `-` where there is no gate. `calls`: of
+the optimizer model. In the null world every document is as good as the best one: only false accepts count there."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play every run, print the tables and write them down with their plot."""
+    """Play every run, print the tables, and write them down where asked to."""
     chosen = _parser().parse_args(arguments)
-    seeds = chosen.seeds or (_QUICK_SEEDS if chosen.quick else _SEEDS)
-    folder = chosen.out or (FOLDER / "quick" if chosen.quick else _RESULTS)
-    needed = {CONTESTANTS[peer].environment for peer in chosen.peers} | ({"plots"} if chosen.plot else set())
-    for environment in sorted(needed - {""}):
-        make_ready(environment)
+    if set(GEPA) & set(chosen.peers):
+        make_ready()
     batches = [
-        Batch(world, peer, range(first, min(first + _CHUNK, seeds)), chosen.rollouts or REFERENCE.get(world, _MOST))
+        Batch(world, peer, range(first, min(first + _CHUNK, chosen.seeds)), _REFERENCE.get(world, _MOST))
         for world in chosen.worlds
         for peer in chosen.peers
-        for first in range(0, seeds, _CHUNK)
+        for first in range(0, chosen.seeds, _CHUNK)
     ]
     began, runs = time.monotonic(), []
-    for done, (batch, found) in enumerate(zip(batches, _play_all(batches, chosen.workers), strict=True), 1):
-        runs += found
-        print(f"{done}/{len(batches)} {batch.world}, {batch.peer}", file=sys.stderr, flush=True)
-    told = shlex.join(sys.argv[1:] if arguments is None else arguments)
-    how = Circumstances(told, chosen.workers, time.monotonic() - began, chosen.plot)
-    print(write_report(runs, folder, how))
+    with Pool(chosen.workers) as pool:
+        for done, found in enumerate(pool.imap(play, batches), 1):
+            runs += found
+            print(f"{done}/{len(batches)} {found[0].world}, {found[0].peer}", file=sys.stderr, flush=True)
+    told = shlex.join(["python", "-m", "benchmarks.peers", *(sys.argv[1:] if arguments is None else arguments)])
+    page = format_page(runs, f"`{told}`; {len(runs)} runs in {time.monotonic() - began:.0f} s")
+    print(page)
+    if chosen.out:
+        chosen.out.write_text(page, encoding="utf-8")
     return 0
+
+
+def format_page(runs: Sequence[Figures], how: str) -> str:
+    """Write the page: a table for each world, a row for each optimizer.
+
+    Args:
+        runs: All of them.
+        how: They were made.
+    """
+    cells: dict[str, dict[str, list[Figures]]] = {}
+    for run in runs:
+        cells.setdefault(run.world, {}).setdefault(run.peer, []).append(run)
+    versions = f"skillopt-mcp {__version__} (this checkout), gepa {GEPA_VERSION}, Python {platform.python_version()}"
+    parts = ["# Peers side by side", _ABOUT, f"{how}; {versions}."]
+    for world, peers in cells.items():
+        one = next(iter(peers.values()))[0]
+        thirds = [one.rollouts // 3, 2 * one.rollouts // 3]
+        titles = ["optimizer", "reach 95%", "median rollouts to it", *(f"true at {point}" for point in thirds)]
+        titles += ["true at end", "harmed", "accepts", "false accepts", "rollouts used", "calls"]
+        rows = [titles, ["---", *["---:"] * (len(titles) - 1)]]
+        rows += [[peer, *_row(cell, thirds)] for peer, cell in peers.items()]
+        told = f"{WORLDS[world].about}. {one.rollouts} rollouts a run; best true score: {one.best:.3f}."
+        parts += [f"## {world}", told, "\n".join(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(cell: Sequence[Figures], points: Sequence[int]) -> list[str]:
+    reached = [run.reach for run in cell if run.reach is not None]
+    accepted = [run.accepted for run in cell if run.accepted is not None]
+    wrong = [run.false_accepts for run in cell if run.false_accepts is not None]
+    return [
+        f"{len(reached)}/{len(cell)}",
+        f"{median(reached):.0f}" if reached else "-",
+        *(f"{fmean(run.at(point) for run in cell):.3f}" for point in points),
+        f"{fmean(run.curve[-1][1] for run in cell):.3f}",
+        f"{sum(run.harmed for run in cell)}",
+        f"{fmean(accepted):.1f}" if accepted else "-",
+        f"{fmean(wrong):.2f}" if wrong else "-",
+        f"{fmean(run.asked for run in cell):.0f}",
+        f"{fmean(run.calls for run in cell):.0f}",
+    ]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=main.__doc__)
-    worlds = [name for name, world in WORLDS.items() if world.steady]
-    parser.add_argument("--quick", action="store_true", help=f"{_QUICK_SEEDS} seeds, written beside the environments")
-    parser.add_argument("--worlds", nargs="+", choices=worlds, default=list(REFERENCE))
-    parser.add_argument("--peers", nargs="+", choices=list(CONTESTANTS), default=list(CONTESTANTS))
-    parser.add_argument("--seeds", type=_positive, help=f"runs of each world and optimizer; default {_SEEDS}")
-    parser.add_argument("--rollouts", type=_positive, help="what each may ask for; default: by world")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where RESULTS.md and results/ go")
-    parser.add_argument("--no-plot", dest="plot", action="store_false", help="do without Matplotlib's environment")
-    parser.add_argument("--workers", type=_positive, default=os.cpu_count() or 1, help="processes")
+    steady = [name for name, world in WORLDS.items() if world.steady]
+    parser.add_argument("--worlds", nargs="+", choices=steady, default=list(_REFERENCE))
+    parser.add_argument("--peers", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS))
+    parser.add_argument("--seeds", type=int, default=15, help="runs of each world and optimizer")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the page, too")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     return parser
-
-
-def _play_all(batches: Sequence[Batch], workers: int) -> Iterator[list[Figures]]:
-    """Yield the runs of each batch in order."""
-    if workers == 1:
-        yield from map(play, batches)
-        return
-    with Pool(workers) as pool:
-        yield from pool.imap(play, batches)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, found {number}")
-    return number
 
 
 if __name__ == "__main__":

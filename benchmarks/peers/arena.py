@@ -1,7 +1,6 @@
 """A world for other optimizers, and the figures of what they did in it, held against the truth.
 
-Owns counting, the budget, the proposer behind a plain function and the figures of a run. Does not own
-the world itself (landscapes) or how an optimizer is reached (processes).
+Counts rollouts and calls, keeps the budget and answers proposals by the simulated optimizer model of the landscapes.
 """
 
 from collections import Counter
@@ -10,44 +9,51 @@ from dataclasses import dataclass
 
 from benchmarks.landscapes.failing_models import Offers
 from benchmarks.landscapes.lines import START
-from benchmarks.landscapes.proposer import Situation, propose, seeded
+from benchmarks.landscapes.proposer import Situation, propose
 from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import best_score, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS
-from benchmarks.peers.exchange import BudgetSpentError, Edit, Outcome, Proposal, Terms
 from skillopt.protocols import RolloutRequest
-from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split
 
-__all__ = ["Figures", "SimulatedArena", "area", "first_reaching"]
+__all__ = ["BudgetSpentError", "Figures", "Outcome", "SimulatedArena", "failures", "first_reaching"]
 
 _GOOD = 0.95
 _EPSILON = 1e-9
 _ANOTHER_SAMPLE = 1_000_003
 
 
+class BudgetSpentError(Exception):
+    """More rollouts were asked for than are left; training ends here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The score of one rollout of a task, and what an optimizer model may read of it."""
+
+    task: str
+    score: float
+    feedback: str
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one run was worth; all scores but `reported` are true ones.
+    """Figures of one run; all scores are true ones.
 
     Args:
         world: Its name.
         peer: Name of the optimizer.
         seed: Of the run.
-        rollouts: What it was allowed.
+        rollouts: The most it could ask for.
         curve: (rollouts used, true score of what would be handed over from there on).
         best: Score of the best document.
-        area: Mean of the curve over all rollouts allowed.
         reach: Rollouts until 95% of the best; None for never.
         accepted: Documents that a gate let through; None where there is no gate.
         false_accepts: Those of them that are no better than the one they were compared with.
-        reported: Score on the tasks it chose by, of the document handed over; None where nothing is reported.
-        reported_true: Its true score, of the same kind.
-        tokens: Of the body of the document handed over, estimated.
         asked: Rollouts used.
         calls: Of the optimizer model.
-        wall: Seconds it took, the simulation included.
     """
 
     world: str
@@ -56,29 +62,24 @@ class Figures:
     rollouts: int
     curve: tuple[tuple[int, float], ...]
     best: float
-    area: float
     reach: int | None
     accepted: int | None
     false_accepts: int | None
-    reported: float | None
-    reported_true: float
-    tokens: int
     asked: int
     calls: int
-    wall: float
 
     @property
     def harmed(self) -> bool:
-        """Tell whether what is handed over is worse than what the run started from."""
+        """Whether the document handed over is worse than the one the run started from."""
         return self.curve[-1][1] < self.curve[0][1] - _EPSILON
 
     def at(self, rollouts: int) -> float:
-        """Give the true score of what would have been handed over after so many rollouts."""
+        """True score of what would have been handed over after so many rollouts."""
         return next(score for since, score in reversed(self.curve) if since <= rollouts)
 
 
 class SimulatedArena:
-    """A world behind the protocol `Arena`.
+    """A world with a budget of rollouts and an optimizer model to ask.
 
     Args:
         world: Its name.
@@ -91,29 +92,29 @@ class SimulatedArena:
     """
 
     def __init__(self, world: str, peer: str, seed: int, rollouts: int) -> None:
-        self._name, self._world = world, WORLDS[world]
+        self._world = WORLDS[world]
         if not self._world.steady:
             raise ValueError(f"expected a world without errors, shifts and flaky verifiers, found {world!r}")
         suite = make_suite(self._world, seed)
         self._tasks = {task.id: task for split in (Split.TRAIN, Split.VAL) for task in suite.tasks(split)}
         # Folds that swap roles are our own loop's idea: others learn from one and choose by the other.
         parts = suite.folds or tuple(suite.tasks(split) for split in (Split.TRAIN, Split.VAL))
-        train, val = (tuple(task.id for task in part) for part in parts)
+        self.train, self.val = (tuple(task.id for task in part) for part in parts)
+        self.world, self.peer, self.seed, self.rollouts = world, peer, seed, rollouts
         self._skill = start_of(self._world)
-        self.terms = Terms(peer, seed, rollouts, self._skill.document.text, train, val)
+        self.start = self._skill.document.text
         self._target = Target(self._world, seed)
         self._offers = Offers(self._world, seed)
         self._repeats: Counter[tuple[str, str]] = Counter()
         self._asked_before: Counter[Situation] = Counter()
-        self._returned: list[tuple[int, str]] = [(0, self.terms.start)]
-        self._reported: float | None = None
+        self._returned: list[tuple[int, str]] = [(0, self.start)]
         self._gains: list[float] = []
         self._calls = 0
 
     @property
     def left(self) -> int:
         """Rollouts that may still be asked for."""
-        return self.terms.rollouts - self._target.done
+        return self.rollouts - self._target.done
 
     def run(self, text: str, tasks: Sequence[str]) -> list[Outcome]:
         """Run each task once with the document; the same again is a new draw.
@@ -127,68 +128,59 @@ class SimulatedArena:
             self._skill = START.with_document(SkillDocument(text))
         return [self._rollout(self._skill, task) for task in tasks]
 
-    def propose(self, text: str, failing: Sequence[Outcome], edits: int, rejected: Sequence[str] = ()) -> Proposal:
-        """Ask the proposer of the landscapes; the same question again gets another sample."""
+    def propose(self, text: str, failing: Sequence[Outcome], edits: int) -> str:
+        """Ask the proposer of the landscapes for the text with edits made; the same question gets another sample.
+
+        Args:
+            text: The document.
+            failing: What went wrong with it.
+            edits: Most edits.
+        """
         self._calls += 1
         shown = tuple((outcome.task, outcome.feedback) for outcome in failing)
         body = SkillDocument(text).body.splitlines()
         lines = tuple(line for line in body if line.strip() and body.count(line) == 1)
-        situation = Situation(shown, text, lines, tuple(rejected), edits)
-        seed = self.terms.seed + _ANOTHER_SAMPLE * self._asked_before[situation]
+        situation = Situation(shown, text, lines, (), edits)
+        seed = self.seed + _ANOTHER_SAMPLE * self._asked_before[situation]
         self._asked_before[situation] += 1
-        made = self._offers.left(propose(self._world, seed, situation), lambda edit: edit.content)
-        listed = tuple(Edit(edit.op, edit.content or edit.anchor, edit.tasks) for edit in made)
-        return Proposal(_edited(text, listed), listed)
+        # Whole lines are deleted, and new ones come to the end, where the last section is the one for rules.
+        edited = text.rstrip("\n").split("\n")
+        for edit in self._offers.left(propose(self._world, seed, situation), lambda edit: edit.content):
+            if edit.op == "add":
+                edited.append(edit.content)
+            else:
+                edited.remove(edit.anchor)
+        return "\n".join(edited) + "\n"
 
-    def returns(self, text: str, reported: float | None = None) -> None:
-        """Note which document would be handed over, and the score reported with it."""
-        self._reported = reported
+    def returns(self, text: str) -> None:
+        """Note which document would be handed over if training ended now."""
         if text != self._returned[-1][1]:
             self._returned.append((self._target.done, text))
 
     def accepts(self, parent: str, child: str) -> None:
-        """Note what a gate let through."""
+        """Note that a gate let a document take the place of another, or stand beside it."""
         self._gains.append(true_score(self._world, child) - true_score(self._world, parent))
 
-    def rank(self, supports: Sequence[int]) -> list[int]:
-        """Order at random, or by support where the optimizer model of this world does so."""
-        self._calls += 1
-        order = list(range(len(supports)))
-        seeded(self.terms.seed, "rank", self._calls, supports).shuffle(order)
-        if self._world.habits.support:
-            order.sort(key=lambda at: -supports[at])
-        return order
-
-    def called(self) -> None:
-        """Count a call of the optimizer model that neither proposes nor ranks."""
-        self._calls += 1
-
-    def figures(self, wall: float, *, gated: bool) -> Figures:
+    def figures(self, *, gated: bool) -> Figures:
         """Sum the run up.
 
         Args:
-            wall: Seconds it took.
             gated: Whether the optimizer has a gate.
         """
         curve = tuple((since, round(true_score(self._world, text), 6)) for since, text in self._returned)
-        best, last = best_score(self._world), self._returned[-1][1]
+        best = best_score(self._world)
         return Figures(
-            world=self._name,
-            peer=self.terms.peer,
-            seed=self.terms.seed,
-            rollouts=self.terms.rollouts,
+            world=self.world,
+            peer=self.peer,
+            seed=self.seed,
+            rollouts=self.rollouts,
             curve=curve,
             best=best,
-            area=area(curve, self.terms.rollouts),
             reach=first_reaching(curve, best),
             accepted=len(self._gains) if gated else None,
             false_accepts=sum(gain <= _EPSILON for gain in self._gains) if gated else None,
-            reported=self._reported,
-            reported_true=true_score(self._world, last),
-            tokens=estimate_tokens(SkillDocument(last).body),
             asked=self._target.done,
             calls=self._calls,
-            wall=wall,
         )
 
     def _rollout(self, skill: Skill, name: str) -> Outcome:
@@ -199,24 +191,11 @@ class SimulatedArena:
         return Outcome(name, self._target.judge(request, answer).value, answer)
 
 
-def _edited(text: str, edits: Sequence[Edit]) -> str:
-    """Delete whole lines and add new ones at the end, where the last section is the one for rules."""
-    lines = text.rstrip("\n").split("\n")
-    for edit in edits:
-        if edit.op == "add":
-            lines.append(edit.line)
-        else:
-            lines.remove(edit.line)
-    return "\n".join(lines) + "\n"
+def failures(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Outcomes with a score below 1."""
+    return [outcome for outcome in outcomes if outcome.score < 1]
 
 
 def first_reaching(curve: Sequence[tuple[int, float]], best: float) -> int | None:
-    """Give the rollouts after which the curve first came to 95% of the best."""
+    """Rollouts after which the curve first came to 95% of the best; None for never."""
     return next((since for since, score in curve if score >= _GOOD * best - _EPSILON), None)
-
-
-def area(curve: Sequence[tuple[int, float]], rollouts: int) -> float:
-    """Average a step function over the rollouts allowed."""
-    ends = [since for since, _ in curve[1:]] + [rollouts]
-    pieces = zip(curve, ends, strict=True)
-    return sum(score * (max(since, min(end, rollouts)) - since) for (since, score), end in pieces) / rollouts

@@ -1,6 +1,6 @@
 """GEPA from PyPI, through `gepa.optimize`.
 
-Owns the adapter; runs in GEPA's own environment. Choices, for all three configurations:
+Choices, for all three configurations:
 
 - The candidate is one text, the whole document. `evaluate` is one rollout a task, without cache (the
   default).
@@ -19,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import gepa  # type: ignore[import-not-found]  # installed in the peer's own environment only
+import gepa  # type: ignore[import-not-found]  # `make_ready` of contestants installs it, in a folder of its own
 from gepa.core.adapter import EvaluationBatch  # type: ignore[import-not-found]  # as above
 
-from benchmarks.peers.exchange import Arena, Outcome, failures
+from benchmarks.peers.arena import Outcome, SimulatedArena, failures
 
 __all__ = ["train"]
 
@@ -34,7 +34,7 @@ _OPTIONS: Mapping[str, tuple[int, Mapping[str, object]]] = {
 }
 
 
-def train(arena: Arena) -> None:
+def train(arena: SimulatedArena) -> None:
     """Let GEPA run until it has spent the rollouts.
 
     Args:
@@ -43,19 +43,19 @@ def train(arena: Arena) -> None:
     Raises:
         RuntimeError: GEPA caught an exception and went on without a proposal.
     """
-    terms, play = arena.terms, _Play(arena)
+    play = _Play(arena)
     gepa.optimize(
-        seed_candidate={_PART: terms.start},
-        trainset=list(terms.train),
-        valset=list(terms.val),
+        seed_candidate={_PART: arena.start},
+        trainset=list(arena.train),
+        valset=list(arena.val),
         adapter=play,
         custom_candidate_proposer=play.propose,
-        max_metric_calls=terms.rollouts,
-        seed=terms.seed,
+        max_metric_calls=arena.rollouts,
+        seed=arena.seed,
         logger=play,
         callbacks=[play],
         stop_callbacks=[play.is_spent],
-        **_OPTIONS[terms.peer][1],
+        **_OPTIONS[arena.peer][1],
     )
     if play.trouble:
         raise RuntimeError(f"GEPA went on after this: {play.trouble}")
@@ -66,7 +66,7 @@ class _Play:
 
     propose_new_texts = None
 
-    def __init__(self, arena: Arena) -> None:
+    def __init__(self, arena: SimulatedArena) -> None:
         self._arena = arena
         self._seen = 1
         self._spent = False
@@ -95,9 +95,9 @@ class _Play:
         components: Sequence[str],
     ) -> dict[str, str]:
         """Ask the proposer."""
-        edits = _OPTIONS[self._arena.terms.peer][0]
+        edits = _OPTIONS[self._arena.peer][0]
         failing = {part: [Outcome(**row) for row in reflective_dataset[part]] for part in components}
-        return {part: self._arena.propose(candidate[part], failing[part], edits).text for part in components}
+        return {part: self._arena.propose(candidate[part], failing[part], edits) for part in components}
 
     def is_spent(self, _: object) -> bool:
         """Tell whether the last batch did not fit, which GEPA may take for a proposal that failed."""
@@ -118,4 +118,4 @@ class _Play:
         self._seen = len(texts)
         means = state.program_full_scores_val_set
         top = max(range(len(means)), key=lambda at: means[at])
-        self._arena.returns(texts[top], means[top])
+        self._arena.returns(texts[top])

@@ -87,10 +87,7 @@ def test_one_night_that_calls_proven_what_is_no_better_spoils_the_year(run: Run)
 
 
 def figures(score: float) -> Figures:
-    return Figures(
-        "null", "gepa", 0, 100, ((0, 0.6), (50, score)), best=0.6, area=0.6, reach=None, accepted=1, false_accepts=1,
-        reported=None, reported_true=0.6, tokens=10, asked=100, calls=3, wall=0.0,
-    )  # fmt: skip
+    return Figures("null", "gepa", 0, 100, ((0, 0.6), (50, score)), 0.6, None, 1, 1, 100, 3)
 
 
 def test_a_bound_holds_for_a_figure_as_it_is_written() -> None:
