@@ -94,7 +94,7 @@ def render_candidates(
         intro,
         "",
         "None of them is a task yet. Read each, make its criteria exact, and tick what is right: `## [x] …`.",
-        f"Then run `skillopt harvest {skill} --accept`; or do the same in a browser with `skillopt serve`.",
+        f"Then run `skillopt harvest {skill} --accept`.",
     ]
     return _file(lines, ((task, (f"Why: {_flat(why)}",)) for task, why in found), left_out)
 

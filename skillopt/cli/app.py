@@ -53,8 +53,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "report": ("reports.report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),
         "inspect": ("reports.inspect:inspect", "Look for rollouts of a run that scored without the work."),
         "watch": ("reports.watch:watch", "Follow a run on the terminal until it ends."),
-        "serve": ("reports.serve:serve", "Show the runs of this project as live pages in a browser."),
-        "export": ("reports.export:export", "Write all recorded rollouts and replies to one table."),
     },
     "Nights and jobs": {
         "jobs": ("jobs:jobs", "List the newest jobs that agents started."),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from skillopt.errors import UsageError
 from skillopt.project import Project
 from skillopt.reports.html import (
     MOST_ROLLOUTS,
@@ -16,7 +15,6 @@ from skillopt.reports.html import (
     ViewedRollout,
     choose_rollouts,
     render_page,
-    write_rollout,
 )
 from skillopt.reports.load_suspicions import load_inspected_view
 from skillopt.reports.load_view import find_run
@@ -24,7 +22,7 @@ from skillopt.reports.task_grid import SEEN_SPLITS
 from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger, ResultRow
 
-__all__ = ["page", "rollout_text", "run_page"]
+__all__ = ["page", "run_page"]
 
 
 def page(
@@ -47,42 +45,20 @@ def page(
         return run_page(ledger, view, all_splits=all_splits)
 
 
-def run_page(
-    ledger: Ledger, view: RunView, *, all_splits: bool = False, live: bool = False, most: int = MOST_ROLLOUTS
-) -> str:
+def run_page(ledger: Ledger, view: RunView, *, all_splits: bool = False, most: int = MOST_ROLLOUTS) -> str:
     """Render a run whose view is there.
 
     Args:
         ledger: Where its rollouts are.
         view: What its record tells.
         all_splits: Whether rollouts of held-out tasks may be shown, too.
-        live: Whether the page is served and renews itself.
         most: Rollouts that are shown at most.
     """
     listed = _listed(ledger, view, all_splits=all_splits)
     chosen = choose_rollouts(listed, most)
     found = ledger.rollouts([one.key for one in chosen])
     seen = tuple(ViewedRollout(one, found[one.key]) for one in chosen if one.key in found)
-    return render_page(view, RolloutSelection(seen, len(listed), all_splits, most), live=live)
-
-
-def rollout_text(ledger: Ledger, view: RunView, key: str, *, all_splits: bool = False) -> str:
-    """Write a rollout of a run whole, as plain text.
-
-    Args:
-        ledger: Where it is.
-        view: What the run's record tells.
-        key: Where the rollout is in the ledger.
-        all_splits: Whether rollouts of held-out tasks may be shown, too.
-
-    Raises:
-        UsageError: There is no such rollout, or it is of a held-out task.
-    """
-    listed = next((one for one in _listed(ledger, view, all_splits=all_splits) if one.key == key), None)
-    found = ledger.rollouts([key]) if listed else {}
-    if listed is None or key not in found:
-        raise UsageError(f"expected a rollout of this run that may be shown, found none with the key {key!r}")
-    return write_rollout(ViewedRollout(listed, found[key]))
+    return render_page(view, RolloutSelection(seen, len(listed), all_splits, most))
 
 
 def _listed(ledger: Ledger, view: RunView, *, all_splits: bool) -> list[RolloutEntry]:

@@ -106,4 +106,4 @@ def test_a_class_that_does_not_exist_is_refused_and_those_there_are_named(capsys
     with pytest.raises(SystemExit):
         main(["kils"])
 
-    assert "expected classes of cheats, repositories, pages, " in capsys.readouterr().err
+    assert "expected classes of cheats, repositories, " in capsys.readouterr().err

@@ -24,7 +24,6 @@ ARGUMENTS = {
     "propose": ("edits.json",),
     "rename": ("rows", "lines"),
     "rollback": ("rows", "main"),
-    "serve": ("--help",),  # it would go on until Ctrl-C; tests/cli/test_serve.py has that
     "show": ("skillopt/rows",),
     "transfer": ("rows", "--to", "demo"),
     "tune": ("--help",),  # a search takes minutes

@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +21,7 @@ from skillopt.harnesses import HARNESSES
 from skillopt.models import MODELS
 from skillopt.reports import edit_views, view
 from skillopt.settings import Settings
+from skillopt.storage.schema import create_database
 from skillopt.suites import load_suite
 from skillopt.tuning.studies import RANGES
 from tests.fakes.drafts import graded, run_events
@@ -44,6 +47,13 @@ def test_the_suites_to_begin_with_are_short_and_can_be_trained(tmp_path: Path, p
     (tmp_path / "my-skill.yaml").write_text(block, encoding="utf-8")
     suite = load_suite(tmp_path / "my-skill.yaml")
     assert what_it_can_show(suite, Settings()).can_show
+
+
+def test_the_questions_to_the_ledger_are_answered_by_its_schema(tmp_path: Path) -> None:
+    create_database(tmp_path / "ledger.db")
+    (question,) = blocks(CHECKOUT / "docs" / "reports.md", "sql")
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as database:
+        assert database.execute(question).fetchall() == []
 
 
 @pytest.mark.docs

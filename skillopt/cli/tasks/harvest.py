@@ -48,8 +48,7 @@ def harvest(
 
     Reads what Claude Code and Codex keep on this machine, where skillopt.toml says `enabled = true` under [harvest].
     Nothing leaves the machine; secrets and personal data are taken out before anything is written. Nothing becomes a
-    task before you say so with --accept, or in the browser with `skillopt serve`. Ends with 1 when there is no
-    candidate.
+    task before you say so with --accept. Ends with 1 when there is no candidate.
     """
     from skillopt.commands.tasks.harvest import HarvestOptions
     from skillopt.commands.tasks.harvest import harvest as run

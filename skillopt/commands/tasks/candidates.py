@@ -1,11 +1,11 @@
-"""The candidates of past sessions that wait for a person: where they lie, and what approving, editing or dropping does.
+"""The candidates of past sessions that wait for a person: where they lie, and what accepting and dropping them does.
 
 They stay in `.skillopt/`, which git ignores and only its owner may read, until a person makes them tasks.
 """
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,43 +14,23 @@ from skillopt.authoring.config_lines import put_file
 from skillopt.authoring.review_file import ReviewEntry, read_review, without_entries
 from skillopt.authoring.suite_file import block_entry
 from skillopt.commands.tasks.accept_tasks import AcceptedTasks, accept_tasks
-from skillopt.errors import SkilloptError, SuiteError, UsageError
+from skillopt.errors import SuiteError, UsageError
 from skillopt.harvest.near_copies import word_digests
 from skillopt.project import Project, Selection
 from skillopt.storage.locks import review_lock
-from skillopt.tasks import digest_of
 
 __all__ = [
     "DroppedCandidates",
-    "WaitingCandidates",
     "accept_candidates",
-    "approve_candidate",
     "candidates_path",
     "drop_candidates",
     "drop_named",
     "dropped_candidates",
-    "edit_candidate",
-    "skills_with_candidates",
     "waiting_candidates",
 ]
 
 _END: Final = ".review.md"
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingCandidates:
-    """The candidates of a skill.
-
-    Args:
-        skill: Its name.
-        entries: In the order of the file.
-        stamp: Of the file as it is.
-    """
-
-    skill: str
-    entries: tuple[ReviewEntry, ...]
-    stamp: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +47,9 @@ def candidates_path(project: Project, skill: str) -> Path:
     return _folder(project) / f"{skill}{_END}"
 
 
-def waiting_candidates(project: Project, skill: str) -> WaitingCandidates:
-    """Read the candidates of a skill; none where there is no file."""
-    text = _read(candidates_path(project, skill)) if _NAME.fullmatch(skill) else ""
-    return WaitingCandidates(skill, read_review(text), digest_of(text))
-
-
-def skills_with_candidates(project: Project) -> Iterator[str]:
-    """List the skills that have a file of candidates."""
-    for path in sorted(_folder(project).glob(f"*{_END}")):
-        yield path.name.removesuffix(_END)
+def waiting_candidates(project: Project, skill: str) -> tuple[ReviewEntry, ...]:
+    """Read the candidates of a skill in the order of their file; none where there is no file."""
+    return read_review(_read(candidates_path(project, skill)) if _NAME.fullmatch(skill) else "")
 
 
 def accept_candidates(selection: Selection, ids: Collection[str] = ()) -> AcceptedTasks:
@@ -90,45 +63,6 @@ def accept_candidates(selection: Selection, ids: Collection[str] = ()) -> Accept
     return accept_tasks(selection, tuple(ids), review=review, command="harvest")
 
 
-def edit_candidate(project: Project, skill: str, name: str, block: str) -> None:
-    """Write a candidate's block anew.
-
-    Raises:
-        UsageError: There is no such candidate, or the block would end its own fence.
-    """
-    with review_lock(project.root):
-        _edit(project, skill, name, block)
-
-
-def _edit(project: Project, skill: str, name: str, block: str) -> None:
-    path, entry, lines = _find(project, skill, name)
-    start = next(at for at in range(entry.line, entry.end) if lines[at].startswith("```"))
-    marks = re.match("`+", lines[start])
-    fence = marks[0] if marks else "```"
-    if any(line.strip().startswith(fence) for line in block.splitlines()):
-        raise UsageError(f"expected a task without a line that begins with {fence}, found one; indent or quote it")
-    close = next(at for at in range(start + 1, len(lines)) if lines[at].rstrip() == fence)
-    lines[start + 1 : close] = block.rstrip("\n").splitlines()
-    put_file(path, "\n".join(lines) + "\n")
-
-
-def approve_candidate(project: Project, skill: str, name: str, block: str) -> AcceptedTasks:
-    """Make a candidate a task, with its block as a person has edited it.
-
-    Raises:
-        UsageError: There is no such candidate, or the block is no task; then all stays as it was.
-    """
-    path = candidates_path(project, skill)
-    with review_lock(project.root):
-        before = _read(path)
-        try:
-            edit_candidate(project, skill, name, block)
-            return accept_candidates(Selection(skill, folder=project.root), [name])
-        except SkilloptError:
-            put_file(path, before)
-            raise
-
-
 def drop_candidates(project: Project, skill: str, names: Collection[str]) -> int:
     """Take candidates out, and remember the words of their prompts so that no near copy of them is offered again.
 
@@ -139,7 +73,7 @@ def drop_candidates(project: Project, skill: str, names: Collection[str]) -> int
         How many wait still.
     """
     with review_lock(project.root):
-        found = [_find(project, skill, name)[1] for name in names]
+        found = [_find(project, skill, name) for name in names]
         path = candidates_path(project, skill)
         text = _read(path)
         gone = {*dropped_candidates(project, skill), *(word_digests(_prompt(entry)) for entry in found)}
@@ -168,7 +102,7 @@ def drop_named(selection: Selection, ids: Collection[str]) -> DroppedCandidates:
     """
     project = selection.project()
     skill = project.target(selection).name
-    names = [entry.id for entry in waiting_candidates(project, skill).entries] if list(ids) == ["all"] else list(ids)
+    names = [entry.id for entry in waiting_candidates(project, skill)] if list(ids) == ["all"] else list(ids)
     if not names:
         raise UsageError("expected the ids of candidates, or `all`, with --drop, found none; name some")
     return DroppedCandidates(skill, tuple(names), drop_candidates(project, skill, names))
@@ -184,13 +118,11 @@ def dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ..
     return tuple(frozenset(map(str, row)) for row in rows if isinstance(row, list))
 
 
-def _find(project: Project, skill: str, name: str) -> tuple[Path, ReviewEntry, list[str]]:
-    waiting = waiting_candidates(project, skill)
-    entry = next((one for one in waiting.entries if one.id == name), None)
-    if entry is None:
-        raise UsageError(f"expected the id of a candidate of {skill}, found {name!r}; see `skillopt harvest {skill}`")
-    path = candidates_path(project, skill)
-    return path, entry, _read(path).splitlines()
+def _find(project: Project, skill: str, name: str) -> ReviewEntry:
+    for entry in waiting_candidates(project, skill):
+        if entry.id == name:
+            return entry
+    raise UsageError(f"expected the id of a candidate of {skill}, found {name!r}; see `skillopt harvest {skill}`")
 
 
 def _folder(project: Project) -> Path:

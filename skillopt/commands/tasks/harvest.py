@@ -163,11 +163,11 @@ def _targets(project: Project, selection: Selection) -> list[Target]:
 
 
 def _expect_reviewed(project: Project, skill: str) -> None:
-    waiting = waiting_candidates(project, skill).entries
+    waiting = waiting_candidates(project, skill)
     if waiting:
         raise UsageError(
             f"{candidates_path(project, skill)}: {len(waiting)} candidates wait for you there; tick those to keep and "
-            f"run `skillopt harvest {skill} --accept`, review them with `skillopt serve`, or delete the file"
+            f"run `skillopt harvest {skill} --accept` or delete the file"
         )
 
 

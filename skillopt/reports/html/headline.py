@@ -121,7 +121,7 @@ def facts_of(view: RunView) -> tuple[tuple[str, str], ...]:
 def commands_of(view: RunView) -> tuple[str, ...]:
     """List commands that look further or go back."""
     if is_change(view):
-        return f"skillopt report {view.run} --json", "skillopt serve    # every rollout whole"
+        return (f"skillopt report {view.run} --json",)
     lines = [f"skillopt log {view.skill}", f"skillopt diff {view.skill}"]
     if view.draft is not None and view.draft.commit:
         lines += [f"skillopt diff {view.skill} draft", f"skillopt take {view.skill}    # makes the draft a version"]
@@ -129,7 +129,7 @@ def commands_of(view: RunView) -> tuple[str, ...]:
         lines.append(
             f"skillopt rollback {view.skill} {view.versions[0].commit[:10]}    # the text from before this run"
         )
-    return (*lines, f"skillopt report {view.run} --json", "skillopt serve    # every rollout whole")
+    return (*lines, f"skillopt report {view.run} --json")
 
 
 def _tested(view: RunView, test: TestView) -> str:

@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs nothing else: no network, no fonts, no scripts unless it is served live.
+"""A run as one HTML page that needs nothing else: no network, no fonts, no scripts.
 
 The page's policy says what a browser may do with it. Every text that a template shows is escaped first, whoever wrote
 it.
@@ -37,20 +37,12 @@ from skillopt.reports.html.viewer import MOST_ROLLOUTS, ViewedRollout, show_roll
 from skillopt.reports.view import RunView
 
 __all__ = [
-    "ReviewedEntry",
     "RolloutSelection",
-    "RunEntry",
     "fill_page",
-    "live_policy",
-    "render_index",
     "render_page",
-    "render_review_page",
-    "review_policy",
 ]
 
-_STYLE, _SCRIPT = "report.css", "live.js"
-_REVIEW: Final = "review.js"
-"""The script of the page that changes something."""
+_STYLE: Final = "report.css"
 
 _MOST_GATES: Final = 100
 _MOST_OTHERS: Final = 150
@@ -77,33 +69,18 @@ class RolloutSelection:
     most: int = MOST_ROLLOUTS
 
 
-@dataclass(frozen=True, slots=True)
-class RunEntry:
-    """A run in the list of runs; `gained` says the tasks passed before and after, empty before a first version."""
-
-    run: str
-    skill: str
-    state: str
-    versions: int
-    gained: str
-    step: int
-    started_at: str
-
-
-def render_page(view: RunView, rollouts: RolloutSelection | None = None, *, live: bool = False) -> str:
+def render_page(view: RunView, rollouts: RolloutSelection | None = None) -> str:
     """Render a run.
 
     Args:
         view: What its record tells.
         rollouts: What the rollout viewer shows; None for no viewer.
-        live: Whether the page is served and renews itself.
     """
     looks, skills, versions = score_points(view), pareto_points(view), show_versions(view)
     others = unaccepted_edits(view.edits)
     shown = None if rollouts is None else [show_rollout(seen) for seen in rollouts.seen]
     return fill_page(
         "report.html",
-        live=live,
         view=view,
         headline=headline_of(view),
         figures=figures_of(view),
@@ -135,76 +112,22 @@ def render_page(view: RunView, rollouts: RolloutSelection | None = None, *, live
     )
 
 
-def render_index(entries: Sequence[RunEntry], waiting: Sequence[tuple[str, int]] = ()) -> str:
-    """Render the list of runs, which renews itself.
-
-    Args:
-        entries: The runs.
-        waiting: Skills with candidates for tasks that wait for a person, and how many.
-    """
-    return fill_page("index.html", live=True, runs=entries, waiting=waiting)
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewedEntry:
-    """A candidate for a task on the review page: its id, its YAML, and why it is worth a look."""
-
-    id: str
-    block: str
-    why: str
-
-
-def render_review_page(skill: str, entries: Sequence[ReviewedEntry], stamp: str) -> str:
-    """Render the page on which a person approves, edits or drops candidates for tasks.
-
-    Args:
-        skill: The skill's name.
-        entries: The candidates.
-        stamp: Of the file that they stand in; what is asked for on an older state is refused.
-    """
-    return fill_page("review.html", script=_REVIEW, skill=skill, entries=entries, stamp=stamp)
-
-
-def review_policy() -> str:
-    """Say what a browser may do with the review page."""
-    return _script_policy(_REVIEW, frames=True)
-
-
-def live_policy(*, frames: bool = True) -> str:
-    """Say what a browser may do with a page that renews itself.
-
-    Args:
-        frames: Whether to forbid other pages to frame it, which only a header can.
-    """
-    return _script_policy(_SCRIPT, frames=frames)
-
-
-def _script_policy(script: str, *, frames: bool) -> str:
-    ancestors = "; frame-ancestors 'none'" if frames else ""
-    own = _hash(_source(_environment(), script))
-    return f"{_policy()}; script-src {own}; connect-src 'self'{ancestors}"
-
-
 def _policy() -> str:
     style = _hash(_source(_environment(), _STYLE))
     return f"default-src 'none'; img-src data:; style-src {style}; base-uri 'none'; form-action 'none'"
 
 
-def fill_page(template: str, *, live: bool = False, script: str = "", **values: object) -> str:
+def fill_page(template: str, **values: object) -> str:
     """Fill a template of this package; every text in it is escaped, and its policy allows nothing from elsewhere.
 
     Args:
         template: Its file name.
-        live: Whether the page is served and renews itself.
-        script: The file of another script that it is served with; empty for none.
         values: What it shows.
     """
-    environment, script = _environment(), _SCRIPT if live else script
-    policy = _script_policy(script, frames=False) if script else _policy()
+    environment = _environment()
     return environment.get_template(template).render(
-        policy=Markup(policy),  # noqa: S704 - made of our own words and hashes
+        policy=Markup(_policy()),  # noqa: S704 - made of our own words and hashes
         style=Markup(_source(environment, _STYLE)),  # noqa: S704 - our own file
-        script=Markup(_source(environment, script)) if script else "",  # noqa: S704 - our own file
         marks=draw_marks(),
         **values,
     )

@@ -10,7 +10,6 @@ from typing import Final
 
 from skillopt.reports.html.escape_html import CutText, cut_middle
 from skillopt.rollouts import Message, Rollout
-from skillopt.safety.escaping import escape_hidden
 
 __all__ = [
     "MOST_ROLLOUTS",
@@ -21,7 +20,6 @@ __all__ = [
     "ViewedRollout",
     "choose_rollouts",
     "show_rollout",
-    "write_rollout",
 ]
 
 MOST_ROLLOUTS: Final = 60
@@ -151,27 +149,6 @@ def show_rollout(seen: ViewedRollout) -> RolloutCard:
         sum(text.gone for text in texts),
         usage.input_tokens + usage.output_tokens,
     )
-
-
-def write_rollout(seen: ViewedRollout) -> str:
-    """Write a rollout whole, as plain text in which nothing is hidden."""
-    listed, rollout = seen.listed, seen.rollout
-    score = rollout.score
-    place = f"task {listed.task}, {listed.version}, repeat {listed.repeat}"
-    lines = [f"{place}: {rollout.status.value} {rollout.reason}".rstrip()]
-    if score is not None:
-        lines += [
-            f"score {score.value:.3f}, {'passed' if score.passed else 'not passed'}",
-            "",
-            "== feedback",
-            score.feedback,
-        ]
-    lines += ["", "== files changed", *rollout.trajectory.files_changed]
-    for message in rollout.trajectory.messages:
-        lines += ["", f"== {message.role}", message.text]
-        for call in message.tool_calls:
-            lines += ["", f"-- {call.name}", call.arguments, "-- result", call.result]
-    return escape_hidden("\n".join(lines)) + "\n"
 
 
 def _alternating(mine: Sequence[RolloutEntry]) -> list[RolloutEntry]:

@@ -10,10 +10,8 @@ from skillopt.reports.html import (
     BeforeAfter,
     RolloutEntry,
     RolloutSelection,
-    RunEntry,
     ViewedRollout,
     before_after_page,
-    render_index,
     render_page,
 )
 from skillopt.reports.html.escape_html import cut_middle, mark_hidden
@@ -117,11 +115,8 @@ def test_a_page_names_everything_it_needs_in_itself() -> None:
     assert "style" not in outline.attributes
 
 
-def test_a_file_has_no_script_and_a_served_page_the_one_that_renews_it() -> None:
+def test_a_page_has_no_script() -> None:
     assert "<script" not in render_page(make_view())
-    live = render_page(make_view(), live=True)
-    assert live.count("<script>") == 1
-    assert "connect-src 'self'" in live
 
 
 @pytest.mark.parametrize("view", [make_view(ended=False), make_view(events=EVENTS[:1], ended=False), RunView("r", "s")])
@@ -152,15 +147,6 @@ def test_what_was_not_learned_is_named() -> None:
     assert 'Failed under every patch and set aside: <bdi class="mono">train7</bdi>' in page
     assert "1 prompt got no answer; the last was about" in page
     assert "set aside" not in render_page(make_view(ended=False))
-
-
-def test_the_index_lists_runs_as_links() -> None:
-    page = render_index(
-        [RunEntry("0123", HOSTILE, "running", 1, "2 of 8 → 6 of 8 tasks passed", 3, "2026-11-01T02:00:00+00:00")]
-    )
-    assert "2 of 8 → 6 of 8 tasks passed" in page
-    assert 'href="runs/0123"' in page
-    assert "<script>alert" not in page
 
 
 def test_a_cut_text_says_how_much_is_gone_and_hidden_runs_are_summed_up() -> None:

@@ -1,8 +1,6 @@
-"""`skillopt prune` removes what nothing needs, `skillopt export` writes all answers to one table."""
+"""`skillopt prune` removes old recorded answers that no run, version or draft needs."""
 
-import json
 import sqlite3
-import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.cli.entry import run
-from skillopt.commands.export import export
 from skillopt.commands.prune import prune
-from skillopt.errors import BusyError, UsageError
+from skillopt.errors import BusyError
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import VersionAccepted, encode_event
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Stream, Trajectory
@@ -44,8 +41,8 @@ def add_run(root: Path, name: str, days_ago: int, *, state: str = "finished", sk
 
 
 def left(root: Path) -> set[str]:
-    export(root / "left.jsonl", folder=root)
-    return {json.loads(line)["key"] for line in (root / "left.jsonl").read_text(encoding="utf-8").splitlines()}
+    with closing(sqlite3.connect(root / ".skillopt" / "ledger.db")) as database:
+        return {key for (key,) in database.execute("SELECT key FROM calls")}
 
 
 @pytest.fixture
@@ -107,41 +104,6 @@ def test_while_something_trains_nothing_is_removed(root: Path) -> None:
     with writer_lock(root, "rows"), pytest.raises(BusyError, match="training 'rows'"):
         prune(90, folder=root, now=NOW)
     assert "old-LEARNING" in left(root)
-
-
-def test_parquet_holds_the_same_rows_as_json_lines(root: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    for name in ("all.jsonl", "all.parquet"):
-        assert export(root / name, whole=True, folder=root).rows == 6
-    lines = [json.loads(line) for line in (root / "all.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert parquet.read_table(root / "all.parquet").to_pylist() == lines
-    assert json.loads(lines[0]["answer"])["trajectory"]["messages"][0]["text"] == "Clean it."
-    assert lines[0]["passed"] is True
-
-
-def test_without_pyarrow_one_sentence_says_what_to_do(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match=r"expected PyArrow, found none; install it: .*or export to a .jsonl file"):
-        export(root / "all.parquet", folder=root)
-    assert not list(root.glob("all.parquet*"))
-
-
-def test_another_ending_and_a_place_that_cannot_be_written_are_refused(root: Path) -> None:
-    with pytest.raises(UsageError, match=r"ends in \.parquet or \.jsonl, found 'all.csv'"):
-        export(Path("all.csv"), folder=root)
-    with pytest.raises(UsageError, match="cannot write"):
-        export(root / "missing" / "all.jsonl", folder=root)
-
-
-def test_a_dry_run_leaves_a_ledger_of_an_earlier_format_in_it(root: Path) -> None:
-    with closing(sqlite3.connect(root / ".skillopt" / "ledger.db", isolation_level=None)) as database:
-        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL").fetchall()
-        for (name,) in names:
-            database.execute(f"DROP INDEX {name}")
-        database.execute("DROP TABLE dictionaries")
-        database.execute("PRAGMA user_version = 3")
-        prune(90, dry_run=True, folder=root, now=NOW)
-        assert database.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 def test_more_days_than_there_are_dates_are_refused_in_a_sentence(
