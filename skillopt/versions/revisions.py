@@ -60,8 +60,9 @@ def find_commit(repository: Repository, text: str) -> str:
     try:
         return repository.resolve(text)
     except UsageError as error:
-        remote, slash, branch = text.partition("/")
-        named = f"git fetch {remote} {branch}" if slash and _plain(remote) and _plain(branch) else "git fetch"
+        remote, _, branch = text.removeprefix("refs/remotes/").partition("/")
+        is_remote = remote in try_git(repository.root, ["remote"])[1].decode(errors="replace").split()
+        named = f"git fetch {remote} {branch}" if is_remote and _plain(remote) and _plain(branch) else "git fetch"
         remedy = f"run `{named}`, or correct the name" if not _is_shallow(repository) else _DEEPEN
         if ".." in text:  # git allows it in no name
             remedy = "a range is two revisions here: BASE HEAD"

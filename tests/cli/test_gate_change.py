@@ -49,6 +49,8 @@ def test_of_a_harmless_edit_eight_tasks_cannot_tell_and_that_is_no_failure(proje
         ended.stdout,
     )
     assert "1 cannot tell" in ended.stdout
+    assert re.search(r"gate, change: .*: cannot tell  \[", ended.stderr)
+    assert not re.search("confidence 0.0|not accepted|do not show it yet", f"{ended.stdout}{ended.stderr}")
     assert gate(project, "main", "HEAD", "--require", "better")[0] == 1
 
 
@@ -298,6 +300,9 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
     [
         (("nowhere",), "found 'nowhere'; run `git fetch`, or correct the name"),
         (("origin/main",), "run `git fetch origin main`"),
+        (("refs/remotes/origin/main",), "run `git fetch origin main`"),
+        (("refs/heads/gone",), "run `git fetch`, or correct the name"),
+        (("feature/gone",), "run `git fetch`, or correct the name"),
         (("--", "--upload-pack=x"), "found '--upload-pack=x'"),
         (("main", "nowhere"), "found 'nowhere'"),
         (("main", "change", "--set", "sede=1"), "did you mean 'seed'?"),
@@ -309,6 +314,7 @@ def test_a_users_mistake_gets_one_clear_line_and_no_traceback(
     project: Path, arguments: tuple[str, ...], problem: str
 ) -> None:
     commit(project, SKILL)
+    git(project, "remote", "add", "origin", "elsewhere.git")
     ended = skillopt(project, "gate", *arguments)
     assert ended.returncode == 2
     assert problem in ended.stderr
