@@ -55,7 +55,8 @@ def measure_harm(
     losses = [-gain for gain in task_gains(pairs.before, pairs.after, settings.metric).values()]
     explained = shown and is_explained(losses, pairs.after, pairs.before, settings.metric)
     outcome = Outcome.REJECT if shown and not explained else Outcome.INCONCLUSIVE
-    reason = f"{harm.reason}, but {EXPLAINED}" if explained else harm.reason
+    reason = harm.reason if shown else "not shown to be worse"
+    reason = f"{reason}, but {EXPLAINED}" if explained else reason
     verdict = replace(verdict, outcome=outcome, reason=reason, confidence=harm.confidence)
     return MeasuredHarm(pairs, verdict, harm.limit(pairs, settings.confidence))
 

@@ -40,7 +40,7 @@ from skillopt.loop.gained import gained_on_test
 from skillopt.loop.siblings import sibling_words
 from skillopt.safety.plurals import count_noun
 
-__all__ = ["describe"]
+__all__ = ["describe", "outcome_words"]
 
 _MOST_NAMES = 6
 _LONGEST_REASON = 200
@@ -155,10 +155,9 @@ def _(event: GateDecided) -> str:
     what = count_noun(len(event.changes), "edit") if event.changes else event.kind
     verdict = event.verdict
     place = f"step {event.step}: " if event.step else ""
-    outcome = verdict.outcome.value if event.passed is None else "passed" if event.passed else "refused"
     counts = f"{verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse"
     words = compared_words(verdict, "" if event.judged else VAL)
-    return f"{place}{what}: {outcome}: {words}, {counts}: {_cut(verdict.reason)}"
+    return f"{place}{what}: {outcome_words(event)}: {words}, {counts}: {_cut(verdict.reason)}"
 
 
 @describe.register
@@ -195,6 +194,13 @@ def _(event: HeldOutTestMeasured) -> str:
 @describe.register
 def _(event: ReleaseCheckWithheld) -> str:
     return f"held-out test withheld: {event.reason}"
+
+
+def outcome_words(event: GateDecided) -> str:
+    """Outcome of a gate in a word or two; a change by people passes, is refused, or the gate cannot tell."""
+    if event.kind != "change":
+        return event.verdict.outcome.value
+    return {True: "passed", False: "refused", None: "cannot tell"}[event.passed]
 
 
 def _names(tasks: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.grade_words import grade_name, grade_words
 from skillopt.gate.headline import VAL, compared_words, passed_words, tally_words
-from skillopt.loop.event_lines import describe
+from skillopt.loop.event_lines import describe, outcome_words
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftChanged,
@@ -113,7 +113,9 @@ class StepLines:
         """Tell of a gate, of one that accepts when its version is there."""
         if isinstance(event, GateDecided):
             self._gate = event
-            if event.verdict.outcome is not Outcome.ACCEPT:
+            if event.kind == "change":
+                yield f"{_compared(event)}: {outcome_words(event)}"
+            elif event.verdict.outcome is not Outcome.ACCEPT:
                 yield f"{_compared(event)}: not accepted{_why(event.verdict)}"
         elif isinstance(event, VersionAccepted):
             self._waiting = ()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Final
 
-from skillopt.gate.comparison import Tally, Verdict
+from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import GRADE_MEANINGS, grade_words
 from skillopt.gate.headline import HELD_OUT, VAL, compared_words, metric_label, passed_cells, passed_words
@@ -140,30 +140,31 @@ def size_change(view: RunView) -> str:
     return f"{made}`SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
-def comparison_line(
-    view: RunView, verdict: Verdict, interval: tuple[float, float] | None, place: str | None = None
-) -> str:
+def comparison_line(view: RunView, verdict: Verdict, interval: tuple[float, float] | None, place: str = "") -> str:
     """Write a comparison on one line: tasks passed, score, gain, interval, wins, ties and losses.
 
     Args:
         view: The run.
         verdict: The comparison.
         interval: Of its gain, None when not known.
-        place: Which tasks; those of the gate when None.
+        place: Which tasks; those of the gate when empty.
     """
     missing = f", {verdict.missing} not measured" if verdict.missing else ""
-    where = ("" if view.folded else VAL) if place is None else place
+    where = place or ("" if view.folded else VAL)
     gain = f"{metric_label(view.metric)} {verdict.gain:+.3f}{format_interval(interval, view.confidence)}"
+    confidence = format_confidence(verdict, change=is_change(view))
     return (
         f"{compared_words(verdict, where, view.metric)}, gain in {gain}; "
-        f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}; "
-        f"confidence {format_confidence(verdict.confidence)}"
+        f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}"
+        f"{f'; confidence {confidence}' if confidence else ''}"
     )
 
 
-def format_confidence(confidence: float) -> str:
-    """Write a confidence; it is never quite 1."""
-    return f"{confidence:.3f}" if confidence < 0.9995 else "above 0.999"  # noqa: PLR2004 - what three digits would round up
+def format_confidence(verdict: Verdict, *, change: bool) -> str:
+    """Confidence of a verdict, never quite 1; empty for a change by people that showed neither a gain nor a loss."""
+    if change and verdict.outcome is Outcome.INCONCLUSIVE:
+        return ""
+    return f"{verdict.confidence:.3f}" if verdict.confidence < 0.9995 else "above 0.999"  # noqa: PLR2004 - would be rounded up
 
 
 def format_interval(interval: tuple[float, float] | None, confidence: float) -> str:
@@ -371,7 +372,7 @@ def _gate(gate: GateView) -> str:
     return (
         f"| {gate.number} | {gate.step} | {what} | {outcome} | {passed} | {score} "
         f"| {verdict.gain:+.3f}{span} | {verdict.wins} / {verdict.ties} / {verdict.losses}{tasks} "
-        f"| {format_confidence(verdict.confidence)} |"
+        f"| {format_confidence(verdict, change=gate.kind == 'change')} |"
     )
 
 

@@ -233,7 +233,7 @@ def exchanged(verdict: Verdict) -> Verdict:
         fixed=verdict.broken,
         broken=verdict.fixed,
         pairs=tuple(pair.exchanged() for pair in verdict.pairs),
-        reason=f"{'shown' if shown else 'not shown'} to be worse at confidence {verdict.confidence:.3f}",
+        reason=f"shown to be worse at confidence {verdict.confidence:.3f}" if shown else "not shown to be worse",
     )
 
 
@@ -241,9 +241,10 @@ def _told(verdict: Verdict, tasks: int) -> str:
     measured = verdict.wins + verdict.ties + verdict.losses
     found = headline_of_verdict(verdict)
     unmeasured = f", {tasks - measured} of {tasks} not measured" if measured < tasks else ""
+    shown = verdict.outcome is not Outcome.INCONCLUSIVE
     return (
         f"{found.words if found else 'no task was measured'}{unmeasured}, {verdict.wins} better, "
-        f"{verdict.ties} equal, {verdict.losses} worse, confidence {verdict.confidence:.3f}"
+        f"{verdict.ties} equal, {verdict.losses} worse{f', confidence {verdict.confidence:.3f}' if shown else ''}"
     )
 
 

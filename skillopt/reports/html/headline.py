@@ -181,6 +181,8 @@ def _rose(view: RunView) -> str:
 
 def _limits(test: TestView) -> str:
     limits = test.interval
+    if limits is None and test.verdict.outcome is Outcome.INCONCLUSIVE:
+        return ""
     return (
         f"gain {signed(limits[0], 3)} to {signed(limits[1], 3)}"
         if limits

@@ -95,6 +95,13 @@ def test_a_gate_says_what_was_fixed_and_broken_and_what_came_of_it() -> None:
     assert told(replace(rejected, judged=("d1", "d2"))) == [f"{words.replace('val ', '')}: not accepted, no better"]
 
 
+@pytest.mark.parametrize(("passed", "word"), [(True, "passed"), (False, "refused"), (None, "cannot tell")])
+@pytest.mark.parametrize("outcome", [Outcome.ACCEPT, Outcome.INCONCLUSIVE])
+def test_a_gated_change_is_told_by_what_became_of_it(word: str, outcome: Outcome, *, passed: bool | None) -> None:
+    gate = GateDecided(0, "change", (), replace(VERDICT, outcome=outcome), passed=passed)
+    assert [line.rpartition(": ")[2] for line in told(gate)] == [word]
+
+
 @pytest.mark.parametrize(("increment", "grade"), [(False, "proven"), (True, "proven against the first version")])
 def test_a_version_that_builds_on_a_proven_one_says_what_it_is_proven_against(grade: str, *, increment: bool) -> None:
     grading = Grading(Grade.PROVEN, 0.6, 0.01, -0.02, 0.04, 3, 1, "", increment=increment)

@@ -20,7 +20,7 @@ from tests.fakes.views import HEAD, START, TEXTS, make_view, verdict
 def make_change_view(
     outcome: Outcome = Outcome.INCONCLUSIVE, *, passed: bool = True, test: Outcome | None = None
 ) -> RunView:
-    found = verdict(outcome, "not shown to be worse at confidence 0.250")
+    found = verdict(outcome, "not shown to be worse", confidence=0.25)
     tallies = Tally(0.5, 0.5, 10, 0), Tally(0.8, 0.8, 10, 0)
     events: tuple[Event, ...] = (
         RunStarted("rows", START.digest, "vendor tables", "d2", 0),
@@ -41,6 +41,7 @@ def test_a_change_that_passed_is_said_to_have_passed_in_every_report() -> None:
     assert "| <code>change</code> | passed | 4 of 10 → 8 of 10 | 0.40 → 0.80" in text
     assert "passed: change: 4 of 10 → 8 of 10 tasks passed" in render_terminal(view)
     assert "The change: passed, not shown to be worse" in render_page(view)
+    assert "confidence 0.250" not in text
     assert pull_request_title(view) == "rows: change passed"
     assert "<failure" not in junit(view)[: junit(view).index("</testsuite>")]
 

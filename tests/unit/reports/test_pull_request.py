@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillopt.gate.comparison import Outcome
 from skillopt.reports.edit_tables import edits_not_taken
 from skillopt.reports.edit_views import Fate
 from skillopt.reports.length_limits import LengthLimits
@@ -14,7 +15,7 @@ from skillopt.reports.pull_request import LIMIT, length, pull_request_body, pull
 from skillopt.reports.sections import format_confidence
 from skillopt.reports.view import RunView
 from tests.fakes.hostile_views import HOSTILE, attack, read, tags_of
-from tests.fakes.views import EVENTS, HEAD, make_view
+from tests.fakes.views import EVENTS, HEAD, make_view, verdict
 
 VIEW = make_view()
 BODY = pull_request_body(VIEW)
@@ -131,7 +132,8 @@ def test_characters_beyond_the_first_plane_count_twice() -> None:
 
 
 def test_no_confidence_is_rounded_up_to_certainty() -> None:
-    assert (format_confidence(0.9994), format_confidence(0.9999)) == ("0.999", "above 0.999")
+    written = [format_confidence(verdict(Outcome.ACCEPT, confidence=sure), change=False) for sure in (0.9994, 0.9999)]
+    assert written == ["0.999", "above 0.999"]
 
 
 def test_a_limit_below_the_verdict_is_refused() -> None:

@@ -73,6 +73,8 @@ def test_a_change_that_changes_nothing_passes_and_says_what_is_not_ruled_out() -
     assert (judged.verdict.outcome, judged.answer) == (Outcome.INCONCLUSIVE, ReviewAnswer.PASSED)
     assert judged.reason.startswith("not shown to be worse, and a loss of more than 0.10 is ruled out")
     assert judged.lowest == pytest.approx(-0.1)
+    assert judged.reason.endswith(f"0 better, {TASKS} equal, 0 worse")
+    assert judged.verdict.reason == "not shown to be worse"
     (decided,) = [event for event in events if isinstance(event, GateDecided)]
     assert (decided.kind, decided.verdict, decided.passed) == ("change", judged.verdict, True)
 
