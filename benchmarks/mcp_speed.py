@@ -1,11 +1,8 @@
 """How fast the MCP server answers, beside a hello-world server on the same SDK.
 
-Over stdio, with a repository of 100 skills, one of them of 50 KB. What the server is compared with is in hello_mcp.
-All are asked in turn, so that a change of the machine's speed meets them alike.
-
-What depends on the repository is compared with a hello-world that has git list the branches before each answer. The
-server does so too, and keeps no answer that it has not checked: a version is served from the moment it is accepted.
-To start git takes longer than all the rest of such an answer; how much longer is in the remark.
+Over stdio, with a repository of 100 skills. What the server is compared with is in hello_mcp. All are asked in turn,
+so that a change of the machine's speed meets them alike. What depends on the repository is compared with a hello-world
+that has git list the branches before each answer, as the server does.
 """
 
 import json
@@ -19,19 +16,12 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from skillopt.tasks import File
-from skillopt.versions.repository import NewVersion, Repository
 from tools.skill_repository import make_many
 
-__all__ = ["SKILLS", "list_skills_times", "mcp_ratios"]
+__all__ = ["SKILLS", "mcp_ratios"]
 
 SKILLS = 100
 
-_MANY = (("1,000 skills of 20 versions", (1000, 20, 1)), ("343 skills in a history of 600 commits", (343, 1, 600)))
-_COLD, _WARM = 5, 9
-
-_BIG = "skill-000"
-_BYTES = 50_000
 _STARTS = 15
 _ASKED = 1_000
 _BEFORE = 100  # requests that are not timed
@@ -41,7 +31,7 @@ _HANDSHAKE = {
     "clientInfo": {"name": "benchmark", "version": "1"},
 }
 _LIST_SKILLS = {"name": "list_skills", "arguments": {}}
-_READ = {"uri": f"skill://{_BIG}/SKILL.md"}
+_READ = {"uri": "skill://skill-0000/SKILL.md"}
 _Params = Mapping[str, object]
 
 
@@ -51,7 +41,7 @@ def mcp_ratios(scratch: Path) -> Iterator[tuple[str, float, float, str]]:
     Args:
         scratch: A folder that is there; the repository is made in it.
     """
-    folder = _make_skills(scratch / "skills")
+    folder = make_many(scratch / "skills", SKILLS, 1, 1)
     answers = scratch / "answers.json"
     ours = [sys.executable, "-m", "skillopt_mcp", "-C", str(folder)]
     hello = [sys.executable, "-m", "benchmarks.hello_mcp", str(answers)]
@@ -73,27 +63,6 @@ def mcp_ratios(scratch: Path) -> Iterator[tuple[str, float, float, str]]:
             yield f"{name}, p50", median(slow) / median(peer), 1.5, _ms(median(peer)) + more
             if method != "resources/read":
                 yield f"{name}, p99", _p99(slow) / _p99(peer), 2.0, _ms(_p99(peer))
-
-
-def list_skills_times(scratch: Path) -> Iterator[tuple[str, float, float]]:
-    """Yield (what, milliseconds, limit) for the tool `list_skills` in large repositories.
-
-    Cold is the first answer of a new server, after the handshake; warm is what follows. Both are medians, and the
-    limits are for a machine that does nothing else.
-
-    Args:
-        scratch: A folder that is there; the repositories are made in it.
-    """
-    for number, (what, size) in enumerate(_MANY):
-        folder = make_many(scratch / f"many-{number}", *size)
-        cold, warm = [], []
-        for _ in range(_COLD):
-            with _started([sys.executable, "-m", "skillopt_mcp", "-C", str(folder)]) as server:
-                first, *others = (server.seconds("tools/call", _LIST_SKILLS) for _ in range(1 + _WARM))
-            cold.append(first)
-            warm += others
-        yield f"list_skills, {what}, cold", 1000 * median(cold), 300.0
-        yield f"list_skills, {what}, warm", 1000 * median(warm), 30.0
 
 
 class _Server:
@@ -183,37 +152,3 @@ def _p99(values: Sequence[float]) -> float:
 
 def _ms(seconds: float) -> str:
     return f"{1000 * seconds:.2f} ms"
-
-
-def _make_skills(folder: Path) -> Path:
-    """Make a repository with an accepted version of each skill."""
-    folder.mkdir()
-    author = ("-c", "user.name=Benchmark", "-c", "user.email=benchmark@localhost")
-    for arguments in (("init", "--quiet"), (*author, "commit", "--quiet", "--allow-empty", "-m", "Begin")):
-        subprocess.run(["git", *arguments], cwd=folder, check=True)
-    repository = Repository.find(folder)
-    parent = repository.head() or ""
-    names = [f"skill-{number:03}" for number in range(SKILLS)]
-    entries = (f'[skills.{name}]\npath = "skills/{name}"\n' for name in names)
-    (folder / "skillopt.toml").write_text("".join(entries), encoding="utf-8")
-    for name in names:
-        document = _document(name, _BYTES if name == _BIG else 2_000)
-        draft = NewVersion(
-            skill=name,
-            path=f"skills/{name}",
-            files=(File("SKILL.md", document), File("scripts/run.sh", b"#!/bin/sh\n")),
-            subject=f"{name}: begin",
-            body="",
-            trailers=(("Skill", name),),
-            at="2026-01-02T03:04:05+00:00",
-            parent=parent,
-            expected_tip=None,
-        )
-        repository.commit_version(draft)
-    return folder
-
-
-def _document(name: str, size: int) -> bytes:
-    head = f"---\nname: {name}\ndescription: Cleans vendor tables as {name} says.\n---\n# Rules\n\n"
-    rule = "- Trim the spaces around every value before it is compared with another one.\n"
-    return (head + rule * (1 + (size - len(head)) // len(rule))).encode()

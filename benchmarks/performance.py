@@ -19,7 +19,7 @@ from statistics import median
 
 from benchmarks.agent_overhead import agent_overheads
 from benchmarks.demo import make_repository
-from benchmarks.mcp_speed import SKILLS, list_skills_times, mcp_ratios
+from benchmarks.mcp_speed import SKILLS, mcp_ratios
 from benchmarks.throughput import measure_throughput
 from skillopt import __version__
 from skillopt.demo.harness import DemoHarness
@@ -143,8 +143,6 @@ def _server(scratch: Path) -> Iterator[str]:
     for what, ratio, limit, remark in mcp_ratios(scratch):
         yield _row(f"MCP {what}, times a hello-world's", ratio, "times", limit)
         yield f"  (hello-world {remark}; {SKILLS} skills)"
-    for what, milliseconds, most in list_skills_times(scratch):
-        yield _row(f"MCP {what}", milliseconds, "ms", most)
 
 
 def _listing(scratch: Path) -> Iterator[str]:

@@ -14,8 +14,7 @@ from benchmarks.trust.table import Attack, ClassResult
 __all__ = ["CLASSES", "AttackClass", "Tried", "try_classes"]
 
 _ATTACKS: Final = "hostile repositories, terminal texts, rollouts"
-_KILLS: Final = "kills, faults of disk and clock, two at once"
-_MESSAGES: Final = "malformed MCP messages"
+_KILLS: Final = "kills, faults of disk and clock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +45,10 @@ CLASSES: Final = {
     "kills-nights": AttackClass("kills:try_kills_of_nights", _KILLS),
     "kills-mcp": AttackClass("kills:try_kills_of_mcp", _KILLS),
     "disk": AttackClass("disk:try_disk", _KILLS),
-    "together": AttackClass("together:try_together", _KILLS),
-    "messages": AttackClass("messages:try_messages", _MESSAGES),
 }
 """The classes by name, in the order of the table."""
 
-_LONGEST: Final = ("kills-training", "messages", "kills-nights", "kills-mcp")
+_LONGEST: Final = ("kills-training", "kills-nights", "kills-mcp")
 
 
 @dataclass(frozen=True, slots=True)

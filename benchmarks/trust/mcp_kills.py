@@ -4,12 +4,12 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from benchmarks.trust.forked import Command, Ended, Kill, Pipes, start_forked
 from benchmarks.trust.places import Place
-from benchmarks.trust.servers import SOURCES, PipeServer
 from skillopt.cli.job_process import main as job_process
 from skillopt.commands.jobs import start_training
 from skillopt.project import Selection
@@ -22,8 +22,41 @@ __all__ = ["run_job", "run_server"]
 _COUNT: Final = "from benchmarks.trust.counted import count_calls\ncount_calls()\n"
 """What each Python that a server starts does first."""
 
+_CHECKOUT: Final = Path(__file__).resolve().parents[2]
+_SOURCES: Final = os.pathsep.join((str(_CHECKOUT), str(_CHECKOUT / "mcp_server")))
+_CLIENT: Final = {"name": "trust", "version": "1"}
 _LONG_AGO: Final = "2026-01-01T00:00:00+00:00"
 _INTERRUPTED: Final = 130
+
+
+@dataclass(frozen=True, slots=True)
+class _PipeServer:
+    """A server that is asked over its standard input."""
+
+    to: IO[bytes]
+    answers: IO[bytes]
+
+    def greet(self) -> None:
+        """Shake hands."""
+        self._ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT})
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def call(self, tool: str, **arguments: object) -> str:
+        """Call a tool; its answer as JSON, empty where the server ended."""
+        answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
+        return json.dumps(answer) if answer else ""
+
+    def _send(self, message: dict[str, object]) -> None:
+        self.to.write(json.dumps(message).encode() + b"\n")
+        self.to.flush()
+
+    def _ask(self, method: str, params: object) -> dict[str, object]:
+        self._send({"jsonrpc": "2.0", "id": "asked", "method": method, "params": params})
+        for line in self.answers:
+            answer: dict[str, object] = json.loads(line)
+            if answer.get("id") == "asked":
+                return answer
+        return {}
 
 
 def run_job(place: Place, kill: Kill | None) -> Ended:
@@ -74,7 +107,7 @@ def run_server(place: Place, kill: Kill | None) -> Ended:
     counting = place.folder / "counting"
     counting.mkdir(exist_ok=True)
     (counting / "sitecustomize.py").write_text(_COUNT, encoding="utf-8")
-    environment = place.environment | {"PYTHONPATH": os.pathsep.join((str(counting), SOURCES))}
+    environment = place.environment | {"PYTHONPATH": os.pathsep.join((str(counting), _SOURCES))}
     theirs_in, ours_in = os.pipe()
     ours_out, theirs_out = os.pipe()
     command = Command(serve, place.clone, (), environment)
@@ -83,7 +116,7 @@ def run_server(place: Place, kill: Kill | None) -> Ended:
     os.close(theirs_out)
     through = False
     with os.fdopen(ours_out, "rb") as answers, os.fdopen(ours_in, "wb", 0) as to, suppress(BrokenPipeError):
-        through = _train_by_tools(PipeServer(server.pid, to, answers), lambda: _end_of_job(place, server.pid))
+        through = _train_by_tools(_PipeServer(to, answers), lambda: _end_of_job(place, server.pid))
 
     def until(code: int) -> int:
         job = _end_of_job(place)
@@ -98,7 +131,7 @@ def run_server(place: Place, kill: Kill | None) -> Ended:
     return server.wait(until)
 
 
-def _train_by_tools(server: PipeServer, ended: Callable[[], Job | None]) -> bool:
+def _train_by_tools(server: _PipeServer, ended: Callable[[], Job | None]) -> bool:
     """Do what an agent does; tell whether all was answered."""
     server.greet()
     answers = [server.call("list_skills"), server.call("read_skill", name="rows")]
