@@ -19,7 +19,6 @@ from statistics import median
 
 from benchmarks.agent_overhead import agent_overheads
 from benchmarks.demo import make_repository
-from benchmarks.mcp_speed import SKILLS, mcp_ratios
 from benchmarks.throughput import measure_throughput
 from skillopt import __version__
 from skillopt.demo.harness import DemoHarness
@@ -53,7 +52,6 @@ def main() -> int:
             _overhead(folder),
             _end_to_end(folder),
             _listing(folder),
-            _server(folder),
             _providers(folder),
             _agents(),
         )
@@ -136,13 +134,6 @@ def _end_to_end(scratch: Path) -> Iterator[str]:
     (small, few), (large, many) = memory
     yield _row(f"peak memory, {few} → {many} rollouts", large / small, "times", 1.25)
     print(f"  ({small:.0f} MiB at {few} rollouts, {large:.0f} MiB at {many})")
-
-
-def _server(scratch: Path) -> Iterator[str]:
-    """Compare the MCP server with a hello-world server on the same SDK that says as much from memory."""
-    for what, ratio, limit, remark in mcp_ratios(scratch):
-        yield _row(f"MCP {what}, times a hello-world's", ratio, "times", limit)
-        yield f"  (hello-world {remark}; {SKILLS} skills)"
 
 
 def _listing(scratch: Path) -> Iterator[str]:

@@ -10,7 +10,7 @@ from skillopt_mcp.server import make_server
 from tests.fakes.counted_git import CountedGit
 from tests.fakes.mcp_clients import say, text_of
 from tests.fakes.projects import git
-from tools.skill_repository import make_many
+from tests.fakes.skill_repository import make_many
 
 pytestmark = pytest.mark.anyio
 
