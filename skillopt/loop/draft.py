@@ -51,11 +51,11 @@ class Draft:
         self._known: dict[tuple[str, ...], tuple[Skill, tuple[Change, ...]]] = {}
 
     def build(self, lines: Sequence[Line]) -> Skill:
-        """Give the incumbent with some lines; one that does not fit without the others is left out."""
+        """Apply some lines to the incumbent, but for those that do not fit without the others or change nothing."""
         return self._built(lines)[0]
 
     def fitting(self, lines: Sequence[Line]) -> tuple[Line, ...]:
-        """Give the lines that `build` does not leave out."""
+        """List the lines that `build` does not leave out."""
         there = {change.edit.id for change in self._built(lines)[1]}
         return tuple(line for line in lines if line.edit.id in there)
 
@@ -124,7 +124,10 @@ def inverse(edit: Edit, identity: str, tasks: Collection[str]) -> Edit | None:
 
 
 def _apply(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...]]:
-    """Apply edits to one document; where that fails, one after the other, without those that do not fit."""
+    """Apply edits to one document; where that fails, one after the other, without those that do not fit.
+
+    Every change that is listed is in the text: an edit whose text a later one replaces is left out.
+    """
     if not edits:
         return skill, ()
     try:
@@ -132,12 +135,40 @@ def _apply(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ..
     except EditError:
         pass
     else:
-        return skill.with_document(patch.document), patch.changes
-    changes: tuple[Change, ...] = ()
+        if all(change.diff for change in patch.changes):
+            return skill.with_document(patch.document), patch.changes
+        return _apply(skill, [change.edit for change in patch.changes if change.diff])
+    after, changes, replaced = _apply_in_turn(skill, edits)
+    kept = [change.edit for change in changes]
+    if len(kept) < len(edits):
+        return _apply(skill, kept)
+    for gone in (replaced, *([name] for name in replaced)) if replaced else ():
+        rest = [edit for edit in kept if edit.id not in gone]
+        if _apply_in_turn(skill, rest)[0].text == after.text:
+            return _apply(skill, rest)
+    return after, changes
+
+
+def _apply_in_turn(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...], list[str]]:
+    """Apply edits one after the other; list the changes, and the ids of edits whose text a later edit reached into."""
+    changes: list[Change] = []
+    spans: dict[str, tuple[int, int]] = {}
+    replaced: dict[str, None] = {}
     for edit in edits:
         try:
             patch = apply_edits(skill.document, [edit])
         except EditError:
             continue
-        skill, changes = skill.with_document(patch.document), (*changes, *patch.changes)
-    return skill, changes
+        (change,) = patch.changes
+        grown = len(patch.document.text.encode("utf-8", "replace")) - len(skill.text.encode("utf-8", "replace"))
+        gone = change.end - grown
+        if gone > change.start or not change.diff:
+            replaced |= {name: None for name, (start, end) in spans.items() if change.start <= end and start <= gone}
+        for name, (start, end) in spans.items():
+            spans[name] = (start + grown if start >= gone else start, end + grown if end >= gone else end)
+        if not change.diff:
+            replaced[edit.id] = None
+        spans[edit.id] = (change.start, change.end)
+        skill = skill.with_document(patch.document)
+        changes.append(change)
+    return skill, tuple(changes), list(replaced)

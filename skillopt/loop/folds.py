@@ -8,10 +8,10 @@ from skillopt.loop.edit_checks import Refusal
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout
 from skillopt.skills.document import Skill
-from skillopt.skills.edits import Edit
+from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Task
 
-__all__ = ["CrossFoldRunner", "drop_edits", "join_lines"]
+__all__ = ["CrossFoldRunner", "drop_edits", "join_lines", "lines_left_out"]
 
 
 class CrossFoldRunner:
@@ -63,21 +63,32 @@ class CrossFoldRunner:
         return RolloutRequest(drafts[1 - own], request.task, request.repeat)
 
 
-def join_lines(joined: Draft, drafts: Sequence[Draft]) -> None:
-    """Make the lines of both folds those of the joined draft; one that stands there already is left out.
+def join_lines(joined: Draft, drafts: Sequence[Draft]) -> list[Skill]:
+    """Make the lines of both folds those of the joined draft; list what each fold's draft is with these lines alone.
+
+    A line that stands there already is left out, and so is one whose text a line of the other fold replaces. Of the
+    orders tried, the one that keeps lines for the most tasks counts: added lines mostly fit into a rewritten section.
 
     Args:
         joined: The draft of the run.
         drafts: Of each fold, with the same incumbent.
     """
-    lines: list[Line] = []
-    said: set[tuple[str, ...]] = set()
+    lines: dict[tuple[str, ...], Line] = {}
     for draft in drafts:
         for line in draft.lines:
-            if _said(line.edit) not in said:
-                said.add(_said(line.edit))
-                lines.append(line)
-    joined.set(lines)
+            lines.setdefault(_said(line.edit), line)
+    forwards = list(lines.values())
+    backwards = [line for draft in reversed(drafts) for line in draft.lines if line in forwards]
+    orders = (forwards, backwards, sorted(forwards, key=lambda line: line.edit.op is not Op.REWRITE))
+    joined.set(max(map(joined.fitting, orders), key=_mended))
+    there = {_said(line.edit) for line in joined.lines}
+    return [draft.build([line for line in draft.lines if _said(line.edit) in there]) for draft in drafts]
+
+
+def lines_left_out(joined: Draft, drafts: Sequence[Draft]) -> list[Line]:
+    """List the lines of folds that the joined draft does not say."""
+    there = {_said(line.edit) for line in joined.lines}
+    return [line for draft in drafts for line in draft.lines if _said(line.edit) not in there]
 
 
 def drop_edits(draft: Draft, refused: Sequence[Refusal]) -> list[Refusal]:
@@ -92,3 +103,8 @@ def drop_edits(draft: Draft, refused: Sequence[Refusal]) -> list[Refusal]:
 def _said(edit: Edit) -> tuple[str, ...]:
     """Give what makes two edits the same."""
     return edit.op.value, edit.anchor, edit.section, edit.content.strip()
+
+
+def _mended(lines: Sequence[Line]) -> tuple[int, int]:
+    """Count the tasks that lines are cited for, and the lines."""
+    return len({name for line in lines for name in line.targets}), len(lines)

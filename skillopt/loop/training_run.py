@@ -12,7 +12,7 @@ from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft
 from skillopt.loop.edit_checks import Refusal
 from skillopt.loop.events import DraftChanged, EditRefused, Event
-from skillopt.loop.folds import CrossFoldRunner, drop_edits, join_lines
+from skillopt.loop.folds import CrossFoldRunner, drop_edits, join_lines, lines_left_out
 from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.learner import MOST_TRIES, Learner
 from skillopt.loop.memory import Memory, PeoplesRefusal
@@ -32,6 +32,8 @@ __all__ = ["EpochProgress", "TrainingRun"]
 
 _TRIES_IN_A_FOLD: Final = 3
 """Reflections on one symptom where tasks are few: the rollouts of more of them are worth more in the verdict."""
+
+_REPLACED: Final = "an edit learned on the other fold replaces the text that it changes, so the joined draft lacks it"
 
 
 @dataclass(slots=True)
@@ -100,6 +102,7 @@ class TrainingRun:
         self.gated = self.told = ""
         self._proposals = 0
         self._heard: dict[str, None] = {}
+        self._lost: frozenset[str] = frozenset()
 
     def _learner(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Learner:
         draw, metric = self.random(stream, 0), self.settings.metric
@@ -161,12 +164,14 @@ class TrainingRun:
     def join(self) -> Iterator[Event]:
         """Join what the folds have learned to one draft, without what carries protected text.
 
-        What the joined draft may not say goes from every draft: the gate runs those of the folds in its place.
+        What the joined draft may not say goes from every draft: the gate runs those of the folds in its place. What it
+        has no place for stays in its fold's draft, and out of what the gate runs.
         """
         drafts = [learner.draft for learner in self.learners]
+        judged: list[Skill] = []
         while True:
             if self.cross is not None:
-                join_lines(self.draft, drafts)
+                judged = join_lines(self.draft, drafts)
             leaking = self.leaking_edits(self.draft.incumbent, self.draft.waiting)
             if not leaking:
                 break
@@ -175,7 +180,12 @@ class TrainingRun:
                     learner.memory.refused(edit, reason)
             yield from (EditRefused(self.step, edit, reason) for edit, reason in leaking)
         if self.cross is not None:
-            self.cross.set_drafts(self.draft.skill, [draft.skill for draft in drafts])
+            self.cross.set_drafts(self.draft.skill, judged)
+            lost = {line.edit.id: line.edit for line in lines_left_out(self.draft, drafts)}
+            yield from (
+                EditRefused(self.step, edit, _REPLACED) for name, edit in lost.items() if name not in self._lost
+            )
+            self._lost = frozenset(lost)
 
     def judged(self, candidate: Skill) -> tuple[str, ...]:
         """Give the digests of what runs on each fold in a candidate's place; none without folds."""
