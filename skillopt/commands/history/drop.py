@@ -98,17 +98,22 @@ class _Line:
         """Give the files without some edits, and without those dropped before.
 
         Raises:
-            UsageError: Other edits need those; the message names what else must go.
+            UsageError: Other edits need those, and the message names them; or the text is the same without those.
         """
         gone = {one.key for one in wanted} | {one.key for one in self.line.edits if one.dropped}
         found = text_without(self.line.steps, gone)
         if isinstance(found, Inseparable):
             raise UsageError(self._inseparable(wanted, gone, found))
+        if found == self.line.steps[-1].after:
+            raise UsageError(
+                f"expected an edit that {self._where} has in its text, found {_numbers(wanted)}: a later edit "
+                f"replaced it; see `skillopt log {self.target.name}`"
+            )
         skill = read_version(self.repository, self.target.name, self.tip, self.branch.path)
         return files_of(skill.with_document(SkillDocument(found)))
 
     def _inseparable(self, wanted: Sequence[NumberedEdit], gone: set[EditName], why: Inseparable) -> str:
-        numbers = " ".join(str(one.number) for one in wanted)
+        numbers = _numbers(wanted)
         name = self.target.name
         if not why.needs:
             return (
@@ -146,7 +151,7 @@ def drop(
         now: Gives the time of the commit.
 
     Raises:
-        UsageError: There is no such edit, or it cannot go alone.
+        UsageError: There is no such edit, it cannot go alone, or the text is the same without it.
         VersionConflictError: The branch moved meanwhile, is checked out, or has commits of people on the draft.
         BusyError: A run trains this skill.
     """
@@ -176,6 +181,10 @@ def drop(
         compared, unmeasured = _measure(selection, found, (base, commit), observer)
     branch = found.branch.name if found.is_draft else f"skillopt/{target.name}"
     return Dropped(target.name, branch, commit, tuple(wanted), compared, unmeasured)
+
+
+def _numbers(edits: Sequence[NumberedEdit]) -> str:
+    return " ".join(str(one.number) for one in edits)
 
 
 def _find_line(repository: Repository, target: Target, base: str, edits: Sequence[str]) -> _Line:
