@@ -7,7 +7,7 @@ import typer
 
 from skillopt.cli.options import JsonOption
 from skillopt.cli.output import show
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 
 if TYPE_CHECKING:
     from skillopt.commands.doctor import Check, Diagnosis
@@ -44,4 +44,5 @@ def _text(result: "Diagnosis") -> str:
 
 def _lines(check: "Check") -> list[str]:
     state = "FAIL" if not check.ok else "warn" if check.warnings else "ok  "
-    return [f"{state} {check.name}: {check.found}", *(f"     {escape_terminal(line)}" for line in check.warnings)]
+    found = escape_terminal_lines(f"{state} {check.name}: {check.found}")
+    return [found, *(f"     {escape_terminal(line)}" for line in check.warnings)]

@@ -48,10 +48,11 @@ def _run_masked(arguments: Sequence[str] | None) -> int:
         return 0
     except Exception as error:
         from skillopt.errors import SkilloptError
+        from skillopt.safety.escaping import escape_terminal_lines
 
         if not isinstance(error, SkilloptError):
             raise
-        typer.echo(f"skillopt: {error}", err=True)
+        typer.echo(f"skillopt: {escape_terminal_lines(str(error))}", err=True)
         return error.exit_code
     return 0
 

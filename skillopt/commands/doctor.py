@@ -31,6 +31,7 @@ from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.skills.validation import check_trainable, validate
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.schema import check_pages
 from skillopt.tasks import Split, Task, VerifierSpec
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
@@ -193,6 +194,7 @@ def _repository(folder: Path) -> str:
 
 def _ledger(project: Project) -> str:
     with closing(Ledger.open(project.root)) as ledger:
+        check_pages(ledger.path)
         return f"{ledger.path}, {len(ledger.runs())} runs"
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from skillopt.errors import LedgerError, LedgerFormatError
 
-__all__ = ["connect_database", "create_database", "database_uri", "explain_errors"]
+__all__ = ["check_pages", "connect_database", "create_database", "database_uri", "explain_errors"]
 
 _FORMAT: Final = 4
 _SCHEMA: Final = """
@@ -110,13 +110,27 @@ def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> No
     database.execute("PRAGMA foreign_keys = ON")
 
 
+def check_pages(path: Path) -> None:
+    """Read every page of a ledger.
+
+    Raises:
+        LedgerError: One is damaged.
+    """
+    with explain_errors(path), closing(connect_database(path, read_only=True)) as database:
+        (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+
+
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
     """Translate errors of the database to one line that says what to do."""
     try:
         yield
-    except (sqlite3.DatabaseError, zlib.error, ValidationError, OSError) as error:
-        outside = isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode != sqlite3.SQLITE_ERROR
+    except (sqlite3.DatabaseError, zlib.error, ValidationError, UnicodeError, OSError) as error:
+        # Text that is not UTF-8 is an error of Python's own, without SQLite's code.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        outside = isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR
         if outside or isinstance(error, OSError):
             advice = "free some space, make it writable, or wait for its other user; nothing was lost"
             message = f"cannot use {path}: {error}; {advice}"

@@ -1,0 +1,76 @@
+"""A ledger whose bytes a disk has changed: every command that reads it names it and says what to do."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.fakes.projects import Trained, skillopt
+
+pytestmark = pytest.mark.process
+
+ADVICE = "; it was left as it is, move it away to start with an empty one"
+OPTIMIZE = ("optimize", "rows", "--yes", "--set", "epochs=1")
+
+
+def ledger_of(folder: Path) -> Path:
+    path = folder / ".skillopt" / "ledger.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+@pytest.fixture
+def other_encoding(trained: Trained) -> Path:
+    """Make a ledger in which one byte of a run's reason changed, so that it is no text in UTF-8."""
+    with closing(sqlite3.connect(ledger_of(trained[0]), isolation_level=None)) as database:
+        database.execute("UPDATE runs SET reason = CAST(x'61ff1b5d' AS TEXT)")
+    return trained[0]
+
+
+@pytest.mark.parametrize("command", [("status",), ("report", "rows"), OPTIMIZE, ("log", "rows"), ("evidence", "rows")])
+def test_text_that_is_no_longer_text_ends_a_command_with_3_and_one_sentence(
+    other_encoding: Path, command: tuple[str, ...]
+) -> None:
+    ended = skillopt(other_encoding, *command)
+
+    assert (ended.returncode, ended.stderr.count("\n")) == (3, 1)
+    assert ended.stderr.startswith("skillopt: ")
+    assert ended.stderr.endswith(ADVICE + "\n")
+    assert "\x1b" not in ended.stderr
+
+
+def test_the_doctor_has_a_row_for_it(other_encoding: Path) -> None:
+    ended = skillopt(other_encoding, "doctor")
+
+    assert ended.returncode == 2
+    assert "FAIL ledger: " in ended.stdout
+    assert "\x1b" not in ended.stdout
+
+
+def test_the_doctor_reads_pages_that_no_row_of_it_needs(trained: Trained) -> None:
+    path = ledger_of(trained[0])
+    content = path.read_bytes()
+    path.write_bytes(content[:-4096] + bytes(255 for _ in range(4096)))
+
+    ended = skillopt(trained[0], "doctor")
+
+    assert ended.returncode == 2
+    assert "ledger.db is damaged" in ended.stdout
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_hundred_changed_bytes_end_every_command_with_3(trained: Trained, seed: int) -> None:
+    path, random = ledger_of(trained[0]), Random(seed)
+    content = bytearray(path.read_bytes())
+    for _ in range(200):
+        content[random.randrange(100, len(content))] = random.randrange(256)
+    path.write_bytes(content)
+
+    for command in (("status",), ("report", "rows"), OPTIMIZE):
+        ended = skillopt(trained[0], *command)
+        assert ended.returncode == 3, command
+        assert "ledger.db is damaged" in ended.stderr
+    assert "ledger.db is damaged" in skillopt(trained[0], "doctor").stdout
