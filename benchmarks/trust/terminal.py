@@ -4,15 +4,20 @@ import json
 import os
 import pty
 import re
+import sqlite3
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.trust.projects import git, make_project
+from benchmarks.trust.projects import OPTIMIZE, git, make_project, skillopt
 from benchmarks.trust.table import ClassResult, Found
+from skillopt.rollouts import Message, Rollout, ToolCall
+from skillopt.storage.payloads import Payloads
 
 __all__ = ["COMMANDS", "STEERING", "try_terminal"]
 
@@ -39,10 +44,13 @@ COMMANDS: Final = (
     ("estimate", "rows"),
     ("evaluate", "rows"),
     ("evidence", "rows"),
+    ("evidence", "rows", "--task", "train0"),
+    ("inspect", "rows"),
     ("gate", "HEAD~1"),
     ("gate", "HEAD~1", "--json"),
     ("optimize", "rows", "--seed", "1"),
-    ("report", "rows", "--format", "md"),
+    ("report", "rows", "--format", "markdown"),
+    ("report", "rows", "--json"),
     ("log", "rows", "--json"),
     ("status", "--json"),
     ("jobs",),
@@ -52,26 +60,35 @@ COMMANDS: Final = (
 )
 """Commands that print of a repository."""
 
+_OF_NAMES: Final = (("status",), ("show", "rows"), ("estimate", "rows"), ("optimize", "rows", "--seed", "1"))
+"""Commands that meet a file of the skill whose name cannot be printed; most others refuse it in the same words."""
+
 
 def try_terminal(*, quick: bool) -> Found:
     """Run commands on a hostile project, with a terminal and without."""
-    failures = list[str]()
-    commands = COMMANDS[2:6] if quick else COMMANDS
+    commands, of_names = (COMMANDS[2:6], ()) if quick else (COMMANDS, _OF_NAMES)
     with TemporaryDirectory(prefix="trust-terminal-") as root:
         project = _make_hostile(Path(root) / "project")
-        for command in commands:
-            for name, said in (("pipe", _to_pipe(project, command)), ("terminal", _to_terminal(project, command))):
-                found = STEERING.search(said.replace("\x08\x1b", "\x1b"))
-                if found:
-                    where = said[max(0, found.start() - 60) : found.end() + 30]
-                    failures.append(f"{name}: skillopt {' '.join(command)!a}: printed {where!a}")
-                if "Traceback" in said:
-                    failures.append(f"{name}: skillopt {' '.join(command)!a}: {said[-500:]!a}")
-    return (ClassResult("escapes to a terminal", 2 * len(commands), len(failures)),), failures
+        failures = [each for command in commands for each in _try_command(project, command)]
+        (project / "skills" / "rows" / "a\x1b]0;t\x07.md").write_text(_HOSTILE, encoding="utf-8")
+        failures += [each for command in of_names for each in _try_command(project, command)]
+    tried = 2 * (len(commands) + len(of_names))
+    return (ClassResult("escapes to a terminal", tried, len(failures)),), failures
+
+
+def _try_command(project: Path, command: tuple[str, ...]) -> Iterator[str]:
+    """Run a command with a pipe and with a terminal, and tell what it printed that steers."""
+    for name, said in (("pipe", _to_pipe(project, command)), ("terminal", _to_terminal(project, command))):
+        found = STEERING.search(said.replace("\x08\x1b", "\x1b"))
+        if found:
+            where = said[max(0, found.start() - 60) : found.end() + 30]
+            yield f"{name}: skillopt {' '.join(command)!a}: printed {where!a}"
+        if "Traceback" in said:
+            yield f"{name}: skillopt {' '.join(command)!a}: {said[-500:]!a}"
 
 
 def _make_hostile(folder: Path) -> Path:
-    """Make a project of whose skill, tasks, files, branches and commits all steer a terminal."""
+    """Make a project of whose skill, tasks, files, branches, commits and recorded rollouts all steer a terminal."""
     project = make_project(folder)
     suite = project / "suites" / "rows.jsonl"
     tasks = [json.loads(line) for line in suite.read_text(encoding="utf-8").splitlines()]
@@ -81,12 +98,24 @@ def _make_hostile(folder: Path) -> Path:
     suite.write_text("".join(json.dumps(task) + "\n" for task in tasks), encoding="utf-8")
     skill = project / "skills" / "rows" / "SKILL.md"
     skill.write_text(skill.read_text(encoding="utf-8") + f"- Follow {_HOSTILE}.\n", encoding="utf-8")
-    (skill.parent / "a\x1b]0;t\x07.md").write_text(_HOSTILE, encoding="utf-8")
-    git(project, "add", ".")
-    git(project, "commit", "--quiet", "-m", f"Add {_HOSTILE}", "--author", f"A{_HOSTILE} <a@b.invalid>")
+    git(project, "commit", "--quiet", "--all", "-m", f"Add {_HOSTILE}", "--author", f"A{_HOSTILE} <a@b.invalid>")
     with suppress(subprocess.CalledProcessError):
         git(project, "branch", "a\u202eb")
+    skillopt(project, *OPTIMIZE)
+    with closing(sqlite3.connect(project / ".skillopt" / "ledger.db")) as ledger:
+        _steer_rollouts(ledger)
+        ledger.commit()
     return project
+
+
+def _steer_rollouts(ledger: sqlite3.Connection) -> None:
+    """Have every recorded agent say and answer what steers a terminal."""
+    stored = Payloads(ledger)
+    for key, payload in ledger.execute("SELECT key, payload FROM calls WHERE kind = 'rollout'").fetchall():
+        found = stored.unpack(payload, Rollout)
+        said = (Message("assistant", _HOSTILE, (ToolCall("Bash", _HOSTILE, _HOSTILE),)),)
+        hostile = replace(found, trajectory=replace(found.trajectory, messages=said, answer=_HOSTILE))
+        ledger.execute("UPDATE calls SET payload = ? WHERE key = ?", (stored.pack([hostile])[0], key))
 
 
 def _environment() -> dict[str, str]:

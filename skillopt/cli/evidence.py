@@ -16,6 +16,7 @@ from skillopt.cli.options import (
     select,
 )
 from skillopt.cli.output import show
+from skillopt.safety.escaping import escape_terminal_lines
 
 if TYPE_CHECKING:
     from skillopt.commands.evidence import Evidence
@@ -46,7 +47,8 @@ def evidence(
     from skillopt.commands.evidence import evidence as run
 
     found = run(select(skill, suite, flags_of(settings, harness=harness)), start=start, tasks=task or (), fold=fold)
-    show(found, _runs if task else _text, as_json=as_json)
+    text = _runs if task else _text
+    show(found, lambda result: escape_terminal_lines(text(result)), as_json=as_json)
 
 
 def _text(result: "Evidence") -> str:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
-from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.escaping import escape_json, escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.rollouts import Usage
@@ -36,9 +35,6 @@ SHORT: Final = 10
 """Characters of a commit that are shown."""
 
 _MOST_TASKS: Final = 6
-
-_STEERING: Final = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What JSON may hold as it is and a terminal may obey; JSON escapes the other control characters by itself."""
 
 _Result = TypeVar("_Result")
 
@@ -67,7 +63,7 @@ def show(result: _Result, text: Callable[[_Result], str], *, as_json: bool) -> N
 def as_json_text(result: Any) -> str:  # noqa: ANN401 - any command's frozen dataclass
     """Give a command's result as JSON, with nothing in it that steers a terminal."""
     text = json.dumps(asdict(result), ensure_ascii=False, indent=2, default=_plain)
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return escape_json(text)
 
 
 def _plain(value: object) -> str:

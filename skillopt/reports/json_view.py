@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from skillopt.reports.view import RunView
 from skillopt.rollouts import readable
+from skillopt.safety.escaping import escape_json
 
 __all__ = ["render_json"]
 
@@ -27,4 +28,4 @@ def render_json(view: RunView) -> str:
         shown["verdict"] |= {"gain": gate.verdict.gain, "expected": gate.verdict.expected if chosen else None}
     if view.test is not None:
         fields["test"]["verdict"] |= {"gain": view.test.verdict.gain, "expected": None}
-    return readable(json.dumps(fields, ensure_ascii=False, indent=2))
+    return escape_json(readable(json.dumps(fields, ensure_ascii=False, indent=2)))

@@ -12,6 +12,7 @@ __all__ = [
     "disarm",
     "disarm_page",
     "escape_hidden",
+    "escape_json",
     "escape_log_line",
     "escape_terminal",
     "escape_terminal_lines",
@@ -20,6 +21,9 @@ __all__ = [
 ]
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_STEERING_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What JSON may hold as it is and a terminal may obey; JSON escapes the other control characters by itself."""
+
 _ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
 _CALLS = re.compile(
     r"(?:@|&(?:#0{0,9}64|#x0{0,9}40|commat);)(?=\w)|(?:(?<!&)#|&(?:#0{0,9}35|#x0{0,9}23|num);)(?=\d)|\bGH-(?=\d)"
@@ -89,6 +93,15 @@ def escape_terminal(text: str) -> str:
 def escape_terminal_lines(text: str) -> str:
     """Show a text with its lines and tabs as they are, all else as `escape_terminal` does."""
     return "\n".join("\t".join(map(escape_terminal, line.split("\t"))) for line in text.splitlines())
+
+
+def escape_json(text: str) -> str:
+    r"""Escape in JSON what it may hold as it is and a terminal may obey.
+
+    >>> print(escape_json('{"name": "safe\u202etxt.exe"}'))
+    {"name": "safe\u202etxt.exe"}
+    """
+    return _STEERING_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def escape_log_line(line: str) -> str:

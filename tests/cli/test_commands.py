@@ -10,6 +10,7 @@ import typer
 
 from skillopt.cli.app import COMMANDS as HEADINGS
 from skillopt.cli.app import load_command
+from tests.fakes.hostile_terminal import STEERING, make_hostile
 from tests.fakes.projects import FAST, Trained, git, skillopt, skillopt_process
 
 DOCUMENTED = {0, 1, 2, 3}
@@ -49,6 +50,14 @@ COMMANDS = sorted(
     for words in commands(command, name)
 )
 
+MORE = (
+    *("diff rows HEAD~1 HEAD", "diff rows HEAD~1 HEAD --words", "evidence rows --task train0", "gate HEAD~1"),
+    *("log rows --json", "evidence rows --json", "report rows --json", "show rows", "suite show rows"),
+    *("report rows --format markdown", "report rows --format pull-request", "report rows --format junit"),
+    *("report rows --format html", "report rows --all-splits", "evidence rows --task train0 --json"),
+)
+"""Commands with options that print more of a project."""
+
 
 def masked(text: str, folder: Path) -> str:
     """Leave out what differs from one run to the next: the folder, ids, times."""
@@ -72,6 +81,24 @@ def test_a_command_says_and_ends_the_same_in_its_own_process_as_in_that_of_the_t
     assert masked(process.stdout, folder) == masked(inside.stdout, other)
     assert masked(process.stderr, folder) == masked(inside.stderr, other)
     assert git(folder, "for-each-ref", "--format=%(refname)") == git(other, "for-each-ref", "--format=%(refname)")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_hostile(tmp_path_factory.mktemp("hostile") / "project")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", [*COMMANDS, *MORE])
+def test_no_command_prints_what_a_project_holds_so_that_it_steers_a_terminal(
+    command: str, hostile: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(hostile, tmp_path / "project", symlinks=True)
+
+    ended = skillopt(folder, *command.split(), *ARGUMENTS.get(command, ()))
+
+    assert ended.returncode in DOCUMENTED
+    assert STEERING.search(ended.stdout + ended.stderr) is None
 
 
 def test_every_row_is_of_a_command() -> None:
