@@ -116,7 +116,6 @@ _ENCODED: Final = LazyPattern(
     r"|compile|__import__)"
     r"|\btr[ \t]+[\"']?(?:a-z|A-Za-z|\[a-z\])[^\n]{0,12}n-z|\brev[ \t]*(?:<<<|\|)|\|[ \t]*rev\b|\[::-1\]|\b__import__\b"
     r"|\bprintf?[ \t(]+[\"']\\(?:x|0|u)|\b\w{1,4}([\"'])\w{1,4}\1\w{1,4}\b[ \t]*\w*[\"']?\w*[\"']?"
-    r"|\bfirst (?:letter|word|character)s? of\b"
     r"|\b[A-Z2-7]{32,}=*(?![A-Za-z])|(?:\\x[0-9a-f]{2}[ \t,;|]{0,3}){6}|(?:\\u[0-9a-f]{4}[ \t,;|]{0,3}){6}|"
     r"(?:\\[0-3][0-7]{2}){6}"
     r"|(?:%[0-9a-f]{2}){6}"

@@ -41,6 +41,9 @@ ORDINARY = (
     "Ask for the password when the PDF is encrypted; pass `password=None` or `password=$PASSWORD` otherwise.",
     "Read the conventions in AGENTS.md first.",
     "Name the file `$(date +%F).tar.gz` or `${name}.min.js`.",
+    "Capitalize the first word of every entry and end it without a period.",
+    "Capitalize the first letter of each heading.",
+    "Take the first letter of every word for the abbreviation.",
 )
 
 
