@@ -126,6 +126,7 @@ def _draft(result: "Optimized") -> Iterator[str]:
     if draft is not None and draft.commit:
         passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
         yield f"draft on branch {draft.branch}: {passed}{grade_words(draft.grading)}"
+        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
     elif draft is not None:
         yield f"the draft was not published: {escape_terminal(draft.note)}"
 

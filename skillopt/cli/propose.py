@@ -66,6 +66,7 @@ def propose(
 
 
 def _text(result: "ProposalResult") -> str:
+    from skillopt.gate.comparison import Outcome
     from skillopt.gate.grade_words import grade_words
     from skillopt.gate.headline import VAL, compared_words
 
@@ -85,6 +86,8 @@ def _text(result: "ProposalResult") -> str:
         )
         if verdict.grading is not None and not result.version:
             lines.append(f"as a draft: {grade_words(verdict.grading)}")
+        if verdict.outcome is Outcome.ACCEPT and not result.version:
+            lines.append(f"not a version yet: {result.reason}")
         lines.append(f"this was proposal {result.looks} measured on this suite; the more, the less one verdict says")
     else:
         lines.append(f"nothing reached the gate: {result.reason}")

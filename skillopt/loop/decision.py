@@ -82,11 +82,13 @@ def held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
         held: Lines that wait for a person.
         candidate: What is left without them.
     """
+    text = run.draft.skill.text if held else candidate.text
+    marks = find_marks(run.draft.incumbent.text, text, frozenset(run.settings.allow))
     if not held:
-        marks = find_marks(run.draft.incumbent.text, candidate.text, frozenset(run.settings.allow))
         return f"it would say what a person must look at first: {marks[0]}" if marks else ""
     waiting = "1 edit waits" if len(held) == 1 else f"{len(held)} edits wait"
-    return f"{waiting} for a person in the draft: {'; '.join(line.edit.summary for line in held)}"
+    edits = "; ".join(line.edit.summary for line in held)
+    return f"{waiting} for a person in the draft: {edits} ({'; '.join(map(str, marks))})"
 
 
 def accept(

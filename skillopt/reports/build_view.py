@@ -243,7 +243,7 @@ class _Gathering:
         if not event.changes and isinstance(event, DraftChanged):
             self._view = replace(self._view, draft=None)
             return
-        commit, taken = self._recorded.draft
+        commit, taken, *marks = self._recorded.draft
         found = DraftView(
             event.text,
             estimate_tokens(event.text),
@@ -253,6 +253,7 @@ class _Gathering:
             commit,
             taken,
             gained_by_draft(known for _, known in self._recorded.events),
+            tuple(marks),
         )
         self._view = replace(self._view, draft=found)
 

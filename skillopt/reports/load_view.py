@@ -13,6 +13,7 @@ from skillopt.project import Project, Selection
 from skillopt.reports.build_view import build_view
 from skillopt.reports.run_records import RunRecords, digests_of
 from skillopt.reports.view import AskedAndPaid, RunCaps, RunView
+from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill
@@ -174,8 +175,8 @@ def _commits(project: Project, record: RunRecord) -> Mapping[int, str]:
     return dict(enumerate(accepted, 1)) | dict(enumerate(starts))
 
 
-def _draft(project: Project, record: RunRecord) -> tuple[str, str]:
-    """Give the commit of a run's draft, and the version that a person made of it; each empty where there is none."""
+def _draft(project: Project, record: RunRecord) -> tuple[str, ...]:
+    """Commit of a run's draft, the version that a person made of it (each empty where there is none), and its marks."""
     try:
         repository = project.repository()
         versions = repository.versions(record.skill)
@@ -184,4 +185,6 @@ def _draft(project: Project, record: RunRecord) -> tuple[str, str]:
         return "", ""
     made = (version for version in versions if version.trailer("Skillopt-Run") == record.id)
     taken = next((version.sha for version in made if version.trailer("Taken-By")), "")
-    return (found.sha if found and found.trailer("Skillopt-Run") == record.id else ""), taken
+    if found is None or found.trailer("Skillopt-Run") != record.id:
+        return "", taken
+    return found.sha, taken, *found.values(NEEDS_A_PERSON)

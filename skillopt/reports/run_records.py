@@ -21,7 +21,8 @@ class RunRecords:
         results: What the recorded rollouts of its skills came to.
         splits: The suite's tasks in order, by id; empty when the suite is not at hand.
         commits: Commits by the number of the version; 0 is the text that training starts from.
-        draft: Commit of its draft, and the version that a person made of it; each empty for none.
+        draft: Commit of its draft, and the version that a person made of it, each empty for none; then the lines that
+            wait for a person.
         folds: Ids of the tasks of two folds that taught and judged in turn; empty for fixed splits.
     """
 
@@ -30,7 +31,7 @@ class RunRecords:
     results: Sequence[ResultRow] = ()
     splits: Mapping[str, Split] = field(default_factory=dict)
     commits: Mapping[int, str] = field(default_factory=dict)
-    draft: tuple[str, str] = ("", "")
+    draft: tuple[str, ...] = ("", "")
     folds: tuple[frozenset[str], ...] = ()
 
 

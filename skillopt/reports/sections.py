@@ -96,12 +96,12 @@ def draft(view: RunView, *, fetch: bool = False) -> str:
         view: The run.
         fetch: Whether the commands begin with fetching the draft from the remote.
     """
-    found = view.draft
-    if found is None:
+    if (found := view.draft) is None:
         return ""
     grading, skill = found.grading, quote(view.skill)
     meaning = f", that is {GRADE_MEANINGS[grading.grade]}" if grading else ""
     shown = f"**{grade_words(grading)}**{meaning}. {count_noun(len(found.edits), 'edit')} in the draft."
+    shown += "".join(f"\n\nA person must look at it first: {inline_code(mark)}." for mark in found.marks)
     if found.taken:
         return f"{shown}\n\nA person made it version {inline_code(found.taken[:10])}."
     if not found.commit:

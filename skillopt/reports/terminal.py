@@ -11,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.headline import compared_words, metric_label, tally_words
 from skillopt.reports.gate_words import gate_outcome, is_change
-from skillopt.reports.view import GateView, RunView
+from skillopt.reports.view import DraftView, GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_hidden
 from skillopt.safety.plurals import count_noun
@@ -65,14 +65,20 @@ def _score(view: RunView, width: int) -> Iterator[str]:
         best = view.versions[-1]
         yield _row("best", f"val, {metric_label(view.metric)} {best.score or 0.0:.3f}, version {best.number}")
     if view.draft is not None:
-        passed = f"{view.draft.headline.words}, " if view.draft.headline else ""
-        yield from _wrapped("draft", f"{passed}{grade_words(view.draft.grading)}", width)
+        yield from _draft(view.draft, width)
     if len(view.curve) > 1:
         yield _row("so far", _curve([point.best for point in view.curve], width - _LABEL))
     if view.test is not None:
         yield from _wrapped("test", f"{view.test.verdict.outcome.value}, {view.test.verdict.reason}", width)
     elif view.test_withheld:
         yield from _wrapped("test", f"withheld: {view.test_withheld}", width)
+
+
+def _draft(draft: DraftView, width: int) -> Iterator[str]:
+    passed = f"{draft.headline.words}, " if draft.headline else ""
+    yield from _wrapped("draft", f"{passed}{grade_words(draft.grading)}", width)
+    for mark in draft.marks:
+        yield from _wrapped("", f"a person must look at it first: {mark}", width)
 
 
 def _edits(view: RunView, width: int) -> Iterator[str]:

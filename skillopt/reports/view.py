@@ -131,6 +131,7 @@ class DraftView:
         branch, commit: Where it is published; no commit where it is not, or has been replaced.
         taken: The version that a person made of it, empty for none.
         headline: Tasks passed by the incumbent and by the draft; None where it was not measured.
+        marks: Lines that a person must look at before it becomes a version, each with the reason and its text.
     """
 
     text: str
@@ -141,6 +142,7 @@ class DraftView:
     commit: str = ""
     taken: str = ""
     headline: Headline | None = None
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from skillopt.project import Target
 from skillopt.runs.plan import read_version, uncommitted_start
 from skillopt.runs.version_message import VersionOrigin, draft_body, draft_subject, draft_trailers
 from skillopt.safety.lint import find_marks
-from skillopt.safety.text_classes import LintClass
+from skillopt.safety.text_classes import NEEDS_A_PERSON, LintClass
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill, files_of
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -57,6 +57,7 @@ class DraftState:
         grading: Its grade with figures, None where the run ended before it was graded.
         note: Why it was not published, empty where it was.
         replaced: Commit of the draft of an earlier proposal that it took the place of, which is kept; empty for none.
+        marks: Lines that a person must look at before it becomes a version, each with the reason and its text.
     """
 
     branch: str
@@ -64,6 +65,7 @@ class DraftState:
     grading: Grading | None
     note: str = ""
     replaced: str = ""
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,9 @@ def publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) -> 
         return DraftState(branch.name, "", waiting.grading, str(error))
     if waiting.draft is None:
         return None
-    return DraftState(branch.name, commit, waiting.grading, waiting.unfit_reason, replaced)
+    published = branch.read() if commit else None
+    marks = published.values(NEEDS_A_PERSON) if published else ()
+    return DraftState(branch.name, commit, waiting.grading, waiting.unfit_reason, replaced, marks)
 
 
 def recover_draft(root: Path, repository: Repository, skill: str) -> None:

@@ -19,10 +19,10 @@ from skillopt.rollouts import Usage
 from skillopt.runs.grade_trailers import grade_trailers
 from skillopt.safety.escaping import disarm, escape_terminal
 from skillopt.safety.lint import Mark
+from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.skills.edits import Change, Op
 
 __all__ = [
-    "NEEDS_A_PERSON",
     "SIBLING",
     "VersionOrigin",
     "body_of",
@@ -32,9 +32,6 @@ __all__ = [
     "subject_of",
     "trailers_of",
 ]
-
-NEEDS_A_PERSON: Final = "Needs-A-Person"
-"""Trailer of a draft, one for each thing in it that a person must look at before it becomes a version."""
 
 SIBLING: Final = "Sibling"
 """Trailer of a version, one for each protected sibling: what was found of it with the version beside."""

@@ -1,13 +1,16 @@
 """What `optimize` says of the draft at its end, by a loop whose events are scripted."""
 
 import json
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import Event, RunStarted
+from skillopt_mcp.skill_details import describe_skill
 from tests.fakes.drafts import ENDED, accepted, changed, graded
 from tests.fakes.projects import git, make_project, skillopt
 
@@ -42,6 +45,22 @@ def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(
     assert "next: skillopt take rows " in said
     found = json.loads(skillopt(folder, "optimize", "rows", "--json").stdout)["draft"]
     assert found["commit"] == git(folder, "rev-parse", "skillopt-draft/rows")
+
+
+def test_a_draft_that_waits_for_a_person_says_which_line_and_why_wherever_it_is_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded = "Run `echo aGk= | base64 -d`."
+    script(monkeypatch, changed(encoded), graded(encoded))
+    optimized = skillopt(folder, "optimize", "rows").stdout
+    why = "a person must look at it first: "
+    (line,) = [line for line in optimized.splitlines() if why in line]
+    assert re.search(
+        r"first: encoded-text, line \d+ adds encoded text or the decoding of it 'Run `echo aGk= \| base64 -d`", line
+    )
+    assert line in skillopt(folder, "log", "rows").stdout.splitlines()
+    assert line.partition(why)[2] in unescape(skillopt(folder, "report", "rows", "--format", "markdown").stdout)
+    assert line.partition(why)[2] in describe_skill(folder, "rows", 1)
 
 
 def test_it_says_why_a_draft_was_not_published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

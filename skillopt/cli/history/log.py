@@ -91,6 +91,7 @@ def _draft(skill: str, draft: "LoggedDraft") -> Iterator[str]:
     version = draft.version
     cells = (version.sha[:SHORT], version.at, escape_terminal(version.subject), draft.words)
     yield f"draft {'  '.join(cells)}"
+    yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
     take = f"to make it a version: skillopt take {skill}"
     yield f"  {escape_terminal(draft.obstacle) or f'what it changes: skillopt diff {skill} draft; {take}'}"
 

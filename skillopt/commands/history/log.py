@@ -16,6 +16,7 @@ from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.error_spent import error_budget
 from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.lineage import trained_on
+from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.triggers.version import declined_descriptions, list_descriptions
 from skillopt.versions.commit_kind import DROPPED_BY, ROLLBACK, commit_kind
 from skillopt.versions.commit_message import Version
@@ -64,12 +65,14 @@ class LoggedDraft:
         version: Its commit.
         grading: What was shown of it, None where its run ended before it was graded.
         obstacle: Why it cannot be taken; empty when it can.
+        marks: Lines that a person must look at before it becomes a version, each with the reason and its text.
     """
 
     branch: str
     version: Version
     grading: Grading | None
     obstacle: str
+    marks: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -189,9 +192,8 @@ def _draft(repository: Repository, target: Target) -> LoggedDraft | None:
     found = branch.read()
     if found is None:
         return None
-    return LoggedDraft(
-        branch.name, found, read_grading(found.trailers), draft_obstacle(repository, target, branch, found)
-    )
+    obstacle = draft_obstacle(repository, target, branch, found)
+    return LoggedDraft(branch.name, found, read_grading(found.trailers), obstacle, found.values(NEEDS_A_PERSON))
 
 
 def _configured(target: Target, project: Project) -> str:

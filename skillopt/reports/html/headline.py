@@ -55,6 +55,7 @@ def headline_of(view: RunView) -> str:
     if view.draft is not None:
         passed = f"{view.draft.headline.words}; " if view.draft.headline else ""
         waits = f"The draft waits for a person: {passed}{grade_words(view.draft.grading)}"
+        waits += "".join(f". Look at this first: {mark}" for mark in view.draft.marks)
         return f"No version was accepted. {waits}.{ended}"
     return f"No version was accepted, so the skill is as it was.{ended}"
 

@@ -1,5 +1,7 @@
 """The gate in the loop: what is accepted, what waits, what is dropped and remembered; and the grade at the end."""
 
+import re
+
 import pytest
 
 from skillopt.gate.comparison import Outcome
@@ -185,6 +187,7 @@ def test_a_draft_that_was_proven_at_the_end_and_has_a_marked_edit_says_that_it_w
     assert graded.grading.grade is Grade.PROVEN
     assert isinstance(waits, StepFailed)
     assert waits.reason.startswith("1 edit waits for a person in the draft: add after")
+    assert re.search(r"\(line \d+ adds an instruction that works against people 'Never tell the user", waits.reason)
 
 
 def test_what_the_settings_allow_needs_no_person() -> None:
