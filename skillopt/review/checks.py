@@ -4,14 +4,15 @@ People may do what an edit of the optimizer may not, so only some findings block
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from skillopt.review.result import ChangeFinding, Weight
 from skillopt.review.visible_code import lines_shown_as_code
-from skillopt.safety.leaks import ProtectedText, find_leaks
+from skillopt.safety.leaks import Leak, ProtectedText, find_leaks
 from skillopt.safety.lint import LintFinding, find_marks, lint_change
 from skillopt.safety.piped_commands import find_piped_command
 from skillopt.safety.text_classes import LintClass
@@ -143,7 +144,18 @@ def _leaks(before: Skill | None, after: Skill, path: str, protected: ProtectedTe
         added = _added(old.get(name, ""), text)
         joined = "\n".join(line for _, line in added)
         for leak in find_leaks(protected, joined, known) if added else ():
-            yield ChangeFinding(_join(path, name), added[0][0], Weight.REFUSE, f"leak: {leak.kind.value}", leak.reason)
+            number = added[_first_line(protected, [line for _, line in added], known, leak)][0]
+            yield ChangeFinding(_join(path, name), number, Weight.REFUSE, f"leak: {leak.kind.value}", leak.reason)
+
+
+def _first_line(protected: ProtectedText, lines: Sequence[str], known: str, leak: Leak) -> int:
+    """Find the line where a leak begins: the first one of the shortest lines in a row that carry it."""
+
+    def carries(start: int, end: int) -> bool:
+        return leak in find_leaks(protected, "\n".join(lines[start:end]), known)
+
+    end = bisect_left(range(1, len(lines)), x=True, key=lambda at: carries(0, at)) + 1
+    return bisect_left(range(end - 1), x=True, key=lambda at: not carries(at + 1, end))
 
 
 def _texts(skill: Skill | None) -> dict[str, str]:

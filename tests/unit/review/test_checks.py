@@ -110,9 +110,9 @@ def test_text_of_a_held_out_task_is_refused_where_it_begins_and_what_the_skill_s
         "s", tuple((split, Task(split.value, text, VerifierSpec("exact"))) for split, text in prompts.items())
     )
     (finding,) = check_new_text(
-        OLD, changed(f"- Sort.\n- {held_out}\n"), "skills/rows", (), index_protected_text(suite)
+        OLD, changed(f"- Sort.\n- {held_out}\n- Trim.\n- End.\n"), "skills/rows", (), index_protected_text(suite)
     )
-    assert (finding.line, finding.weight, finding.rule) == (8, Weight.REFUSE, "leak: held-out task")
+    assert (finding.line, finding.weight, finding.rule) == (9, Weight.REFUSE, "leak: held-out task")
     assert "ledger" not in finding.message
     known = changed(f"- {held_out}\n")
     assert not check_new_text(
