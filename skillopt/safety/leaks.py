@@ -11,7 +11,10 @@ Four kinds of evidence count; each is rare by chance, and none is what general r
 
 A text is also read from base64, hex and percent signs, backwards, by rot13, with spelled out letters and digits put
 together.
-What the skill or the training tasks show is nobody's secret and counts for nothing. For a training
+What the skill or the training tasks show is nobody's secret and counts for nothing, and so is what the verifier of a
+training task can say as feedback: its options and the quoted strings of its code, but no criterion of a rubric. Where
+tasks are in folds, that is what the verifiers of two tasks or more can say. It follows from the suite alone, so that
+training and the change gate decide alike. For a training
 answer, what several training tasks have in common is a rule, not a memory. Case, width, spaces and
 punctuation are ignored.
 
@@ -76,6 +79,14 @@ _SERIES: Final = 3
 """Ids that differ in a number only, from which on they are no words of a rule, as `utf8` or `iso-8601` may be."""
 
 """Signs that divide an id into three parts."""
+
+_QUOTED = re.compile(
+    r"""(?:(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`)\s*[rbfu]{0,2})+""", re.DOTALL
+)
+"""String literals of most languages; what stands side by side is one text."""
+
+_HIDDEN: Final = frozenset({"rubric"})
+"""Kinds of verifiers whose feedback never says what their options say."""
 
 _DIGIT = re.compile(rb"[0-9]")
 
@@ -161,6 +172,7 @@ def index_protected_text(suite: Suite) -> ProtectedText:
             # Options are compared as values too: a number may be all there is of an answer.
             secrets.append(_Secret(_answer_class(split) if kind is LeakClass.VERIFIER else kind, values))
     runs[LeakClass.TRAIN_ANSWER] = {run for run, tasks in shared.items() if tasks == 1}
+    runs[LeakClass.VERIFIER] -= _open_runs(suite)
     train = suite.tasks(Split.TRAIN)
     shown = (
         _joined(task.prompt for task in train),
@@ -291,6 +303,28 @@ def _short_answers(suite: Suite) -> dict[tuple[bytes, ...], tuple[tuple[LeakClas
             if len(words) <= _SHORT and len(b"".join(words)) >= _LEAST_LETTERS and not is_said:
                 answers[words] = (*answers.get(words, ()), (_answer_class(split), prompt - common))
     return answers
+
+
+def _open_runs(suite: Suite) -> set[int]:
+    """Collect the runs of words that verifiers can show to a proposer on training tasks."""
+    teaching = [task for split, task in suite.splits if suite.folds or split is Split.TRAIN]
+    said = Counter[int]()
+    for task in teaching:
+        said.update({run for text in _feedback_texts(task) for run in _runs(_words(text), 1)})
+    return {run for run, tasks in said.items() if tasks > 1 or not suite.folds}
+
+
+def _feedback_texts(task: Task) -> Iterator[str]:
+    """Yield what a task's verifier can say as feedback."""
+    for part in task.verifier.parts:
+        leaves = _leaves(part.options) if part.kind not in _HIDDEN else []
+        yield from (text for leaf in leaves for text in (_literals(leaf) if part.kind == "command" else (leaf,)))
+    for text in _texts(file for file in task.verifier.files if file.path.endswith(_CODE)):
+        yield from _literals(text)
+
+
+def _literals(code: str) -> list[str]:
+    return _QUOTED.findall(code)
 
 
 def _protected(split: Split, task: Task) -> dict[LeakClass, list[str]]:

@@ -36,12 +36,13 @@ TRAIN_ROWS = (
 VAL_ROWS = ("CON-0201,Clara Weiss,+491709876543,2023-05-06", "CON-0202,Leon Huber,+491702223334,2023-07-08")
 VAL_INPUT = File("input.csv", b"ref;name\n77120881;Weiss, Clara\n77120882;Huber, Leon\n")
 DISPUTE = "Which invoice did the Hamburg office of Nordwind dispute in autumn?"
+LETTER = VerifierSpec("rubric", json.dumps(RUBRIC), (File("check.py", CHECK),))
 KEYS = "how the night shift of the dairy hands over its keys"
 SUITE = Suite(
     "small",
     (
         (Split.TRAIN, task("a", "Tidy the ledger that Moreau sent.", {}, ledger(*TRAIN_ROWS))),
-        (Split.TRAIN, task("b", "Write the letter of thanks.", RUBRIC, File("check.py", CHECK))),
+        (Split.TRAIN, Task("b", "Write the letter of thanks.", LETTER)),
         (Split.TRAIN, task("c", "Which warehouse in Bremen stores the copper pipes?", {"value": "Hall Nine East"})),
         (Split.VAL, task("d", "Tidy the ledger that Lind sent.", {}, ledger(*VAL_ROWS), inputs=(VAL_INPUT,))),
         (Split.VAL, task("e", DISPUTE, {"value": "INV-7731"})),
@@ -167,6 +168,34 @@ def test_a_rule_in_the_words_of_feedback_that_was_shown_is_no_leak_but_answers_i
     ) == (set())
     rows = "CON-0101 2024-01-09 +491701234567; CON-0102 2024-02-10 +491707654321; CON-0103 2024-03-11 +491705550001"
     assert kinds(f"Answer {rows}.", shown=f"expected {rows}, found nothing") == {LeakClass.TRAIN_ANSWER}
+
+
+SAID = "write the one sentence No user-visible changes below the heading"
+CHECKING = File("check.py", f"""import sys\nsys.exit('{SAID}' if not open('log').read() else 0)\n""".encode())
+LONG = {"value": "the board meets in the small hall on the first floor"}
+
+
+@pytest.mark.parametrize("folds", [False, True])
+def test_what_the_verifier_of_a_train_task_says_is_no_leak_and_its_code_and_held_out_answers_are(
+    folds: bool,  # noqa: FBT001 - a case
+) -> None:
+    tasks = [task(name, f"Do {name}.", {}, CHECKING) for name in ("one", "two")]
+    held_out = task("three", "Do three.", LONG)
+    splits = (Split.VAL, Split.VAL) if folds else (Split.TRAIN, Split.VAL)
+    halves = ((tasks[0], held_out), (tasks[1],)) if folds else None
+    protected = index_protected_text(
+        Suite("s", (*zip(splits, tasks, strict=True), (Split.VAL, held_out)), folds=halves)
+    )
+
+    assert kinds(f"- If nothing changed, {SAID}.", protected=protected) == set()
+    assert kinds(f"sys.exit('{SAID}' if not open('log').read() else 0)", protected=protected) == {LeakClass.VERIFIER}
+    assert kinds(f"- Say that {LONG['value']}.", protected=protected) == {LeakClass.VERIFIER}
+
+
+def test_what_only_the_verifier_of_a_held_out_task_says_is_a_leak() -> None:
+    splits = ((Split.TRAIN, task("one", "Do one.")), (Split.VAL, task("two", "Do two.", {}, CHECKING)))
+
+    assert kinds(f"- {SAID}", protected=index_protected_text(Suite("s", splits))) == {LeakClass.VERIFIER}
 
 
 def test_reasons_quote_nothing_and_name_no_task() -> None:
