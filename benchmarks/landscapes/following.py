@@ -95,20 +95,13 @@ class Watch:
                 pass
 
     def truth(self, text: str, metric: Metric = Metric.SOFT) -> float:
-        """Give the true score as it is by now."""
-        return true_score(self.world, text, metric, shifted=self.runner.shifted)
+        """True score of a document."""
+        return true_score(self.world, text, metric)
 
     @property
     def curve(self) -> tuple[tuple[int, float], ...]:
-        """Give the steps of the incumbent's true score; a shift of the target is a step too."""
-        shift = self.runner.shift_seen
-        before = [(since, text) for since, text in self.versions if not shift or since < shift]
-        after = [(since, text) for since, text in self.versions if shift and since >= shift]
-        steps = [(since, true_score(self.world, text)) for since, text in before]
-        if shift:
-            after = [(shift, before[-1][1]), *after]
-            steps += [(since, true_score(self.world, text, shifted=True)) for since, text in after]
-        return tuple((since, round(score, 6)) for since, score in steps)
+        """The steps of the incumbent's true score."""
+        return tuple((since, round(true_score(self.world, text), 6)) for since, text in self.versions)
 
     def _end_step(self, event: StepStarted | EpochEnded | RunEnded) -> None:
         """Note how often the optimizer model was asked, one prompt after the other, since the last step began."""

@@ -1,7 +1,7 @@
 """A runner for simulations: what the recorded runner does, in memory and without workspaces.
 
-Owns remembering answers, that a rollout which failed is tried again only by a rerun, and what a flipped verdict
-is. Does not own the target, the model, or the verifier, which is the real one.
+Owns remembering answers, and that a rollout which failed is tried again only by a rerun. Does not own the target, the
+model, or the verifier, which is the real one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import Final
 from benchmarks.landscapes.lines import read
 from benchmarks.landscapes.target import Target
 from skillopt.protocols import Model, RolloutRequest
-from skillopt.rollouts import Reply, Rollout, Score, Status
+from skillopt.rollouts import Reply, Rollout, Status
 from skillopt.skills.document import Skill, SkillDocument
 
 __all__ = ["SimulatedRunner"]
@@ -19,9 +19,6 @@ _Key = tuple[str, str, int]
 
 _MEMORY: Final = '"memory"'
 """What only a reply holds that repeats edits and offers none."""
-
-_FLIPPED: Final = {False: Score(1.0, passed=True), True: Score(0.0, passed=False, feedback="the check did not end")}
-"""What is said of a rollout instead, by whether it passed."""
 
 
 class SimulatedRunner:
@@ -40,7 +37,6 @@ class SimulatedRunner:
         self._known: dict[_Key, Rollout] = {}
         self._gaps: dict[_Key, Rollout] = {}
         self.asked = 0
-        self.shift_seen = 0
         self._asked_for: dict[str, Skill] = {}
         self._rounds = 0
         self._calls = 0
@@ -63,11 +59,6 @@ class SimulatedRunner:
         rules = frozenset[int]().union(*(read(reply.text).rules for reply in found if _MEMORY not in reply.text))
         self.offered |= dict.fromkeys(rules, (self.asked, self._calls))
         return found
-
-    @property
-    def shifted(self) -> bool:
-        """Tell whether the target had changed by what was asked last."""
-        return 0 < self.shift_seen <= self.asked
 
     def newest_but(self, document: SkillDocument) -> SkillDocument:
         """Give the document that was run last, leaving one out of account; the same one when it is alone."""
@@ -95,11 +86,7 @@ class SimulatedRunner:
         if found is not None:
             return found
         trajectory = self._target.run(request, "")
-        if self._target.shifted and not self.shift_seen:
-            self.shift_seen = self.asked
         score = None if trajectory.status is Status.INFRA_ERROR else self._target.judge(request, trajectory.answer)
-        if score is not None and self._target.flips(request):
-            score = _FLIPPED[score.passed]
         made = Rollout(request.task.id, digest, request.repeat, trajectory, trajectory.status, score, trajectory.reason)
         (self._gaps if score is None else self._known)[key] = made
         return made

@@ -97,7 +97,7 @@ class Run:
         curve: (rollouts asked, true score of the incumbent from there on).
         best: The true score of the best document, at the end.
         area: Mean true score of the incumbent over all rollouts allowed.
-        reach: Rollouts until 95% of the best, after a shift if there is one; None for never.
+        reach: Rollouts until 95% of the best; None for never.
         handed: What was handed over at the end, what was stated of it, and its price.
         accepted: Versions accepted.
         gated: Candidates gated.
@@ -194,8 +194,7 @@ def _model_of(world: World, seed: int) -> Model:
 def _summary(job: Job, world: World, watch: Watch, reruns: int, done: int, wall: float) -> Run:
     if watch.end is None:
         raise AssertionError("the loop ended without saying so")
-    shift, text = watch.runner.shift_seen, watch.document.text
-    best, curve = best_score(world, shifted=shift > 0), watch.curve
+    text, best, curve = watch.document.text, best_score(world), watch.curve
     gains = [gain for accepted, gain in watch.verdicts if accepted]
     return Run(
         world=job.world,
@@ -205,7 +204,7 @@ def _summary(job: Job, world: World, watch: Watch, reruns: int, done: int, wall:
         curve=curve,
         best=best,
         area=_area(curve, job.rollouts),
-        reach=next((since for since, score in curve if since >= shift and score >= _GOOD * best - _EPSILON), None),
+        reach=next((since for since, score in curve if score >= _GOOD * best - _EPSILON), None),
         handed=hand_over(watch, done),
         accepted=len(gains),
         gated=len(watch.verdicts),

@@ -2,7 +2,7 @@
 
 Owns the draws, the harness behind which the real runner can run them, and counting them. A draw is a
 function of seed, skill, task and repeat; only an infrastructure error goes away when the rollout is
-asked for again, and only a shift makes the order of rollouts matter. Does not own the truth (truth).
+asked for again. Does not own the truth (truth).
 """
 
 import json
@@ -10,8 +10,8 @@ from collections import Counter
 from hashlib import blake2b
 from struct import unpack
 
-from benchmarks.landscapes.tasks import BAD_LUCK, DONE, flaky_tasks, judge, needed_rules, part_names, symptom_of
-from benchmarks.landscapes.truth import chance_of, chances, wanted_rule
+from benchmarks.landscapes.tasks import DONE, judge, needed_rules, part_names, symptom_of
+from benchmarks.landscapes.truth import chance_of, chances
 from benchmarks.landscapes.worlds import World
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Score, Status, Trajectory, Usage
@@ -34,20 +34,14 @@ class Target:
         self._world = world
         self._seed = (seed, night) if night else seed
         self._tried: Counter[tuple[str, str, int]] = Counter()
-        self._chances: dict[tuple[str, bool], tuple[float, ...]] = {}
+        self._chances: dict[str, tuple[float, ...]] = {}
         self._needed = needed_rules(world, seed)
-        self._flaky = flaky_tasks(world)
         self.done = 0
 
     @property
     def identity(self) -> str:
         """Name the world by its parameters, and the seed."""
         return f"landscape {self._world!r} seed={self._seed}"
-
-    @property
-    def shifted(self) -> bool:
-        """Tell whether the target has changed by now."""
-        return 0 < self._world.shift_at <= self.done
 
     def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - a simulation costs nothing
         """Bound a rollout, which costs nothing."""
@@ -57,7 +51,6 @@ class Target:
         """Say of every part of the task whether it is done, or which symptom it shows."""
         digest = request.skill.digest if request.skill else ""
         key = (digest, request.task.id, request.repeat)
-        shifted = self.shifted
         attempt = self._tried[key]
         self._tried[key] += 1
         self.done += 1
@@ -66,15 +59,9 @@ class Target:
         if self._world.lasting and self._draws("lasting", digest, request.task.id)[0] < self._world.lasting:
             return Trajectory(status=Status.INFRA_ERROR, reason="simulated failure that lasts")
         needs = self._needed[request.task.id][1]
-        by_rule = self._chances_of(request, digest, shifted=shifted)
-        draws = iter(self._outcome_draws(*key, shifted))
-        outcomes = [
-            DONE
-            if next(draws) < chance_of(by_rule, need)
-            else symptom_of(self._world, wanted_rule(self._world, need, shifted=shifted))
-            for need in needs
-        ]
-        outcomes += [DONE if next(draws) < 0.5 else BAD_LUCK for _ in range(self._world.coins)]  # noqa: PLR2004 - a coin
+        by_rule = self._chances_of(request, digest)
+        draws = iter(self._outcome_draws(*key, "False"))
+        outcomes = [DONE if next(draws) < chance_of(by_rule, need) else symptom_of(self._world, need) for need in needs]
         answer = dict(zip(part_names(self._world, needs), outcomes, strict=True))
         return Trajectory(answer=json.dumps(self._shown(answer)), usage=Usage(calls=1))
 
@@ -94,17 +81,11 @@ class Target:
         """Score an answer by the verifier of its task."""
         return judge(self._world, request.task.verifier, answer)
 
-    def flips(self, request: RolloutRequest) -> bool:
-        """Tell whether the verdict on a rollout is to be the opposite; the verifier, which reads the answer, cannot."""
-        digest = request.skill.digest if request.skill else ""
-        key = ("flip", digest, request.task.id, request.repeat)
-        return request.task.id in self._flaky and self._draws(*key)[0] < 0.5  # noqa: PLR2004 - a coin
-
-    def _chances_of(self, request: RolloutRequest, digest: str, *, shifted: bool) -> tuple[float, ...]:
-        known = self._chances.get((digest, shifted))
+    def _chances_of(self, request: RolloutRequest, digest: str) -> tuple[float, ...]:
+        known = self._chances.get(digest)
         if known is None:
             text = request.skill.document.text if request.skill else ""
-            known = self._chances[digest, shifted] = chances(self._world, text, shifted=shifted)
+            known = self._chances[digest] = chances(self._world, text)
         return known
 
     def _draws(self, *key: object) -> list[float]:

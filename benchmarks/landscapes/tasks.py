@@ -23,7 +23,6 @@ __all__ = [
     "HOPELESS",
     "broken_tasks",
     "deck",
-    "flaky_tasks",
     "judge",
     "make_suite",
     "needed_rules",
@@ -109,19 +108,13 @@ def _rules(world: World, stream: str, number: int) -> tuple[int, ...]:
 
 @cache
 def _broken(world: World) -> tuple[str, ...]:
-    """List the train tasks with a broken verifier, spread evenly; those that are stuck come first."""
-    count = world.stuck + world.flaky
-    return tuple(f"{Split.TRAIN.value}-{number * world.train // count:03d}" for number in range(count))
+    """List the train tasks with a broken verifier, spread evenly."""
+    return tuple(f"{Split.TRAIN.value}-{number * world.train // world.stuck:03d}" for number in range(world.stuck))
 
 
 def broken_tasks(world: World) -> frozenset[str]:
-    """Give the tasks whose verifier is broken, in whatever way."""
+    """Tasks whose verifier is broken."""
     return frozenset(_broken(world))
-
-
-def flaky_tasks(world: World) -> frozenset[str]:
-    """Give those of them whose verdicts flip."""
-    return frozenset(_broken(world)[world.stuck :])
 
 
 @lru_cache(maxsize=256)
@@ -133,7 +126,7 @@ def make_suite(world: World, seed: int = 0, *, held_out: bool = True) -> Suite:
         seed: Of the run; it matters only where every seed deals its own tasks.
         held_out: Whether the `test` split is in it; never where the suite states no splits.
     """
-    stuck = _broken(world)[: world.stuck]
+    stuck = _broken(world)
     made = [
         (split, _task(world, name, needs, _misled(world, stuck.index(name)) if name in stuck else DONE))
         for name, (split, needs) in needed_rules(world, seed).items()
@@ -156,7 +149,7 @@ def _task(world: World, name: str, needs: tuple[int, ...], first: str) -> Task:
 
 def _misled(world: World, number: int) -> str:
     """Give what a stuck verifier expects and its feedback shows: a symptom that no task can have."""
-    return f"symptom S{world.rules + world.shifted + number:02d}"
+    return f"symptom S{world.rules + number:02d}"
 
 
 def part_names(world: World, needs: tuple[int, ...]) -> tuple[str, ...]:
@@ -168,14 +161,14 @@ def part_names(world: World, needs: tuple[int, ...]) -> tuple[str, ...]:
     """
     if world.binary or world.together:
         return tuple("check" if rule < 0 else f"check {rule:02d}" for rule in needs)
-    return tuple(f"part {number}" for number in range(1, len(needs) + world.coins + 1))
+    return tuple(f"part {number}" for number in range(1, len(needs) + 1))
 
 
 def symptom_of(world: World, need: int) -> str:
-    """Say what a part shows that is not done, before any shift; a part that needs no rule shows nothing clear."""
+    """Say what a part shows that is not done; a part that needs no rule shows nothing clear."""
     if need == FREE:
         return BAD_LUCK
-    return f"symptom S{need if need >= 0 else world.rules + world.shifted + world.stuck + HOPELESS - need:02d}"
+    return f"symptom S{need if need >= 0 else world.rules + world.stuck + HOPELESS - need:02d}"
 
 
 def judge(world: World, spec: VerifierSpec, answer: str) -> Score:

@@ -14,7 +14,7 @@ from benchmarks.landscapes.lines import START, block_line, read, rule_line
 from benchmarks.landscapes.tasks import HOPELESS, deck, needed_rules
 from benchmarks.landscapes.worlds import World
 from skillopt.settings import Metric
-from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split
 
 __all__ = [
@@ -26,28 +26,22 @@ __all__ = [
     "start_of",
     "true_score",
     "true_score_on",
-    "wanted_rule",
 ]
 
 
-def chances(world: World, text: str, *, shifted: bool = False) -> tuple[float, ...]:
-    """Give the chance that a part is done by the rule it needed before any shift, and last that of other parts.
+def chances(world: World, text: str) -> tuple[float, ...]:
+    """Give the chance that a part is done by the rule it needs, and last that of other parts.
 
     Args:
         world: The world.
         text: A whole document; empty for no skill.
-        shifted: Whether the target has changed.
     """
     reading = read(text)
     factor = 1.0 if world.harm is None else world.harm**reading.harms
-    if world.crowding:
-        excess = max(0, estimate_tokens(SkillDocument(text).body) - world.room)
-        factor *= max(0.0, 1.0 - world.crowding * excess)
     factor *= max(0.0, 1.0 - world.line_cost * _lines_added(world, text)) if world.line_cost else 1.0
-    wanted = [wanted_rule(world, rule, shifted=shifted) for rule in range(world.rules)]
     there = reading.rules - reading.blocked
     # Last what no rule brings about and what needs none, in the order of `HOPELESS` and `FREE` from the end.
-    done = [*(_in_force(world, there, rule) for rule in wanted), False, True]
+    done = [*(_in_force(world, there, rule) for rule in range(world.rules)), False, True]
     return tuple(factor * (world.known if known else world.unknown) for known in done)
 
 
@@ -67,27 +61,21 @@ def _lines_added(world: World, text: str) -> int:
     return sum(bool(line.strip()) and line not in first for line in text.splitlines())
 
 
-def wanted_rule(world: World, rule: int, *, shifted: bool) -> int:
-    """Give the rule that stands for another one since the target has changed."""
-    return rule + world.rules if shifted and 0 <= rule < world.shifted else rule
-
-
 def _in_force(world: World, there: frozenset[int], rule: int) -> bool:
     partners = {other for pair in world.pairs if rule in pair for other in pair}
     opponents = {other for pair in world.rivals if rule in pair for other in pair} - {rule}
     return rule in there and partners <= there and not opponents & there
 
 
-def true_score(world: World, text: str, metric: Metric = Metric.SOFT, *, shifted: bool = False) -> float:
+def true_score(world: World, text: str, metric: Metric = Metric.SOFT) -> float:
     """Give the expected score of a document on the held-out tasks.
 
     Args:
         world: The world.
         text: The whole document.
         metric: Which number of a score.
-        shifted: Whether the target has changed.
     """
-    return _expected(world, chances(world, text, shifted=shifted), metric)
+    return _expected(world, chances(world, text), metric)
 
 
 @lru_cache(maxsize=4096)
@@ -112,7 +100,7 @@ def true_score_on(world: World, seed: int, tasks: Collection[str], text: str, me
 def _mean(world: World, kinds: Counter[tuple[int, ...]], by_rule: Sequence[float], metric: Metric) -> float:
     soft = hard = 0.0
     for needs, count in kinds.items():
-        parts = [chance_of(by_rule, need) for need in needs] + [0.5] * world.coins
+        parts = [chance_of(by_rule, need) for need in needs]
         passed = (1 - world.together) * prod(parts) + world.together * min(parts)
         hard += count * passed
         soft += count * (passed if world.binary else sum(parts) / len(parts))
@@ -137,18 +125,18 @@ def document_of(lines: tuple[str, ...]) -> str:
 
 
 @cache
-def best_document(world: World, *, shifted: bool = False) -> str:
+def best_document(world: World) -> str:
     """Give the document with the greatest true score: of rivals one, then rules in order of their frequency."""
     frequency = Counter(deck(world))
     ranked = sorted(range(world.rules), key=lambda rule: -frequency[rule])
     found = []
     for losers in product(*world.rivals):
-        kept = [wanted_rule(world, rule, shifted=shifted) for rule in ranked if rule not in losers]
+        kept = [rule for rule in ranked if rule not in losers]
         found += [document_of(tuple(rule_line(rule) for rule in kept[:count])) for count in range(len(kept) + 1)]
-    return max(found, key=lambda text: true_score(world, text, shifted=shifted))
+    return max(found, key=lambda text: true_score(world, text))
 
 
 @cache
-def best_score(world: World, metric: Metric = Metric.SOFT, *, shifted: bool = False) -> float:
+def best_score(world: World, metric: Metric = Metric.SOFT) -> float:
     """Give the true score of the best document."""
-    return true_score(world, best_document(world, shifted=shifted), metric, shifted=shifted)
+    return true_score(world, best_document(world), metric)

@@ -71,20 +71,14 @@ class World:
         binary: Whether the score is 1 when all parts are done, else 0.
         first_only: Whether a rollout stops at the first part that fails, so that no other shows.
         together: Chance that one draw decides all parts of a rollout, so that they fail together.
-        coins: Further parts of every task that no rule concerns, done with chance one half.
         pairs: Rules of which each works only while the other one is there too.
         rivals: Rules that put each other out of force.
         wordings: Different lines that say one rule; any of them will do.
         harm: What a harmful line multiplies every chance by; None when it puts one rule out of force.
-        crowding: What every token of the body beyond `room` takes from every chance, as a share.
-        room: Tokens of the body that cost nothing.
         line_cost: What every line beyond the first document's takes from every chance, as a share.
         errors: Chance that a rollout ends in an infrastructure error.
         lasting: Chance that a prompt, or a task under one document, fails whenever it is tried.
-        shift_at: Rollouts after which the target is another one; 0 for never.
-        shifted: Rules that it then wants replaced by new ones.
         stuck: Train tasks whose verifier expects what no rule brings about, and says so; they never pass.
-        flaky: Train tasks of which every other verdict, at random, is the opposite of what it should be.
         spoiled: Rules that a line of the first document puts out of force.
         habits: How the optimizer model errs.
     """
@@ -104,27 +98,21 @@ class World:
     binary: bool = False
     first_only: bool = False
     together: float = 0.0
-    coins: int = 0
     pairs: tuple[tuple[int, int], ...] = ()
     rivals: tuple[tuple[int, int], ...] = ()
     wordings: int = 1
     harm: float | None = None
-    crowding: float = 0.0
-    room: int = 0
     line_cost: float = 0.0
     errors: float = 0.0
     lasting: float = 0.0
-    shift_at: int = 0
-    shifted: int = 0
     stuck: int = 0
-    flaky: int = 0
     spoiled: int = 0
     habits: Habits = field(default_factory=Habits)
 
     @property
     def steady(self) -> bool:
-        """Tell whether no rollout fails, no verdict flips and the target stays the same: peers have no other answer."""
-        return not (self.errors or self.lasting or self.shift_at or self.flaky)
+        """Whether no rollout fails: peers have no answer to one that does."""
+        return not (self.errors or self.lasting)
 
 
 _PLAIN: Final = World("12 rules, 10% of outcomes flipped, half of the proposals useless")
@@ -235,29 +223,12 @@ WORLDS: Final[dict[str, World]] = {
         habits=_MIXED,
     ),
     "redundant": World("every rule can be said in three ways, one is enough", wordings=3, habits=_MIXED),
-    "length": World(
-        "a longer document is followed less: each useless line costs about 3 points",
-        crowding=0.003,
-        room=140,
-        habits=_MIXED,
-    ),
     "rare": World("5 of 10 rules are needed by 1 task in 40 each", rules=10, rare=5, train=80, val=40, habits=_MIXED),
-    "noisy": World(
-        "20% of outcomes flipped, and half of every score is a coin", known=0.8, unknown=0.2, coins=1, habits=_MIXED
-    ),
     "partial": World("every task needs three rules and scores the share of them", parts=3, habits=_MIXED),
     "errors": World("5% of rollouts end in an infrastructure error", errors=0.05, habits=_MIXED),
-    "drift": World(
-        "after 1,000 rollouts the target wants 4 of the 12 rules replaced", shift_at=1000, shifted=4, habits=_MIXED
-    ),
     "broken-verifiers": World(
         "6 of the 60 train tasks never pass: their verifiers expect what no rule brings about; val and test are sound",
         stuck=6,
-        habits=_JUDGE,
-    ),
-    "flaky-verifiers": World(
-        "of 6 of the 60 train tasks every other verdict is the opposite, at random; val and test are sound",
-        flaky=6,
         habits=_JUDGE,
     ),
     "spoiled": World(

@@ -88,13 +88,13 @@ class SimulatedArena:
         rollouts: Most that may be asked for.
 
     Raises:
-        ValueError: In this world rollouts fail, the target changes, or verdicts flip; peers have no answer to that.
+        ValueError: In this world rollouts fail; peers have no answer to that.
     """
 
     def __init__(self, world: str, peer: str, seed: int, rollouts: int) -> None:
         self._world = WORLDS[world]
         if not self._world.steady:
-            raise ValueError(f"expected a world without errors, shifts and flaky verifiers, found {world!r}")
+            raise ValueError(f"expected a world in which no rollout fails, found {world!r}")
         suite = make_suite(self._world, seed)
         self._tasks = {task.id: task for split in (Split.TRAIN, Split.VAL) for task in suite.tasks(split)}
         # Folds that swap roles are our own loop's idea: others learn from one and choose by the other.

@@ -38,7 +38,7 @@ def trained(folder: Path, name: str, executor: Executor, *, ahead: bool) -> tupl
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("world", ["interacting", "noisy", "real-12"])
+@pytest.mark.parametrize("world", ["interacting", "flips-30", "real-12"])
 def test_events_and_recorded_answers_are_the_same_with_1_8_and_64_workers_and_without_looking_ahead(
     tmp_path: Path, world: str
 ) -> None:
