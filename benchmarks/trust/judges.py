@@ -94,7 +94,7 @@ JUDGES: Final = {
     "pytest": _judge(["python", "-m", "pytest", "-q", "test_total.py"], ("test_total.py", _TEST)),
     "pytest, all": _judge(["python", "-m", "pytest", "-q"], ("tests/test_total.py", _TEST)),
     "unittest": _judge(["python", "-m", "unittest", "-q", "test_total"], ("test_total.py", _TEST)),
-    "reward": _judge(["python", "-I", "check.py"], ("check.py", _REWARD)),
+    "reward": _judge(["python", "-I", "check.py"], ("check.py", _REWARD), reward="reward.json"),
     "answer": _judge(["python", "-c", _SAID], answer="said"),
     "sh": _judge(["sh", "check.sh"], ("check.sh", "cmp total.txt expected.txt\n")),
     "bash": _judge(["bash", "-c", "source ./judging.sh; same total.txt"], ("judging.sh", _BASH)),

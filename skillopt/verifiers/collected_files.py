@@ -107,7 +107,7 @@ class CollectedFiles:
         """
         is_folder = path.endswith("/")
         path = path.rstrip("/")
-        if path.split("/", 1)[0] in self.reserved:
+        if any(f"{path}/".startswith(f"{each}/") for each in self.reserved):
             return False
         if self.patterns is not None and path in self.patterns:
             return True

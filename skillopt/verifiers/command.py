@@ -22,7 +22,6 @@ from skillopt.verifiers.collected_files import CollectedFiles
 
 __all__ = ["CommandOptions", "CommandVerifier", "Reward"]
 
-_REWARD = "reward.json"
 _LARGEST_REWARD = 1_000_000
 _LARGEST_WORKSPACE = 1_000_000_000
 _LONGEST_FEEDBACK = 2_000
@@ -49,6 +48,10 @@ class CommandOptions(BaseModel):
     answer: Annotated[
         FileName | None, Field(description="File of the copy into which the target's final answer is written.")
     ] = None
+    reward: Annotated[
+        FileName | None,
+        Field(description="File of the copy to which the program writes the score; it counts only with status 0."),
+    ] = None
     collect: Annotated[
         tuple[FileName, ...] | None,
         Field(
@@ -61,7 +64,7 @@ class CommandOptions(BaseModel):
 
 
 class Reward(BaseModel):
-    """What the program may write to `reward.json`: `score` or, as Harbor does, `reward`."""
+    """What the program writes to the file that `reward` names: `score` or, as Harbor does, `reward`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -76,7 +79,7 @@ class Reward(BaseModel):
 
 
 class CommandVerifier:
-    """Scores by the exit status, 0 for all right, or by a `reward.json` that the program writes.
+    """Scores by the exit status, 0 for all right, and with status 0 by the reward file that the suite names.
 
     The program runs in a fresh folder: the task's files, what the agent left there as data, the verifier's own files.
     A program that takes longer than its limit, or uses more, scores 0: it may be the target's work that does.
@@ -92,9 +95,11 @@ class CommandVerifier:
     def __init__(self, spec: VerifierSpec, sandbox: SandboxChoice = "auto") -> None:
         options = self._options = read_options(CommandOptions, spec)
         self._files, self._inputs, self._sandbox = spec.files, spec.inputs, sandbox
-        if any(file.path == _REWARD for file in spec.files):
-            raise SuiteError(f"verifier 'command': expected no file {_REWARD!r}, which the program writes; rename it")
-        reserved = (_REWARD, *([options.answer] if options.answer else ()))
+        if any(file.path == options.reward for file in spec.files):
+            raise SuiteError(
+                f"verifier 'command': expected no file {options.reward!r}, which the program writes; rename it"
+            )
+        reserved = tuple(filter(None, (options.reward, options.answer)))
         self._collected = CollectedFiles.of(options.collect, spec.files, options.argv, reserved, spec.inputs)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
@@ -121,7 +126,7 @@ class CommandVerifier:
                 return failed(self._ending(ended) + self._left_out(workspace))
             _refuse_crash(self._options.argv[0], ended)
             self._refuse_changed(copy.path)
-            score = _verdict(ended, _read_reward(copy.path))
+            score = _verdict(ended, self._reward(ended, copy.path))
         return score if score.passed else replace(score, feedback=score.feedback + self._left_out(workspace))
 
     def _program(self, library: str, workspace: str) -> CheckProgram:
@@ -130,6 +135,12 @@ class CommandVerifier:
         folders = [f"{library}/{folder}".rstrip("/") for folder in _module_folders(self._files)]
         mine = [workspace] if self._options.collect is not None else []
         return CheckProgram(argv, self._options.timeout, tuple(dict.fromkeys([*folders, library, *mine])), (library,))
+
+    def _reward(self, ended: ProcessResult, workspace: str) -> Reward | None:
+        """Read the reward that the suite names; None where it names none or the status is not 0."""
+        if self._options.reward is None or ended.status != 0:
+            return None
+        return _read_reward(workspace, self._options.reward)
 
     def _ending(self, ended: ProcessResult) -> str:
         if ended.timed_out:
@@ -180,23 +191,21 @@ def _refuse_crash(program: str, ended: ProcessResult) -> None:
         )
 
 
-def _read_reward(workspace: str) -> Reward | None:
-    """Read the reward; None when there is none."""
-    content = read_workspace_file(workspace, _REWARD, _LARGEST_REWARD)
+def _read_reward(workspace: str, path: str) -> Reward:
+    """Read the reward; raise where it is missing or unusable."""
+    content = read_workspace_file(workspace, path, _LARGEST_REWARD)
     if not isinstance(content, bytes):
-        if content.reason == "missing":
-            return None
-        raise InfrastructureError(f"{_REWARD}: {content.reason}; correct the verifier")
+        raise InfrastructureError(f"{path}: {content.reason}; correct the verifier")
     try:
         reward = Reward.model_validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise InfrastructureError(
-            f"{_REWARD}: {'.'.join(map(str, first['loc']))}: {first['msg']}; correct the verifier"
+            f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; correct the verifier"
         ) from error
     if reward.value is None:
         raise InfrastructureError(
-            f"{_REWARD}: expected 'score' or 'reward' in [0, 1], found neither; correct the verifier"
+            f"{path}: expected 'score' or 'reward' in [0, 1], found neither; correct the verifier"
         )
     return reward
 

@@ -113,9 +113,8 @@ def _task(place: Path) -> Task:
     prompt = _relative(folder.text("instruction.md"), root)
     _refuse_paths("instruction.md", prompt)
     run = f"{_NEEDS_PYTEST if 'pytest' in script else ''}{_RUN}"
-    check = TaskCheck(
-        "command", {"argv": ["bash", "-c", run], "timeout": entry.verifier.timeout_sec}, files=tuple(placed)
-    )
+    options = {"argv": ["bash", "-c", run], "timeout": entry.verifier.timeout_sec, "reward": "reward.json"}
+    check = TaskCheck("command", options, files=tuple(placed))
     name = task_id((entry.task.name or place.resolve().name).rpartition("/")[2], "task")
     return Task(name, prompt, verifier_of([check]), files, entry.task.keywords, entry.agent.timeout_sec)
 

@@ -57,16 +57,29 @@ def test_another_status_than_0_is_a_plain_fail(workspace: Path, status: int) -> 
 
 @pytest.mark.parametrize("key", ["score", "reward"])
 def test_a_reward_is_the_soft_score(workspace: Path, key: str) -> None:
-    score = run(reward(f'{{"{key}": 0.25, "feedback": "three missing", "more": 1}}'), workspace)
+    said = f'{{"{key}": 0.25, "feedback": "three missing", "more": 1}}'
+    score = run(reward(said), workspace, reward="reward.json")
 
     assert score == Score(0.25, passed=False, feedback="three missing")
 
 
-@pytest.mark.parametrize(("status", "passed"), [(0, True), (1, False)])
-def test_a_full_reward_passes_only_with_status_0(workspace: Path, status: int, passed: bool) -> None:  # noqa: FBT001 - a parameter of the table above
-    score = run(reward('{"score": 1}', status), workspace)
+@pytest.mark.parametrize(("status", "value"), [(0, 1.0), (1, 0.0)])
+def test_a_reward_counts_only_with_status_0(workspace: Path, status: int, value: float) -> None:
+    score = run(reward('{"score": 1}', status), workspace, reward="reward.json")
 
-    assert (score.value, score.passed) == (1.0, passed)
+    assert (score.value, score.passed) == (value, status == 0)
+
+
+def test_a_reward_that_the_suite_does_not_name_is_not_read(workspace: Path) -> None:
+    assert run(reward('{"score": 0.25}'), workspace) == Score(1.0, passed=True)
+
+
+def test_a_reward_that_the_agent_s_program_writes_scores_nothing(workspace: Path) -> None:
+    (workspace / "solution.py").write_text("open('reward.json', 'w').write('{\"score\": 1}')")
+    check = "import subprocess, sys; subprocess.run([sys.executable, 'solution.py']); raise SystemExit(1)"
+
+    for named in ({}, {"reward": "reward.json"}):
+        assert run(check, workspace, **named).value == 0
 
 
 @pytest.mark.parametrize(
@@ -74,13 +87,14 @@ def test_a_full_reward_passes_only_with_status_0(workspace: Path, status: int, p
 )
 def test_an_unusable_reward_is_the_crash_of_the_verifier(workspace: Path, text: str) -> None:
     with pytest.raises(InfrastructureError, match=r"reward\.json"):
-        run(reward(text), workspace)
+        run(reward(text), workspace, reward="reward.json")
 
 
 def test_a_reward_that_the_target_left_is_not_read(workspace: Path) -> None:
     (workspace / "reward.json").write_text('{"score": 1}')
 
-    assert run("raise SystemExit(1)", workspace).value == 0
+    with pytest.raises(InfrastructureError, match=r"reward\.json: missing"):
+        run("", workspace, reward="reward.json")
 
 
 def test_a_program_that_is_missing_is_the_crash_of_the_verifier(workspace: Path) -> None:
@@ -152,7 +166,7 @@ def test_a_command_that_is_no_list_of_words_is_refused(argv: object) -> None:
 
 def test_a_reference_file_in_place_of_the_reward_is_refused() -> None:
     with pytest.raises(SuiteError, match=r"expected no file 'reward\.json'"):
-        load_verifier(make_spec("command", File("reward.json", b""), argv=["true"]))
+        load_verifier(make_spec("command", File("reward.json", b""), argv=["true"], reward="reward.json"))
 
 
 def left_by(workspace: Path, **files: str) -> Path:

@@ -82,7 +82,9 @@ def _check(grader: _Grader, folder: Folder) -> TaskCheck:
         if grader.setup:
             raise SuiteError("expected a grader that needs no installation, found `setup`; write it as a `command`")
         argv = ["sh", "-c", _SCRIPT_RUNS, "sh", _text(grader.run, folder)]
-        return TaskCheck("command", {"argv": argv}, weight=grader.weight, files=_named(grader.run, folder))
+        return TaskCheck(
+            "command", {"argv": argv, "reward": "reward.json"}, weight=grader.weight, files=_named(grader.run, folder)
+        )
     raise SuiteError(f"expected a grader 'deterministic' or 'llm_rubric', found {grader.type!r}; correct it")
 
 
