@@ -159,4 +159,7 @@ def _unknown(origin: str, name: str) -> str:
 def _invalid(error: ValidationError, origins: Mapping[str, str]) -> str:
     first = error.errors(include_url=False)[0]
     key = next(str(part) for part in first["loc"] if str(part) in TABLES)
-    return f"{origins.get(key, 'defaults')}: {key}: {first['msg']}, found {first['input']!r}"
+    wrong = f"{first['msg']}, found {first['input']!r}"
+    if first["type"] == "greater_than" and first["ctx"] == {"gt": 0}:  # caps, where 0 could be taken for no cap
+        wrong = f"expected a number above 0, found {first['input']!r}; leave it out for no cap"
+    return f"{origins.get(key, 'defaults')}: {key}: {wrong}"

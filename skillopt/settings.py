@@ -30,7 +30,7 @@ __all__ = [
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 """A day of the week, as settings name it."""
 
-_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Amount = Annotated[float, Field(allow_inf_nan=False)]
 _CANNOT_CHANGE_A_RESULT = {"max_minutes", "executor", "nightly", "agents"}
 """Tables of agents can, but are part of the target's identity, as its version is."""
 
@@ -171,14 +171,14 @@ class NightlySettings(BaseModel):
         ),
     ] = ""
     monthly_usd: Annotated[
-        float, Field(description="Cap on US dollars of a month's nights; needs `dashboard`. 0 for none. For all.", ge=0)
-    ] = 0.0
+        _Amount | None, Field(description="Cap on US dollars of a month's nights; needs `dashboard`. For all.", gt=0)
+    ] = None
     dashboard: Annotated[
         bool, Field(description="Keep one issue with the state of every skill, in place. For all skills.")
     ] = False
     most_open: Annotated[
-        int, Field(description="Open pull requests at which `nightly` opens no more; 0 for no limit. For all.", ge=0)
-    ] = 0
+        int | None, Field(description="Open pull requests at which `nightly` opens no more. For all.", gt=0)
+    ] = None
     labels: Annotated[tuple[str, ...], Field(description="Labels that new pull requests get.")] = ()
     reviewers: Annotated[
         tuple[str, ...],
@@ -363,26 +363,22 @@ class Settings(AdvancedSettings):
     ] = ()
     # Caps
     max_rollouts: Annotated[
-        int, Field(description="Cap on rollouts of a run, held-out test included; 0 for none.", ge=0)
-    ] = 0
+        int | None, Field(description="Cap on rollouts of a run, held-out test included.", gt=0)
+    ] = None
     max_calls: Annotated[
-        int, Field(description="Cap on calls of the optimizer model and the judge of a run; 0 for none.", ge=0)
-    ] = 0
+        int | None, Field(description="Cap on calls of the optimizer model and the judge of a run.", gt=0)
+    ] = None
     max_usd: Annotated[
-        _Amount, Field(description="Cap on US dollars of a run, held-out test included; 0 for none.")
-    ] = 0.0
-    max_tokens: Annotated[
-        int, Field(description="Cap on tokens of a run, held-out test included; 0 for none.", ge=0)
-    ] = 0
+        _Amount | None, Field(description="Cap on US dollars of a run, held-out test included.", gt=0)
+    ] = None
+    max_tokens: Annotated[int | None, Field(description="Cap on tokens of a run, held-out test included.", gt=0)] = None
     max_minutes: Annotated[
-        _Amount, Field(description="Minutes that a command may take; the same command goes on. 0 for no cap.")
-    ] = 0.0
+        _Amount | None, Field(description="Minutes that a command may take; the same command goes on.", gt=0)
+    ] = None
     rollout_usd: Annotated[
-        _Amount, Field(description="Most US dollars of one rollout of `claude-code`; 0 for no limit.")
-    ] = 0.0
-    rollout_tokens: Annotated[
-        int, Field(description="Most tokens of one rollout of `codex`; 0 for no limit.", ge=0)
-    ] = 0
+        _Amount | None, Field(description="Most US dollars of one rollout of `claude-code`.", gt=0)
+    ] = None
+    rollout_tokens: Annotated[int | None, Field(description="Most tokens of one rollout of `codex`.", gt=0)] = None
     executor: Annotated[ExecutorSettings, Field(description="How calls are made.")] = ExecutorSettings()
     target: Annotated[TargetSettings, Field(description="How a target behind an API answers.")] = TargetSettings()
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()

@@ -54,6 +54,7 @@ def settings_page() -> str:
             "Generated from `skillopt/settings.py` by `make docs`. Order of precedence: defaults < preset <",
             "`skillopt.toml` < the skill's table there (`[skills.NAME]`, where every setting may stand by its name) <",
             "`SKILLOPT_<NAME>` < command line (`--set NAME=VALUE`, or a flag). An unknown name is refused.",
+            "A cap has no default: where it is left out there is none, and 0 is refused.",
             *_section("Settings of a run", "At the top of `skillopt.toml`, before every `[table]`.", Settings, top),
             *_section("[executor]", "How calls are made. Nothing here can change a result.", ExecutorSettings),
             *_section("[target]", "How a target behind an API answers.", TargetSettings),
@@ -208,6 +209,8 @@ def first_sentence(source: Path) -> str:
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return ""
     if isinstance(value, Enum):
         return f"`{value.value}`"
     if isinstance(value, tuple):

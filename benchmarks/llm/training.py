@@ -73,7 +73,7 @@ def train_skill(
     questions, held_out = (load_suite(_FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
     result = optimize(start, questions, model=ListedProposer(), settings=settings, store=store, on_event=on_event)
     after, grade = _handed_over(result)
-    unlimited = settings.model_copy(update={"max_rollouts": 0})
+    unlimited = settings.model_copy(update={"max_rollouts": None})
     return Trained(start, after, grade, result, compare(start, after, held_out, settings=unlimited, store=store))
 
 

@@ -89,7 +89,8 @@ def _said(error: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     if error["type"] == "missing":
         about = str(names.get(str(last), {}).get("description", "")).rstrip(".")
         return f"expected {_place(place)}{f' ({about})' if about else ''}, found none"
-    return f"expected {_place(place)} {_expected(error)}, found {_found(error['input'])}"
+    step = "; leave it out for no cap beside the project's" if error["type"] == "greater_than" else ""
+    return f"expected {_place(place)} {_expected(error)}, found {_found(error['input'])}{step}"
 
 
 def _expected(error: Mapping[str, Any]) -> str:

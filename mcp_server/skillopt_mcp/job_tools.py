@@ -55,15 +55,15 @@ StartText = Annotated[
     Start, Field(description="Which text is meant if the work tree and the branch differ; ask the user before you say.")
 ]
 UsdCap = Annotated[
-    float,
+    float | None,
     Field(
-        description="Most US dollars, agreed with the user; 0 for the project's, the lower holds. Paid jobs need one.",
-        ge=0,
+        description="Most US dollars, agreed with the user; the project's holds where it is lower. Paid jobs need one.",
+        gt=0,
         le=1_000_000,
     ),
 ]
-RolloutsCap = Annotated[int, Field(description="Most rollouts; 0 for the project's own cap.", ge=0, le=10_000_000)]
-MinutesCap = Annotated[float, Field(description="Most minutes; 0 for the project's own cap.", ge=0, le=100_000)]
+RolloutsCap = Annotated[int | None, Field(description="Most rollouts.", gt=0, le=10_000_000)]
+MinutesCap = Annotated[float | None, Field(description="Most minutes.", gt=0, le=100_000)]
 
 
 WaitSeconds = Annotated[
@@ -117,9 +117,9 @@ def start_job_tool(
         Field(description="evaluate only: measure what training goes on from, or the draft that waits."),
     ] = "incumbent",
     start: StartText = "auto",
-    max_usd: UsdCap = 0.0,
-    max_rollouts: RolloutsCap = 0,
-    max_minutes: MinutesCap = 0.0,
+    max_usd: UsdCap = None,
+    max_rollouts: RolloutsCap = None,
+    max_minutes: MinutesCap = None,
     wait_seconds: WaitSeconds = 0,
 ) -> JobAnswer:
     """Start a job and give its id at once."""

@@ -99,9 +99,9 @@ def propose_edits_tool(
         Field(description="A few edits, each a rule, a block or a section.", min_length=1, max_length=16),
     ],
     start: StartText = "auto",
-    max_usd: UsdCap = 0.0,
-    max_rollouts: RolloutsCap = 0,
-    max_minutes: MinutesCap = 0.0,
+    max_usd: UsdCap = None,
+    max_rollouts: RolloutsCap = None,
+    max_minutes: MinutesCap = None,
     wait_seconds: WaitSeconds = 0,
 ) -> str | JobAnswer:
     """Check edits, then try them as a job: together, then each left out, and what is needed at the gate."""

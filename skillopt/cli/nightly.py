@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from skillopt.cli.options import JsonOption, QuietOption, SetOption, SummaryOption, WorkersOption, YesOption, flags_of
+from skillopt.cli.options import (
+    JsonOption,
+    QuietOption,
+    SetOption,
+    SummaryOption,
+    WorkersOption,
+    YesOption,
+    check_cap_option,
+    flags_of,
+)
 from skillopt.cli.output import append_report, interruptible, show
 
 if TYPE_CHECKING:
@@ -21,8 +30,12 @@ _MOST_NAMES = 10
 _LONGEST = 400
 _SIGNS = {"failed": "❌", "stopped": "⏸️", "waiting": "⏸️", "busy": "⏸️", "ignored": "⏸️"}
 
-_RolloutsOption = Annotated[int, typer.Option("--max-rollouts", min=0, help="Rollouts that the night may begin.")]
-_UsdOption = Annotated[float, typer.Option("--max-usd", min=0, help="US dollars that the night may spend.")]
+_RolloutsOption = Annotated[
+    int | None, typer.Option("--max-rollouts", callback=check_cap_option, help="Rollouts that the night may begin.")
+]
+_UsdOption = Annotated[
+    float | None, typer.Option("--max-usd", callback=check_cap_option, help="US dollars that the night may spend.")
+]
 _AtOnceOption = Annotated[
     int, typer.Option("--at-once", min=1, max=64, help="Skills that are trained at a time, with --workers in all.")
 ]
@@ -42,8 +55,8 @@ nightly: Final = typer.Typer(
 def whole(
     context: typer.Context,
     *,
-    max_rollouts: _RolloutsOption = 0,
-    max_usd: _UsdOption = 0.0,
+    max_rollouts: _RolloutsOption = None,
+    max_usd: _UsdOption = None,
     at_once: _AtOnceOption = 1,
     forge: _ForgeOption = None,
     remote: _RemoteOption = None,
@@ -71,7 +84,8 @@ def whole(
         capped = bool(max_rollouts or max_usd)
         ask_to_pay(foresee_night(flags, capped=capped), "the training of every skill that is due", yes=yes)
 
-    options = [f"--max-rollouts={max_rollouts}", f"--max-usd={max_usd}", f"--at-once={at_once}"]
+    caps = {"--max-rollouts": max_rollouts, "--max-usd": max_usd}
+    options = [f"{name}={cap}" for name, cap in caps.items() if cap is not None] + [f"--at-once={at_once}"]
     options += ["--quiet"] if quiet else []
     options += [f"--set={setting}" for setting in settings or ()]
     options += [f"--workers={workers}"] if workers is not None else []
@@ -110,8 +124,8 @@ def train(
     *,
     state: Annotated[Path, typer.Option("--state", help="What `nightly check` wrote.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for what is to be offered.")],
-    max_rollouts: _RolloutsOption = 0,
-    max_usd: _UsdOption = 0.0,
+    max_rollouts: _RolloutsOption = None,
+    max_usd: _UsdOption = None,
     at_once: _AtOnceOption = 1,
     summary: SummaryOption = None,
     settings: SetOption = None,
@@ -127,7 +141,7 @@ def train(
     from skillopt.commands.nightly.train import train_night
     from skillopt.nightly.night import Budget
 
-    budget, flags = Budget(max_rollouts, max_usd, at_once), flags_of(settings, workers=workers)
+    budget, flags = Budget(max_rollouts or 0, max_usd or 0.0, at_once), flags_of(settings, workers=workers)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = train_night(state, out, budget, flags=flags, observer=observer)
     _show_night(found, summary, as_json=as_json)

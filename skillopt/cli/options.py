@@ -41,6 +41,7 @@ __all__ = [
     "VerboseOption",
     "WorkersOption",
     "YesOption",
+    "check_cap_option",
     "flags_of",
     "select",
     "with_run_options",
@@ -89,6 +90,13 @@ SummaryOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show every detail.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+
+
+def check_cap_option(cap: float | None) -> float | None:
+    """Refuse a cap of 0 or less, which could be taken for no cap."""
+    if cap is not None and cap <= 0:
+        raise typer.BadParameter(f"expected a number above 0, found {cap:g}; leave it out for no cap")
+    return cap
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,12 +165,12 @@ class ProgressObserver(RunObserver):
     def _amounts(self) -> Iterator[str]:
         caps, spent = self._settings, self._spent
         tokens = spent.input_tokens + spent.output_tokens
-        yield f"{self._asked:,}{_of(caps.max_rollouts if caps else 0)} rollouts"
+        yield f"{self._asked:,}{_of(caps.max_rollouts if caps else None)} rollouts"
         if spent.usd or (caps and caps.max_usd):
             most = f" of ${caps.max_usd:,.2f}" if caps and caps.max_usd else ""
             yield f"${spent.usd or 0.0:,.2f}{most}"
         if spent.usd is None or (caps and caps.max_tokens):
-            yield f"{tokens:,}{_of(caps.max_tokens if caps else 0)} tokens"
+            yield f"{tokens:,}{_of(caps.max_tokens if caps else None)} tokens"
 
     def _time_left(self, elapsed: float) -> float | None:
         """Foretell by the cap that is used up most; None without one, or too early."""
@@ -189,7 +189,7 @@ class ProgressObserver(RunObserver):
         return elapsed * (1.0 - min(1.0, share)) / share if share >= _SOON else None
 
 
-def _of(cap: int) -> str:
+def _of(cap: int | None) -> str:
     return f" of {cap:,}" if cap else ""
 
 

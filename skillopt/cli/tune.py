@@ -18,6 +18,7 @@ from skillopt.cli.options import (
     SuiteOption,
     TokensOption,
     UsdOption,
+    check_cap_option,
     flags_of,
     select,
 )
@@ -41,8 +42,11 @@ def tune(
     harness: HarnessOption = None,
     model: ModelOption = None,
     max_rollouts: Annotated[
-        int, typer.Option("--max-rollouts", min=0, help="Cap on rollouts newly run for the whole search; 0 for none.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            "--max-rollouts", callback=check_cap_option, help="Cap on rollouts newly run for the whole search."
+        ),
+    ] = None,
     max_usd: UsdOption = None,
     max_tokens: TokensOption = None,
     max_minutes: MinutesOption = None,

@@ -149,7 +149,7 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
     meter = Meter(caps_of(plan.settings))
     if not plan.subjects:
         return _report(plan, [], "", meter)
-    most = plan.settings.max_rollouts if "max_rollouts" in plan.ask.flags else 0
+    most = plan.settings.max_rollouts if "max_rollouts" in plan.ask.flags else None
     allowance = Meter(Caps(rollouts=most)) if most else None
     stopped, findings = "", list[SiblingFinding]()
     with closing(Ledger.open(plan.project.root)) as ledger:

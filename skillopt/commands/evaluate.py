@@ -92,7 +92,7 @@ def evaluate(
     suite = target.suite()
     named = [(subject, _subject(project, target, subject)) for subject in subjects]
     # A cap on rollouts in skillopt.toml is on training; one that is given with the command is on the command.
-    most = target.settings.max_rollouts if "max_rollouts" in selection.flags else 0
+    most = target.settings.max_rollouts if "max_rollouts" in selection.flags else None
     allowance = Meter(Caps(rollouts=most)) if most else None
     drivers = load_drivers(target.settings, suite, project.root, optimizer=False, allowance=allowance)
     with closing(Ledger.open(project.root)) as ledger:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Final, Literal
 
@@ -59,7 +60,7 @@ class JobPlan:
         skill: The skill's name.
         folder: Its folder.
         root: The project.
-        limits: Limits in force by the names of settings; 0 for none.
+        limits: Limits in force by the names of settings.
         words: What it runs, what it is likely to take, and its limits, a sentence each.
     """
 
@@ -127,7 +128,7 @@ def plan_evaluation(
         BusyError: A job runs for this skill.
     """
     # A cap on rollouts in skillopt.toml is on training.
-    chosen = _Chosen.of(selection, {"max_rollouts": 0, **caps}, proposer=_NOBODY)
+    chosen = _Chosen.of(selection, {"max_rollouts": None, **caps}, proposer=_NOBODY)
     suite = chosen.plan.target.suite()
     subject = chosen.draft() if draft else chosen.start(start)
     tasks = suite.tasks_to_evaluate(Split(split))
@@ -138,7 +139,7 @@ def plan_evaluation(
     keys = [chosen.plan.drivers.recorded_key(subject.digest, task, at) for task in tasks for at in range(repeats)]
     recorded = chosen.recorded(keys)
     needed, most = len(keys) - recorded, chosen.settings.max_rollouts
-    if 0 < most < needed:
+    if most is not None and most < needed:
         raise UsageError(f"expected max_rollouts of at least {needed} for this evaluation, found {most}; raise it")
     known = f", {recorded} of which are recorded already" if recorded else ""
     what = f"the {'draft' if draft else 'incumbent'} on {count_noun(len(tasks), f'{split} task')}"
@@ -216,7 +217,7 @@ class _Chosen:
     trains: bool
 
     @classmethod
-    def of(cls, selection: Selection, caps: Mapping[str, float], *, proposer: str = "") -> "_Chosen":
+    def of(cls, selection: Selection, caps: Mapping[str, float | None], *, proposer: str = "") -> "_Chosen":
         """Load it as the command would, and refuse what that refuses."""
         project = selection.project()
         root, own = project.root, project.target(selection).settings
@@ -227,7 +228,7 @@ class _Chosen:
         if missing:
             raise UsageError(missing)
         minutes, longest = plan.target.settings.max_minutes, max(task.timeout for _, task in plan.suite.splits)
-        if 0 < minutes < longest / 60:
+        if minutes is not None and minutes < longest / 60:
             raise UsageError(
                 f"expected max_minutes above the {longest:g} s that a task may take, found {minutes:g}; raise it, or "
                 "let the user lower the tasks' timeout"
@@ -269,8 +270,8 @@ class _Chosen:
         costs = self.records(skill).costs(settings, self.plan.suite, skill)
         likely = _priced(likely, costs, settings.executor.workers)
         self._expect_cap(likely)
-        limits = {name: float(getattr(settings, name)) for name in _CAPS}
-        short = f" {_SHORT}" if likely.usd is not None and 0 < settings.max_usd < likely.usd[0] else ""
+        limits = {name: float(cap) for name in _CAPS if (cap := getattr(settings, name)) is not None}
+        short = f" {_SHORT}" if likely.usd is not None and likely.usd[0] > limits.get("max_usd", inf) else ""
         words = (f"{what}, with harness `{settings.harness}`.", _likely_words(likely), _limit_words(limits) + short)
         return JobPlan(self.plan.target.name, self.plan.target.folder, self.root, limits, words)
 
@@ -300,13 +301,12 @@ class _Chosen:
         )
 
 
-def _lower(caps: Mapping[str, float], own: Settings) -> dict[str, float]:
+def _lower(caps: Mapping[str, float | None], own: Settings) -> dict[str, float | None]:
     """Take the lower of a job's cap and the project's: what the user set is not for an agent to raise.
 
-    A cap of 0 on what the project caps takes that cap away: evaluations do so with the cap on training's rollouts.
+    None takes the project's cap away: evaluations do so with the cap on training's rollouts.
     """
-    kept = {name: float(getattr(own, name)) for name in caps}
-    return {name: min(cap, kept[name]) if cap and kept[name] else cap for name, cap in caps.items()}
+    return {name: cap and min(cap, getattr(own, name) or cap) for name, cap in caps.items()}
 
 
 def _priced(likely: _Likely, costs: tuple[CallCost, CallCost], workers: int) -> _Likely:
@@ -341,7 +341,7 @@ def _time_words(minutes: _Range | None) -> str:
 def _limit_words(limits: Mapping[str, float]) -> str:
     """Say the limits in force, and which there are none of.
 
-    >>> _limit_words({"max_usd": 0, "max_rollouts": 1_234_567, "max_tokens": 0, "max_minutes": 5})
+    >>> _limit_words({"max_rollouts": 1_234_567, "max_minutes": 5})
     'Limits in force: 1,234,567 rollouts, 5 minutes; no cap on dollars is set.'
     >>> _limit_words({"max_usd": 12, "rollout_usd": 0.015, "max_calls": 9})
     'Limits in force: $12.00, $0.015 a rollout, 9 calls of optimizer model and judge.'
@@ -352,10 +352,10 @@ def _limit_words(limits: Mapping[str, float]) -> str:
             if usd := limits.get(name):
                 yield f"{write_dollars(usd)}{end}"
         for name, unit in _UNITS.items():
-            if limits.get(name):
+            if name in limits:
                 yield f"{limits[name]:,.15g} {unit}"
 
-    none = "" if limits["max_usd"] else "; no cap on dollars is set"
+    none = "" if "max_usd" in limits else "; no cap on dollars is set"
     return f"Limits in force: {', '.join(said()) or 'none'}{none}."
 
 

@@ -67,17 +67,17 @@ _NOT_TAKEN = (
 
 @dataclass(frozen=True, slots=True)
 class JobLimits:
-    """What a job may consume; 0 leaves it to the project's settings."""
+    """What a job may consume; None leaves it to the project's settings."""
 
-    max_usd: float = 0.0
-    max_tokens: int = 0
-    max_rollouts: int = 0
-    max_minutes: float = 0.0
+    max_usd: float | None = None
+    max_tokens: int | None = None
+    max_rollouts: int | None = None
+    max_minutes: float | None = None
 
     @property
     def caps(self) -> dict[str, float]:
         """Give those that are set by the names of settings."""
-        return {name: value for name in self.__dataclass_fields__ if (value := getattr(self, name))}
+        return {name: value for name in self.__dataclass_fields__ if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True, slots=True)

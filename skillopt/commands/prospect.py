@@ -152,7 +152,7 @@ def _scored(judging: Judging) -> str:
 
 def _what_would_do(suite: Suite, settings: Settings) -> str:
     """Say how many tasks like these, or which cap, would show a gain."""
-    free = settings.model_copy(update={"max_rollouts": 0})
+    free = settings.model_copy(update={"max_rollouts": None})
     if _shows(suite, free):
         return f"max_rollouts of {rollouts_needed(suite, settings)}"
     planned = (_planned(suite.splits[0][1], count) for count in range(2, _MOST_TASKS + 1))
@@ -174,9 +174,9 @@ def rollouts_needed(suite: Suite, settings: Settings) -> int:
 
     Args:
         suite: Its tasks.
-        settings: The gate and the metric, and the cap to begin with; 0 for the smallest that has room for a gate.
+        settings: The gate and the metric, and the cap to begin with: without one, what has room for a gate.
     """
-    cap = max(settings.max_rollouts, least_rollouts(suite, settings))
+    cap = max(settings.max_rollouts or 0, least_rollouts(suite, settings))
     while settings.gate is not GateRule.STRICT and not _shows(suite, settings.model_copy(update={"max_rollouts": cap})):
         cap += max(1, cap // 8)
     return cap

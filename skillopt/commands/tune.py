@@ -37,13 +37,13 @@ _HELD_OUT, _LEAST_HELD_OUT = 0.25, 4
 class TuneOptions:
     """How a search is made: settings to try (those in force first), runs of the loop for each, and names of settings.
 
-    `max_rollouts` caps what all commands of the search newly run together; 0 for no cap.
+    `max_rollouts` caps what all commands of the search newly run together; None for no cap.
     """
 
     trials: int = 16
     seeds: int = 8
     space: tuple[str, ...] = ()
-    max_rollouts: int = 0
+    max_rollouts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,9 @@ def tune(
     root, seeds = plan.repository.root, tuple(range(base.seed, base.seed + options.seeds))
     suite = tuning_suite(plan.suite.first_fold_suite, base.seed)
     skill = incumbent_of(plan.target, plan.repository, start)
-    uncapped = base.model_copy(update={"max_usd": 0.0, "max_tokens": 0})  # with a higher cap the same search goes on
+    uncapped = base.model_copy(
+        update={"max_usd": None, "max_tokens": None}
+    )  # with a higher cap the same search goes on
     identity = [uncapped.identity, *plan.identities, suite.digest, skill.digest, sorted(ranges.items()), seeds]
     name, folder, reason = f"{plan.target.name}-{digest_of(dumps(identity))[:12]}", state_folder(root), ""
     storage, page = folder / "tuning.db", folder / f"{name}.html"
@@ -141,11 +143,11 @@ class _Runs:
     """Runs of the loop that leave nothing behind but what was answered."""
 
     def __init__(
-        self, plan: RunPlan, suite: Suite, skill: Skill, kept: tuple[Ledger, str, RunObserver], cap: int
+        self, plan: RunPlan, suite: Suite, skill: Skill, kept: tuple[Ledger, str, RunObserver], cap: int | None
     ) -> None:
         self._plan, self._suite, self._skill, self._kept, self._cap = plan, suite, skill, kept, cap
         self.before = self.rollouts
-        self._meter = Meter(replace(caps_of(plan.target.settings), rollouts=max(0, cap - self.before)))
+        self._meter = Meter(replace(caps_of(plan.target.settings), rollouts=max(0, (cap or 0) - self.before)))
         for usage in kept[0].spending(kept[1]).values():
             self._meter.replayed(usage)
 
@@ -157,10 +159,10 @@ class _Runs:
 
     def measure(self, params: Mapping[str, int], seed: int) -> tuple[float, int]:
         """Train with some settings under a seed; give the last text's score on the tasks held out, and the rollouts."""
-        if 0 < self._cap <= self.rollouts:
+        if self._cap is not None and self._cap <= self.rollouts:
             raise OutOfBudget("all rollouts that the search may run are used up")
         base, (ledger, study, observer) = self._plan.target.settings, self._kept
-        own = {"seed": seed, "max_usd": 0.0, "max_tokens": 0, "max_minutes": 0.0}  # these caps are the meter's
+        own = {"seed": seed, "max_usd": None, "max_tokens": None, "max_minutes": None}  # these caps are the meter's
         settings = Settings.model_validate({**base.model_dump(), **_changes(base, params), **own})
         # What is recorded was counted above: a meter without caps takes it.
         root, free = self._plan.repository.root, Meter(NO_CAPS)

@@ -141,7 +141,7 @@ class Drivers:
 
 def caps_of(settings: Settings) -> Caps:
     """Give what a run may consume."""
-    return Caps(settings.max_usd, settings.max_tokens, settings.max_minutes * 60.0)
+    return Caps(settings.max_usd or 0.0, settings.max_tokens or 0, (settings.max_minutes or 0.0) * 60.0)
 
 
 def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None) -> Harness:

@@ -128,7 +128,7 @@ def check_cap(suite: Suite, settings: Settings) -> None:
         SettingsError: The cap is too small; the message says what is needed.
     """
     least = least_rollouts(suite, settings)
-    if 0 < settings.max_rollouts < least:
+    if settings.max_rollouts is not None and settings.max_rollouts < least:
         message = (
             f"expected max_rollouts of at least {least} (baseline, one batch, one gate), "
             f"found {settings.max_rollouts}; raise it"

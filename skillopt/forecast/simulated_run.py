@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from random import Random
 from statistics import fmean
 from typing import Final
@@ -127,7 +128,7 @@ def _affords(settings: Settings, costs: Consumption, rollouts: int, calls: int) 
     """Say whether caps on money and tokens leave so many rollouts and calls."""
     usd = rollouts * (costs.rollout.usd or 0.0) + calls * (costs.call.usd or 0.0)
     tokens = rollouts * costs.rollout.input_tokens + calls * costs.call.input_tokens
-    return not (0 < settings.max_usd < usd or 0 < settings.max_tokens < tokens)
+    return usd <= (settings.max_usd or inf) and tokens <= (settings.max_tokens or inf)
 
 
 def _outcome(events: Iterable[Event]) -> tuple[str, Grade | None, str]:

@@ -66,7 +66,8 @@ class CappedRunner:
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         """Run rollouts, all of them or, past the cap, none; one that was asked for before counts once."""
-        cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._held_out - self._kept)
+        most = self._settings.max_rollouts
+        cap = None if most is None else max(1, most - self._held_out - self._kept)
         keys = {(request.digest, request.task.id, request.repeat) for request in requests}
         fresh = keys - self._asked
         new = len(fresh)
@@ -130,15 +131,13 @@ class CappedRunner:
 
     def affords(self, rollouts: int) -> int:
         """Say how many times training may still ask for so many rollouts; at least 1, and many without a cap."""
-        settings = self._settings
-        left = settings.max_rollouts - self._held_out - self._kept - self.rollouts_asked
-        return max(1, left // rollouts) if settings.max_rollouts else _MANY
+        return _MANY if self._settings.max_rollouts is None else max(1, (self.left - self._kept) // rollouts)
 
     @property
     def left(self) -> int:
         """Count the rollouts that training may still ask for, what is kept back included; many without a cap."""
-        settings = self._settings
-        return settings.max_rollouts - self._held_out - self.rollouts_asked if settings.max_rollouts else _MANY
+        most = self._settings.max_rollouts
+        return _MANY if most is None else most - self._held_out - self.rollouts_asked
 
     def raise_caps(self, settings: Settings, held_out: int, kept: int) -> None:
         """Go on under higher caps.
@@ -180,10 +179,10 @@ class CappedRunner:
         cap, kept = self._settings.max_calls, ceil(self._held_out * mean)
         wanted = self.calls_asked + self._judge_calls + prompts + ceil(rollouts * mean)
         if prompts or self._judge_calls:
-            self._check("calls", wanted, cap and max(1, cap - kept))
+            self._check("calls", wanted, None if cap is None else max(1, cap - kept))
 
-    def _check(self, what: str, wanted: int, cap: int) -> None:
-        if cap and wanted > cap:
+    def _check(self, what: str, wanted: int, cap: int | None) -> None:
+        if cap is not None and wanted > cap:
             leaves = f"the cap leaves {cap} {what} for {self._place}"
             raise BudgetReached(f"{leaves}, and the next batch would make it {wanted}")
 

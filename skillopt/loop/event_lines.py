@@ -61,7 +61,8 @@ def _(event: RunStarted) -> str:
 @describe.register
 def _(event: CapsRaised) -> str:
     caps = {"rollouts": event.max_rollouts, "calls": event.max_calls, "tokens": event.max_tokens}
-    words = [f"{cap:,} {name}" for name, cap in caps.items() if cap] + [f"${event.max_usd:g}"] * bool(event.max_usd)
+    words = [f"{cap:,} {name}" for name, cap in caps.items() if cap]
+    words += [f"${event.max_usd:g}"] if event.max_usd else []
     return f"goes on under higher caps: {', '.join(words) or 'none'}"
 
 

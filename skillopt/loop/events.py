@@ -321,12 +321,12 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class CapsRaised:
-    """A run that had ended goes on under higher caps; 0 for none."""
+    """A run that had ended goes on under higher caps; None for no cap."""
 
-    max_rollouts: int
-    max_calls: int
-    max_usd: float
-    max_tokens: int
+    max_rollouts: int | None
+    max_calls: int | None
+    max_usd: float | None
+    max_tokens: int | None
 
 
 Event = (

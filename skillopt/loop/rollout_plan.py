@@ -50,7 +50,7 @@ def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
         # It compares with the recorded baseline, so it needs every task on both sides.
         return _with_learning(RolloutPlan(val * settings.baseline_repeats, val, test, None), cap)
     baseline, gate = min(val, BASELINE_TASKS) * settings.baseline_repeats, 2 * val
-    if not cap:
+    if cap is None:
         return RolloutPlan(baseline, gate, test, None)
     most = cap // _MOST
     # The gate comes first: a draft that cannot be judged is worth less than one that was measured against noise.
@@ -60,10 +60,9 @@ def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
     return _with_learning(RolloutPlan(baseline, gate, test if test <= most else 0, None), cap)
 
 
-def _with_learning(plan: RolloutPlan, cap: int) -> RolloutPlan:
+def _with_learning(plan: RolloutPlan, cap: int | None) -> RolloutPlan:
     """Leave all else under a cap to learning."""
-    left = max(0, cap - plan.baseline - plan.gate - plan.test)
-    return replace(plan, learning=left) if cap else plan
+    return plan if cap is None else replace(plan, learning=max(0, cap - plan.baseline - plan.gate - plan.test))
 
 
 def least_rollouts(suite: Suite, settings: Settings) -> int:
@@ -94,5 +93,5 @@ def settle_folds(suite: Suite, settings: Settings) -> Suite:
     """
     if suite.folds is None:
         return suite
-    few = 0 < settings.max_rollouts < ROLLOUTS_FOR_FOLDS * len(suite.splits)
+    few = settings.max_rollouts is not None and settings.max_rollouts < ROLLOUTS_FOR_FOLDS * len(suite.splits)
     return suite.first_fold_suite if few or settings.gate is not GateRule.SEQUENTIAL else suite

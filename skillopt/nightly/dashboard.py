@@ -197,26 +197,26 @@ def spent_in_month(memory: DashboardMemory, now: datetime) -> float:
     return sum(one.usd for one in memory.nights if _month(one.at) == _month(now))
 
 
-def why_no_money(memory: DashboardMemory, cap_usd: float, now: datetime) -> str:
+def why_no_money(memory: DashboardMemory, cap_usd: float | None, now: datetime) -> str:
     """Say why this month pays for no more training; empty when it does.
 
     Args:
         memory: What the month's nights cost.
-        cap_usd: Cap of the month; 0 for none.
+        cap_usd: Cap of the month; None for none.
         now: The time.
     """
     spent = spent_in_month(memory, now)
-    if not cap_usd or spent < cap_usd:
+    if cap_usd is None or spent < cap_usd:
         return ""
     return f"the month's ${cap_usd:.2f} (monthly_usd) are used up: ${spent:.2f} spent in {_month(now)}"
 
 
-def build_dashboard(memory: DashboardMemory, cap_usd: float, now: datetime) -> str:
+def build_dashboard(memory: DashboardMemory, cap_usd: float | None, now: datetime) -> str:
     """Write the body of a dashboard issue: what people read, and then the memory.
 
     Args:
         memory: With the last night in it.
-        cap_usd: Cap of the month; 0 for none.
+        cap_usd: Cap of the month; None for none.
         now: The time.
     """
     lines = tuple(
@@ -271,7 +271,7 @@ def standing_of(night: SkillNight, facts: SkillFacts) -> SkillStanding:
 
 
 def update_dashboard(
-    forge: Forge, record: NightRecord, nights: Sequence[SkillNight], cap_usd: float, now: datetime
+    forge: Forge, record: NightRecord, nights: Sequence[SkillNight], cap_usd: float | None, now: datetime
 ) -> str:
     """Write the dashboard issue anew, with this night in it, and give its address; doing it again changes nothing.
 
@@ -279,7 +279,7 @@ def update_dashboard(
         forge: Keeps the issue.
         record: What is to be remembered of the night.
         nights: What became of each skill.
-        cap_usd: Cap of the month; 0 for none.
+        cap_usd: Cap of the month; None for none.
         now: The time.
 
     Raises:

@@ -86,7 +86,7 @@ class DashboardView:
         nights: Nights of the month so far.
         spent_usd: What they cost in US dollars, as far as prices are known.
         unpriced_nights: Nights among them whose cost is not known in full.
-        cap_usd: Cap of the month in US dollars; 0 for none.
+        cap_usd: Cap of the month in US dollars; None for none.
         updated: When the last night ended, in words.
         failure: The last failure; None for none.
     """
@@ -96,7 +96,7 @@ class DashboardView:
     nights: int
     spent_usd: float
     unpriced_nights: int
-    cap_usd: float
+    cap_usd: float | None
     updated: str
     failure: FailureView | None = None
 

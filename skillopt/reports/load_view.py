@@ -120,7 +120,7 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         gate_rule=str(settings.get("gate", "")),
         confidence=_number(settings, "confidence") or 0.9,
         seed=int(_number(settings, "seed")),
-        settings=tuple((name, _plain(value)) for name, value in settings.items()),
+        settings=tuple((name, _plain(value)) for name, value in settings.items() if value is not None),
         limits=RunCaps(
             int(_number(settings, "max_rollouts")),
             int(_number(settings, "max_calls")),

@@ -21,7 +21,7 @@ from skillopt.tasks import Suite
 __all__ = ["check_not_lower", "ends_with", "find_capped", "stages_of"]
 
 _CAPS: Final = ("max_rollouts", "max_calls", "max_usd", "max_tokens")
-_Caps = tuple[float, ...]
+_Caps = tuple[float | None, ...]
 
 
 def stages_of(ledger: Ledger, record: RunRecord, settings: Settings) -> tuple[Settings, ...]:
@@ -80,11 +80,13 @@ def check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> No
     if not _is_higher(last, asked):
         return
     changed = [(name, cap, given) for name, cap, given in zip(_CAPS, last, asked, strict=True) if cap != given]
-    needed = ", ".join(f"{name}={cap:g}" for name, cap, _ in changed)
-    found = ", ".join(f"{name}={given:g}" for name, _, given in changed)
-    raise UsageError(
-        f"run {record.id} goes on under {needed} (0 is no cap), found {found}; give those caps or higher ones"
-    )
+    needed = ", ".join(_written(name, cap) for name, cap, _ in changed)
+    found = ", ".join(_written(name, given) for name, _, given in changed)
+    raise UsageError(f"run {record.id} goes on under {needed}, found {found}; give those caps or higher ones")
+
+
+def _written(name: str, cap: float | None) -> str:
+    return f"no {name}" if cap is None else f"{name}={cap:g}"
 
 
 def ends_with(ledger: Ledger, record: RunRecord) -> str:
@@ -116,12 +118,12 @@ def _caps_of(settings: Settings) -> _Caps:
     return tuple(getattr(settings, name) for name in _CAPS)
 
 
-def _as_settings(caps: _Caps) -> dict[str, float]:
+def _as_settings(caps: _Caps) -> dict[str, float | None]:
     return dict(zip(_CAPS, caps, strict=True))
 
 
 def _is_higher(caps: _Caps, than: _Caps) -> bool:
-    """Say whether no cap is lower and some cap is higher; 0 is none at all."""
+    """Say whether no cap is lower and some cap is higher; None is none at all."""
     pairs = [(cap or math.inf, other or math.inf) for cap, other in zip(caps, than, strict=True)]
     return all(cap >= other for cap, other in pairs) and any(cap > other for cap, other in pairs)
 

@@ -70,7 +70,7 @@ class JobTerms:
     """What is said when a job is started.
 
     Args:
-        limits: The limits in force by name, as settings name them; those of 0 are none.
+        limits: The limits in force by name, as settings name them.
         words: What it runs, what it is likely to take, and its limits, for whoever asked.
     """
 

@@ -22,7 +22,7 @@ class Line(BaseModel):
 class Arguments(BaseModel):
     name: Annotated[str, Field(description="Whose.", max_length=8)]
     lines: list[Line] = []
-    max_usd: Annotated[float, Field(ge=0)] = 0.0
+    max_usd: Annotated[float | None, Field(gt=0)] = None
 
 
 SCHEMA = strict_schema(Arguments)
@@ -53,7 +53,10 @@ def test_the_schema_takes_no_other_arguments_and_has_no_titles() -> None:
         ({}, "expected 'name' (Whose), found none"),
         ({"name": 7}, "expected 'name' to be a text, found 7"),
         ({"name": "r" * 9}, "expected 'name' to have at most 8 characters, found 'rrrrrrrrr'"),
-        ({"name": "rows", "max_usd": -1}, "expected 'max_usd' to be greater than or equal to 0, found -1"),
+        (
+            {"name": "rows", "max_usd": 0},
+            "expected 'max_usd' to be greater than 0, found 0; leave it out for no cap beside the project's",
+        ),
         ({"name": "rows", "max_usd": "$5"}, "expected 'max_usd' to be a number, found '$5'"),
         ({"name": "rows", "lines": "a"}, "expected 'lines' to be a list, found 'a'"),
         ({"name": "rows", "lines": [{}]}, "expected 'text' of lines 1 (What it says), found none"),

@@ -71,6 +71,7 @@ async def test_another_harness_than_the_projects_must_be_listed(project: Path) -
     ("arguments", "told"),
     [
         ({"max_rollouts": 3}, "expected max_rollouts of at least 8 for this evaluation, found 3"),
+        ({"max_usd": 0}, "expected 'max_usd' to be greater than 0, found 0; leave it out for no cap"),
         ({"work": "optimize", "max_rollouts": 10}, "expected max_rollouts of at least 26"),
         ({"of": "draft"}, "has no draft"),
     ],

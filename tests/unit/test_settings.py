@@ -45,6 +45,14 @@ def test_every_preset_makes_valid_settings() -> None:
         ({"confidence": "high"}, "found 'high'"),
         ({"min_edits": 99}, "min_edits ≤ edit_budget"),
         ({"workers": 0}, "skillopt.toml: workers: .* found 0"),
+        *(
+            ({name: cap}, f"skillopt.toml: {name}: expected a number above 0, found {cap}; leave it out for no cap$")
+            for name in ("max_rollouts", "max_calls", "max_usd", "max_tokens", "max_minutes", "rollout_usd")
+            for cap in (0, -1)
+        ),
+        ({"rollout_tokens": 0}, "above 0, found 0; leave it out for no cap"),
+        ({"monthly_usd": 0}, "above 0, found 0; leave it out for no cap"),
+        ({"most_open": 0}, "above 0, found 0; leave it out for no cap"),
     ],
 )
 def test_a_mistake_names_the_layer_the_setting_and_what_was_found(values: dict[str, object], problem: str) -> None:

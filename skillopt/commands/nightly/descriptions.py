@@ -154,7 +154,7 @@ def _train(night: DescriptionNight, selection: Selection, target: Target, row: S
         waits = _why_waiting(night, target, path) if due else ""
         if waits or not due:
             return replace(row, described=f"its description waits: {waits}" if waits else "")
-        meter = night.remaining.meter_for(target.settings.nightly.share, target.settings.max_rollouts)
+        meter = night.remaining.meter_for(target.settings.nightly.share, target.settings.max_rollouts or 0)
         night.observer.notice(f"{target.name}: {due}")
         return _spent(night, ask, meter, replace(row, described=due))
     except SuiteError:

@@ -69,7 +69,7 @@ def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, proj
     if remote is not None:
         read_bundle(remote.repository, folder / BUNDLE)
     settings = found.settings(flags or {}).nightly
-    limit = OpenLimit(settings.most_open, _count_open(access, left) if settings.most_open else 0)
+    limit = OpenLimit(settings.most_open or 0, _count_open(access, left) if settings.most_open else 0)
     desk, offers = _Desk(found, access, tips, limit), {one.skill: one for one in left.offers}
     rows = (_post(desk, row, offers[row.skill]) if row.skill in offers else row for row in left.night.skills)
     done = replace(left.night, skills=tuple(rows))

@@ -125,10 +125,10 @@ def train_night(
     return found
 
 
-def _of_month(budget: Budget, review: ReviewState, cap: float, now: datetime) -> Budget:
+def _of_month(budget: Budget, review: ReviewState, cap: float | None, now: datetime) -> Budget:
     """Give a night no more money than the month has left."""
-    left = cap - spent_in_month(review.memory, now)
-    return replace(budget, usd=min(budget.usd or left, left)) if cap and left > 0 else budget
+    left = 0.0 if cap is None else cap - spent_in_month(review.memory, now)
+    return replace(budget, usd=min(budget.usd or left, left)) if left > 0 else budget
 
 
 def _context(project: Project, review: ReviewState) -> NightlyContext:

@@ -70,7 +70,7 @@ EVENTS: list[Event] = [
     HeldOutTestMeasured(TALLY, TALLY, VERDICT, "d3", 2),
     ReleaseCheckWithheld("looked too often"),
     RunEnded("done", 2, 900, 40),
-    CapsRaised(200, 0, 1.5, 0),
+    CapsRaised(200, None, 1.5, None),
 ]
 
 

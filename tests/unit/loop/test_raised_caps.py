@@ -14,15 +14,15 @@ from tests.unit.loop.test_optimizer import BASE, SKILL, by_words, only, suite, t
 PUBLISHED = {"preset": "paper", "batch_size": 6, "minibatch_size": 6, "epochs": 2, "slow_tasks": 4}
 
 
-def run(runner: ScriptedRunner, caps: tuple[int, ...], values: Mapping[str, object]) -> list[Event]:
+def run(runner: ScriptedRunner, caps: tuple[int | None, ...], values: Mapping[str, object]) -> list[Event]:
     stages = [make_settings(("test", {**values, "max_rollouts": cap})) for cap in caps]
     return list(train(SKILL, suite(), stages[0], runner, raised=stages[1:]))
 
 
 @pytest.mark.parametrize("values", [BASE, PUBLISHED], ids=["default", "paper"])
-@pytest.mark.parametrize("caps", [(60, 120), (60, 90, 0), (45, 300)])
+@pytest.mark.parametrize("caps", [(60, 120), (60, 90, None), (45, 300)])
 def test_a_run_goes_on_as_if_it_had_not_ended_and_counts_what_it_asks_once(
-    caps: tuple[int, ...], values: dict[str, object]
+    caps: tuple[int | None, ...], values: dict[str, object]
 ) -> None:
     shorter, runner = run(ScriptedRunner(by_words, teach), caps[:-1], values), ScriptedRunner(by_words, teach)
     longer = run(runner, caps, values)
@@ -46,7 +46,7 @@ def test_a_cap_is_kept_over_all_that_was_run_before_it_was_raised() -> None:
 
 
 def test_the_held_out_test_is_not_scored_again_for_a_version_that_was_scored_already() -> None:
-    events = run(ScriptedRunner(by_words, teach), (200, 0), BASE)
+    events = run(ScriptedRunner(by_words, teach), (200, None), BASE)
     looks = [*only(events, HeldOutTestMeasured), *only(events, ReleaseCheckWithheld)]
     versions = len(only(events, VersionAccepted))
     assert versions

@@ -90,7 +90,7 @@ def test_a_record_that_could_not_be_remembered_is_refused_when_it_is_read(change
 
 def test_a_month_s_cap_is_shared_by_its_nights() -> None:
     memory = remembered(night(1, 20.0), night(2, 30.5))
-    assert why_no_money(memory, 60.0, NOW) == why_no_money(memory, 0.0, NOW) == ""
+    assert why_no_money(memory, 60.0, NOW) == why_no_money(memory, None, NOW) == ""
     assert why_no_money(memory, 50.0, NOW) == ("the month's $50.00 (monthly_usd) are used up: $50.50 spent in 2026-11")
     assert why_no_money(memory, 50.0, NOW + timedelta(days=30)) == ""
 
@@ -128,7 +128,7 @@ def test_a_thousand_skills_fit_into_an_issue_and_spending_is_what_is_kept() -> N
     passed = {f"a-skill-with-a-rather-long-name-{number}": 0.123 for number in range(900)}
     memory = remembered(*(night(number, 1.0, passed) for number in range(30)))
     standings = tuple(SkillStanding(skill=name, status=SkillStatus.FAILED, reason="x" * 400) for name in passed)
-    text = build_dashboard(memory.model_copy(update={"standings": standings}), 0.0, NOW)
+    text = build_dashboard(memory.model_copy(update={"standings": standings}), None, NOW)
     assert len(text.encode()) < 65_536
     assert spent_in_month(read_memory(text), NOW) == 30.0
 

@@ -22,7 +22,7 @@ from tests.fakes.projects import make_project
 class Began(RunObserver):
     """The caps on rollouts that each run began with."""
 
-    caps: list[int] = field(default_factory=list)
+    caps: list[int | None] = field(default_factory=list)
 
     def begins(self, settings: Settings) -> None:
         self.caps.append(settings.max_rollouts)
@@ -51,7 +51,7 @@ def test_the_same_run_goes_on_under_a_higher_cap_and_no_longer_under_the_first_o
     assert not resumed
     raised, resumed = begin(folder, 500)
     assert (raised.id, resumed) == (first.id, True)
-    record(folder, first, CapsRaised(500, 0, 0.0, 0))
+    record(folder, first, CapsRaised(500, None, None, None))
     assert begin(folder, 500)[0].id == first.id
     with pytest.raises(UsageError, match=r"goes on under max_rollouts=500.*found max_rollouts=60"):
         begin(folder, 60)
@@ -79,5 +79,5 @@ def test_progress_is_shown_against_the_last_caps(folder: Path) -> None:
             plan = make_plan(Selection("rows", {"max_rollouts": cap}, folder=folder))
             run, _ = begin_run(plan, ledger, "auto")
             RecordedRun(plan, ledger, run, began)
-        record(folder, run, *([CapsRaised(90, 0, 0.0, 0)] if cap == 60 else []))
+        record(folder, run, *([CapsRaised(90, None, None, None)] if cap == 60 else []))
     assert began.caps == [60, 500]
