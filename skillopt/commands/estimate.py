@@ -12,13 +12,12 @@ from skillopt.commands.prospect import (
     Prospect,
     chances_of_gains,
     describe_earlier_runs,
+    expect_prospect,
     rollouts_needed,
-    what_it_can_show,
 )
-from skillopt.errors import RepositoryError, SkilloptError, UsageError
+from skillopt.errors import RepositoryError, SkilloptError
 from skillopt.execution.drivers import load_drivers
-from skillopt.execution.logins import given_keys
-from skillopt.execution.recording import check_cap
+from skillopt.execution.logins import given_keys, missing_access
 from skillopt.execution.unboxed_checks import checks_warning
 from skillopt.forecast.foresight import CallCost, Foresight, foresee
 from skillopt.forecast.latencies import Latencies
@@ -156,10 +155,7 @@ def estimate(
         find_harness_driver(settings.harness, settings.agents)
     if settings.model:
         find_model_driver(settings.model)
-    prospect = what_it_can_show(suite, settings)
-    if not prospect.can_show:
-        raise UsageError(prospect.words)
-    check_cap(suite, settings)
+    prospect = expect_prospect(suite, settings)
     records = read_records(project.root, target, skill, suite)
     ends, each = clock() + _SECONDS, runs * len(PROPOSERS) // len(records.proposers)
     rows = foresee(
@@ -171,7 +167,8 @@ def estimate(
     )
     likely, settled = rows[-1], settle_folds(suite, settings)
     train, val, test = (len(settled.tasks(split)) for split in Split)
-    go, verdict = _decide(likely, prospect)
+    missing = missing_access(settings, suite, trains=True)
+    go, verdict = (False, f"no-go: {missing}") if missing else _decide(likely, prospect)
     return Estimated(
         target.name,
         (train or val, val, test),

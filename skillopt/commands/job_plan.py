@@ -9,11 +9,10 @@ from typing import Final, Literal
 
 from skillopt.commands.estimate import Records, read_records
 from skillopt.commands.propose import EditsProposal
-from skillopt.commands.prospect import what_it_can_show
+from skillopt.commands.prospect import expect_prospect
 from skillopt.commands.spending import is_capped
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.logins import missing_access
-from skillopt.execution.recording import check_cap
 from skillopt.forecast.foresight import CallCost, foresee
 from skillopt.forecast.simulated_run import Trained
 from skillopt.forecast.typical_costs import is_paid
@@ -161,10 +160,7 @@ def plan_training(selection: Selection, caps: Mapping[str, float], *, start: Sta
     """
     chosen = _Chosen.of(selection, caps)
     suite, settings = chosen.plan.suite, chosen.settings
-    check_cap(suite, settings)
-    prospect = what_it_can_show(suite, settings)
-    if not prospect.can_show:
-        raise UsageError(prospect.words)
+    expect_prospect(suite, settings)
     chosen.expect_no_writer()
     skill = chosen.start(start)
     records = chosen.records(skill)

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.api import run_training
-from skillopt.commands.prospect import describe_earlier_runs, what_it_can_show
-from skillopt.errors import AnswersPendingError, NothingMeasuredError, UsageError
+from skillopt.commands.prospect import describe_earlier_runs, expect_prospect
+from skillopt.errors import AnswersPendingError, NothingMeasuredError
 from skillopt.execution.metering import Meter
-from skillopt.execution.recording import check_cap
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.headline import Headline
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
@@ -100,10 +99,7 @@ def optimize(
         NothingMeasuredError: A cap was reached before anything was measured; the same command continues.
     """
     plan = make_plan(selection, allowance=allowance)
-    check_cap(plan.suite, plan.target.settings)
-    prospect = what_it_can_show(plan.suite, plan.target.settings)
-    if not prospect.can_show:
-        raise UsageError(prospect.words)
+    prospect = expect_prospect(plan.suite, plan.target.settings)
     root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         earlier = describe_earlier_runs(ledger, name, plan.suite, plan.target.settings)

@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
+from skillopt.errors import SettingsError, UsageError
+from skillopt.execution.logins import find_trouble
+from skillopt.execution.recording import check_cap
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
 from skillopt.runs.earlier_spending import runs_on
 from skillopt.safety.plurals import count_noun
@@ -14,7 +17,15 @@ from skillopt.suites.planning import plan_splits
 from skillopt.suites.power import Judging, chances, parts_of, smallest_gain_shown
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["GainChance", "Prospect", "chances_of_gains", "describe_earlier_runs", "rollouts_needed", "what_it_can_show"]
+__all__ = [
+    "GainChance",
+    "Prospect",
+    "chances_of_gains",
+    "describe_earlier_runs",
+    "expect_prospect",
+    "rollouts_needed",
+    "what_it_can_show",
+]
 
 _STATED_GAINS: Final = (0.1, 0.2, 0.3)
 _GATE_ROUNDS: Final = 3
@@ -81,6 +92,27 @@ def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
     """
     found = _simulated(suite, settings)
     return replace(found, words=f"{suite.left_out}; {found.words}") if suite.left_out else found
+
+
+def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
+    """Say what a run can show, and refuse one that can show nothing.
+
+    What keeps its models from answering is said before that, as it would be the next refusal.
+
+    Raises:
+        UsageError: The cap has no room for a gate, or no gain could be shown; the message says what would do.
+    """
+    prospect = what_it_can_show(suite, settings)
+    try:
+        check_cap(suite, settings)
+    except SettingsError as error:
+        problem = str(error)
+    else:
+        problem = "" if prospect.can_show else prospect.words
+    if problem:
+        trouble = find_trouble(settings, suite)
+        raise UsageError(f"{trouble}; and {problem}" if trouble else problem)
+    return prospect
 
 
 def _simulated(suite: Suite, settings: Settings) -> Prospect:

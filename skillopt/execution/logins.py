@@ -1,6 +1,6 @@
 """Find the credentials of models and agents: whether there is one and from where, never its value.
 
-Nothing is asked over the network.
+Only `find_trouble` asks anything over the network, and nothing that is paid for.
 """
 
 import os
@@ -12,15 +12,21 @@ from skillopt.agent_tables.table import AgentTable
 from skillopt.agents import AGENTS, load_part
 from skillopt.agents.command_line.program import find_table_login
 from skillopt.agents.process import first_set
+from skillopt.errors import FailureKind, ProviderError
+from skillopt.models import load_model
+from skillopt.models.api_model import ApiModel
 from skillopt.settings import Settings
 from skillopt.tasks import Suite
 
-__all__ = ["find_login", "given_keys", "missing_access", "nested_session"]
+__all__ = ["find_login", "find_trouble", "given_keys", "missing_access", "nested_session"]
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     "openai": ("OPENAI_API_KEY",),
 }
+_ASKED: Final = {*_KEYS, "openai-compatible"}
+_LASTING: Final = {FailureKind.AUTH, FailureKind.NETWORK, FailureKind.TIMEOUT, FailureKind.UNKNOWN_MODEL}
+"""Failures of a free question after which no call would succeed either."""
 
 
 def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> tuple[bool, str]:
@@ -70,19 +76,45 @@ def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) ->
         suite: Its tasks tell whether a judge is needed.
         trains: Whether the optimizer model is asked, too.
     """
+    roles = _roles(settings, suite, trains=trains)
+    if roles.get("judge", "a model") in {"", "demo"}:
+        return "its tasks have rubrics, and there is no model to judge them; set judge"
+    for role, name in roles.items():
+        ready, told = find_login(name.partition("/")[0]) if name.partition("/")[0] in _KEYS else (True, "")
+        if not ready:
+            return f"for the {role} {name}, {told}"
+    return ""
+
+
+def find_trouble(settings: Settings, suite: Suite) -> str:
+    """Say why models of a training would not answer: a judge or key is missing, or a server, or it has no such model.
+
+    Args:
+        settings: Name the models.
+        suite: Its tasks tell whether a judge is needed.
+    """
+    missing = missing_access(settings, suite, trains=True)
+    if missing:
+        return missing
+    for role, name in _roles(settings, suite, trains=True).items():
+        if name.partition("/")[0] in _ASKED:
+            try:
+                cast("ApiModel", load_model(name, settings)).look_up()
+            except ProviderError as error:
+                if error.kind in _LASTING:
+                    return f"for the {role} {name}, {error}; mend it first"
+    return ""
+
+
+def _roles(settings: Settings, suite: Suite, *, trains: bool) -> dict[str, str]:
+    """Give the models that a command asks by what for, but for those of agents as targets."""
     kind, _, target = settings.harness.partition("/")
     roles = {"target": target} if kind == "chat" else {}
     if trains:
         roles["optimizer model"] = settings.model
     if any(task.verifier.judged for _, task in suite.splits):
         roles["judge"] = settings.judge or settings.model
-        if roles["judge"] in {"", "demo"}:
-            return "its tasks have rubrics, and there is no model to judge them; set judge"
-    for role, name in roles.items():
-        ready, told = find_login(name.partition("/")[0]) if name.partition("/")[0] in _KEYS else (True, "")
-        if not ready:
-            return f"for the {role} {name}, {told}"
-    return ""
+    return roles
 
 
 def nested_session() -> str:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from skillopt.agents.stream import TokenCount
 from skillopt.errors import SettingsError
 from skillopt.models.api_failures import api_failure, empty_reply, malformed_reply
-from skillopt.models.api_model import ApiModel
+from skillopt.models.api_model import LOOK_UP_SECONDS, ApiModel
 from skillopt.rollouts import Reply, Status, Usage
 
 if TYPE_CHECKING:
@@ -72,6 +72,20 @@ class AnthropicModel(ApiModel):
         except anthropic.AnthropicError as error:
             raise api_failure(error) from error
         return self._read(text)
+
+    def look_up(self) -> None:
+        """Ask for the model's entry.
+
+        Raises:
+            ProviderError: No server answers, it refuses the key, or it has no such model.
+            SettingsError: There is no key.
+        """
+        import anthropic  # noqa: PLC0415 - as above
+
+        try:
+            self._client.with_options(timeout=LOOK_UP_SECONDS).models.retrieve(self.model)
+        except anthropic.AnthropicError as error:
+            raise api_failure(error) from error
 
     @cached_property
     def _client(self) -> "Anthropic":

@@ -9,7 +9,10 @@ from skillopt.errors import SettingsError
 from skillopt.prices import Price, cost_of, find_price
 from skillopt.rollouts import Usage
 
-__all__ = ["ApiModel"]
+__all__ = ["LOOK_UP_SECONDS", "ApiModel"]
+
+LOOK_UP_SECONDS: Final = 10.0
+"""How long a provider is waited for that is asked whether it has a model."""
 
 _OVERHEAD: Final = 1_000
 """Tokens that a request can hold beside its text."""
@@ -69,6 +72,15 @@ class ApiModel:
         read = len(f"{system}{prompt}".encode("utf-8", "replace")) + _OVERHEAD
         costs = (self.cost(read, self.max_tokens), self.cost(0, self.max_tokens, cache_write=read))
         return Usage(1, read, self.max_tokens, max((usd for usd in costs if usd is not None), default=None))
+
+    def look_up(self) -> None:
+        """Ask the provider whether it has the model, which is free.
+
+        Raises:
+            ProviderError: No server answers, it refuses the key, or it has no such model.
+            SettingsError: There is no key.
+        """
+        raise NotImplementedError
 
     def cost(self, plain: int, output: int, *, cache_read: int = 0, cache_write: int = 0) -> float | None:
         """Give the price of a call in US dollars; None when the model's price is not known."""

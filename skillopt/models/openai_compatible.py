@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from skillopt.agents.stream import TokenCount
-from skillopt.errors import SettingsError
+from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.models.api_failures import api_failure, empty_reply, malformed_reply
-from skillopt.models.api_model import ApiModel
+from skillopt.models.api_model import LOOK_UP_SECONDS, ApiModel
 from skillopt.rollouts import Reply, Status, Usage
 from skillopt.skills.document import estimate_tokens
 
@@ -27,6 +27,7 @@ __all__ = ["OpenAICompatibleModel"]
 
 _KEY: Final = "OPENAI_COMPATIBLE_API_KEY"
 _FORMAT = re.compile(r"response_format|json_object|json mode", re.IGNORECASE)
+_MOST_LISTED: Final = 5
 _VERSION = re.compile(r"/v\d+\w*/?$")
 _ENDS: Final = {
     None: Status.OK,
@@ -120,6 +121,24 @@ class OpenAICompatibleModel(ApiModel):
         except openai.OpenAIError as error:
             raise api_failure(error) from error
         return self._read(text, system + prompt)
+
+    def look_up(self) -> None:
+        """Ask for the list of models; few servers have an entry for each, and some list none.
+
+        Raises:
+            ProviderError: No server answers, it refuses the key, or it lists other models only.
+        """
+        import openai  # noqa: PLC0415 - as above
+
+        try:
+            listed = [one.id for one in self._client.with_options(timeout=LOOK_UP_SECONDS).models.list().data or ()]
+        except openai.NotFoundError:
+            return
+        except openai.OpenAIError as error:
+            raise api_failure(error) from error
+        if listed and self.model not in {*listed, *(name.partition(":")[0] for name in listed)}:
+            kind, names = FailureKind.UNKNOWN_MODEL, ", ".join(listed[:_MOST_LISTED])
+            raise ProviderError(kind, f"{kind}: {self.base_url} lists {names} and no {self.model!r}")
 
     @cached_property
     def _client(self) -> "OpenAI":

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from skillopt.commands.prospect import what_it_can_show
 from skillopt.settings import Settings
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Suite, Task, VerifierSpec
+from tests.fakes.fake_chat import fake_chat
 from tests.fakes.projects import make_project, skillopt
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
@@ -174,3 +176,40 @@ def test_an_estimate_refuses_the_name_of_a_model_or_harness_that_a_run_would_ref
     assert (model.returncode, "did you mean 'openai/gpt-5'?" in model.stderr) == (2, True)
     harness = skillopt(project, "estimate", "rows", "--harness", "claude")
     assert (harness.returncode, "did you mean" in harness.stderr) == (2, True)
+
+
+def refused_for_its_cap(project: Path, command: str, **settings: str) -> str:
+    """Ask for a run whose cap can show nothing; give why it is refused."""
+    chosen = {"max_rollouts": "20", **settings}
+    flags = [part for name, value in chosen.items() for part in ("--set", f"{name}={value}")]
+    ended = skillopt(project, command, "rows", *flags)
+    assert ended.returncode == 2
+    assert not list(project.glob(".skillopt/ledger.db"))
+    return ended.stderr.removeprefix("skillopt: ")
+
+
+@pytest.mark.parametrize("command", ["estimate", "optimize"])
+def test_what_keeps_a_model_from_answering_is_said_before_what_the_cap_cannot_show(
+    tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    project, power = with_suite(tmp_path, 14, GREET), "max_rollouts of"
+    asked_for = partial(refused_for_its_cap, project, command)
+
+    key = asked_for(model="anthropic/claude-opus-5")
+    assert key.startswith("for the optimizer model anthropic/claude-opus-5, expected a key in ANTHROPIC_API_KEY")
+    dead = asked_for(harness="chat/openai-compatible/fake", base_url="http://127.0.0.1:9/v1")
+    assert dead.startswith("for the target openai-compatible/fake, network: ")
+    with fake_chat(models=("fake",)) as server:
+        wrong = asked_for(harness="chat/openai-compatible/nope", base_url=f"{server.url}/v1")
+        right = asked_for(harness="chat/openai-compatible/fake", base_url=f"{server.url}/v1")
+    assert wrong.startswith("for the target openai-compatible/nope, unknown_model: ")
+    assert "/v1 lists fake and no 'nope'" in wrong
+    assert all(power in said for said in (key, dead, wrong))
+    assert right.startswith(("14 tasks", "expected max_rollouts"))
+
+
+def test_an_estimate_is_no_go_and_says_so_where_no_model_judges_its_rubrics(tmp_path: Path) -> None:
+    rubric = {"kind": "rubric", "criteria": ["It greets."]}
+    ended = skillopt(with_suite(tmp_path, 14, rubric), "estimate", "rows")
+    assert "no-go: its tasks have rubrics, and there is no model to judge them; set judge" in ended.stdout

@@ -1,7 +1,7 @@
 """A loopback stand-in for the OpenAI Chat Completions API, without streaming, with a model that optimizes."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from itertools import count
 
@@ -14,10 +14,15 @@ __all__ = ["answer_prompt", "call", "completion", "fake_chat"]
 _numbers = count(1)
 
 
-def fake_chat(model: Callable[[Body], Answer] | None = None) -> AbstractContextManager[LoopbackServer]:
-    """Serve a model; the default answers the prompts of the optimizer."""
+def fake_chat(
+    model: Callable[[Body], Answer] | None = None, models: Sequence[str] = ()
+) -> AbstractContextManager[LoopbackServer]:
+    """Serve a model; the default answers the prompts of the optimizer. It lists models where some are named."""
 
     def answer(asked: Requested) -> Answer:
+        if asked.path == "/v1/models" and models:
+            listed = [{"id": name, "object": "model", "created": 0, "owned_by": "test"} for name in models]
+            return as_json(200, {"object": "list", "data": listed})
         if asked.path != "/v1/chat/completions":
             return failure(404, "not_found", f"no {asked.path}")
         return (model or answer_prompt)(asked.body)
