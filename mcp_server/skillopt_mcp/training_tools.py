@@ -77,6 +77,9 @@ def _overview(found: packet.Evidence) -> Iterator[str]:
     sections = ", ".join(f"`{title}`" for title in found.sections) or "none"
     yield f"## The skill\n\nAn anchor is any text of its body that occurs once. Sections: {sections}."
     yield quoted(found.text, "markdown")
+    if found.refused:
+        rule = "Propose neither these nor the same in other words; ask the user where you think that one is needed."
+        yield f"## Refused by people\n\n{rule}\n\n{UNTRUSTED}\n\n{quoted(chr(10).join(found.refused))}"
     yield f"## Tried before and not taken\n\n{UNTRUSTED}\n\n{quoted(chr(10).join(found.rejected) or '(nothing yet)')}"
     if found.memory:
         yield f"## Notes of earlier optimizers\n\n{quoted(found.memory)}"
@@ -115,7 +118,9 @@ def propose_edits_tool(
 
 
 def _refusal(refused: tuple[RefusedEdit, ...], edits: int) -> str:
-    found = (f"## Edit {one.number}: not possible\n\n{quoted(one.edit)}\n\n{_line(one.reason)}" for one in refused)
+    found = (
+        f"## Edit {one.number}: not possible\n\n{quoted(one.edit)}\n\n{quoted(_line(one.reason))}" for one in refused
+    )
     head = f"Nothing was tried and nothing was spent: {len(refused)} of {edits} edits cannot be tried."
     if any(one.look for one in refused):
         head += " It repeats text of tasks, and a refusal tells of that text, so this counts as a look at the tasks."

@@ -14,13 +14,14 @@ from skillopt.commands.propose import SHORT
 from skillopt.errors import UsageError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, PatchTested, decode_event
-from skillopt.loop.memory import MOST_REMEMBERED
+from skillopt.loop.memory import MOST_REMEMBERED, PeoplesRefusal
 from skillopt.project import Selection
 from skillopt.prompts.evidence import render_rollout, shorten_middle
 from skillopt.prompts.evidence_table import EvidenceRow, write_evidence_table
 from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.rollouts import Rollout
 from skillopt.runs.earlier_spending import runs_on
+from skillopt.runs.peoples_refusals import refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.train_evidence import train_rollouts_of
 from skillopt.skills.document import estimate_tokens
@@ -45,7 +46,7 @@ _REJECTION_TOKENS = 60
 """Budget of one rejected edit with its reason."""
 
 _REJECTED_TOKENS = 900
-"""Budget of them all."""
+"""Budget of them all, and of what people refused, which comes first."""
 
 _FIRST_TOKENS = 3_700
 """Tokens (estimated) of all but the skill's text where no tasks are asked for; examples take what the rest leaves."""
@@ -100,6 +101,7 @@ class Evidence:
         table: They as a table with one line of feedback for each group. Untrusted.
         rollouts: All rollouts of the tasks asked for, last repeat first; without any, the newest failure of each group
             in short form, the largest group first, as many as a first answer holds.
+        refused: Edits that people refused, who did and why, newest last. Untrusted.
         rejected: Edits that were tried and not taken, with the reason, newest last. Untrusted.
         memory: The optimizer's notes from the newest run that left some. Untrusted.
         looks: Proposals on this suite so far, measured or refused for text of tasks; each makes the next verdict worth
@@ -117,6 +119,7 @@ class Evidence:
     measured: tuple[ShownTask, ...]
     table: str
     rollouts: tuple[ShownRollout, ...]
+    refused: tuple[str, ...]
     rejected: tuple[str, ...]
     memory: str
     looks: int
@@ -157,11 +160,13 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
     known = {task.id for task in train}
     may_see = partial(_may_see, known=known, few=bool(plan.fold))
-    rejected = _newest([line for events in runs for event in events for line in _rejections(event, may_see)])
+    refused = _newest([_refusal(one) for one in refusals_before(plan.repository, skill.name, plan.base, plan.suite)])
+    tried = [line for events in runs for event in events for line in _rejections(event, may_see)]
+    rejected = _newest(tried, _REJECTED_TOKENS - estimate_tokens("\n".join(refused)))
     memory = shorten_middle(_notes(runs, may_see if plan.fold else None), _MEMORY_TOKENS)
     sections = tuple(section.title for section in skill.document.sections)
     table = write_evidence_table(rows)
-    left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, memory, *sections, *rejected)))
+    left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, memory, *sections, *refused, *rejected)))
     wanted = [task for task in train if task.id in tasks]
     return Evidence(
         skill.name,
@@ -175,6 +180,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         tuple(ShownTask(row.task, row.repeats, row.passed, row.group) for row in rows),
         table,
         _whole(wanted, found) if tasks else tuple(_examples(groups, left)),
+        refused,
         rejected,
         memory,
         looks + count_refused(root, skill.name, plan.suite_digest)[0],
@@ -236,12 +242,16 @@ def _passed(rollout: Rollout) -> bool:
     return rollout.score is not None and rollout.score.passed
 
 
-def _newest(rejections: Sequence[str]) -> tuple[str, ...]:
+def _refusal(one: PeoplesRefusal) -> str:
+    """Say what a person refused, who did and why; what is cut is the edit, not the reason."""
+    return f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}"
+
+
+def _newest(lines: Sequence[str], left: int = _REJECTED_TOKENS) -> tuple[str, ...]:
     """Keep the newest that fit, each once, newest last."""
     shown: dict[str, None] = {}
-    left = _REJECTED_TOKENS
-    for line in reversed(rejections):
-        short = " ".join(shorten_middle(line, _REJECTION_TOKENS).split())
+    for line in reversed(lines):
+        short = " ".join(line.split())
         left -= 0 if short in shown else estimate_tokens(short)
         if left < 0 or len(shown) == MOST_REMEMBERED:
             break
@@ -260,12 +270,16 @@ def _rejections(event: Event, may_see: Callable[[Edit], bool]) -> Iterator[str]:
     """Say what was not taken, of the edits that were derived from tasks that may be seen."""
     match event:
         case EditRefused() if may_see(event.edit):
-            yield f"{event.edit.summary}: {event.reason}"
+            yield _rejection(event.edit, event.reason)
         case EditScreened(kept=False) if event.tasks and may_see(event.edit):
-            yield f"{event.edit.summary}: {event.reason}"
+            yield _rejection(event.edit, event.reason)
         case GateDecided() if event.verdict.outcome is not Outcome.ACCEPT:
             verdict = f"{event.verdict.outcome.value}, {event.verdict.reason}"
-            yield from (f"{one.edit.summary}: {verdict}" for one in event.changes if may_see(one.edit))
+            yield from (_rejection(one.edit, verdict) for one in event.changes if may_see(one.edit))
+
+
+def _rejection(edit: Edit, reason: str) -> str:
+    return shorten_middle(f"{edit.summary}: {reason}", _REJECTION_TOKENS)
 
 
 def _notes(runs: Sequence[Sequence[Event]], may_see: Callable[[Edit], bool] | None) -> str:

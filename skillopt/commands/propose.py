@@ -13,12 +13,13 @@ from skillopt.errors import EditError, UsageError
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import EditRefused, EditScreened, GateDecided
-from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
+from skillopt.loop.proposals import ProposalTerms, ToldBefore, check_proposal, try_proposal
 from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
 from skillopt.runs.earlier_spending import earlier_here_tests, earlier_spending, runs_on
+from skillopt.runs.peoples_refusals import refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
 from skillopt.runs.releases import first_text
 from skillopt.runs.run import RecordedRun
@@ -295,8 +296,9 @@ def _checked(
     repository = plan.repository
     path = repository.relative(plan.target.folder)
     first = first_text(repository, skill.name, repository.versions(skill.name), path)
-    heard = _feedback(plan, ledger, skill)
-    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first, heard)
+    by_people = refusals_before(repository, skill.name, plan.base, plan.suite)
+    before = ToldBefore(first, _feedback(plan, ledger, skill), by_people)
+    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, before)
     refused += [RefusedEdit(int(edit.id[1:]), edit.summary, why, LEAK_REASON in why) for edit, why in unsound]
     if any(one.look for one in refused):
         words = digest_of(*(edit.model_dump_json() for edit in offered.edits))

@@ -15,16 +15,18 @@ from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.gate.gate import GATE_ROUNDS, check_coverage
+from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Stream, Usage
+from skillopt.runs.peoples_refusals import refusals_before, without_leaks
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.trigger_basis import TriggerBasis, write_basis
 from skillopt.storage.trigger_looks import begin_look, end_look
-from skillopt.tasks import digest_of
+from skillopt.tasks import Split, Suite, digest_of
 from skillopt.triggers.due import description_digest, siblings_digest
 from skillopt.triggers.held_out import HeldOutTriggers
 from skillopt.triggers.loading import DiscoveryRunner, trigger_task
@@ -141,7 +143,7 @@ class _Training:
         path: Folder of the skill in the repository.
         start: The skill with the newest description.
         drivers: Who runs requests and who writes descriptions.
-        declined: Descriptions that people declined.
+        refused: What people refused of the skill, for the optimizer model.
     """
 
     plan: TriggerPlan
@@ -149,7 +151,7 @@ class _Training:
     path: str
     start: Skill
     drivers: Drivers
-    declined: tuple[TriedDescription, ...]
+    refused: tuple[TriedDescription, ...]
 
     @cached_property
     def id(self) -> str:
@@ -163,7 +165,7 @@ class _Training:
             drivers.harness.identity,
             drivers.model.identity if drivers.model else "",
             plan.settings.identity,
-            repr((plan.ask.repeats, plan.ask.turns, self.declined)),
+            repr((plan.ask.repeats, plan.ask.turns, self.refused)),
         )[:12]
 
     def basis(self, result: str = "") -> TriggerBasis:
@@ -207,14 +209,27 @@ def _begin(plan: TriggerPlan, allowance: Meter | None) -> _Training:
     """
     path, repository, name = expect_trainable(plan), plan.project.repository(), plan.skill.name
     expect_free_branch(repository, name)
-    declined = tuple(
-        TriedDescription(
-            description_of(repository, sha, path), f"declined by a person{f': {word.reason}' if word.reason else ''}"
-        )
-        for sha, word in declined_descriptions(repository, name).items()
-    )
     start = with_newest_description(repository, plan.skill, path)
-    return _Training(plan, repository, path, start, plan.drivers(optimizer=True, allowance=allowance), declined)
+    refused = _refused(plan, repository, path)
+    return _Training(plan, repository, path, start, plan.drivers(optimizer=True, allowance=allowance), refused)
+
+
+def _refused(plan: TriggerPlan, repository: Repository, path: str) -> tuple[TriedDescription, ...]:
+    """List the descriptions, and the edits of the skill, that people refused; no reason tells of held-out requests."""
+    name = plan.skill.name
+    held_out = {one.key: trigger_task(one, name) for one in plan.split[1]}
+    hidden = Suite("held-out requests", tuple((Split.VAL, task) for task in held_out.values()))
+    declined = declined_descriptions(repository, name)
+    descriptions = (
+        TriedDescription(description_of(repository, sha, path), refusal_words("it", word.by, word.reason))
+        for sha, word in zip(declined, without_leaks([*declined.values()], hidden), strict=True)
+    )
+    base = repository.branch_tip(name) or repository.head() or ""
+    edits = (
+        TriedDescription(one.edit.summary, f"an edit of the skill's text; {one.words}")
+        for one in refusals_before(repository, name, base, hidden)[-MOST_LISTED:]
+    )
+    return (*descriptions, *edits)
 
 
 def foresee_triggers(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
@@ -309,7 +324,7 @@ def train_triggers(
             plan.settings,
             number=begin_look(root, name, begun.id, request_digests(held_out)),
             earlier=earlier,
-            refused=begun.declined,
+            refused=begun.refused,
             rounds=min(5, plan.settings.max_calls or 5),
             told=observer.notice,
         )

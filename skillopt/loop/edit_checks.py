@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Final
 
 from skillopt.errors import EditConflictError, EditError
+from skillopt.loop.memory import PeoplesRefusal, refused_by_people
 from skillopt.safety.leaks import ProtectedText, find_leaks
 from skillopt.safety.lint import lint_change
 from skillopt.safety.text_classes import LintClass
@@ -41,14 +42,18 @@ def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocu
 
 
 def check_edits(
-    document: SkillDocument, edits: Sequence[Edit], allow: Collection[LintClass]
+    document: SkillDocument,
+    edits: Sequence[Edit],
+    allow: Collection[LintClass],
+    by_people: Sequence[PeoplesRefusal] = (),
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
-    """Apply each edit alone; refuse those that cannot be applied or that add what the lint refuses.
+    """Apply each edit alone; refuse those that people refused, that cannot be applied, or that the lint refuses.
 
     Args:
         document: The incumbent.
         edits: Proposed edits.
         allow: Classes of text that may be added though the lint refuses them.
+        by_people: What people refused before, oldest first.
 
     Returns:
         The sound edits as they would change the document, each alone, and the others with the reason.
@@ -58,8 +63,9 @@ def check_edits(
     for edit in edits:
         try:
             _check_size(edit)
+            problem = refused_by_people(edit, by_people, document)
             alone = apply_edits(document, [edit])
-            problem = check_change(document, alone.document, allow)
+            problem = problem or check_change(document, alone.document, allow)
         except EditError as error:
             problem = str(error)
         if problem:

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from skillopt.prompts.evidence import shorten_middle
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
+from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, blocks_of
 
-__all__ = ["MOST_LISTED", "MOST_REMEMBERED", "Memory", "PeoplesRefusal", "refused_by_people"]
+__all__ = ["MOST_LISTED", "MOST_REMEMBERED", "Memory", "PeoplesRefusal", "refusal_words", "refused_by_people"]
 
 MOST_LISTED: Final = 8
 """Edits of each fate that are shown to the next reflection: more of them crowd out the evidence."""
@@ -16,8 +18,10 @@ MOST_LISTED: Final = 8
 MOST_REMEMBERED: Final = 24
 """Lines of what was not accepted that the notes are written from: two steps of the edit budget of `paper` and more."""
 
-
 _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
+_HEADING: Final = re.compile(r"(?m)^#{1,6} .*$")
+_QUOTED_TOKENS: Final = 60
+"""Most tokens (estimated) of refused text in the sentence that refuses it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +31,47 @@ class PeoplesRefusal:
     Args:
         edit: The edit.
         reason: In their words, safe to show; empty where they gave none.
+        by: Who, as git or the forge names them; empty where that is not known.
     """
 
     edit: Edit
     reason: str
+    by: str = ""
 
     @property
     def words(self) -> str:
-        """Say why, for a prompt and for a person."""
-        return self.reason or "they gave no reason"
+        """Say who refused it and why, for a prompt and for a person."""
+        return refusal_words("it", self.by, self.reason)
 
 
-def refused_by_people(edit: Edit, refused: Iterable[PeoplesRefusal]) -> str:
-    """Say that people have refused an edit before, and why; empty where they have not.
+def refusal_words(what: str, by: str, reason: str) -> str:
+    """Say who refused something and why.
 
-    It is the same edit where each of its lines is one of those refused, but for case, spaces, list markers and full
-    stops. Another wording is another edit.
+    >>> refusal_words("it", "Ada", "too long"), refusal_words("it", "", "")
+    ('Ada refused it: too long', 'a person refused it and gave no reason')
     """
-    said = _said(edit)
-    same = (one for one in refused if said and said <= _said(one.edit))
-    return next((f"people refused it in an earlier version: {one.words}" for one in same), "")
+    return f"{by or 'a person'} refused {what}{f': {reason}' if reason else ' and gave no reason'}"
+
+
+def refused_by_people(edit: Edit, refused: Sequence[PeoplesRefusal], document: SkillDocument) -> str:
+    """Say who refused text of an edit before, and why; empty where nobody has.
+
+    A list item or paragraph is the same but for case, spaces, list markers and full stops. Another wording is another
+    edit, and text that the document has already is not refused.
+
+    Args:
+        edit: What is proposed.
+        refused: What people refused, oldest first.
+        document: The text that the edit would change.
+    """
+    known = {_plain(line) for line in document.text.splitlines()}
+    new = {key: text for key, text in _said(edit).items() if edit.op is Op.DELETE or key[1] not in known}
+    for one in reversed(refused):
+        theirs = _said(one.edit)
+        same = next((text for key, text in new.items() if key in theirs), "")
+        if same:
+            return refusal_words(repr(shorten_middle(same, _QUOTED_TOKENS)), one.by, one.reason)
+    return ""
 
 
 class Memory:
@@ -113,11 +138,15 @@ def _first(edits: Iterable[TriedEdit], fate: EditFate, most: int) -> list[TriedE
     return [edit for edit in edits if edit.fate is fate][:most]
 
 
-def _said(edit: Edit) -> frozenset[tuple[bool, str]]:
-    """Give what an edit adds, block by block, or what it deletes, without what makes no difference to a reader."""
+def _said(edit: Edit) -> dict[tuple[bool, str], str]:
+    """Map each block that an edit adds or deletes, without what makes no difference to a reader, to its text."""
     text, adds = (edit.anchor, False) if edit.op is Op.DELETE else (edit.content, True)
-    plain = (" ".join(_MARKER.sub("", block.strip(), count=1).casefold().split()) for block in blocks_of(text))
-    return frozenset((adds, block.rstrip(" .")) for block in plain if block)
+    blocks = (block.strip() for part in _HEADING.split(text) for block in blocks_of(part))
+    return {(adds, plain): block for block in blocks if (plain := _plain(block))}
+
+
+def _plain(block: str) -> str:
+    return " ".join(_MARKER.sub("", block.strip(), count=1).casefold().split()).rstrip(" .")
 
 
 def _key(edit: Edit) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from skillopt.loop.events import (
 )
 from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.learner import Learner
+from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.patch_test import run_patch_test
 from skillopt.loop.proposing import make_lines
 from skillopt.loop.siblings import Sibling, SiblingGuard
@@ -40,7 +41,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["ProposalTerms", "check_proposal", "try_proposal"]
+__all__ = ["ProposalTerms", "ToldBefore", "check_proposal", "try_proposal"]
 
 _MOST_REPEATS: Final = 100
 """Repeats of a task that the test of one proposal may take, so that no two proposals share any."""
@@ -74,13 +75,30 @@ class ProposalTerms:
     siblings: Sequence[Sibling] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ToldBefore:
+    """What a proposal is checked against beside the incumbent.
+
+    Args:
+        first: The text before the first proposal, so that a leak in pieces is seen whole; the incumbent when None.
+        shown: Feedback on train tasks that the proposer was shown; its words are no leak.
+        by_people: What people refused before, oldest first.
+    """
+
+    first: SkillDocument | None = None
+    shown: str = ""
+    by_people: Sequence[PeoplesRefusal] = ()
+
+
+_NOTHING_BEFORE: Final = ToldBefore()
+
+
 def check_proposal(
     document: SkillDocument,
     edits: Sequence[Edit],
     suite: Suite,
     settings: Settings,
-    first: SkillDocument | None = None,
-    shown: str = "",
+    before: ToldBefore = _NOTHING_BEFORE,
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
     """Apply edits, or say of each one that cannot be tried why.
 
@@ -89,8 +107,7 @@ def check_proposal(
         edits: What is proposed; more than the edit budget are refused, as are more changed tokens.
         suite: Its train tasks are what edits may cite; each must cite one or more.
         settings: Budgets, and what the lint lets pass.
-        first: The text before the first proposal, so that a leak in pieces is seen whole; the incumbent when None.
-        shown: Feedback on train tasks that the proposer was shown; its words are no leak.
+        before: What people refused, and what is no leak.
 
     Returns:
         The edits as they change the document, each alone, and the refused ones with the reason.
@@ -101,9 +118,11 @@ def check_proposal(
         refused.setdefault(
             edit.id, (edit, f"over the edit budget of {settings.edit_budget} a proposal; keep it for the next one")
         )
-    sound, unsound = check_edits(document, [edit for edit in edits if edit.id not in refused], settings.allow)
+    grounded = [edit for edit in edits if edit.id not in refused]
+    sound, unsound = check_edits(document, grounded, settings.allow, before.by_people)
     refused |= {edit.id: (edit, reason) for edit, reason in unsound}
-    sound, leaking = _without_leaks(document, first or document, sound, suite, shown if settings.scan_leaks else None)
+    shown = before.shown if settings.scan_leaks else None
+    sound, leaking = _without_leaks(document, before.first or document, sound, suite, shown)
     refused |= {edit.id: (edit, reason) for edit, reason in leaking}
     fitting: list[Change] = []
     for change in sound:

@@ -11,7 +11,7 @@ from skillopt.loop.consultation import Stage, consult_in_halves
 from skillopt.loop.edit_budget import clip
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.events import Event
-from skillopt.loop.memory import PeoplesRefusal, refused_by_people
+from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.minibatches import MinibatchReflection
 from skillopt.loop.reading_pool import ReadingPool
 from skillopt.prompts.failure_groups import FailureGroup, group_failures, render_failures
@@ -121,9 +121,7 @@ def propose_edits(
     edits = {key: edit.named(f"s{step}e{number}") for number, (key, edit) in enumerate(pool.edits.items(), 1)}
     numbers = ground(tuple(edits.values()), measured)
     gained = pool.gained(edits, numbers)
-    again = {edit: why for edit in edits.values() if (why := refused_by_people(edit, briefing.by_people))}
-    new = tuple(edit for edit in edits.values() if edit not in again)
-    sound, unsound = check_edits(briefing.document, new, settings.allow)
+    sound, unsound = check_edits(briefing.document, tuple(edits.values()), settings.allow, briefing.by_people)
     alone = {change.edit: change for change in sound}
     ranked = published.rank(tuple(alone), budget) if settings.minibatch_size else _most_cited_first(alone)
     changes = [alone[edit] for edit in sorted(ranked, key=lambda edit: -gained[edit.id])]
@@ -131,7 +129,7 @@ def propose_edits(
     patch, rivals, conflicts = _join(briefing.document, kept, settings)
     return Proposal(
         patch,
-        (*again.items(), *unsound, *conflicts),
+        (*unsound, *conflicts),
         tuple((change.edit, _OVER_BUDGET) for change in changes if change not in kept),
         rivals,
         tuple(pool.findings(step, edits, numbers)),

@@ -93,6 +93,11 @@ class RunPlan:
         return replace(self, suite=next(found, self.suite))
 
     @property
+    def base(self) -> str:
+        """Give the commit that a run would start from now; empty for none."""
+        return self.repository.branch_tip(self.target.name) or self.repository.head() or ""
+
+    @property
     def identities(self) -> tuple[str, ...]:
         """List the identities of target, proposer and, where there are any, judge and protected siblings."""
         judge = () if self.drivers.judge is None else (self.drivers.judge.identity,)
@@ -212,10 +217,8 @@ def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: i
         config: Canonical JSON of everything else that can change its results.
         seed: Its seed; a run that continues keeps its own.
     """
-    base = plan.repository.branch_tip(plan.target.name) or plan.repository.head() or ""
-    return ledger.begin_run(
-        record_of(skill, plan.folds[0] if plan.folds else plan.suite, config, seed, path=plan.skill_path, base=base)
-    )
+    suite = plan.folds[0] if plan.folds else plan.suite
+    return ledger.begin_run(record_of(skill, suite, config, seed, path=plan.skill_path, base=plan.base))
 
 
 def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> NewVersion | None:

@@ -68,7 +68,7 @@ def decline_descriptions(place: DescriptionPlace, word: PersonsWord, at: str) ->
         f"decline the description {names}",
         f"{names} was declined. The description before it is back, and training starts from it.",
     )
-    trailers = (("Kind", DECLINED_DESCRIPTION), *((DECLINED, one.sha) for one in offered), *_signed(DECLINED, word))
+    trailers = (("Kind", DECLINED_DESCRIPTION), *((DECLINED, one.sha) for one in offered), *word.trailers(DECLINED))
     return _decide(place, before, message, trailers, at), tuple(one.sha for one in offered)
 
 
@@ -94,7 +94,7 @@ def undecline_descriptions(place: DescriptionPlace, word: PersonsWord, at: str) 
     text = description_of(repository, wanted[0], place.path)
     names = ", ".join(sha[:10] for sha in wanted)
     message = f"bring the description {names} back", f"{names} was declined, and is wanted after all."
-    trailers = (("Kind", UNDECLINED_DESCRIPTION), *((UNDECLINED, sha) for sha in wanted), *_signed(UNDECLINED, word))
+    trailers = (("Kind", UNDECLINED_DESCRIPTION), *((UNDECLINED, sha) for sha in wanted), *word.trailers(UNDECLINED))
     return _decide(place, text, message, trailers, at), wanted
 
 
@@ -110,11 +110,6 @@ def declined_last(repository: Repository, skill: str) -> tuple[tuple[str, ...], 
         return (), ""
     wanted = tuple(sha for sha in newest.values(DECLINED) if sha in gone)
     return wanted, newest.trailer(PULL_REQUEST) if wanted else ""
-
-
-def _signed(what: str, word: PersonsWord) -> tuple[tuple[str, str], ...]:
-    rows = ((f"{what}-By", word.by), (f"{what}-Reason", word.reason), (PULL_REQUEST, word.pull_request))
-    return tuple((key, value) for key, value in rows if value)
 
 
 def _decide(

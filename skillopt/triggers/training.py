@@ -73,7 +73,7 @@ class DescriptionTraining:
         settings: Of the gate, and classes of text that are allowed.
         number: Trainings of this description before this one; each has runs of its own of the held-out requests.
         earlier: Error that those spent on these held-out requests.
-        refused: Descriptions that were tried or declined before, told to the optimizer model and not tried again.
+        refused: Descriptions, and text of the skill, that people refused; told to the optimizer model and not tried.
         rounds: Most descriptions that are asked for, ≥ 1.
         told: Is told what happens, in a line.
     """
@@ -182,8 +182,8 @@ class _Search:
             return self._note("", f"not read: {error}")
         requests = [query.text for query in (*self._training.train, *self._training.held_out)]
         document, allow = self.best.document, self._training.settings.allow
-        if text in {one.text for one in before}:
-            return self._note(text, "refused: expected another description than those tried before")
+        if known := next((one for one in before if _plain(one.text) == _plain(text)), None):
+            return self._note(text, f"refused, for the same text came up before: {known.outcome}")
         if problem := check_description(document, text, requests, allow):
             return self._note(text, f"refused: {problem}")
         return self._test(text, self.best.with_document(with_description(document, text)))
@@ -235,6 +235,11 @@ def _said(verdict: Verdict, held_out: HeldOutTriggers) -> str:
         outcome = f"refused: {why}"
     counted = f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse of the held-out requests"
     return f"{outcome}: {counted}, confidence {verdict.confidence:.3f}"
+
+
+def _plain(text: str) -> str:
+    """Leave out what makes no difference to a reader of a description."""
+    return " ".join(text.casefold().split()).rstrip(" .")
 
 
 def _right(rows: Sequence[QueryLoading]) -> TriggerRate:

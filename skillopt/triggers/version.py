@@ -13,9 +13,9 @@ from skillopt.tasks import File, digest_of
 from skillopt.triggers.description import with_description
 from skillopt.triggers.message import BEFORE
 from skillopt.triggers.training import TrainedDescription
-from skillopt.versions.commit_kind import DECLINED, DESCRIPTION, UNDECLINED
+from skillopt.versions.commit_kind import DESCRIPTION
 from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import PULL_REQUEST, PersonsWord
+from skillopt.versions.decisions import Decisions, PersonsWord
 from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES, description_commits
 from skillopt.versions.repository import NewVersion, Repository
 from skillopt.versions.revisions import find_skill_folder
@@ -64,14 +64,8 @@ def list_descriptions(repository: Repository, skill: str) -> tuple[Version, ...]
 
 
 def declined_descriptions(repository: Repository, skill: str) -> dict[str, PersonsWord]:
-    """Give who declined a description that stays declined, and why, by its commit."""
-    found: dict[str, PersonsWord] = {}
-    for one in reversed(description_line(repository, skill)):
-        word = (one.trailer(key) for key in (f"{DECLINED}-By", f"{DECLINED}-Reason", PULL_REQUEST))
-        found |= dict.fromkeys(one.values(DECLINED), PersonsWord.said(*word))
-        for sha in one.values(UNDECLINED):
-            found.pop(sha, None)
-    return found
+    """Give who declined a description that stays declined, and why, by its commit; oldest first."""
+    return Decisions(description_line(repository, skill)).declined_by
 
 
 def offered_descriptions(repository: Repository, skill: str, path: str, onto: str) -> tuple[Version, ...]:

@@ -74,6 +74,16 @@ class PersonsWord:
         short = why if len(why) <= LONGEST_REASON else f"{why[: LONGEST_REASON - 1].rstrip()}…"
         return cls(disarm(single_line(mask(by)))[:200].rstrip(), short, single_line(mask(pull_request))[:200].rstrip())
 
+    @property
+    def signature(self) -> str:
+        """Give who said it and why, to stand behind a verb as in `declined by Ada: too long`; empty where unknown."""
+        return (f" by {self.by}" if self.by else "") + (f": {self.reason}" if self.reason else "")
+
+    def trailers(self, what: str) -> tuple[tuple[str, str], ...]:
+        """Write it as trailers of the commit of a decision, whose names begin with what was decided."""
+        rows = ((f"{what}-By", self.by), (f"{what}-Reason", self.reason), (PULL_REQUEST, self.pull_request))
+        return tuple((key, value) for key, value in rows if value)
+
 
 @dataclass(frozen=True, slots=True)
 class EditRefusal:
@@ -208,8 +218,8 @@ def write_declined(
         VersionConflictError: The branch is not at the expected commit, or is checked out.
     """
     names = ", ".join(sha[:10] for sha in offered)
-    body = f"{names} was declined{_by(word)}. The skill is again the text that training starts from."
-    trailers = (*((DECLINED, sha) for sha in offered), *_signed(DECLINED, word), *_written(refused))
+    body = f"{names} was declined{word.signature}. The skill is again the text that training starts from."
+    trailers = (*((DECLINED, sha) for sha in offered), *word.trailers(DECLINED), *_written(refused))
     return _commit(repository, place, (f"decline {names}", body), trailers)
 
 
@@ -237,10 +247,10 @@ def write_undeclined(
     Raises:
         VersionConflictError: The branch is not at the expected commit, or is checked out.
     """
-    body = f"{versions[0]} was declined, and is wanted after all{_by(word)}."
+    body = f"{versions[0]} was declined, and is wanted after all{word.signature}."
     named = [replace(edit, id=str(number)) for number, edit in enumerate(edits, 1)]
     made_by = ((_RUN, run),) if run else ()
-    trailers = (*((UNDECLINED, sha) for sha in versions), *made_by, *_signed(UNDECLINED, word), *edit_trailers(named))
+    trailers = (*((UNDECLINED, sha) for sha in versions), *made_by, *word.trailers(UNDECLINED), *edit_trailers(named))
     return _commit(repository, place, (f"bring {versions[0][:10]} back", body), trailers)
 
 
@@ -270,9 +280,9 @@ def dropped_message(
     """Give subject and body, and the trailers, of a commit that drops edits."""
     count = "an edit" if len(dropped) == 1 else f"{len(dropped)} edits"
     said = "\n\n".join(disarm(edit.summary) for _, edit in dropped)
-    body = f"Refused by people{_by(word)}:\n\n{said}"
+    body = f"Refused by people{word.signature}:\n\n{said}"
     keys = tuple((DROPPED, str(key)) for key, _ in dropped)
-    return (f"drop {count}", body), (*keys, *_signed("Dropped", word), *_written(dropped))
+    return (f"drop {count}", body), (*keys, *word.trailers("Dropped"), *_written(dropped))
 
 
 def offered_edits(versions: Iterable[Version]) -> tuple[tuple[EditName, Edit], ...]:
@@ -306,11 +316,6 @@ def _commit(
     return repository.commit_version(new)
 
 
-def _signed(what: str, word: PersonsWord) -> tuple[tuple[str, str], ...]:
-    rows = ((f"{what}-By", word.by), (f"{what}-Reason", word.reason), (PULL_REQUEST, word.pull_request))
-    return tuple((key, value) for key, value in rows if value)
-
-
 def _word(version: Version, what: str) -> PersonsWord:
     """Read who said something and why; what people changed by hand is made safe again."""
     by, reason, request = (version.trailer(key) for key in (f"{what}-By", f"{what}-Reason", PULL_REQUEST))
@@ -337,8 +342,3 @@ def _refused(version: Version) -> Iterable[EditRefusal]:
 def _wanted_again(version: Version) -> tuple[str, ...]:
     """List the commits that a person asks for by name: by taking a refusal back, or by going back to it."""
     return (*version.values(UNDECLINED), *version.values(ROLLBACK))
-
-
-def _by(word: PersonsWord) -> str:
-    by = f" by {word.by}" if word.by else ""
-    return f"{by}: {word.reason}" if word.reason else by

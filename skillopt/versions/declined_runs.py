@@ -28,8 +28,7 @@ def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapp
             for sha, word in Decisions(versions).declined_by.items():
                 if repository.ref_tip(sha) is None:  # a draft that this clone does not have
                     continue
-                by, why = f" by {word.by}" if word.by else "", f": {word.reason}" if word.reason else ""
-                found[repository.commit(sha).trailer(_RUN)] = f"declined{by}{why}"
+                found[repository.commit(sha).trailer(_RUN)] = f"declined{word.signature}"
     except SkilloptError:
         return found
     return found

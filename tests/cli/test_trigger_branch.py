@@ -62,7 +62,7 @@ def test_a_declined_description_is_marked_and_not_trained_on_from(project: Path)
     assert "too long" in skillopt(project, "log", "expense-claims").stdout
     again = trained(project)
     assert again["before"] == "Prepares claims."
-    assert again["tried"][0]["outcome"] == "refused: expected another description than those tried before"
+    assert again["tried"][0]["outcome"] == "refused, for the same text came up before: Tester refused it: too long"
     ended = skillopt(project, "decline", "expense-claims", "description")
     assert ended.returncode == 2
     assert "has no description to decline" in ended.stderr

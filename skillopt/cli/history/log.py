@@ -110,8 +110,7 @@ def _version(version: "LoggedVersion") -> str:
 
 def _declined(word: "PersonsWord | None") -> str:
     """Say who declined it, and why; empty where nobody did."""
-    said = f"declined by {word.by}{f': {word.reason}' if word.reason else ''}" if word is not None else ""
-    return escape_terminal(said)
+    return escape_terminal(f"declined{word.signature}") if word is not None else ""
 
 
 def _graph_text(result: "Graphed") -> str:

@@ -4,6 +4,7 @@ import pytest
 
 from skillopt.loop.memory import MOST_LISTED, MOST_REMEMBERED, Memory, PeoplesRefusal, refused_by_people
 from skillopt.prompts.tried_edits import EditFate
+from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
 
 
@@ -50,41 +51,49 @@ def test_an_edit_that_stays_when_it_is_tried_again_is_no_longer_listed_as_not_ke
     assert [edit.summary for edit in memory.listing()] == [idea(2).summary]
 
 
+DOCUMENT = SkillDocument("# Rows\n\n- Keep the header.\n- Trim every cell.\n")
 TWO_RULES = PeoplesRefusal(
-    Edit("old", Op.REPLACE, "- Sort.", "", "- Sort by name.\n- Write dates as ISO."), "we sort by id"
+    Edit("old", Op.REPLACE, "- Sort.", "", "- Sort by name.\n- Write dates as ISO."), "we sort by id", "Ada"
 )
 GONE = PeoplesRefusal(Edit("gone", Op.DELETE, "- Trim every cell."), "")
+NESTED = PeoplesRefusal(Edit("nested", Op.ADD, content="- Keep the header.\n- Round all\n  values."), "no", "Bo")
+
+
+def why(edit: Edit) -> str:
+    return refused_by_people(edit, [GONE, TWO_RULES, NESTED], DOCUMENT)
 
 
 @pytest.mark.parametrize(
-    "edit",
+    ("edit", "named"),
     [
-        Edit("1", Op.ADD, content="- Sort by name.\n- Write dates as ISO."),
-        Edit("1", Op.ADD, section="Rules", content="* sort  by NAME"),
-        Edit("1", Op.REPLACE, "- Sort.", "", "3. Write dates as ISO."),
-        Edit("1", Op.REWRITE, section="Rules", content="- Write dates as ISO."),
+        (Edit("1", Op.ADD, content="- Sort by name.\n- Write dates as ISO."), "- Sort by name."),
+        (Edit("1", Op.ADD, section="Rules", content="* sort  by NAME"), "* sort  by NAME"),
+        (Edit("1", Op.REPLACE, "- Sort.", "", "3. Write dates as ISO."), "3. Write dates as ISO."),
+        (Edit("1", Op.REWRITE, section="Rules", content="- Write dates as ISO."), "- Write dates as ISO."),
+        (Edit("1", Op.ADD, content="## Order\n\n- Keep ids.\n- Sort by name."), "- Sort by name."),
     ],
 )
-def test_an_edit_that_says_what_people_refused_is_refused_with_their_reason(edit: Edit) -> None:
-    assert refused_by_people(edit, [GONE, TWO_RULES]) == ("people refused it in an earlier version: we sort by id")
+def test_an_edit_that_says_what_people_refused_is_refused_with_who_did_and_why(edit: Edit, named: str) -> None:
+    assert why(edit) == f"Ada refused {named!r}: we sort by id"
 
 
 @pytest.mark.parametrize(
     "edit",
     [
         Edit("1", Op.ADD, content="- Sort by id."),
-        Edit("1", Op.ADD, content="- Sort by name.\n- Keep the header."),
+        Edit("1", Op.ADD, content="- Keep the header."),
         Edit("1", Op.DELETE, "- Sort by name."),
         Edit("1", Op.ADD, content="- Trim every cell."),
     ],
 )
-def test_an_edit_that_says_something_else_is_not_refused(edit: Edit) -> None:
-    assert refused_by_people(edit, [GONE, TWO_RULES]) == ""
+def test_an_edit_that_says_something_else_or_what_the_document_has_is_not_refused(edit: Edit) -> None:
+    assert why(edit) == ""
 
 
 def test_a_deletion_that_people_refused_is_not_made_again() -> None:
-    again = refused_by_people(Edit("1", Op.DELETE, "- Trim every cell."), [GONE, TWO_RULES])
-    assert again == "people refused it in an earlier version: they gave no reason"
+    assert why(Edit("1", Op.DELETE, "- Trim every cell.")) == (
+        "a person refused '- Trim every cell.' and gave no reason"
+    )
 
 
 def test_what_people_refused_is_listed_first_and_not_forgotten_when_it_is_tried_again() -> None:
@@ -92,7 +101,7 @@ def test_what_people_refused_is_listed_first_and_not_forgotten_when_it_is_tried_
     memory.tried(idea(1), "worse")
     memory.kept(TWO_RULES.edit)
     assert [(edit.fate, edit.reason) for edit in memory.listing()] == [
-        (EditFate.PEOPLE, "we sort by id"),
+        (EditFate.PEOPLE, "Ada refused it: we sort by id"),
         (EditFate.TRIED, "worse"),
     ]
     assert [edit.fate for edit in memory.listing(0)] == []

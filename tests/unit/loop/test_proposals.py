@@ -10,7 +10,8 @@ import pytest
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
-from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
+from skillopt.loop.memory import PeoplesRefusal
+from skillopt.loop.proposals import ProposalTerms, ToldBefore, check_proposal, try_proposal
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -86,6 +87,15 @@ def test_an_edit_that_repeats_a_held_out_prompt_is_refused_without_a_word_of_it(
 )
 def test_what_cannot_be_applied_or_may_not_be_said_is_refused_with_what_was_found(edit: Edit, named: str) -> None:
     assert named in reasons(edit)["e1"]
+
+
+def test_an_edit_that_a_person_refused_is_refused_with_who_did_and_why() -> None:
+    before = ToldBefore(by_people=[PeoplesRefusal(Edit("old", Op.ADD, content="- Alpha"), "ours are greek", "Ada")])
+    changes, ((edit, reason),) = check_proposal(
+        SKILL.document, [add("alpha", "train-0"), add("beta", "train-1", name="e2")], suite(), SETTINGS, before
+    )
+    assert [change.edit.content for change in changes] == ["- beta"]
+    assert (edit.id, reason) == ("e1", "Ada refused '- alpha': ours are greek")
 
 
 def tried(runner: ScriptedRunner, *edits: Edit, earlier: Sequence[float] = (), **values: object) -> list[Event]:

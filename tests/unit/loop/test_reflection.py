@@ -226,13 +226,13 @@ def test_each_candidate_patch_looks_for_another_kind_of_edit() -> None:
 
 def test_an_edit_that_people_refused_is_not_tried_and_the_prompt_tells_of_it() -> None:
     runner = runner_that_says({"op": "add", "content": "- NEW "}, {"op": "add", "content": "- other"})
-    refused = PeoplesRefusal(Edit("old", Op.ADD, content="- new"), "not ours to say")
+    refused = PeoplesRefusal(Edit("old", Op.ADD, content="- new"), "not ours to say", "Ada")
     memory = Memory([refused])
     briefing = Briefing(DOCUMENT, "", memory.listing(), memory.notes, memory.by_people)
     proposal = propose_edits(runner, briefing, measured(2, 0), make_settings(), 1, 4)
     assert [change.edit.content for change in proposal.patch.changes] == ["- other"]
     assert [(edit.content.strip(), why) for edit, why in proposal.refused] == [
-        ("- NEW", "people refused it in an earlier version: not ours to say")
+        ("- NEW", "Ada refused '- NEW': not ours to say")
     ]
     told = runner.prompts[0].partition("### Refused by people")[2]
-    assert "'- new': not ours to say" in told.partition(">>>")[0]
+    assert "'- new': Ada refused it: not ours to say" in told.partition(">>>")[0]

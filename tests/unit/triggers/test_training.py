@@ -162,8 +162,8 @@ def test_the_paired_rule_spends_what_it_may_where_it_does_not_accept() -> None:
 
 
 def test_a_description_that_people_declined_is_told_and_not_tried_again() -> None:
-    declined = (TriedDescription(GOOD, "declined by a person: too long"),)
-    found, runner = trained(lambda _: says(GOOD), terms=replace(on(QUERIES), refused=declined))
+    declined = (TriedDescription(GOOD, "Ada refused it: too long"),)
+    found, runner = trained(lambda _: says(f" {GOOD.upper()}"), terms=replace(on(QUERIES), refused=declined))
     assert found.verdict is None
-    assert "declined by a person: too long" in runner.prompts[0]
-    assert found.tried[0].outcome == "refused: expected another description than those tried before"
+    assert f"Ada refused it: too long: {GOOD}" in runner.prompts[0]
+    assert found.tried[0].outcome == "refused, for the same text came up before: Ada refused it: too long"

@@ -1,0 +1,158 @@
+"""One memory of refusals: what a person refused is told to whoever proposes, and is not tried again."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+from skillopt.commands.evidence import evidence
+from skillopt.loop.events import EditRefused, decode_event
+from skillopt.project import Selection
+from skillopt.skills.edits import Edit, Op
+from skillopt.storage.ledger import Ledger
+from skillopt.versions.decisions import DecisionCommit, PersonsWord, write_dropped
+from skillopt.versions.edit_trailers import EditName
+from skillopt.versions.repository import Repository
+from skillopt_mcp.server import make_server
+from tests.fakes.drafts import accepted, graded, run_events
+from tests.fakes.fake_chat import answer_prompt, completion, fake_chat
+from tests.fakes.mcp_clients import say
+from tests.fakes.nights import make_nights
+from tests.fakes.projects import FAST, git, make_project, skillopt
+from tests.fakes.triggers import make_siblings
+from tools.fake_providers.loopback import Answer, Body
+
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
+
+EMAIL = "Write e-mail addresses in lower case."
+WHY = "our partners send upper case"
+EDIT = {"op": "add", "section": "Values", "content": f"- {EMAIL}", "tasks": ["train1", "train3"]}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(params=["drop", "decline", "decline the draft"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Make a project in which a person refused a rule: alone, with its version, or with the draft."""
+    made = make_project(tmp_path / "project")
+    run_events(made, graded(EMAIL) if "draft" in request.param else accepted(EMAIL))
+    command = {
+        "drop": ("drop", "rows", "1", "--no-measure"),
+        "decline": ("decline", "rows"),
+        "decline the draft": ("decline", "rows", "draft"),
+    }[request.param]
+    done = skillopt(made, *command, "--reason", WHY)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+async def test_through_mcp_the_evidence_tells_the_refusal_and_the_same_text_is_refused_with_it(folder: Path) -> None:
+    async with Client(make_server(folder)) as client:
+        shown = await say(client, "get_evidence", name="rows")
+        base = shown.partition("base `")[2][:12]
+        refused = await say(client, "propose_edits", name="rows", base=base, edits=[EDIT])
+        assert "No job was started" in await say(client, "job_status")
+    (told,) = (line for line in shown.partition("## Refused by people")[2].splitlines() if EMAIL in line)
+    assert told.endswith(f"Tester refused it: {WHY}")
+    assert "1 of 1 edits cannot be tried" in refused
+    assert f"Tester refused '- {EMAIL}': {WHY}" in refused
+
+
+def test_on_the_command_line_the_evidence_tells_the_refusal_and_propose_refuses_with_it(folder: Path) -> None:
+    shown = skillopt(folder, "evidence", "rows").stdout
+    assert f"refused by people:\n- add after 'section Values': '- {EMAIL}': Tester refused it: {WHY}" in shown
+    (folder / "edits.json").write_text(json.dumps([EDIT]))
+    ended = skillopt(folder, "propose", "edits.json", "rows")
+    assert ended.returncode == 2
+    assert f"Tester refused '- {EMAIL}': {WHY}" in ended.stdout
+
+
+@dataclass
+class Asked:
+    """An optimizer model on loopback that proposes the refused text, and what it was asked."""
+
+    address: str = ""
+    prompts: list[str] = field(default_factory=list)
+
+    def __call__(self, body: Body) -> Answer:
+        self.prompts.append("\n".join(str(turn["content"]) for turn in body["messages"]))
+        reflects = "Task: reflect on failures" in self.prompts[-1]
+        return completion(body, json.dumps({"edits": [EDIT]})) if reflects else answer_prompt(body)
+
+
+@pytest.fixture
+def asked() -> Iterator[Asked]:
+    model = Asked()
+    with fake_chat(model) as server:
+        model.address = f"{server.url}/v1"
+        yield model
+
+
+def refuse(folder: Path, skill: str, content: str, word: PersonsWord) -> None:
+    """Commit that a person dropped an edit, of a version that this clone does not have."""
+    repository, path = Repository.find(folder), f"skills/{skill}"
+    base = repository.head() or ""
+    files = repository.read_folder(base, path)
+    place = DecisionCommit(skill, path, None, files, "2026-01-05T00:00:00+00:00", base=base)
+    write_dropped(repository, place, [(EditName("0" * 12, 1), Edit("s1e1", Op.ADD, content=content))], word)
+
+
+def refusals_of_training(folder: Path) -> set[str]:
+    """Give why the newest training tried edits no more that had been proposed."""
+    with closing(Ledger.open(folder, read_only=True)) as ledger:
+        events = [decode_event(row.kind, row.payload) for row in ledger.events(ledger.runs("rows")[0].id)]
+    return {event.reason for event in events if isinstance(event, EditRefused)}
+
+
+def test_training_tells_the_optimizer_model_who_refused_what_and_why_and_does_not_try_it(
+    folder: Path, asked: Asked
+) -> None:
+    model = ("--model", "openai-compatible/optimizer", "--max-rollouts", "60")
+    ended = skillopt(folder, "optimize", "rows", *FAST, *model, SKILLOPT_BASE_URL=asked.address)
+    assert ended.returncode in {0, 1}, ended.stderr
+    told = next(prompt for prompt in asked.prompts if "### Refused by people" in prompt)
+    assert f"'- {EMAIL}': Tester refused it: {WHY}" in told
+    assert refusals_of_training(folder) == {f"Tester refused '- {EMAIL}': {WHY}"}
+
+
+def test_a_night_tells_the_optimizer_model_who_refused_what_and_why_and_does_not_try_it(
+    tmp_path: Path, asked: Asked
+) -> None:
+    nights = make_nights(tmp_path)
+    refuse(nights.folder, "rows", f"- {EMAIL}", PersonsWord("Tester", WHY))
+    git(nights.folder, "push", "--quiet", "origin", "skillopt/rows")
+    config = nights.folder / "skillopt.toml"
+    config.write_text(config.read_text().replace("model = 'demo'", "model = 'openai-compatible/optimizer'"))
+    state, out = str(tmp_path / "state.json"), str(tmp_path / "out")
+    assert nights.step("check", "--out", state).returncode == 0
+    trained = nights.step("train", "--state", state, "--out", out, SKILLOPT_BASE_URL=asked.address)
+    assert trained.returncode == 0, trained.stderr
+    assert any(f"'- {EMAIL}': Tester refused it: {WHY}" in prompt for prompt in asked.prompts)
+    assert refusals_of_training(nights.folder) == {f"Tester refused '- {EMAIL}': {WHY}"}
+
+
+def test_training_of_a_description_tells_who_refused_which_edit_and_why(tmp_path: Path, asked: Asked) -> None:
+    siblings = make_siblings(tmp_path / "project")
+    refuse(siblings, "expense-claims", "- Claim every meal.", PersonsWord("Ada", "meals are flat rates"))
+    model = ("--train", "--repeats", "1", "--model", "openai-compatible/optimizer", "--max-calls", "9")
+    ended = skillopt(siblings, "trigger", "expense-claims", *model, SKILLOPT_BASE_URL=asked.address)
+    assert ended.returncode in {0, 1}, ended.stderr
+    told = next(prompt for prompt in asked.prompts if "Task: write a description" in prompt)
+    assert "an edit of the skill's text; Ada refused it: meals are flat rates: add" in told
+    assert "'- Claim every meal.'" in told
+
+
+def test_the_newest_refusals_fit_the_evidence_and_come_before_what_was_tried(tmp_path: Path) -> None:
+    made = make_project(tmp_path / "project")
+    run_events(made, accepted(*(f"Rule {number} is {'long ' * 30}." for number in range(30))))
+    assert skillopt(made, "decline", "rows", "--reason", WHY).returncode == 0
+    found = evidence(Selection("rows", folder=made)).refused
+    assert 5 < len(found) < 30
+    assert "Rule 29" in found[-1]
