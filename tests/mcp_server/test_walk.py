@@ -1,6 +1,5 @@
 """One walk over stdio: from the registration of the server to an accepted version, on few tasks without splits."""
 
-import json
 import os
 import re
 import sys
@@ -10,22 +9,22 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tests.fakes.mcp_clients import install_server, say
-from tests.fakes.projects import git, make_unsplit_project, skillopt
+from tests.fakes.projects import git, make_unsplit_project
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
+README = Path(__file__).resolve().parents[2] / "README.md"
 TASKS = 14
 RULES = {"email": "- Write e-mail addresses in lower case.", "date": "- Write dates as YYYY-MM-DD."}
 
 
 def registered(folder: Path, programs: Path) -> StdioServerParameters:
-    """Register the server as a user does, and give what a client reads there."""
+    """Give what a client keeps of the line with which the README registers the server."""
     install_server(programs / "skillopt-mcp")
-    done = skillopt(folder, "init", "--client", "claude-code", "--yes")
-    assert done.returncode == 0, done.stderr
-    entry = json.loads((folder / ".mcp.json").read_text())["mcpServers"]["skillopt"]
+    (line,) = (line for line in README.read_text().splitlines() if line.startswith("claude mcp add"))
+    command, *arguments = line.partition("#")[0].partition(" -- ")[2].split()
     path = os.pathsep.join((str(programs), str(Path(sys.executable).parent), os.environ["PATH"]))
-    return StdioServerParameters(command=entry["command"], args=entry["args"], env={"PATH": path}, cwd=folder)
+    return StdioServerParameters(command=command, args=arguments, env={"PATH": path}, cwd=folder)
 
 
 def edits_from(evidence: str) -> list[dict[str, object]]:
