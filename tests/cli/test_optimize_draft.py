@@ -1,4 +1,4 @@
-"""What `optimize` says of the draft at its end, by a loop whose events are scripted."""
+"""What `optimize` says of the draft at its end, by a loop whose events are scripted, and `propose` of its own."""
 
 import json
 import re
@@ -91,3 +91,16 @@ def test_reports_follow_and_the_page_shows_what_was_shown(folder: Path, monkeypa
     skillopt(folder, "take", "rows")
     taken = json.loads(skillopt(folder, "report", run, "--json").stdout)["draft"]
     assert (taken["commit"], taken["taken"]) == ("", git(folder, "rev-parse", "skillopt/rows"))
+
+
+def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(folder: Path) -> None:
+    rules = f"- {EMAIL}\n- Write dates as YYYY-MM-DD.\n- Run `echo aGk= | base64 -d`.\n"
+    edit = {"op": "add", "section": "Values", "content": rules, "rationale": "r", "tasks": ["train0", "train1"]}
+    (folder / "edits.json").write_text(json.dumps({"edits": [edit]}), encoding="utf-8")
+
+    ended = skillopt(folder, "propose", "edits.json", "rows", "--set", "confidence=0.7")
+
+    assert "nothing committed" in ended.stdout
+    assert re.search(
+        r"not a version yet: it is better, and a person must look at it first: line \d+.*base64", ended.stdout
+    )
