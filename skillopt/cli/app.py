@@ -47,7 +47,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "decline": ("history.decline:decline", "Refuse versions, the draft, or a description."),
         "undecline": ("history.decline:undecline", "Take back a refusal of a version or description."),
         "drop": ("history.decline:drop", "Refuse single edits of what is offered."),
-        "rename": ("history.rename:rename", "Keep the history of a skill whose folder was renamed."),
     },
     "Reports": {
         "report": ("reports.report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),

@@ -109,9 +109,6 @@ def _skill_lines(result: "Initialized") -> "Iterator[str]":
     if more:
         others = f"{more} more skills" if result.listed else f"{more} skills"
         yield f"{others} have no tasks and no table; commands take them by name, skillopt write-tasks NAME drafts tasks"
-    for old, new in result.renamed:
-        command = f"skillopt rename {old} {new or 'NEW'}"
-        yield f"branch skillopt/{old} has no skill here; if its folder was renamed: {command}"
     if not result.skills:
         yield HOW_TO_BEGIN
 

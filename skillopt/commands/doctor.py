@@ -11,7 +11,6 @@ from typing import Final
 
 from skillopt.agents import AGENTS
 from skillopt.agents.command_line.agreement import AgentTerms, is_unsandboxed_by_file
-from skillopt.commands.history.rename import orphaned_branches
 from skillopt.commands.prospect import what_it_can_show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
 from skillopt.execution.available import expect_chosen
@@ -165,19 +164,18 @@ def _skills(project: Project, discovered: Discovered) -> Check:
 
 
 def _orphans(project: Project) -> Check | None:
-    """Find branches of skills whose folder is gone, perhaps because it was renamed."""
+    """Find branches of skills that are not here."""
     try:
-        found = orphaned_branches(project)
+        gone = sorted(project.repository().tips().keys() - set(project.skill_names().values()))
     except SkilloptError:
         return None
-    if not found:
+    if not gone:
         return None
     warnings = tuple(
-        f"branch skillopt/{old}: no skill of that name is here; if its folder was renamed, `skillopt rename {old} "
-        f"{new or 'NEW'}` keeps its history"
-        for old, new in found.items()
+        f"branch skillopt/{name}: no skill of that name is here; `skillopt clean --branches` removes what is left"
+        for name in gone
     )
-    return Check("branches", ok=True, found=f"{len(found)} without a skill", warnings=warnings)
+    return Check("branches", ok=True, found=f"{len(gone)} without a skill", warnings=warnings)
 
 
 def _check(name: str, probe: Callable[[], str]) -> Check:

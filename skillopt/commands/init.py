@@ -9,8 +9,7 @@ from skillopt.agent_tables.shipped import find_agent_table
 from skillopt.agents import AGENTS
 from skillopt.authoring.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.authoring.scaffold import scaffold_suite
-from skillopt.commands.history.rename import orphaned_branches
-from skillopt.errors import RepositoryError, UsageError
+from skillopt.errors import UsageError
 from skillopt.execution.available import Choice, find_choices, toml_lines
 from skillopt.harnesses import find_harness_driver
 from skillopt.models import find_model_driver
@@ -61,7 +60,6 @@ class Initialized:
         choices: What was found that can do tasks; empty when harness and model were set already.
         chosen: Which of them was written; None for none.
         scaffolds: Suites to start from that were written.
-        renamed: Skills with a branch and no folder: the old name, and the likely new one, empty for unknown.
     """
 
     config: str
@@ -72,7 +70,6 @@ class Initialized:
     choices: tuple[Choice, ...]
     chosen: Choice | None
     scaffolds: tuple[str, ...] = ()
-    renamed: tuple[tuple[str, str], ...] = ()
 
 
 def init(wishes: Wishes = Wishes(), *, folder: Path | None = None, choose: Chooser | None = None) -> Initialized:
@@ -102,16 +99,7 @@ def init(wishes: Wishes = Wishes(), *, folder: Path | None = None, choose: Choos
         put_file(project.config, after)
     added = () if created else (*lines.top, *(line for own in lines.skills.values() for line in own))
     listed = tuple(skill.name for skill in found if skill.name in {*project.entries, *lines.skills})
-    renamed = tuple(_renamed(project).items())
-    return Initialized(str(project.config), created, added, found, listed, choices, chosen, scaffolds, renamed)
-
-
-def _renamed(project: Project) -> dict[str, str]:
-    """Find skills whose folder is gone; none without a repository."""
-    try:
-        return orphaned_branches(project)
-    except RepositoryError:
-        return {}
+    return Initialized(str(project.config), created, added, found, listed, choices, chosen, scaffolds)
 
 
 def _choice(project: Project, wishes: Wishes, choose: Chooser | None) -> tuple[tuple[Choice, ...], Choice | None]:

@@ -51,7 +51,7 @@ class OfferPlace:
 
     def text(self, commit: str) -> str:
         """Read SKILL.md as a commit has it; empty where there is none."""
-        files = self.repository.read_skill_files(self.skill, commit, self.path) if commit else ()
+        files = self.repository.read_folder(commit, self.path) if commit else ()
         found = next((file.content for file in files if file.path == SKILL_FILE), b"")
         return found.decode("utf-8", "replace")
 

@@ -111,7 +111,7 @@ def skill_at(repository: Repository, target: Target, commit: str) -> Skill:
         UsageError: There is no such commit, or it has no such skill.
     """
     path = repository.relative(target.folder)
-    files = repository.read_skill_files(target.name, resolve_version(repository, target, commit), path)
+    files = repository.read_folder(resolve_version(repository, target, commit), path)
     if not files:
         message = f"version {commit!r} has no {path}/SKILL.md; see `skillopt log`"
         raise UsageError(message)
@@ -159,6 +159,6 @@ def texts_of(repository: Repository, target: Target) -> tuple[TextState, ...]:
 def _text_at(repository: Repository, name: str, commit: str, path: str) -> Skill | None:
     """Read a skill as a commit has it, None where it has none that can be read."""
     try:
-        return skill_from_files(name, repository.read_skill_files(name, commit, path))
+        return skill_from_files(name, repository.read_folder(commit, path))
     except SkillError:
         return None

@@ -280,7 +280,7 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
 
 def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:
     """Read a skill from a commit; with `missing_ok`, one that the commit lacks is empty."""
-    files = repository.read_skill_files(name, commit, path)
+    files = repository.read_folder(commit, path)
     if missing_ok and not any(file.path == "SKILL.md" for file in files):
         return Skill(name, SkillDocument(""))
     return skill_from_files(name, files)

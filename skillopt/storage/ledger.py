@@ -38,7 +38,6 @@ SELECT task, skill, repeat, score, passed, key FROM calls WHERE key IN (
     SELECT key FROM calls WHERE kind = 'rollout' AND identity = ? ORDER BY at DESC, key DESC LIMIT ?
 ) ORDER BY at, key
 """
-_RENAME: Final = "UPDATE runs SET skill = ?, skill_path = ?, state = 'finished' WHERE skill = ?"
 _CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SPENT: Final = """
 SELECT kind, COUNT(*), SUM(input_tokens), SUM(output_tokens), CASE COUNT(usd) WHEN COUNT(*) THEN SUM(usd) END,
@@ -233,10 +232,6 @@ class Ledger:
         """Record how a run ended: `finished`, `stopped` or `failed`."""
         values = (state, readable(reason), self._now(), run)
         self._write("UPDATE runs SET state = ?, reason = ?, ended_at = ? WHERE id = ?", [values])
-
-    def rename_skill(self, old: str, new: str, path: str) -> int:
-        """Give the runs of a skill its new name and folder, and end what would go on; give how many they are."""
-        return self._write(_RENAME, [(new, path, old)])
 
     def find_interrupted(self, skill: str, config_digest: str, suite_digest: str) -> RunRecord | None:
         """Give the newest unfinished run of a skill with this configuration and suite."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from skillopt.errors import UsageError
 from skillopt.storage.locks import state_folder
 
-__all__ = ["TriggerLook", "begin_look", "end_look", "read_looks", "rename_notes"]
+__all__ = ["TriggerLook", "begin_look", "end_look", "read_looks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +79,6 @@ def read_looks(root: Path, skill: str) -> tuple[TriggerLook, ...]:
         except (ValueError, TypeError, KeyError):  # half a line of a process that was killed
             continue
     return tuple(found.values())
-
-
-def rename_notes(root: Path, old: str, new: str) -> None:
-    """Let the notes of a skill's trainings have its new name; those that the new name has already stay.
-
-    Raises:
-        UsageError: They cannot be renamed.
-    """
-    place = _place(root, old)
-    try:
-        if place.is_file() and not _place(root, new).exists():
-            place.rename(_place(root, new))
-    except OSError as error:
-        raise UsageError(f"cannot rename {place}: {error.strerror or error}; make its folder writable") from error
 
 
 def _place(root: Path, skill: str) -> Path:

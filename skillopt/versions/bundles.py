@@ -19,10 +19,9 @@ from typing import Final
 from skillopt.errors import InfrastructureError, VersionConflictError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import SKILL_FILE, is_shipped
-from skillopt.versions.commit_kind import RENAMED_FROM
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, run_git, try_git
-from skillopt.versions.repository import RENAMED_PATH, Repository
+from skillopt.versions.repository import Repository
 
 __all__ = ["check_commits", "read_bundle", "write_bundle"]
 
@@ -130,8 +129,7 @@ def check_commits(
     if len(listed) > _MOST_COMMITS:
         message = f"{branch}: expected at most {_MOST_COMMITS:,} commits that the remote does not have, found more"
         raise VersionConflictError(f"{message}; it was not pushed. Train from the default branch")
-    earlier = (one.trailer(RENAMED_PATH) for one in repository.versions(branch.rpartition("/")[2], tip))
-    history = _History(repository, (path, *filter(None, earlier)), tuple(without), describes)
+    history = _History(repository, path, tuple(without), describes)
     for commit, *parents in listed:
         strange = _strays(repository, commit, _outside_of(repository, commit, parents, known[0]), path)
         if strange:
@@ -159,14 +157,9 @@ def _outside_of(repository: Repository, commit: str, parents: Sequence[str], def
 def _strays(repository: Repository, commit: str, before: str, path: str) -> list[str]:
     """List the files outside of a skill's folder in which a commit differs from another one."""
     changed = [name for _, _, name in _changed(repository, before, commit)]
-    places = [path]
-    earlier = repository.commit(commit).trailer(RENAMED_PATH)
-    # A skill that moved leaves its old folder, and that has no skill any more.
-    if earlier and not any(file.path == SKILL_FILE for file in repository.read_folder(commit, earlier)):
-        places.append(earlier)
-    if "." in places:
+    if path == ".":
         return [name for name in changed if not is_shipped(name) or name.startswith(".github/")]
-    return [name for name in changed if not any(name.startswith(f"{place}/") for place in places)]
+    return [name for name in changed if not name.startswith(f"{path}/")]
 
 
 def _unexpected(repository: Repository, commit: str, parents: Sequence[str], path: str, history: "_History") -> str:
@@ -186,15 +179,12 @@ def _unexpected(repository: Repository, commit: str, parents: Sequence[str], pat
     for mode, sha, name in sorted(row for row in new if row[2].startswith(prefix) and row[0] != _GONE):
         if name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR and history.describes:
             content = _content(root, sha) or b""
-            earlier = repository.commit(commit).trailer(RENAMED_PATH)
-            sides = [f"{side}:{place}" for side in parents for place in (name, f"{earlier}/{SKILL_FILE}")]
-            if not any(history.describes(_content(root, side) or b"", content) for side in sides):
+            if not any(history.describes(_content(root, f"{side}:{name}") or b"", content) for side in parents):
                 return f"more than the description of {name!r}"
         elif name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR:
             text = _frontmatter(root, sha) or ""
-            is_renamed = bool(repository.commit(commit).trailer(RENAMED_FROM))
             had = any(_frontmatter(root, f"{side}:{name}") == text for side in parents)
-            if not had and not history.has_frontmatter(text, is_renamed=is_renamed):
+            if not had and not history.is_new and text not in history.frontmatters:
                 return f"the frontmatter of {name!r}"
         elif (mode, sha) not in history.files and not (mode in _REGULAR and history.is_new):
             return f"{name!r}"
@@ -207,13 +197,13 @@ class _History:
 
     Args:
         repository: Where it is.
-        places: The skill's folder, and what it was called before.
+        path: The skill's folder.
         known: Newest commits of the remote.
         describes: What the branch may change of SKILL.md where it is one of descriptions.
     """
 
     repository: Repository
-    places: tuple[str, ...]
+    path: str
     known: tuple[str, ...]
     describes: Callable[[bytes, bytes], bool] | None = None
 
@@ -221,7 +211,7 @@ class _History:
     def files(self) -> Mapping[tuple[str, str], str]:
         """Give the path of every file by its mode and object."""
         asked = ["log", "--raw", "--no-abbrev", "--no-renames", "-m", "--root", "-z", "--format=", *self.known]
-        asked += ["--", *self.places]
+        asked += ["--", self.path]
         fields = run_git(self.repository.root, *asked).decode("utf-8", "surrogateescape").split("\0")
         rows = ((meta.split(), name) for meta, name in pairwise(fields) if meta.lstrip().startswith(":"))
         return {(meta[1], meta[3]): name for meta, name in rows if meta[1] != _GONE}
@@ -236,18 +226,6 @@ class _History:
     def is_new(self) -> bool:
         """Tell whether the skill never was there, as one that is trained before anybody committed it."""
         return not self.frontmatters
-
-    def has_frontmatter(self, text: str, *, is_renamed: bool) -> bool:
-        """Tell whether a SKILL.md had this frontmatter, but for the name where that changed."""
-        if self.is_new:
-            return True
-        if is_renamed:
-            return _nameless(text) in {_nameless(one) for one in self.frontmatters}
-        return text in self.frontmatters
-
-
-def _nameless(frontmatter: str) -> str:
-    return "\n".join(line for line in frontmatter.splitlines() if not line.startswith("name:"))
 
 
 def _frontmatter(root: Path, name: str) -> str | None:

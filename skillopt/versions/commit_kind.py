@@ -12,8 +12,6 @@ __all__ = [
     "DESCRIPTION",
     "DROPPED",
     "DROPPED_BY",
-    "RENAMED_DESCRIPTION",
-    "RENAMED_FROM",
     "ROLLBACK",
     "TAKEN",
     "UNDECLINED",
@@ -37,11 +35,6 @@ DECLINED_DESCRIPTION: Final = "description-declined"
 DROPPED: Final = "Dropped-Edit"
 """Trailer with the key of an edit that people refused; there is one for each."""
 
-RENAMED_DESCRIPTION: Final = "description-renamed"
-"""Value of the trailer `Kind` of a commit from which on descriptions are of a skill with another name."""
-
-RENAMED_FROM: Final = "Renamed-From"
-"""Trailer of a commit from which on a skill has another name: what it was called before."""
 
 DROPPED_BY: Final = "Dropped-By"
 """Trailer with who refused single edits: of the decision, and of the draft as it is without them."""
@@ -65,19 +58,18 @@ _KINDS: Final = (
     (ACCEPTED, "accepted"),
     (TAKEN, "taken"),
     (ROLLBACK, "rollback"),
-    (RENAMED_FROM, "renamed"),
     (GRADE, "draft"),
 )
 
 
 def of_description(version: Version) -> bool:
     """Tell whether a commit is about the description, and so no version of the body."""
-    kinds = (DESCRIPTION, DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION, RENAMED_DESCRIPTION)
+    kinds = (DESCRIPTION, DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION)
     return version.trailer("Kind") in kinds
 
 
 def commit_kind(version: Version) -> str:
-    """Say what a commit is: `accepted`, `taken`, `rollback`, `renamed`, `declined`, `undeclined`, `dropped`, or others.
+    """Say what a commit is: `accepted`, `taken`, `rollback`, `declined`, `undeclined`, `dropped`, or others.
 
     The others are `draft`, `start` for the text that training started from, and `people` for a commit of a person,
     which does not say what skill it is of.

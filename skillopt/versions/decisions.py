@@ -43,7 +43,6 @@ PULL_REQUEST: Final = "Pull-Request"
 
 _REFUSED: Final = "Refused-Edit"
 _RUN: Final = "Skillopt-Run"
-_UNPUBLISHED: Final = ("start", "renamed")
 
 
 class RefusalKind(StrEnum):
@@ -180,7 +179,7 @@ class Decisions:
         After a decision that is the commit of the decision: its text is the default branch's, or the one without the
         dropped edits.
         """
-        published = (one for one in self.versions if commit_kind(one) not in _UNPUBLISHED)
+        published = (one for one in self.versions if commit_kind(one) != "start")
         return next((one for one in published if one.sha not in self.declined), None)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File, digest_of
-from skillopt.versions.commit_kind import RENAMED_FROM, of_description
+from skillopt.versions.commit_kind import of_description
 from skillopt.versions.commit_message import Version
 from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import NewVersion, Repository
@@ -170,7 +170,7 @@ def people_commits(repository: Repository, skill: str, tip: str) -> tuple[str, .
 def description_commits(repository: Repository, skill: str, tip: str) -> tuple[Version, ...]:
     """List what training and people's decisions committed for a skill's description, newest first.
 
-    It ends with the first commit of a person, and goes on under what the skill was called before.
+    It ends with the first commit of a person.
 
     Args:
         repository: Where.
@@ -178,12 +178,11 @@ def description_commits(repository: Repository, skill: str, tip: str) -> tuple[V
         tip: Newest commit of the branch.
     """
     found: list[Version] = []
-    names, sha = {skill}, tip
+    sha = tip
     while sha and len(found) < _LONGEST_LINE:
         version = repository.commit(sha)
-        if version.trailer("Skill") not in names or not of_description(version):
+        if version.trailer("Skill") != skill or not of_description(version):
             break
-        names.add(version.trailer(RENAMED_FROM))
         found.append(version)
         sha = version.parent
     return tuple(found)

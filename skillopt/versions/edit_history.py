@@ -175,7 +175,7 @@ class _Texts:
     def at(self, commit: str) -> str:
         """Give the text; empty where there is none."""
         if commit not in self._known:
-            files = self._repository.read_skill_files(self._skill, commit, self._path)
+            files = self._repository.read_folder(commit, self._path)
             content = next((file.content for file in files if file.path == SKILL_FILE), b"")
             self._known[commit] = content.decode("utf-8", "replace")
         return self._known[commit]

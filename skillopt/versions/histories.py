@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.versions.commit_kind import RENAMED_FROM, of_description
+from skillopt.versions.commit_kind import of_description
 from skillopt.versions.commit_message import Version, parse_message
 from skillopt.versions.git_process import run_git
 
@@ -63,15 +63,14 @@ def _read_commits(listed: bytes) -> Iterator[tuple[str, _Commit]]:
 
 
 def _walk(skill: str, tip: str, commits: Mapping[str, _Commit]) -> Iterator[Version]:
-    """Go from commit to first parent, and yield the versions of a skill, by its earlier names too."""
-    names, sha = {skill}, tip
+    """Go from commit to first parent, and yield the versions of a skill."""
+    sha = tip
     for _ in range(_LONGEST):
         commit = commits.get(sha)
         if commit is None:
             return
         version = commit.version
-        ours = version is not None and not names.isdisjoint(version.values("Skill"))
+        ours = version is not None and skill in version.values("Skill")
         if version is not None and ours and not of_description(version):
             yield version
-            names.add(version.trailer(RENAMED_FROM))
         sha = commit.parent

@@ -17,9 +17,9 @@ from datetime import datetime
 from pathlib import Path
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
-from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE, is_shipped
+from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, is_shipped
 from skillopt.tasks import File
-from skillopt.versions.commit_kind import RENAMED_FROM, of_description
+from skillopt.versions.commit_kind import of_description
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
 from skillopt.versions.git_process import (
     disabled_hooks,
@@ -32,9 +32,8 @@ from skillopt.versions.git_process import (
 from skillopt.versions.links import LINK, follow_links
 from skillopt.versions.objects import read_objects, size_objects, write_blobs
 
-__all__ = ["RENAMED_PATH", "SKILL_NAME", "NewVersion", "Repository"]
+__all__ = ["SKILL_NAME", "NewVersion", "Repository"]
 
-RENAMED_PATH = "Renamed-Path"
 """Trailer with the folder that it had before."""
 
 SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -59,7 +58,6 @@ class NewVersion:
         at: Time of the commit, ISO 8601 with its offset.
         parent: The commit it is based on, empty for none.
         expected_tip: Commit that the branch must be at, None when it must not exist.
-        moved_from: The folder that moves to `path` with all that is in it, empty for none.
         merges: Commit of the default branch that it merges, whose tree it has outside of the skill; empty for none.
     """
 
@@ -72,7 +70,6 @@ class NewVersion:
     at: str
     parent: str
     expected_tip: str | None
-    moved_from: str = ""
     merges: str = ""
 
     @property
@@ -232,28 +229,8 @@ class Repository:
         listed = run_git(self.root, "rev-list", "--first-parent", f"--max-count={_MOST_VERSIONS}", tip)
         shas = listed.decode().split()
         commits = zip(shas, read_objects(self.root, shas), strict=True)
-        names, found = {skill}, list[Version]()
-        for sha, content in commits:
-            version = parse_commit(sha, content.decode("utf-8", "replace"))
-            if names.intersection(version.values("Skill")) and not of_description(version):
-                found.append(version)
-                names.add(version.trailer(RENAMED_FROM))
-        return tuple(found)
-
-    def read_skill_files(self, skill: str, commit: str, path: str) -> tuple[File, ...]:
-        """Read the files of a skill as a commit has them, also where its folder had another name then.
-
-        Args:
-            skill: Name of the skill.
-            commit: Where.
-            path: Its folder now.
-        """
-        files = self.read_folder(commit, path)
-        if any(file.path == SKILL_FILE for file in files):
-            return files
-        earlier = filter(None, (version.trailer(RENAMED_PATH) for version in self.versions(skill)))
-        found = (self.read_folder(commit, place) for place in earlier)
-        return next((read for read in found if any(file.path == SKILL_FILE for file in read)), files)
+        parsed = (parse_commit(sha, content.decode("utf-8", "replace")) for sha, content in commits)
+        return tuple(one for one in parsed if skill in one.values("Skill") and not of_description(one))
 
     def commit(self, sha: str) -> Version:
         """Read a commit, which need not be a version."""
@@ -367,20 +344,12 @@ class Repository:
                 (sha, file.path) for sha, file in zip(shas, new.files, strict=True) if known.get(file.path) != sha
             ]
             rows = [f"{modes.get(prefix + path, '100644')} {sha}\t{prefix}{path}\0" for sha, path in changed]
-            rows = [*(f"0 {'0' * len(base)}\t{name}\0" for name in gone), *rows, *self._moved(new)]
+            rows = [*(f"0 {'0' * len(base)}\t{name}\0" for name in gone), *rows]
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
             run_git(self.root, "read-tree", base or "--empty", env=private)
             listed = "".join(rows).encode("utf-8", "surrogateescape")
             run_git(self.root, "update-index", "-z", "--index-info", stdin=listed, env=private)
             return run_git(self.root, "write-tree", env=private).decode().strip()
-
-    def _moved(self, new: NewVersion) -> list[str]:
-        """Give the index rows that move a folder, modes and links included."""
-        if not new.moved_from:
-            return []
-        entries = [(mode, sha, name) for mode, sha, name in self.tree(new.tree_of, f"{new.moved_from}/")]
-        gone = [f"0 {'0' * len(new.tree_of)}\t{name}\0" for _, _, name in entries]
-        return gone + [f"{mode} {sha}\t{new.path}{name[len(new.moved_from) :]}\0" for mode, sha, name in entries]
 
 
 def _branch(skill: str) -> str:

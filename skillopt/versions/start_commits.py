@@ -10,7 +10,6 @@ from typing import Final
 from skillopt.errors import RepositoryError
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
-from skillopt.versions.commit_kind import RENAMED_FROM
 from skillopt.versions.git_process import disabled_hooks, run_git, try_git
 from skillopt.versions.merging import Conflict, default_tip, find_conflicts
 from skillopt.versions.repository import NewVersion, Repository
@@ -88,7 +87,7 @@ def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
     onto = place.merged
     theirs = place.files(onto) if onto else ()
     has_skill = any(file.path == SKILL_FILE for file in theirs)
-    if not has_skill or place.repository.contains(place.tip, onto) or _is_renamed(place):
+    if not has_skill or place.repository.contains(place.tip, onto):
         return place.tip
     keep = place.by_people and not anew
     new = NewVersion(
@@ -104,13 +103,6 @@ def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
         merges=onto,
     )
     return place.repository.commit_version(new)
-
-
-def _is_renamed(place: StartPlace) -> bool:
-    """Tell whether the skill has another name on its branch than the default branch knows."""
-    versions = place.repository.versions(place.skill, place.tip)
-    renamed = next((one.sha for one in versions if one.trailer(RENAMED_FROM)), "")
-    return bool(renamed) and not place.repository.contains(place.merged, renamed)
 
 
 def _merged_tree(place: StartPlace) -> str:

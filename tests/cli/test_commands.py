@@ -23,7 +23,6 @@ ARGUMENTS = {
     "nightly train": ("--state", "nowhere.json", "--out", "out"),
     "optimize": FAST,
     "propose": ("edits.json",),
-    "rename": ("rows", "lines"),
     "rollback": ("rows", "main"),
     "show": ("skillopt/rows",),
     "transfer": ("rows", "--to", "demo"),

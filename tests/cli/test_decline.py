@@ -14,7 +14,6 @@ from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.storage.ledger import Ledger
 from skillopt_mcp.catalogue import served_skill
 from skillopt_mcp.overview import overview
-from tests.cli.test_rename import renamed_folder
 from tests.fakes.drafts import changed, graded, run_events
 from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt
 
@@ -69,13 +68,6 @@ class TestDecline:
         assert versions in declined["declined"]
         (row,) = overview(project, 0, 9).rows
         assert row.declined == len(declined["declined"])
-
-    def test_a_renamed_skill_keeps_what_was_decided(self, project: Path) -> None:
-        declined = done(project, "decline", "rows", "--reason", "no")["declined"]
-        renamed_folder(project)
-        assert skillopt(project, "rename", "rows", "lines").returncode == 0
-        marked = [one["sha"] for one in done(project, "log", "lines")["versions"] if one["declined"]]
-        assert set(marked) == set(declined)
 
     def test_the_next_training_starts_from_there_and_tries_no_refused_edit(self, project: Path) -> None:
         refused = done(project, "log", "rows")["edits"]

@@ -117,39 +117,3 @@ def test_a_declined_description_is_the_newest_again_when_that_is_taken_back(proj
     again = skillopt(project, "undecline", "expense-claims", "description")
     assert again.returncode == 2
     assert "expected a declined description of 'expense-claims', found none" in again.stderr
-
-
-def rename_claims(project: Path) -> None:
-    """Rename the skill's folder and its name, as a person does."""
-    git(project, "mv", "skills/expense-claims", "skills/claims")
-    document = project / "skills" / "claims" / "SKILL.md"
-    document.write_text(document.read_text().replace("name: expense-claims", "name: claims"))
-    git(project, "commit", "-qam", "Rename the skill")
-
-
-def test_descriptions_of_a_renamed_skill_have_its_new_name_and_are_trained_on_from(project: Path) -> None:
-    accepted = git(project, "rev-parse", BRANCH)
-    rename_claims(project)
-    assert done(project, "rename", "expense-claims", "claims")["descriptions"] == "skillopt-trigger/claims"
-    assert git(project, "branch", "--list", BRANCH) == ""
-    text = git(project, "show", "skillopt-trigger/claims:skills/claims/SKILL.md")
-    assert "name: claims" in text
-    assert "Use for reimbursement" in text
-    assert git(project, "diff", "--name-only", "HEAD", "skillopt-trigger/claims") == "skills/claims/SKILL.md"
-    (version,) = done(project, "log", "claims")["descriptions"]
-    assert version["sha"] == accepted
-    again = done(project, "trigger", "claims", "--train", "--repeats", "1")
-    assert "Use for reimbursement" in again["before"]
-    declined = done(project, "decline", "claims", "description")
-    assert declined["declined"] == [accepted]
-    assert git(project, "diff", "--stat", "HEAD", "skillopt-trigger/claims") == ""
-
-
-def test_a_skill_whose_branch_of_descriptions_is_a_persons_is_not_renamed(project: Path) -> None:
-    git(project, "checkout", "-q", BRANCH)
-    git(project, "commit", "-q", "--allow-empty", "-m", "mine")
-    git(project, "checkout", "-q", "main")
-    rename_claims(project)
-    ended = skillopt(project, "rename", "expense-claims", "claims")
-    assert ended.returncode == 2
-    assert f"{BRANCH} has commits of people" in ended.stderr

@@ -26,7 +26,7 @@ _SIGNS: Final = {
     "undeclined": "<",
     "dropped": "-",
 }
-"""Signs of commits in the graph; where training started or the skill was renamed, it is `o`."""
+"""Signs of commits in the graph; where training started, it is `o`."""
 
 
 def log(

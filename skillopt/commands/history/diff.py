@@ -113,7 +113,7 @@ def _files(repository: Repository, target: Target, version: str) -> tuple[File, 
     if version == _WORKTREE:
         return files_of(target.skill())
     commit = resolve_version(repository, target, version)
-    files = repository.read_skill_files(target.name, commit, repository.relative(target.folder))
+    files = repository.read_folder(commit, repository.relative(target.folder))
     return tuple(file for file in files if is_shipped(file.path))
 
 

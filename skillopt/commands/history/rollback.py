@@ -46,8 +46,8 @@ def rollback(
     tip = repository.branch_tip(target.name) or newest
     wanted = repository.resolve(version)
     path = repository.relative(target.folder)
-    files = files_of(skill_from_files(target.name, repository.read_skill_files(target.name, wanted, path)))
-    if files == files_of(skill_from_files(target.name, repository.read_skill_files(target.name, tip, path))):
+    files = files_of(skill_from_files(target.name, repository.read_folder(wanted, path)))
+    if files == files_of(skill_from_files(target.name, repository.read_folder(tip, path))):
         message = f"skillopt/{target.name} holds the text of {version!r} already; nothing to roll back"
         raise UsageError(message)
     draft = NewVersion(

@@ -88,14 +88,6 @@ def broken(repository: Repository, name: str) -> None:
     (repository.root / "skills" / name / "SKILL.md").unlink()
 
 
-def renamed(repository: Repository, name: str) -> None:
-    """Train it under another name and in another folder first."""
-    old = f"old-{name}"
-    version(repository, old, 2)
-    git(repository.root, "branch", "--quiet", "--move", f"skillopt/{old}", f"skillopt/{name}")
-    version(repository, name, 4, ("Renamed-From", old), ("Renamed-Path", f"skills/{old}"))
-
-
 def on_default_branch(repository: Repository, name: str) -> None:
     trained(repository, name)
     (repository.root / "skills" / name / "SKILL.md").write_bytes(text(name, 3))
@@ -114,7 +106,6 @@ _STATES: Final[tuple[Callable[[Repository, str], None], ...]] = (
     with_private_file,
     with_link,
     broken,
-    renamed,
     on_default_branch,
     diverged,
 )
@@ -163,7 +154,6 @@ def test_many_skills_read_together_are_what_each_is_alone(tmp_path: Path) -> Non
     assert found["never-trained-1"].branch == ""
     assert len(found["trained-1"].versions) == 2
     assert len(found["declined-1"].versions) == 3
-    assert len(found["renamed-1"].versions) == 2
     assert found["changed-here-1"].here not in found["changed-here-1"].known
     assert found["on-default-branch-1"].default == found["on-default-branch-1"].tip
     assert found["diverged-1"].default not in found["diverged-1"].known

@@ -64,4 +64,4 @@ def test_every_method_that_reads_the_ledger_is_looked_at() -> None:
     known = set(Path(__file__).read_text(encoding="utf-8").split("ledger.")[1:])
     called = {text.partition("(")[0] for text in known}
     public = {name for name in vars(Ledger) if not name.startswith("_")}
-    assert public - called <= {"open", "close", "run", "runs", "find_run", "rename_skill"}
+    assert public - called <= {"open", "close", "run", "runs", "find_run"}

@@ -14,7 +14,7 @@ from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 from skillopt.versions.start_commits import StartPlace, start_conflicts, write_start
 from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
+from tests.fakes.repositories import FOLDER, TEXT, commit, make_repository
 
 AT = "2026-01-05T00:00:00+00:00"
 
@@ -140,22 +140,6 @@ class TestPeopleChangedBoth:
         by_hand(folder, "main", "- Trim.", "- Trim all.")
         start = write_start(place(folder), AT, anew=True)
         assert text_of(folder, start) == TEXT.decode().replace("- Trim.", "- Trim all.")
-
-
-def test_a_skill_renamed_on_its_branch_alone_is_not_merged(folder: Path) -> None:
-    tip = git(folder, "rev-parse", "skillopt/rows")
-    moved = replace(
-        NEW_VERSION,
-        skill="cells",
-        path="skills/cells",
-        trailers=(("Skill", "cells"), ("Renamed-From", "rows"), ("Renamed-Path", FOLDER)),
-        parent=tip,
-        moved_from=FOLDER,
-    )
-    renamed = Repository.find(folder).commit_version(moved)
-    by_hand(folder, "main", "- Trim.", "- Trim all.")
-    found = StartPlace(Repository.find(folder), "cells", "skills/cells", renamed, git(folder, "rev-parse", "main"))
-    assert write_start(found, AT) == renamed
 
 
 def test_no_merge_driver_of_the_repository_is_run(folder: Path, tmp_path: Path) -> None:
