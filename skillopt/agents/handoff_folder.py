@@ -6,8 +6,7 @@ One folder per piece of work holds what is asked and an `answer.md` when it is d
 import json
 import re
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -16,9 +15,9 @@ from typing import Final
 from skillopt.errors import AnswersPendingError, UsageError
 from skillopt.tasks import File
 
-__all__ = ["HOW_TO_ANSWER", "HandoffFolder", "OpenItem"]
+__all__ = ["HandoffFolder"]
 
-HOW_TO_ANSWER: Final = """\
+_HOW_TO_ANSWER: Final = """\
 A `prompt` is answered with text alone, as the prompt says, by its schema where it has one.
 A `rollout` is one task. Read the SKILL.md beside it, if there is one, and follow it; work only in its `workspace/`.
 The answer to a rollout is what you would say at the end; if all is in files, say so.
@@ -35,33 +34,6 @@ _ID: Final = re.compile(r"(?:prompts|rollouts)/\w+")
 """An item's id: files of another program or repository name no folder outside."""
 
 _lock = Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class OpenItem:
-    """A piece of work that waits for its answer.
-
-    Args:
-        id: Its folder, relative to the handoff folder.
-        kind: `prompt` for the optimizer model or a judge, `rollout` for the target.
-        about: Id of the task, or what the prompt asks for.
-        prompt: What is asked.
-        system: Instructions that go before the prompt; empty for none.
-        schema: JSON schema of the answer; empty for none.
-        skill: The skill to follow, SKILL.md relative to the handoff folder; empty for none.
-        workspace: The folder to work in, relative to the handoff folder; empty for a prompt.
-        files: Input files in the workspace.
-    """
-
-    id: str
-    kind: str
-    about: str
-    prompt: str
-    system: str = ""
-    schema: str = ""
-    skill: str = ""
-    workspace: str = ""
-    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,39 +91,9 @@ class HandoffFolder:
         (folder / _READ).touch()
         return text
 
-    def open_items(self) -> tuple[OpenItem, ...]:
-        """List what waits for an answer, in an order that says nothing about how it belongs together."""
-        return tuple(self._item(entry) for entry in self._manifest() if not (self._place(entry) / _ANSWER).is_file())
-
-    def store(self, answers: Mapping[str, str]) -> None:
-        """Write answers beside what was asked.
-
-        Args:
-            answers: By the id of the item, which is open.
-        """
-        for item, text in answers.items():
-            staged = self.path / item / f"{_ANSWER}.new"
-            staged.write_text(text, encoding="utf-8")
-            staged.replace(self.path / item / _ANSWER)
-
-    def begin(self) -> tuple[str, ...]:
-        """Begin a round: what is asked from now on is what is listed; give the ids of what was open until now."""
-        before = tuple(entry["folder"] for entry in self._manifest())
+    def begin(self) -> None:
+        """Begin the list of open work anew: what is asked from now on is listed."""
         (self.path / _MANIFEST).unlink(missing_ok=True)
-        return tuple(name for name in before if not (self.path / name / _ANSWER).is_file())
-
-    def keep(self, before: Collection[str]) -> bool:
-        """Go on with a round that is answered in part; say whether it is one.
-
-        Args:
-            before: Ids of what was open before, as `begin` gave them.
-        """
-        if not any(entry["folder"] in before for entry in self._manifest()):
-            return False
-        for place in (self.path / name for name in before):
-            with suppress(OSError, ValueError):
-                self._list(place, json.loads((place / "item.json").read_text(encoding="utf-8")))
-        return True
 
     def clean(self) -> None:
         """Remove what was read and is recorded by now, and what is asked no more."""
@@ -161,15 +103,6 @@ class HandoffFolder:
             if (place / _READ).exists() or not (is_open or (place / _ANSWER).exists()):
                 shutil.rmtree(place, ignore_errors=True)
 
-    def drop(self, items: Iterable[str]) -> None:
-        """Remove pieces of work, answered or not, that nobody needs any more.
-
-        Args:
-            items: Their ids; those that are gone already do not matter.
-        """
-        for item in filter(_ID.fullmatch, items):
-            shutil.rmtree(self.path / item, ignore_errors=True)
-
     def _ask(self, folder: Path, files: Iterable[File], entry: dict[str, str]) -> None:
         """Write what is asked, its prompt last so that a folder with a prompt is whole, and the manifest."""
         with _lock:
@@ -178,8 +111,7 @@ class HandoffFolder:
             if entry["same"] and any(other["same"] == entry["same"] and other["folder"] != place for other in others):
                 return
             if not (folder / _ASKED).is_file():
-                items = [*files, File("item.json", json.dumps(entry).encode())]
-                for file in sorted(items, key=lambda file: file.path == _ASKED):
+                for file in sorted(files, key=lambda file: file.path == _ASKED):
                     written = folder / file.path
                     written.parent.mkdir(parents=True, exist_ok=True)
                     written.write_bytes(file.content)
@@ -194,7 +126,7 @@ class HandoffFolder:
         entries[name] = {"kind": kind, "folder": name, **entry}
         still = [entries[key] for key in sorted(entries) if not (self.path / key / _ANSWER).is_file()]
         staged = self.path / f"{_MANIFEST}.new"
-        manifest = {"how": HOW_TO_ANSWER, "read": _ASKED, "write": _ANSWER, "open": still}
+        manifest = {"how": _HOW_TO_ANSWER, "read": _ASKED, "write": _ANSWER, "open": still}
         staged.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         staged.replace(self.path / _MANIFEST)
 
@@ -206,29 +138,8 @@ class HandoffFolder:
         known = (entry for entry in listed if _ID.fullmatch(entry["folder"]))
         return [entry for entry in known if (self._place(entry) / _ASKED).is_file()]
 
-    def _item(self, entry: Mapping[str, str]) -> OpenItem:
-        place, name = self._place(entry), entry["folder"]
-        skill = next((path.relative_to(self.path).as_posix() for path in place.glob("skill/*/SKILL.md")), "")
-        inside = place / "workspace"
-        files = sorted(path.relative_to(inside).as_posix() for path in inside.rglob("*") if path.is_file())
-        return OpenItem(
-            name,
-            entry["kind"],
-            entry["about"],
-            _text(place / _ASKED),
-            _text(place / "system.md"),
-            _text(place / "schema.json"),
-            skill,
-            f"{name}/workspace" if entry["kind"] == "rollout" else "",
-            tuple(files),
-        )
-
     def _place(self, entry: Mapping[str, str]) -> Path:
         return self.path / entry["folder"]
 
     def _places(self) -> list[Path]:
         return [place for kind in _KINDS for place in sorted(self.path.glob(f"{kind}/*"))]
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.is_file() else ""

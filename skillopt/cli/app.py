@@ -67,7 +67,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "evidence": ("evidence:evidence", "Show what is recorded of the skill on train tasks."),
         "propose": ("propose:propose", "Try edits of your own: test, gate, and commit."),
         "tune": ("tune:tune", "Search for settings under which training gains more."),
-        "handoff": ("handoff:handoff", "Train a skill with tasks and edits done by hand."),
     },
 }
 """By heading and name, in the order of help: where the command is, and its line in the list of commands."""

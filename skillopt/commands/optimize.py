@@ -3,13 +3,13 @@
 It is the training of the Python API (api), with accepted versions in git (runs.run) and one writer per skill.
 """
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
 
+from skillopt.agents.handoff_folder import HandoffFolder
 from skillopt.api import run_training
 from skillopt.commands.prospect import describe_earlier_runs, expect_prospect
 from skillopt.errors import AnswersPendingError, NothingMeasuredError
@@ -18,22 +18,22 @@ from skillopt.execution.runner import RunObserver
 from skillopt.gate.headline import Headline
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.loop.gained import gained_by_draft, why_nothing
-from skillopt.loop.optimizer import train
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.draft_publication import DraftState
 from skillopt.runs.error_spent import spent_by_earlier
-from skillopt.runs.hand_out import Handoff, HandoffSession, is_handed_off
 from skillopt.runs.peoples_refusals import refusals_before
-from skillopt.runs.plan import RunPlan, Start, begin_run, make_plan, uncommitted_start
+from skillopt.runs.plan import Start, begin_run, make_plan, uncommitted_start
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
+from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 
 __all__ = ["Optimized", "optimize"]
 
 
+_BY_HAND: Final = "handoff"
 _KEPT: Final = "the branch of its versions begins with a commit of it"
 
 
@@ -108,21 +108,12 @@ def optimize(
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
             observer.notice(f"{plan.skill_path} is trained as it lies there, though git has another text; {_KEPT}")
         run = RecordedRun(plan, ledger, record, observer)
-        handoff = _handoff(selection, plan, root, start)
         versions = plan.repository.versions(name, record.base) if record.base else ()
         spent = spent_by_earlier(ledger, versions, plan.suite, name, until=record.started_at)
         released = released_of(plan, ledger, record)
         refused = refusals_before(plan.repository, name, record.base, plan.suite)
-        try:
+        with _handing_off(plan.target.settings, root):
             done = run_training(run, plan.suite, released, spent=spent, refused=refused, siblings=plan.siblings)
-        except AnswersPendingError as pending:
-            if handoff is None:
-                raise
-            training = partial(train, run.skill, plan.suite, run.settings, released=released, spent=spent)
-            training = partial(training, raised=run.raised, refused=refused, siblings=plan.siblings)
-            raise handoff.pause(run, ledger, training) from pending
-        if handoff is not None:
-            handoff.finish()
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
         raise NothingMeasuredError(done.run, done.reason)
     return Optimized(
@@ -146,14 +137,17 @@ def optimize(
     )
 
 
-def _handoff(selection: Selection, plan: RunPlan, root: Path, start: Start) -> Handoff | None:
-    """Take up the hand-off of a run, None where nothing is answered by hand."""
-    if not is_handed_off(plan.target.settings):
-        return None
-    flags = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in selection.flags.items()
-        if isinstance(value, str | int | float | bool | tuple)
-    }
-    suite = str(selection.suite.resolve()) if selection.suite else ""
-    return Handoff(root / ".skillopt" / "handoff", HandoffSession(plan.target.name, flags, suite, start))
+@contextmanager
+def _handing_off(settings: Settings, root: Path) -> Iterator[None]:
+    """List what a run hands off, and remove afterwards what it has read or asks no more."""
+    if _BY_HAND not in (settings.harness, settings.model, settings.judge):
+        yield
+        return
+    folder = HandoffFolder(root / ".skillopt" / _BY_HAND)
+    folder.begin()
+    try:
+        yield
+    except AnswersPendingError:
+        folder.clean()
+        raise
+    folder.clean()
