@@ -54,9 +54,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "watch": ("reports.watch:watch", "Follow a run on the terminal until it ends."),
     },
     "Nights and jobs": {
-        "jobs": ("jobs:jobs", "List the newest jobs that agents started."),
-        "job": ("jobs:job", "Show the state of a job, and what to do next."),
-        "cancel": ("jobs:cancel", "End a job; the answers it recorded are kept."),
+        "jobs": ("jobs:jobs", "List the jobs that agents started, show one, or end it."),
         "nightly": ("nightly:nightly", "Train every skill that is due, and offer what improved."),
     },
     "Remove": {

@@ -1,4 +1,4 @@
-"""The commands `jobs`, `job` and `cancel`: their options, and their results as text."""
+"""The command `jobs`: its options, and its results as text."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,38 +10,28 @@ from skillopt.cli.output import format_usage, job_line, show
 if TYPE_CHECKING:
     from skillopt.commands.jobs import JobReport, Jobs
 
-__all__ = ["cancel", "job", "jobs"]
-
-_JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job, as `skillopt jobs` lists it.")]
+__all__ = ["jobs"]
 
 
-def jobs(*, as_json: JsonOption = False) -> None:
-    """List the newest jobs that agents started."""
-    from skillopt.commands.jobs import jobs as run
-
-    show(run(), _list_text, as_json=as_json)
-
-
-def job(
-    job_id: _JobArgument,
+def jobs(
+    job_id: Annotated[str | None, typer.Argument(metavar="[JOB]", help="Id of a job; all when left out.")] = None,
     *,
     wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Wait for its end, at most so long.")] = 0.0,
+    cancel: Annotated[bool, typer.Option("--cancel", help="End it; the answers it recorded are kept.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the state of a job, and what to do next."""
-    from skillopt.commands.jobs import job as run
+    """List the newest jobs that agents started, or show one and what to do next.
 
-    show(run(job_id, wait=wait), _job_text, as_json=as_json)
-
-
-def cancel(job_id: _JobArgument, *, as_json: JsonOption = False) -> None:
-    """End a job; the answers it recorded are kept.
-
-    The first time it waits for calls under way, which are paid for; a second time it drops them.
+    The first --cancel waits for calls under way, which are paid for; a second one drops them.
     """
-    from skillopt.commands.jobs import cancel as run
+    from skillopt.commands import jobs as actions
 
-    show(run(job_id), _job_text, as_json=as_json)
+    if job_id is None:
+        if cancel or wait:
+            raise typer.BadParameter("expected the id of a job with --cancel and --wait; `skillopt jobs` lists them")
+        show(actions.jobs(), _list_text, as_json=as_json)
+        return
+    show(actions.cancel(job_id) if cancel else actions.job(job_id, wait=wait), _job_text, as_json=as_json)
 
 
 def _list_text(result: "Jobs") -> str:

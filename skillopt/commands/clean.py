@@ -181,7 +181,7 @@ def refuse_while_busy(root: Path) -> None:
             raise BusyError(f"a process is training {lock.stem!r}; wait for it or end it, then run this again")
     for job in list_jobs(root):
         if job.state is JobState.RUNNING:
-            raise BusyError(f"job {job.id} is running; wait for it, or end it with `skillopt cancel {job.id}`")
+            raise BusyError(f"job {job.id} is running; wait for it, or end it with `skillopt jobs {job.id} --cancel`")
 
 
 def _remove_path(root: Path, one: Removable) -> None:

@@ -1,4 +1,4 @@
-"""Start a job in a process of its own, see how it is, end it, for the commands `jobs`, `job` and `cancel`.
+"""Start a job in a process of its own, see how it is, end it, for the command `jobs`.
 
 Each state comes with what to do next.
 """
@@ -47,7 +47,7 @@ _MINUTES_FROM = 100
 _EDITS = "edits.json"
 _NEXT = {
     JobState.RUNNING: "It goes on by itself. Wait for news with job_status and wait_seconds=50, or with "
-    "`skillopt job JOB --wait 600`.",
+    "`skillopt jobs JOB --wait 600`.",
     JobState.CANCELLED: "What was answered is kept; start the same again to continue.",
     JobState.LOST: "Its process ended without a result: it was killed, or the machine was. What was answered is kept; "
     "start the same again to continue.",

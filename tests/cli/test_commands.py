@@ -15,9 +15,7 @@ from tests.fakes.projects import FAST, Trained, git, skillopt, skillopt_process
 
 DOCUMENTED = {0, 1, 2, 3}
 ARGUMENTS = {
-    "cancel": ("20260101-000000-beef",),
     "gate": ("main", "skillopt/rows"),
-    "job": ("20260101-000000-beef",),
     "nightly check": ("--out", "state.json", "--remote", ""),
     "nightly offer": ("nowhere",),
     "nightly train": ("--state", "nowhere.json", "--out", "out"),

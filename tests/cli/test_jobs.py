@@ -223,8 +223,8 @@ def test_the_command_line_lists_shows_and_cancels_jobs(project: Path, held: Held
     name = begin_held(project, held)
     assert f"{name}  rows: evaluate, running" in skillopt(project, "jobs").stdout
     assert f"job {name}" in skillopt(project, "status").stdout
-    assert skillopt(project, "cancel", name).returncode == 0
+    assert skillopt(project, "jobs", name, "--cancel").returncode == 0
     held.may.set()
-    shown = skillopt(project, "job", name, "--wait", "60", "--json")
+    shown = skillopt(project, "jobs", name, "--wait", "60", "--json")
     assert json.loads(shown.stdout)["job"]["state"] == "cancelled"
-    assert skillopt(project, "job", "nope").returncode == 2
+    assert skillopt(project, "jobs", "nope").returncode == 2
