@@ -44,9 +44,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "blame": ("history.blame:blame", "Show which version, run and tasks put each line here."),
         "take": ("history.rollback:take", "Make the draft a version after you approve it."),
         "rollback": ("history.rollback:rollback", "Publish an older version as a new commit."),
-        "decline": ("history.decline:decline", "Refuse versions, the draft, or a description."),
-        "undecline": ("history.decline:undecline", "Take back a refusal of a version or description."),
-        "drop": ("history.decline:drop", "Refuse single edits of what is offered."),
+        "decline": ("history.decline:decline", "Refuse versions, the draft, edits, or a description."),
     },
     "Reports": {
         "report": ("reports.report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),

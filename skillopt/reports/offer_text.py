@@ -273,7 +273,7 @@ def _task(view: OfferView, task: str) -> str:
 def _how_to_drop(view: OfferView) -> str:
     return (
         "**Edits**: untick what you do not want and the next night drops it and measures again; or comment "
-        f"`/skillopt drop 7`, or run `skillopt drop {quote(view.skill)} 7`."
+        f"`/skillopt drop 7`, or run `skillopt decline {quote(view.skill)} 7`."
     )
 
 

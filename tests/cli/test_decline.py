@@ -82,10 +82,10 @@ class TestDecline:
     def test_taken_back_it_is_the_newest_again(self, project: Path) -> None:
         before = text(project, "skillopt/rows")
         declined = done(project, "decline", "rows")["declined"]
-        done(project, "undecline", "rows")
+        done(project, "decline", "--undo", "rows")
         assert text(project, "skillopt/rows") == before
         assert all(one["declined"] is None for one in done(project, "log", "rows")["versions"])
-        ended = skillopt(project, "undecline", "rows", declined[-1][:10])
+        ended = skillopt(project, "decline", "--undo", "rows", declined[-1][:10])
         assert ended.returncode == 2
         assert "found that it is not" in ended.stderr
 
@@ -108,32 +108,37 @@ class TestDrop:
     def test_one_edit_goes_and_the_others_stay(self, project: Path) -> None:
         edits = done(project, "log", "rows")["edits"]
         before = text(project, "skillopt/rows")
-        ended = skillopt(project, "drop", "rows", "1", "--reason", "wrong", "--no-measure")
+        ended = skillopt(project, "decline", "rows", "1", "--reason", "wrong", "--no-measure")
         assert ended.returncode == 0, ended.stderr
         after = text(project, "skillopt/rows")
         assert edits[0]["edit"]["content"].strip() in before
         assert edits[0]["edit"]["content"].strip() not in after
         now = done(project, "log", "rows")["edits"]
         assert [one["dropped"] for one in now] == [True, *[False] * (len(edits) - 1)]
-        assert "was dropped before" in skillopt(project, "drop", "rows", "1").stderr
+        assert "was dropped before" in skillopt(project, "decline", "rows", "1").stderr
 
     def test_it_is_done_whatever_the_gate_says_and_the_verdict_is_told(self, project: Path) -> None:
-        result = done(project, "drop", "rows", "1")
+        result = done(project, "decline", "rows", "1")
         assert [one["against"] for one in result["compared"]] == ["the text with it", "the base"]
         assert result["unmeasured"] == ""
         assert git(project, "rev-parse", "skillopt/rows") == result["commit"]
 
-    @pytest.mark.parametrize("edit", ["0", "99", "x", "0123456789ab/1"])
+    @pytest.mark.parametrize("edit", ["0", "99"])
     def test_an_edit_that_is_not_there_is_a_users_mistake(self, project: Path, edit: str) -> None:
-        ended = skillopt(project, "drop", "rows", edit)
+        ended = skillopt(project, "decline", "rows", edit)
         assert ended.returncode == 2
         assert "expected the number of an edit" in ended.stderr
+
+    def test_two_words_that_are_no_edits_are_a_users_mistake(self, project: Path) -> None:
+        ended = skillopt(project, "decline", "rows", "1", "draft")
+        assert ended.returncode == 2
+        assert "expected one version, or numbers of edits, found '1 draft'" in ended.stderr
 
 
 class TestDrafts:
     def test_an_edit_of_a_draft_is_taken_out_of_it_and_remembered(self, folder: Path) -> None:
         run_events(folder, changed("Trim.", "Sort."), graded("Trim.", "Sort."))
-        done(folder, "drop", "rows", "2", "--no-measure", "--reason", "no")
+        done(folder, "decline", "rows", "2", "--no-measure", "--reason", "no")
         draft = text(folder, "skillopt-draft/rows")
         assert "Trim." in draft
         assert "Sort." not in draft
@@ -150,7 +155,7 @@ class TestDrafts:
         changes = (Change(added, 0, 1, 3, ""), *after.changes)
         run_events(folder, replace(graded(), text=after.document.text, changes=changes))
         commit = git(folder, "rev-parse", "skillopt-draft/rows")
-        ended = skillopt(folder, "drop", "rows", "1", "--no-measure")
+        ended = skillopt(folder, "decline", "rows", "1", "--no-measure")
         assert ended.returncode == 2
         assert "a later edit replaced it" in ended.stderr
         assert git(folder, "rev-parse", "skillopt-draft/rows") == commit
@@ -160,5 +165,5 @@ class TestDrafts:
         declined = done(folder, "decline", "rows", "draft")["declined"]
         assert git(folder, "branch", "--list", "skillopt-draft/rows") == ""
         assert text(folder, "skillopt/rows") == text(folder, "main")
-        done(folder, "undecline", "rows", declined[0])
+        done(folder, "decline", "--undo", "rows", declined[0])
         assert "Trim." in text(folder, "skillopt/rows")

@@ -103,7 +103,7 @@ def test_a_person_s_commit_is_measured_named_and_told_apart(nights: Nights, forg
 def test_an_edit_that_a_person_dropped_is_gone_from_the_list_and_named(nights: Nights, forge: FakeForge) -> None:
     add_a_version(nights)
     nights.run()
-    dropped = skillopt(nights.folder, "drop", "rows", "2", "--no-measure", "--reason", "Too strict.")
+    dropped = skillopt(nights.folder, "decline", "rows", "2", "--no-measure", "--reason", "Too strict.")
     assert dropped.returncode == 0, dropped.stderr
     assert nights.run()["rows"]["offer"]["action"] == "updated"
     body = forge.pulls[1]["body"]

@@ -110,10 +110,10 @@ def test_a_description_that_was_merged_is_no_version_of_the_body_and_spends_none
 def test_a_declined_description_is_the_newest_again_when_that_is_taken_back(project: Path) -> None:
     accepted = git(project, "rev-parse", BRANCH)
     done(project, "decline", "expense-claims", "description")
-    back = done(project, "undecline", "expense-claims", "description", "--reason", "it was right")
+    back = done(project, "decline", "--undo", "expense-claims", "description", "--reason", "it was right")
     assert (back["branch"], back["version"]) == (BRANCH, accepted)
     assert git(project, "diff", "--stat", accepted, BRANCH) == ""
     assert trained(project)["reason"] == "every training request goes right"
-    again = skillopt(project, "undecline", "expense-claims", "description")
+    again = skillopt(project, "decline", "--undo", "expense-claims", "description")
     assert again.returncode == 2
     assert "expected a declined description of 'expense-claims', found none" in again.stderr

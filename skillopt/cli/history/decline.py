@@ -1,4 +1,4 @@
-"""The commands by which a person says no, `decline`, `undecline` and `drop`: options, results as text."""
+"""The command `decline`, by which a person says no: its options, and its results as text."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,74 +24,33 @@ from skillopt.safety.escaping import escape_terminal
 if TYPE_CHECKING:
     from skillopt.commands.history.decline import Declined, DeclinedDescriptions, Undeclined
     from skillopt.commands.history.drop import Dropped
+    from skillopt.project import Selection
     from skillopt.versions.decisions import PersonsWord
 
-__all__ = ["decline", "drop", "undecline"]
+__all__ = ["decline"]
 
-_SkillName = Annotated[str, typer.Argument(help="Name in skillopt.toml, or a skill folder.")]
-_Reason = Annotated[str, typer.Option("--reason", help="Why; the optimizer model is told, at most 300 characters.")]
+_LONGEST_NUMBER = 3
 
 
 def decline(
-    skill: _SkillName,
-    version: Annotated[
-        str,
+    skill: Annotated[str, typer.Argument(help="Name in skillopt.toml, or a skill folder.")],
+    what: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="VERSION",
-            help="A version, which is declined with all later ones, draft, or description. All that the default "
-            "branch lacks, else the draft, when left out.",
+            metavar="[WHAT…]",
+            help="A version, which is declined with all later ones; draft; description; or numbers of edits as "
+            "`skillopt log` lists them. All that the default branch lacks, else the draft, when left out.",
         ),
+    ] = None,
+    *,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take back that a version or the description was declined.")
+    ] = False,
+    reason: Annotated[
+        str, typer.Option("--reason", help="Why; the optimizer model is told, at most 300 characters.")
     ] = "",
-    *,
-    reason: _Reason = "",
-    as_json: JsonOption = False,
-) -> None:
-    """Refuse versions, the draft, or descriptions that `skillopt trigger --train` wrote.
-
-    They stay in the history and are marked declined. Training starts from the text before them, and does not try
-    their edits, or those descriptions, again.
-    """
-    from skillopt.commands.history.decline import decline as run
-    from skillopt.commands.history.decline import decline_description
-    from skillopt.versions.commit_kind import DESCRIPTION
-
-    if version == DESCRIPTION:
-        show(decline_description(select(skill), _word(skill, reason)), _description_text, as_json=as_json)
-        return
-    show(run(select(skill), version, _word(skill, reason)), _declined_text, as_json=as_json)
-
-
-def undecline(
-    skill: _SkillName,
-    version: Annotated[
-        str,
-        typer.Argument(metavar="VERSION", help="What was declined, or description; the last version when left out."),
-    ] = "",
-    *,
-    reason: _Reason = "",
-    as_json: JsonOption = False,
-) -> None:
-    """Take back that a version, or the last description, was declined.
-
-    Its text is the newest version again, and its edits may be tried again.
-    """
-    from skillopt.commands.history.decline import undecline as run
-    from skillopt.commands.history.decline import undecline_description
-    from skillopt.versions.commit_kind import DESCRIPTION
-
-    if version == DESCRIPTION:
-        show(undecline_description(select(skill), _word(skill, reason)), _undeclined_text, as_json=as_json)
-        return
-    show(run(select(skill), version, _word(skill, reason)), _undeclined_text, as_json=as_json)
-
-
-def drop(
-    skill: _SkillName,
-    edits: Annotated[list[str], typer.Argument(metavar="EDIT…", help="Numbers of edits as `skillopt log` lists them.")],
-    *,
-    reason: _Reason = "",
     measure: Annotated[
-        bool, typer.Option(help="Measure the text without them against the one with them, and against the base.")
+        bool, typer.Option(help="Measure the text without the edits against the one with them, and against the base.")
     ] = True,
     suite: SuiteOption = None,
     settings: SetOption = None,
@@ -104,20 +63,43 @@ def drop(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Refuse single edits of what is offered.
+    """Refuse versions, the draft, single edits, or descriptions that `skillopt trigger --train` wrote.
 
-    The text without them is committed, of a draft too, whatever the measurement says; training does not try them
-    again.
+    They stay in the history and are marked declined. Training starts from the text before them, or from the text
+    without the edits, and does not try them again. Only edits are measured, and go whatever the measurement says.
     """
-    from skillopt.cli.progress import ProgressObserver
-    from skillopt.commands.history.drop import DropOptions
-    from skillopt.commands.history.drop import drop as run
+    from skillopt.commands.history import decline as actions
+    from skillopt.errors import UsageError
+    from skillopt.versions.commit_kind import DESCRIPTION
 
-    caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-    flags = flags_of(settings, workers=workers, harness=harness, **caps)
+    words = what or []
+    if words and all(word.isdecimal() and len(word) <= _LONGEST_NUMBER for word in words) and not undo:
+        caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
+        flags = flags_of(settings, workers=workers, harness=harness, **caps)
+        _drop(select(skill, suite, flags), words, (_word(skill, reason), measure), quiet=quiet, as_json=as_json)
+        return
+    if len(words) > 1:
+        raise UsageError(f"expected one version, or numbers of edits, found {' '.join(words)!r}")
+    selection, said, version = select(skill), _word(skill, reason), "".join(words)
+    if version == DESCRIPTION and undo:
+        show(actions.undecline_description(selection, said), _undeclined_text, as_json=as_json)
+    elif version == DESCRIPTION:
+        show(actions.decline_description(selection, said), _description_text, as_json=as_json)
+    elif undo:
+        show(actions.undecline(selection, version, said), _undeclined_text, as_json=as_json)
+    else:
+        show(actions.decline(selection, version, said), _declined_text, as_json=as_json)
+
+
+def _drop(
+    selection: "Selection", edits: list[str], options: "tuple[PersonsWord | None, bool]", *, quiet: bool, as_json: bool
+) -> None:
+    """Refuse single edits of what is offered."""
+    from skillopt.cli.progress import ProgressObserver
+    from skillopt.commands.history.drop import DropOptions, drop
+
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        options = DropOptions(_word(skill, reason), measure)
-        result = run(select(skill, suite, flags), edits, options, observer)
+        result = drop(selection, edits, DropOptions(*options), observer)
     show(result, _dropped_text, as_json=as_json)
 
 
@@ -135,14 +117,14 @@ def _declined_text(result: "Declined") -> str:
     edits = "1 edit" if result.edits == 1 else f"{result.edits} edits"
     lines = [f"declined {names} by {escape_terminal(result.by)}: {edits} that training will not try again"]
     lines.append(f"{result.branch} is now {result.commit[:SHORT]}, the text that training starts from")
-    return "\n".join([*lines, f"to take it back: skillopt undecline {result.skill} {result.declined[-1][:SHORT]}"])
+    return "\n".join([*lines, f"to take it back: skillopt decline --undo {result.skill} {result.declined[-1][:SHORT]}"])
 
 
 def _description_text(result: "DeclinedDescriptions") -> str:
     names = ", ".join(sha[:SHORT] for sha in result.declined)
     lines = [f"declined the description {names} by {escape_terminal(result.by)}: training will not try it again"]
     lines.append(f"{result.branch} is now {result.commit[:SHORT]}, with the description that training starts from")
-    return "\n".join([*lines, f"to take it back: skillopt undecline {result.skill} description"])
+    return "\n".join([*lines, f"to take it back: skillopt decline --undo {result.skill} description"])
 
 
 def _undeclined_text(result: "Undeclined") -> str:

@@ -80,7 +80,7 @@ def _descriptions(result: "Logged") -> Iterator[str]:
 def _edits(result: "Logged") -> Iterator[str]:
     """List the edits that can be dropped, each with its number."""
     if result.edits:
-        yield f"edits that the default branch lacks; to refuse one: skillopt drop {result.skill} NUMBER"
+        yield f"edits that the default branch lacks; to refuse one: skillopt decline {result.skill} NUMBER"
     for one in result.edits:
         summary = escape_terminal(one.edit.summary)
         shown = summary if len(summary) <= _WIDEST else f"{summary[: _WIDEST - 1]}…"

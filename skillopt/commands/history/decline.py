@@ -1,4 +1,4 @@
-"""The user actions `decline` and `undecline`: a person says no to versions or to the draft, or takes that back.
+"""Refuse versions, drafts and descriptions, or take that back, for the command `decline`.
 
 A no is a commit on the skill's branch, from which training goes on with the text that it began with.
 """
@@ -280,7 +280,9 @@ def _as_declined(place: _Place, wanted: str, decisions: Decisions) -> tuple[File
     text = text_without(line.steps, gone)
     if isinstance(text, Inseparable):
         message = f"the edits of {wanted[:10]} that were dropped cannot be taken out of its text any more"
-        raise UsageError(f"{message}; bring back the newest version instead: `skillopt undecline {place.target.name}`")
+        raise UsageError(
+            f"{message}; bring back the newest version instead: `skillopt decline --undo {place.target.name}`"
+        )
     return files_of(skill.with_document(SkillDocument(text)))
 
 

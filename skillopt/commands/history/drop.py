@@ -1,4 +1,4 @@
-"""The user action `drop`: a person refuses some edits of what training offers; the text without them is the newest.
+"""Refuse single edits of what training offers, for the command `decline`; the text without them is the newest.
 
 It is done whatever the gate says of it; the gate is asked afterwards, of what the edits were worth.
 """
@@ -125,7 +125,7 @@ class _Line:
         them = " ".join(sorted({*numbers.split(), *also}, key=int))
         return (
             f"edit {numbers} cannot go alone: edit {', '.join(also)} changes what it brought. Drop them together: "
-            f"skillopt drop {name} {them}"
+            f"skillopt decline {name} {them}"
         )
 
     @property

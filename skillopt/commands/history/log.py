@@ -93,8 +93,7 @@ class Logged:
         versions: The versions.
         draft: What waits, None when nothing does.
         error: Error allowed, spent and left on today's `val` tasks over all runs; None without a suite.
-        edits: What the versions bring that the default branch lacks, else the draft, numbered as `skillopt drop` takes
-            them.
+        edits: What the versions bring that the default branch lacks, else the draft, numbered as `decline` takes them.
         descriptions: Descriptions that trigger training committed, newest first, on a branch of their own, here or
             fetched from `origin`.
         declined: Who declined a description and why, by its commit.
