@@ -48,6 +48,9 @@ _TESTS: Final = re.compile(
     r"|\.(?:bats|t)$"
 )
 _OF_FOLDERS: Final = frozenset({"__init__", "__main__"})
+_DEEPEST: Final = 64
+"""Folders above a file that the program sees; what lies deeper stays behind."""
+
 _LARGEST_READ: Final = 1_000_000
 
 
@@ -107,6 +110,8 @@ class CollectedFiles:
         """
         is_folder = path.endswith("/")
         path = path.rstrip("/")
+        if path.count("/") > _DEEPEST:
+            return False
         if any(f"{path}/".startswith(f"{each}/") for each in self.reserved):
             return False
         if self.patterns is not None and path in self.patterns:

@@ -4,7 +4,9 @@ Nobody can list all files that tools look for. So a new file counts as a result 
 documents or source code, and even then not where its name is one that tools look for.
 """
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["CODE_ENDINGS", "is_configuration", "is_result", "is_source"]
@@ -189,10 +191,12 @@ _CONFIGURATION: Final = (
         "hadolint*",
     ),
 )
+_CONFIGURATION_NAME: Final = re.compile("|".join(map(translate, _CONFIGURATION)))
 _TOOL_ENDINGS: Final = ("file", "rc")
 _TOOL_NAMES: Final = frozenset({"build", "workspace", "configure", "kbuild", "kconfig", "gradlew", "mvnw", "wscript"})
 
 
+@lru_cache(maxsize=100_000)
 def is_configuration(name: str) -> bool:
     """Tell whether tools look for files or folders of a name, to be set up or extended by them.
 
@@ -202,8 +206,7 @@ def is_configuration(name: str) -> bool:
     Args:
         name: One part of a path.
     """
-    folded = name.casefold()
-    return any(fnmatchcase(folded, pattern) for pattern in _CONFIGURATION)
+    return _CONFIGURATION_NAME.match(name.casefold()) is not None
 
 
 def is_result(name: str, *, with_code: bool) -> bool:

@@ -167,3 +167,9 @@ def test_what_a_module_of_the_task_loads_for_the_check_is_not_the_agent_s() -> N
         map(collected(own=own, argv=("node", "check.js"), inputs=inputs).takes, ["lib.js", "inner", "deep.js"])
     )
     assert collected(own=(), argv=("node", "x"), inputs=inputs).takes("inner.js")
+
+
+def test_a_file_more_than_64_folders_deep_stays_behind_whatever_the_suite_names() -> None:
+    for judged in (collected(), collected("**")):
+        assert judged.takes("a/" * 64 + "output.csv")
+        assert not judged.takes("a/" * 65 + "output.csv")
