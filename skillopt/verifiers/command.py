@@ -6,6 +6,7 @@ It runs after the target has stopped. Its files enter only the copy, so that the
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -117,11 +118,19 @@ class CommandVerifier:
         files += self._files
         if self._options.answer is not None:
             files.append(File(self._options.answer, trajectory.answer.encode("utf-8", "replace")))
+        deadline = monotonic() + self._options.timeout
+
+        def wanted(path: str) -> bool:
+            return monotonic() < deadline and self._collected.takes(path)
+
         with (
-            Workspace.copy(workspace, files, self._collected.takes) as copy,
+            Workspace.copy(workspace, files, wanted) as copy,
             Workspace.create(_importable(self._inputs, self._files)) as library,
         ):
-            ended = run_check(self._program(library.path, copy.path), copy.path, Sandbox(self._sandbox))
+            left = deadline - monotonic()
+            if left <= 0:
+                return failed(f"workspace: not copied for the check within {self._options.timeout:g} s")
+            ended = run_check(self._program(library.path, copy.path, left), copy.path, Sandbox(self._sandbox))
             if ended.timed_out or ended.exceeded:
                 return failed(self._ending(ended) + self._left_out(workspace))
             _refuse_crash(self._options.argv[0], ended)
@@ -129,12 +138,12 @@ class CommandVerifier:
             score = _verdict(ended, self._reward(ended, copy.path))
         return score if score.passed else replace(score, feedback=score.feedback + self._left_out(workspace))
 
-    def _program(self, library: str, workspace: str) -> CheckProgram:
+    def _program(self, library: str, workspace: str, seconds: float) -> CheckProgram:
         program, *arguments = self._options.argv
         argv = (sys.executable if program == "python" else program, *arguments)
         folders = [f"{library}/{folder}".rstrip("/") for folder in _module_folders(self._files)]
         mine = [workspace] if self._options.collect is not None else []
-        return CheckProgram(argv, self._options.timeout, tuple(dict.fromkeys([*folders, library, *mine])), (library,))
+        return CheckProgram(argv, seconds, tuple(dict.fromkeys([*folders, library, *mine])), (library,))
 
     def _reward(self, ended: ProcessResult, workspace: str) -> Reward | None:
         """Read the reward that the suite names; None where it names none or the status is not 0."""

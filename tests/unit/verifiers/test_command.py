@@ -108,6 +108,12 @@ def test_a_program_that_crashes_is_the_crash_of_the_verifier(workspace: Path, en
         run(f"import os; {ending}", workspace)
 
 
+def test_the_copy_of_the_workspace_counts_to_the_time_of_the_check(workspace: Path) -> None:
+    (workspace / "output.txt").touch()
+
+    assert run("", workspace, timeout=1e-9).feedback == "workspace: not copied for the check within 1e-09 s"
+
+
 def test_a_check_that_does_not_end_scores_0(workspace: Path) -> None:
     score = run("while True: pass", workspace, timeout=0.3)
 
