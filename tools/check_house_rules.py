@@ -2,7 +2,7 @@
 
     python -m tools.check_house_rules [FOLDER ...]
 
-- A module has at most 400 lines, and a name that says what it is about (not `utils`).
+- A module has at most 600 lines, and a name that says what it is about (not `utils`).
 - `__all__` lists exactly the public names that a module defines, each once. Its order is ruff's (RUF022).
 - No public name of the product is defined in two modules.
 - Benchmarks import no tests, and tests outside `tests/benchmarks` import no benchmarks.
@@ -24,7 +24,7 @@ from pathlib import Path
 __all__ = ["Finding", "check_folder", "check_names", "check_source", "main"]
 
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
-_MOST_LINES = 400
+_MOST_LINES = 600
 _VAGUE = frozenset({"base", "common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"})
 _TYPE_MAKERS = frozenset({"NewType", "ParamSpec", "TypeVar", "TypeVarTuple"})
 _BROAD = frozenset({"Exception", "BaseException"})

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from skillopt.safety.forge_tokens import FORGE_TOKENS
+from skillopt.safety.credentials import FORGE_TOKENS
 
 __all__ = [
     "ALLOWED_AGENTS",

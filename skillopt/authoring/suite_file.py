@@ -11,9 +11,9 @@ from ruamel.yaml.error import YAMLError
 
 from skillopt.authoring.config_lines import put_file
 from skillopt.errors import SuiteError
-from skillopt.safety.split_leaks import SplitLeak, find_split_leaks
 from skillopt.suites import load_suite
 from skillopt.suites.formats import recognise
+from skillopt.suites.split_leaks import SplitLeak, find_split_leaks
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["add_tasks", "append_tasks", "block_entry", "suite_file_of", "tasks_in"]

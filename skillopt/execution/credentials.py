@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError
-from skillopt.safety.forge_tokens import FORGE_TOKENS
+from skillopt.safety.credentials import FORGE_TOKENS
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning
 
 __all__ = ["exposure_warning", "forge_token_names", "readable_keys", "run_without_credentials"]

@@ -11,7 +11,7 @@ from skillopt.harvest.near_copies import is_near_copy, near_copies, word_digests
 from skillopt.harvest.redaction import Redaction
 from skillopt.harvest.requests import Request, failure_key
 from skillopt.safety.plurals import count_noun
-from skillopt.safety.split_leaks import likeness, wording
+from skillopt.suites.split_leaks import likeness, wording
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 
 __all__ = ["Candidate", "grouped_requests", "make_candidates", "without_twins"]

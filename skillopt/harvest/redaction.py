@@ -13,7 +13,6 @@ from skillopt.harvest.named_secrets import find_named_secrets, mask_named_secret
 from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.personal_data import mask_hosts, mask_personal_data
 from skillopt.safety.credentials import find_credentials, mask
-from skillopt.safety.passwords import find_passwords
 
 __all__ = ["TAKEN_OUT", "FindSecrets", "Redaction"]
 
@@ -90,7 +89,6 @@ class Redaction:
             for at in range(0, len(line) or 1, _LONGEST_LINE // 2):
                 piece = line[at : at + _LONGEST_LINE]
                 yield from self._find(piece)
-                yield from (found.key for found in find_passwords(piece))
             yield from find_named_secrets(line)
             yield from (found[0] for found in _HEX.finditer(line))
             yield from (found[0] for found in _RANDOM.finditer(line) if _is_random(found[0]))

@@ -4,6 +4,7 @@ What is offered was written down before, without a token; here nothing is comput
 idempotent and in an order that can stop anywhere, so that running them again continues.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
@@ -15,9 +16,9 @@ from skillopt.nightly.newcomers import Newcomers, introduce
 from skillopt.nightly.people_commands import carry_unticked, handled_mark, last_handled
 from skillopt.nightly.pull_request_policy import CLOSED_BY_NIGHT, Action, BranchFacts, decide_pull_request
 from skillopt.protocols import Forge, PullRequest
-from skillopt.safety.escaping import disarm_page, truncate
+from skillopt.safety.escaping import truncate
 
-__all__ = ["BranchOffer", "PostedAnswer", "PullRequestUpdate", "post_answers", "post_offer"]
+__all__ = ["BranchOffer", "PostedAnswer", "PullRequestUpdate", "disarm_page", "post_answers", "post_offer"]
 
 _TOPIC: Final = "nightly"
 _ANSWERS: Final = "answers"
@@ -25,6 +26,13 @@ _LONGEST_TITLE: Final = 256
 _LONGEST_BODY: Final = 66_000
 _NONE: Final = Newcomers()
 _COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
+
+_CALLS: Final = re.compile(
+    r"(?:@|&(?:#0{0,9}64|#x0{0,9}40|commat);)(?=\w)|(?:(?<!&)#|&(?:#0{0,9}35|#x0{0,9}23|num);)(?=\d)|\bGH-(?=\d)"
+    r"|/(?:issues|pull|merge_requests)/(?=\d)",
+    re.IGNORECASE,
+)
+_CODE: Final = re.compile(r"(<code>[^\n]*?</code>|<pre>.*?</pre>)", re.DOTALL)
 
 _Commit = Annotated[str, Field(pattern=_COMMIT)]
 _Line = Annotated[str, Field(max_length=2000)]
@@ -245,3 +253,13 @@ def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
 
 def _url(requests: Sequence[PullRequest], number: int | None) -> str:
     return next((one.url for one in requests if one.number == number), "")
+
+
+def disarm_page(text: str) -> str:
+    """Break up in Markdown what a forge would turn into a mention or a link, but in HTML code, where it turns nothing.
+
+    >>> disarm_page("Fixes #3, ask @team; <code>@team</code>")
+    'Fixes # 3, ask @ team; <code>@team</code>'
+    """
+    pieces = _CODE.split(text)
+    return "".join(piece if number % 2 else _CALLS.sub(r"\g<0> ", piece) for number, piece in enumerate(pieces))

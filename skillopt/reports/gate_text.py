@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from skillopt.gate.headline import passed_cells
 from skillopt.review.result import GatedChange, GateReport, Required, Standing, Weight
-from skillopt.safety.escaping import escape_log_line, escape_terminal
+from skillopt.safety.escaping import escape_terminal
 
-__all__ = ["render_gate_text"]
+__all__ = ["escape_log_line", "render_gate_text"]
 
 _MOST_TASKS = 20
 _WORDS = {Weight.REFUSE: "error", Weight.WARN: "warning", Weight.NOTE: "note"}
@@ -79,3 +79,9 @@ def _asked(report: GateReport) -> str:
     shown = any(change.standing is Standing.PASSED for change in report.changes)
     asked = "asked: no skill may be shown to be worse, and a loss worth speaking of must be ruled out to pass"
     return f"{asked}; what passed is not shown to be better, see --require better" if shown else asked
+
+
+def escape_log_line(line: str) -> str:
+    """Show a line in the log of a job so that it is no command to the service that runs the job."""
+    line = line.replace("##[", "##\\[")
+    return f"\\{line}" if line.lstrip().startswith("::") else line

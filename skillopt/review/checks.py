@@ -12,9 +12,9 @@ from typing import Final
 
 from skillopt.review.result import ChangeFinding, Weight
 from skillopt.review.visible_code import lines_shown_as_code
+from skillopt.safety.commands import find_piped_command
 from skillopt.safety.leaks import Leak, ProtectedText, find_leaks
 from skillopt.safety.lint import LintFinding, find_marks, lint_change
-from skillopt.safety.piped_commands import find_piped_command
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill
 from skillopt.skills.validation import Severity, validate

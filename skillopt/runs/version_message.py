@@ -18,7 +18,7 @@ from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
 from skillopt.runs.grade_trailers import grade_trailers
 from skillopt.safety.escaping import disarm, escape_terminal
-from skillopt.safety.lint import Mark
+from skillopt.safety.lint import LintFinding
 from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.skills.edits import Change, Op
 
@@ -73,7 +73,7 @@ def draft_body(changes: Sequence[Change], grading: Grading | None) -> str:
 
 
 def draft_trailers(
-    origin: VersionOrigin, grading: Grading | None, rollouts: int, marks: Sequence[Mark]
+    origin: VersionOrigin, grading: Grading | None, rollouts: int, marks: Sequence[LintFinding]
 ) -> tuple[tuple[str, str], ...]:
     """List the trailers of a draft.
 

@@ -9,9 +9,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log2
+from typing import Final
 
-__all__ = ["Credential", "find_credentials", "mask"]
+__all__ = ["FORGE_TOKENS", "Credential", "find_credentials", "mask"]
 
+FORGE_TOKENS: Final = (
+    *("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_PAT"),
+    *("GITLAB_TOKEN", "GITLAB_PRIVATE_TOKEN", "CI_JOB_TOKEN", "CI_JOB_JWT", "CI_REPOSITORY_URL"),
+    *("INPUT_GITHUB_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"),
+)
+"""Environment variables with a token of a forge. No process that runs models, agents or verifiers is given one."""
 _PRIVATE_KEY = "private key"
 # Every pattern starts at a fixed prefix and repeats one class within bounds, so matching is linear.
 _SHAPES = {
@@ -82,11 +89,7 @@ def find_credentials(text: str) -> Iterator[Credential]:
 
 
 def mask(text: str) -> str:
-    """Replace credentials by their kind.
-
-    >>> mask("use AKIAABCDEFGHIJKLMNOP now")
-    'use [AWS access key] now'
-    """
+    """Replace credentials by their kind."""
     pieces, position = [], 0
     for credential in find_credentials(text):
         pieces += [text[position : credential.start], f"[{credential.kind}]"]

@@ -10,10 +10,8 @@ from skillopt.safety.hidden_unicode import hidden_runs
 
 __all__ = [
     "disarm",
-    "disarm_page",
     "escape_hidden",
     "escape_json",
-    "escape_log_line",
     "escape_terminal",
     "escape_terminal_lines",
     "hidden_pieces",
@@ -25,12 +23,6 @@ _STEERING_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud
 """What JSON may hold as it is and a terminal may obey; JSON escapes the other control characters by itself."""
 
 _ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
-_CALLS = re.compile(
-    r"(?:@|&(?:#0{0,9}64|#x0{0,9}40|commat);)(?=\w)|(?:(?<!&)#|&(?:#0{0,9}35|#x0{0,9}23|num);)(?=\d)|\bGH-(?=\d)"
-    r"|/(?:issues|pull|merge_requests)/(?=\d)",
-    re.IGNORECASE,
-)
-_CODE = re.compile(r"(<code>[^\n]*?</code>|<pre>.*?</pre>)", re.DOTALL)
 _MOST_NAMES = 12
 """Hidden characters of a run that are named; a run can be a hundred thousand long."""
 
@@ -40,25 +32,8 @@ def disarm(text: str) -> str:
     return _ACTIVE.sub(r"\1 ", text)
 
 
-def disarm_page(text: str) -> str:
-    """Break up in Markdown what a forge would turn into a mention or a link, but in HTML code, where it turns nothing.
-
-    >>> disarm_page("Fixes #3, ask @team; <code>@team</code>")
-    'Fixes # 3, ask @ team; <code>@team</code>'
-    """
-    pieces = _CODE.split(text)
-    return "".join(piece if number % 2 else _CALLS.sub(r"\g<0> ", piece) for number, piece in enumerate(pieces))
-
-
 def escape_hidden(text: str) -> str:
-    r"""Write hidden characters as their code points, in brackets that are hardly met elsewhere.
-
-    >>> escape_hidden("safe\u202etxt.exe")
-    'safe⟨U+202E⟩txt.exe'
-
-    Args:
-        text: Any text; line breaks and tabs stay.
-    """
+    r"""Write hidden characters as their code points, in brackets; line breaks and tabs stay."""
     return "".join(f"⟨{piece}⟩" if hidden else piece for hidden, piece in hidden_pieces(text))
 
 
@@ -71,21 +46,12 @@ def hidden_pieces(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def truncate(text: str, most: int) -> str:
-    """Truncate a text to a number of characters, with an ellipsis where something is cut.
-
-    Args:
-        text: Any text.
-        most: Most characters that are kept, ≥ 1.
-    """
+    """Truncate a text to a number of characters (at least 1), with an ellipsis where something is cut."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}\u2026"
 
 
 def escape_terminal(text: str) -> str:
-    r"""Show a text on one line of a terminal, hidden characters and control characters as escapes.
-
-    >>> print(escape_terminal("a\n\x1b[31mred"))
-    a\n\x1b[31mred
-    """
+    r"""Show a text on one line of a terminal, hidden characters and control characters as escapes."""
     shown = ("".join(map(_escape, piece)) if hidden else piece for hidden, piece in _pieces(text))
     return _CONTROL.sub(lambda match: _escape(match[0]), "".join(shown))
 
@@ -96,22 +62,8 @@ def escape_terminal_lines(text: str) -> str:
 
 
 def escape_json(text: str) -> str:
-    r"""Escape in JSON what it may hold as it is and a terminal may obey.
-
-    >>> print(escape_json('{"name": "safe\u202etxt.exe"}'))
-    {"name": "safe\u202etxt.exe"}
-    """
+    """Escape in JSON what it may hold as it is and a terminal may obey."""
     return _STEERING_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def escape_log_line(line: str) -> str:
-    r"""Show a line in the log of a job so that it is no command to the service that runs the job.
-
-    >>> print(escape_log_line("::stop-commands::x"))
-    \::stop-commands::x
-    """
-    line = line.replace("##[", "##\\[")
-    return f"\\{line}" if line.lstrip().startswith("::") else line
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:

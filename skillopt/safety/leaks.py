@@ -3,38 +3,30 @@
 Four kinds of evidence count; each is rare by chance, and none is what general rules are made of:
 
 1. *Quote*: eight words in a row, the length that is common for decontamination.
-2. *Data points*: values with digits of one and the same task, in any order, which together are too
-   specific to be an example. It finds cells that were re-ordered.
-3. *Answer*: the whole of a short reference answer, beside two words (three in training) that only
-   its task's prompt has.
+2. *Data points*: values with digits of one task, in any order, which together are too specific to be an example.
+3. *Answer*: a whole short reference answer, beside two words (three in training) that only its task's prompt has.
 4. *Id*: the id of a task, where it is not a word that a rule may use.
 
-A text is also read from base64, hex and percent signs, backwards, by rot13, with spelled out letters and digits put
-together.
-What the skill or the training tasks show is nobody's secret and counts for nothing, and so is what the verifier of a
-training task can say as feedback: its options and the quoted strings of its code, but no criterion of a rubric. Where
-tasks are in folds, that is what the verifiers of two tasks or more can say. It follows from the suite alone, so that
-training and the change gate decide alike. For a training
-answer, what several training tasks have in common is a rule, not a memory. Case, width, spaces and
-punctuation are ignored.
-
-What passes, for it cannot be told from a rule: a paraphrase, a translation, another encoding, fewer than
-eight words without data, one value on its own, an answer of three letters or less, values that were
-cut up by spaces or commas, a quote padded word by word, and what is inside binary files. Scan all
-that was added since the first version of a skill, so that a leak in small pieces is seen whole.
+What the skill or the training tasks show is no secret, nor is what a training task's verifier can say as feedback: its
+options and the quoted strings of its code, but no criterion of a rubric; with folds, what two verifiers or more can
+say. It follows from the suite alone, so that training and the change gate decide alike. For a training answer, what
+several training tasks have in common is a rule, not a memory. Case, width, spaces and punctuation are
+ignored. Plain encodings are read, too. A paraphrase, a translation, fewer than eight words without data and one value
+on its own pass unseen. Scan all that was added since the first version of a skill: a leak in pieces is seen whole.
 """
 
+import base64
+import codecs
 import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from skillopt.safety.decodings import decodings
 from skillopt.tasks import File, Split, Suite, Task
 
 __all__ = ["LEAK_REASON", "Leak", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
@@ -78,8 +70,6 @@ _NUMBERS = re.compile(r"\d+")
 _SERIES: Final = 3
 """Ids that differ in a number only, from which on they are no words of a rule, as `utf8` or `iso-8601` may be."""
 
-"""Signs that divide an id into three parts."""
-
 _QUOTED = re.compile(
     r"""(?:(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`)\s*[rbfu]{0,2})+""", re.DOTALL
 )
@@ -89,6 +79,14 @@ _HIDDEN: Final = frozenset({"rubric"})
 """Kinds of verifiers whose feedback never says what their options say."""
 
 _DIGIT = re.compile(rb"[0-9]")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+_HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){4,}")
+_PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_SPACED_OUT: Final = re.compile(r"(?:(?<=\s\S)|(?<=^\S))[ \t](?=\S(?:\s|$))")
+_NAMES: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_POINTS: Final = {"oh": "0", "dash": "-", "hyphen": "-", "dot": ".", "point": "."}
+_NUMERALS: Final = dict(zip(_NAMES, "0123456789", strict=True)) | _POINTS
+_NUMERAL: Final = re.compile(rf"\b({'|'.join(_NUMERALS)})\b[ \t,-]{{0,3}}", re.IGNORECASE)
 
 _Words = list[bytes]
 
@@ -114,9 +112,7 @@ LEAK_REASON: Final = (
 class Leak:
     """One kind of protected text that an edit shares.
 
-    Args:
-        kind: Its class.
-        reason: One line that can be shown to the optimizer model: it quotes nothing and names no task.
+    The reason is one line that can be shown to the optimizer model: it quotes nothing and names no task.
     """
 
     kind: LeakClass
@@ -135,13 +131,8 @@ class _Secret:
 class ProtectedText:
     """What edits are compared with, made once for a suite by `index_protected_text`.
 
-    Args:
-        runs: Hashes of runs of words, by class.
-        secrets: Values with digits, by task and class.
-        answers: Short answers, each with its class and the words that only its task's prompt has.
-        shown: Words of the prompts, of the input files and of the verifiers of training tasks, in that order, and of
-            the feedback that was shown; words are divided by one space, texts by a line end.
-        ids: Ids of tasks that no rule has by chance, as words are compared.
+    It holds hashes of runs of words by class, values with digits by task and class, short answers with the words that
+    only their task's prompt has, what training shows (prompts, input files, verifiers, feedback), and ids of tasks.
     """
 
     runs: dict[LeakClass, frozenset[int]]
@@ -152,11 +143,7 @@ class ProtectedText:
 
 
 def index_protected_text(suite: Suite) -> ProtectedText:
-    """Index the text of a suite that edits must not contain.
-
-    Args:
-        suite: All splits.
-    """
+    """Index the text of a suite that edits must not contain."""
     step = 1 + _size(suite) // (_WORD_BYTES * _EXACT_WORDS)
     runs: dict[LeakClass, set[int]] = {kind: set() for kind in LeakClass}
     shared: Counter[int] = Counter()
@@ -192,28 +179,39 @@ def index_protected_text(suite: Suite) -> ProtectedText:
 def find_leaks(protected: ProtectedText, added: str, skill: str, shown: str = "") -> tuple[Leak, ...]:
     """Find the protected text that an edit contains, at most once for each class.
 
-    Args:
-        protected: The suite's.
-        added: What the edit adds, or all that was added since the first version.
-        skill: The document before it, whose text is no secret.
-        shown: Feedback on training tasks that the proposer was shown: no secret either, but for the answers in it,
-            which may still not be learnt by heart.
+    The skill is the document before the edit, whose text is no secret. Feedback that was shown is no secret either, but
+    for the answers in it, which may still not be learnt by heart.
     """
     found: set[LeakClass] = set()
     if shown:
         prompts, files, verifiers, _ = protected.shown
         protected = replace(protected, shown=(prompts, files, verifiers, _joined([shown])))
-    # Signs that are dropped could also stand in for the spaces of a quote, and a text can be encoded.
     known = _words(skill)
-    readings = (added, added.translate(_SPACED), *filter(None, decodings(added)))
-    for spaced in readings:
-        words = _words(spaced)
+    for reading in _readings(added):
+        words = _words(reading)
         found.update(
             _quoted(protected, words, known), _pointed(protected, words, known), _answered(protected, words, known)
         )
         if protected.ids & set(words) - set(known):
             found.add(LeakClass.TASK_ID)
     return tuple(Leak(kind, LEAK_REASON) for kind in LeakClass if kind in found)
+
+
+def _readings(text: str) -> Iterator[str]:
+    """Yield a text, what it says where it is encoded, and with spaces for signs, which could stand in for them."""
+    yield from (text, text.translate(_SPACED), text[::-1], codecs.encode(text, "rot13"))
+    yield _PERCENT.sub(lambda one: _decoded(bytes.fromhex, one[0].replace("%", "")), text)
+    yield "\n".join(_decoded(base64.b64decode, f"{one.rstrip('=')}==", b"-_") for one in _BASE64.findall(text))
+    yield "\n".join(_decoded(bytes.fromhex, one.replace(":", " ")) for one in _HEX.findall(text))
+    yield _SPACED_OUT.sub("", text)
+    yield _NUMERAL.sub(lambda match: _NUMERALS[match[1].lower()], text)
+
+
+def _decoded(decode: Callable[..., bytes], *encoded: str | bytes) -> str:
+    try:
+        return decode(*encoded).decode()
+    except ValueError:
+        return ""
 
 
 def _quoted(protected: ProtectedText, words: _Words, known: _Words) -> Iterator[LeakClass]:

@@ -26,28 +26,11 @@ class LintClass(StrEnum):
     NETWORK_COMMAND = "network-command"
     SENSITIVE_PATH = "sensitive-path"
     ENCODED_TEXT = "encoded-text"
-    AGENT_CONFIG = "agent-config"
-    CONCEALMENT = "concealment"
     RAW_HTML = "raw-html"
-    JUDGE_GAMING = "judge-gaming"
-    NEW_PACKAGE = "new-package"
-    NEW_TOPIC = "new-topic"
-    PASSWORD = "password"  # noqa: S105 - the name of a class
 
 
 MARKED: Final = frozenset(
-    {
-        LintClass.NETWORK_COMMAND,
-        LintClass.SENSITIVE_PATH,
-        LintClass.ENCODED_TEXT,
-        LintClass.AGENT_CONFIG,
-        LintClass.CONCEALMENT,
-        LintClass.RAW_HTML,
-        LintClass.JUDGE_GAMING,
-        LintClass.NEW_PACKAGE,
-        LintClass.NEW_TOPIC,
-        LintClass.PASSWORD,
-    }
+    {LintClass.NETWORK_COMMAND, LintClass.SENSITIVE_PATH, LintClass.ENCODED_TEXT, LintClass.RAW_HTML}
 )
 """Classes that are not refused: text of them may be measured, and stays a draft until a person takes it."""
 
@@ -56,13 +39,7 @@ MARKED: Final = frozenset(
 class TextMatch:
     """A match in a whole text. Two matches of one kind and key are the same thing to a reader.
 
-    Args:
-        kind: Its class.
-        key: What it is known by.
-        line: 1-based line; an offset in the text, or 0, until that is known.
-        text: What matched.
-        what: The words for it.
-        never: Whether no setting allows it.
+    The line is 1-based; an offset in the text, or 0, until it is known. `never`: no setting allows it.
     """
 
     kind: LintClass

@@ -1,6 +1,7 @@
 """Find text that a model reads and that a reader of the rendered page does not see, and raw HTML that is seen.
 
-What is hidden is judged on the parsed page, so that HTML in code, which is shown, is none.
+What is hidden is judged on the parsed page, so that HTML in code, which is shown, is none. Blanks, stacked marks,
+joiners and rows of emoji, which can carry text, and control tokens of chats are found line by line.
 """
 
 import re
@@ -13,7 +14,7 @@ from markdown_it.token import Token
 
 from skillopt.safety.text_classes import LintClass, TextMatch
 
-__all__ = ["find_unseen"]
+__all__ = ["find_carriers", "find_unseen"]
 
 _TAG: Final = re.compile(r"<(?P<closing>/?)(?P<name>[A-Za-z][A-Za-z0-9_.:-]{0,60})(?P<rest>[^<>]{0,2000})>?")
 _HIDING: Final = re.compile(
@@ -49,6 +50,22 @@ _NOTE: Final = re.compile(r"^(?P<label>\[\^[^\]\s]{1,60}\]):.*", re.MULTILINE)
 _MOST_EMPTY: Final = 20
 _MOST_INFO: Final = 3
 _MOST_ENDINGS: Final = 4
+_CARRIER: Final = re.compile(  # odd spaces, runs of blanks, stacked marks
+    r"[\u1680\u2000-\u2008\u200a\u205f]|[\u00a0\u2009\u202f]{2,}"
+    r"|[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4,}"
+)
+_THIN_SPACE: Final = re.compile(r"(?<=[^\W\d_])[\u00a0\u2009\u202f](?=[^\W\d_])")
+_MOST_THIN: Final = 2
+_FAR: Final = re.compile(r"\S[ \t]{100,}\S")
+_JOINERS: Final = re.compile(r"[\u200c\u200d\ufe0e\ufe0f]")
+_LINE_BREAK: Final = 2
+_MOST_JOINERS: Final = 8
+_CHAT_TOKEN: Final = re.compile(
+    r"<\|[^|<>\n]{1,60}\|>|<\uff5c[^<>\n]{1,60}\uff5c>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|<(?:bos"
+    r"|eos|unk|pad)>"
+    r"|<\|?(?:im_start|im_end|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\|?>?|</s>",
+    re.IGNORECASE,
+)
 _LONGEST: Final = 200_000
 """Characters of a text that is parsed; a longer one is refused for its length."""
 
@@ -56,11 +73,7 @@ _LONGEST: Final = 200_000
 def find_unseen(body: str) -> Iterator[TextMatch]:
     """Find unseen text of the whole page: in HTML, links, definitions, tables, and at the ends of lines.
 
-    >>> [found.what for found in find_unseen('See <span hidden>this</span> and [x](y "z").')]
-    ['HTML that is not shown', 'a link title, which is not shown']
-
-    Args:
-        body: Markdown. The line of a match counts from 1 in it.
+    The line of a match counts from 1 in the body.
     """
     yield from _far_below(body)
     ends = [line for line in body.splitlines() if _ENDING.search(line)]
@@ -177,3 +190,24 @@ def _definitions(body: str, env: dict[str, Any]) -> Iterator[TextMatch]:
             )
     for found in env.get("duplicate_refs", ()):
         yield _hidden(f"{found['href']} {found['title']}", found["map"][0] + 1, "a second definition of a link")
+
+
+def find_carriers(line: str) -> Iterator[TextMatch]:
+    r"""Find on one line what may carry hidden text."""
+    far, ending = _FAR.search(line), _ENDING.search(line)
+    if far:
+        yield _hidden(line, 0, "text far to the right of")
+    if ending and ending.start() and (len(ending[0]) > _LINE_BREAK or ending[0].strip(" ")):
+        yield _hidden(ending[0], 0, "blanks that end a line,")
+    for match in _CHAT_TOKEN.finditer(line):
+        yield _hidden(match[0], 0, "a control token of chats")
+    if not line.isascii():
+        yield from _signs(line)
+
+
+def _signs(line: str) -> Iterator[TextMatch]:
+    for match in _CARRIER.finditer(line):
+        yield _hidden(match[0], 0, "characters that can carry hidden text,")
+    for pattern, most in ((_THIN_SPACE, _MOST_THIN), (_JOINERS, _MOST_JOINERS)):
+        if len(pattern.findall(line)) > most:
+            yield _hidden(line, 0, "blanks and joiners that can carry hidden text in")

@@ -41,12 +41,12 @@ def test_a_finding_is_one_line_with_file_and_line() -> None:
     ]
 
 
-def test_a_module_of_400_lines_passes_and_one_of_401_does_not() -> None:
+def test_a_module_of_600_lines_passes_and_one_of_601_does_not() -> None:
     start = "__all__ = []\n"
 
     assert findings(start + "\n" * 399) == []
-    assert findings(start + "\n" * 400) == [
-        "skillopt/things.py:401: expected at most 400 lines, found 401: split it by idea"
+    assert findings(start + "\n" * 600) == [
+        "skillopt/things.py:601: expected at most 600 lines, found 601: split it by idea"
     ]
 
 

@@ -22,8 +22,8 @@ from skillopt.runs.recorded_outcomes import (
     marks_of_criteria,
     recorded_rollouts,
 )
-from skillopt.safety.split_leaks import SplitLeak, find_split_leaks
 from skillopt.storage.ledger import Ledger
+from skillopt.suites.split_leaks import SplitLeak, find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 from skillopt.verifiers import read_options
 from skillopt.verifiers.rubric import RubricOptions, judged_by

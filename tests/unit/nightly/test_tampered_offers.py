@@ -13,10 +13,9 @@ from skillopt.forge import ForgeAccount
 from skillopt.forge.github import GitHubForge
 from skillopt.nightly.offer_folder import OFFERS, read_offers
 from skillopt.nightly.people_commands import last_handled
-from skillopt.nightly.posting import BranchOffer, PostedAnswer, post_answers, post_offer
+from skillopt.nightly.posting import BranchOffer, PostedAnswer, disarm_page, post_answers, post_offer
 from skillopt.protocols import Forge
 from skillopt.reports.escape_markdown import inline_code, text_block
-from skillopt.safety.escaping import disarm_page
 from tests.fakes.fake_forge import FakeForge, fake_forge
 
 BRANCH = "skillopt/rows"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.safety.piped_commands import find_piped_command
+from skillopt.safety.commands import find_piped_command
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import json
 
-from skillopt.safety.split_leaks import find_split_leaks
+from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 
 PROMPT = "Write a polite reply to the customer who asks why the parcel from Lisbon is four days late."
