@@ -11,7 +11,7 @@ from skillopt.models import MODELS
 def test_every_part_of_an_agent_is_where_the_table_says(name: str) -> None:
     agent = AGENTS[name]
 
-    assert all(callable(load_part(path)) for path in (agent.harness, agent.model, agent.servers, agent.login))
+    assert all(callable(load_part(path)) for path in (agent.harness, agent.model, agent.login))
 
 
 @pytest.mark.parametrize("name", AGENTS)
