@@ -335,7 +335,7 @@ def test_the_published_loop_gates_a_patch_as_a_whole_so_one_harmful_edit_costs_t
 
 def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None:
     hidden = "every header must be lower case and the table must end with one blank line"
-    spec = VerifierSpec("exact", json.dumps({"value": hidden}))
+    spec = VerifierSpec("rubric", json.dumps({"criteria": [hidden]}))
     tasks = tuple((split, replace(task, verifier=spec)) for split, task in suite().splits)
     leaky = json.dumps({"edits": [{"op": "add", "content": f"- {hidden}"}]})
     runner = ScriptedRunner(lambda request: scored(request, 0.5), lambda _: leaky)
