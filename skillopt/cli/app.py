@@ -57,7 +57,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Remove": {
         "clean": ("clean:clean", "List what skillopt has left in this project, and remove what you name."),
-        "prune": ("prune:prune", "Remove old recorded answers that no run, version or draft needs."),
     },
     "Other ways to train": {
         "evidence": ("evidence:evidence", "Show what is recorded of the skill on train tasks."),

@@ -1,4 +1,4 @@
-"""The user action `prune`: remove recorded answers that no recent run, no version and no draft refers to."""
+"""Remove recorded answers that no recent run, no version and no draft refers to, for `clean --records`."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""`skillopt prune` removes old recorded answers that no run, version or draft needs."""
+"""`skillopt clean --records` removes old recorded answers that no run, version or draft needs."""
 
 import sqlite3
 from contextlib import closing
@@ -110,5 +110,18 @@ def test_more_days_than_there_are_dates_are_refused_in_a_sentence(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(root)
-    assert run(["prune", "--days", "99999999"]) == 2
+    assert run(["clean", "--records", "--days", "99999999"]) == 2
     assert "36500" in capsys.readouterr().err
+
+
+def test_old_records_are_removed_with_yes_alone_where_nobody_can_be_asked(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(root)
+    add_run(root, "newest", 0)
+    before = left(root)
+    assert run(["clean", "--records", "--days", "5"]) == 2
+    assert left(root) == before
+    assert run(["clean", "--records", "--days", "5", "--yes"]) == 0
+    assert "removed 2 rollouts" in capsys.readouterr().out
+    assert len(left(root)) < len(before)

@@ -1,4 +1,4 @@
-"""A kill in the middle of `skillopt prune` leaves all answers that were to go or none of them, and a rerun finishes."""
+"""A kill amid `skillopt clean --records` leaves all answers that were to go or none of them, and a rerun finishes."""
 
 import os
 import signal
