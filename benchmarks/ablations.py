@@ -34,14 +34,7 @@ __all__ = ["ROWS", "Row", "main"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is changed in a row: settings, or a name of a module for what no setting changes.
-
-    Args:
-        settings: By name, as text.
-        name: `module:name` or `module:class.name` of what is replaced while the row runs; empty for nothing.
-        by: What replaces it.
-        about: What that means; empty where the settings say it.
-    """
+    """What is changed in a row: settings, or a name of a module for what no setting changes."""
 
     settings: tuple[tuple[str, str], ...] = ()
     name: str = ""

@@ -58,14 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def make_repository(folder: Path) -> None:
-    """Make a repository that holds the weak skill, the suite and a skillopt.toml, all committed.
-
-    Args:
-        folder: Where; what is there is removed, if it is a repository made by this function.
-
-    Raises:
-        SystemExit: Something else is there.
-    """
+    """Make a repository that holds the weak skill, the suite and a skillopt.toml, all committed."""
     if folder.exists() and any(folder.iterdir()):
         if not (folder / ".git" / "skillopt-demo").exists():
             sys.exit(f"expected an empty folder or an earlier demo, found files in {folder}; choose another --folder")

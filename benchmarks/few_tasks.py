@@ -74,16 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def cut_suite(suite: Path, tasks: int, seed: int) -> None:
-    """Write `cut.jsonl` into a suite: tasks drawn from those that are not held out, without their splits.
-
-    Args:
-        suite: Folder with `tasks.jsonl`.
-        tasks: How many.
-        seed: Of the draw.
-
-    Raises:
-        ValueError: There are not so many.
-    """
+    """Write `cut.jsonl` into a suite: tasks drawn from those that are not held out, without their splits."""
     rows = [json.loads(line) for line in (suite / "tasks.jsonl").read_text("utf-8").splitlines()]
     seen = [row for row in rows if row["split"] != "test"]
     if tasks > len(seen):

@@ -22,16 +22,7 @@ _PROMISED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Null:
-    """A world in which no line brings anything on average.
-
-    Args:
-        tasks: Of the suite.
-        flips: Chance that a run shows the opposite.
-        start: Share of tasks that pass without any line.
-        changed: Share of failing tasks that a line mends; it breaks as many others. 0 for lines that do nothing.
-        lines: From which each fold chooses.
-        reused: Whether what chose the line, the first runs, is also the incumbent's side of the test.
-    """
+    """A world in which no line brings anything on average."""
 
     tasks: int
     flips: float
@@ -42,7 +33,7 @@ class Null:
 
 
 def level(null: Null, runs: int) -> float:
-    """Give the share of runs that are called better at the level of one in ten."""
+    """Return the share of runs that are called better at the level of one in ten."""
     return sum(_p_value(null, Random(f"{null}/{number}")) <= _PROMISED for number in range(runs)) / runs
 
 

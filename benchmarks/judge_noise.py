@@ -33,15 +33,7 @@ _FLIPS = (0.0, 0.1, 0.2)
 
 @dataclass(frozen=True, slots=True)
 class JudgedWorld:
-    """What is true, and how it is judged.
-
-    Args:
-        tasks: Of `val`.
-        mends: Share of the criteria not met that the candidate meets.
-        flips: Probability of a wrong mark.
-        stuck: Whether a text has its wrong marks for good.
-        changes: Probability that a criterion turns out the other way round in a run, whatever the skill.
-    """
+    """What is true, and how it is judged."""
 
     tasks: int
     mends: float
@@ -91,7 +83,7 @@ class _Results:
 
 
 def verdict_rates(world: JudgedWorld, runs: int) -> tuple[float, float]:
-    """Give the share of first gates that accept, and of drafts graded `proven` or `proven here` after four rounds."""
+    """Return the share of first gates that accept, and of drafts graded `proven` or `proven here` after four rounds."""
     accepted = graded = 0
     for run in range(runs):
         settings = make_settings(("benchmark", {"seed": run}))

@@ -25,14 +25,7 @@ __all__ = ["Step", "main", "make_remote", "run", "tell"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the story.
-
-    Args:
-        told: What happens, in a sentence.
-        command: What is typed.
-        printed: What came of it.
-        status: Its exit status.
-    """
+    """A step of the story."""
 
     told: str
     command: str
@@ -136,14 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def make_remote(folder: Path) -> Path:
-    """Make a repository with three skills and a bare remote, and give the repository.
-
-    Args:
-        folder: Where both lie; what an earlier demo left there is removed.
-
-    Raises:
-        SystemExit: Something else is there.
-    """
+    """Make a repository with three skills and a bare remote, and give the repository."""
     clone, remote = folder / "repository", folder / "remote.git"
     if remote.exists() and not (clone / ".git" / "skillopt-demo").exists():
         sys.exit(f"expected an empty folder or an earlier demo, found {remote}; choose another --folder")
@@ -207,13 +193,7 @@ def tell(clone: Path) -> Iterator[Step]:
 
 
 def run(clone: Path, command: str, told: str = "") -> Step:
-    """Run a command as a shell would, in the repository.
-
-    Args:
-        clone: The repository.
-        command: It; `skillopt` is this checkout's.
-        told: What to say of it.
-    """
+    """Run a command as a shell would, in the repository."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "SKILLOPT_"))}
     program = f'skillopt() {{ {shlex.quote(sys.executable)} -m skillopt "$@"; }}\n{command}'
     ended = subprocess.run(

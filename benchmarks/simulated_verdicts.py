@@ -29,14 +29,7 @@ class Change:
     breaks: float = 0.0
 
     def draw(self, tasks: int, flips: float, random: Random, passing: float = _EVEN) -> _Rates:
-        """Draw tasks: the chance of each to pass before and after.
-
-        Args:
-            tasks: How many.
-            flips: Share of outcomes that turn out the other way round.
-            random: Of all draws.
-            passing: Share of tasks that pass before.
-        """
+        """Draw tasks: the chance of each to pass before and after."""
         drawn = []
         for _ in range(tasks):
             before = random.random() < passing
@@ -60,11 +53,6 @@ def draw_draft(tasks: int, real: float, random: Random) -> SimulatedDraft:
     """Draw drafts that do better on train, because no other draft waits.
 
     A share of them helps on other tasks half as much or more, half of the rest not at all, the other half does harm.
-
-    Args:
-        tasks: Of `val`.
-        real: That share.
-        random: Of all draws.
     """
     while True:
         flips, passing, kind = random.choice((0.05, 0.1, 0.2)), random.uniform(0.2, 0.7), random.random()

@@ -78,15 +78,7 @@ class _Waiting:
 
 
 def measure_busy(latency: str, workers: int) -> tuple[int, float, float]:
-    """Run rollouts of one latency; the first, made alone, is not counted.
-
-    Args:
-        latency: Seconds of a rollout, or `heavy-tailed`: log-normal with mean 1, sigma 1 and at most 10 s.
-        workers: Rollouts at a time.
-
-    Returns:
-        Rollouts, seconds, and the seconds of the ideal schedule.
-    """
+    """Run rollouts of one latency; the first, made alone, is not counted."""
     draw, count = Random(f"{_SEED} {latency} {workers}"), max(2, _ROUNDS[latency] * workers)
     heavy = latency == _HEAVY
     seconds = [min(_LONGEST, draw.lognormvariate(-0.5, 1)) if heavy else float(latency) for _ in range(count)]
@@ -108,11 +100,7 @@ def list_schedule(seconds: Iterable[float], workers: int) -> float:
 
 
 def measure_long(count: int) -> Iterable[tuple[int, float, float]]:
-    """Run rollouts with long answers on 64 workers in batches of 1,000.
-
-    Yields:
-        After each tenth: rollouts so far, processor milliseconds of each of the tenth, resident MiB.
-    """
+    """Run rollouts with long answers on 64 workers in batches of 1,000."""
     step = count // _TENTHS
     with tempfile.TemporaryDirectory() as folder, closing(Ledger.open(Path(folder))) as ledger:
         runner = RecordedRunner(ledger, "", Drivers(_Waiting(length=_ANSWER)), ThreadExecutor(64), RunObserver())

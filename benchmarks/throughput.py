@@ -40,15 +40,7 @@ _SETTINGS: Final = Settings(harness="chat/anthropic/simulated")
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """What was measured.
-
-    Args:
-        wall: Seconds for all rollouts.
-        bare: Processor time of a bare call, in seconds.
-        cpu: Processor time of a rollout, in seconds.
-        memory: Resident memory in MiB, after 500 rollouts and at the end.
-        peak: The most resident memory that this process ever had, in MiB.
-    """
+    """What was measured."""
 
     wall: float
     bare: float
@@ -98,14 +90,14 @@ def measure_throughput(scratch: Path) -> Throughput:
 
 
 def _requests() -> list[RolloutRequest]:
-    """Give a small text task for each rollout, and one more."""
+    """Return a small text task for each rollout, and one more."""
     spec = VerifierSpec("exact", json.dumps({"value": "42"}))
     asked = ((str(number), f"What is 42 in figures? ({number})") for number in range(_ROLLOUTS + 1))
     return [RolloutRequest(None, Task(name, prompt, spec)) for name, prompt in asked]
 
 
 def _bare_call(url: str) -> float:
-    """Give the processor time of a call of the SDK, made by as many threads, whose connections are open."""
+    """Return the processor time of a call of the SDK, made by as many threads, whose connections are open."""
     client = Anthropic(base_url=url, max_retries=0)
 
     def call(number: int) -> None:
@@ -131,7 +123,7 @@ def _provider() -> Iterator[str]:
 
 
 def resident() -> float:
-    """Give this process's resident memory in MiB, as Linux tells it; elsewhere the most that it ever had."""
+    """Return this process's resident memory in MiB, as Linux tells it; elsewhere the most that it ever had."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:

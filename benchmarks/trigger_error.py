@@ -61,14 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def false_accept(seed: str, trainings: int, rule: GateRule, *, shared: bool) -> bool:
-    """Train a description some times on null data; say whether any training accepted one.
-
-    Args:
-        seed: Of all draws.
-        trainings: How often.
-        rule: Of the gate.
-        shared: Whether the trainings share one error and have runs of their own.
-    """
+    """Train a description some times on null data; say whether any training accepted one."""
     train = [Query(f"train {number}", "rows", "x:1") for number in range(_TRAIN)]
     held_out = [
         Query(f"held out {number}", "" if number < _NOT_FOR_IT else "rows", "x:1") for number in range(_HELD_OUT)

@@ -59,13 +59,7 @@ class GateRates:
 
 
 def gate_rates(draw: _Draw, tasks: int, runs: int) -> GateRates:
-    """Gate new candidates until one is accepted, five at most.
-
-    Args:
-        draw: Draws a candidate's tasks.
-        tasks: Of `val`.
-        runs: How many.
-    """
+    """Gate new candidates until one is accepted, five at most."""
     accepted = first = rollouts = 0
     for run in range(runs):
         random = Random(f"{run}/{tasks}")
@@ -82,7 +76,7 @@ def gate_rates(draw: _Draw, tasks: int, runs: int) -> GateRates:
 
 
 def night_rate(tasks: int, flips: float, runs: int) -> float:
-    """Give the share of years in which some night accepts, where each gates two candidates that change nothing."""
+    """Return the share of years in which some night accepts, where each gates two candidates that change nothing."""
     accepted = 0
     for run in range(runs):
         random, spent = Random(f"{run}/{tasks}/nights"), 0.0
@@ -100,7 +94,7 @@ def night_rate(tasks: int, flips: float, runs: int) -> float:
 
 
 def release_rate(tasks: int, runs: int, score: Callable[[RolloutRequest, Random], float]) -> float:
-    """Give the share of versions that are released."""
+    """Return the share of versions that are released."""
     released = 0
     for run in range(runs):
         random = Random(f"{run}/{tasks}/release")
@@ -115,7 +109,7 @@ def release_rate(tasks: int, runs: int, score: Callable[[RolloutRequest, Random]
 
 
 def here_rates(draw: _Draw, tasks: int, runs: int) -> tuple[float, float]:
-    """Give the shares of drafts that end as `proven` and as `proven here` when four rounds are affordable."""
+    """Return the shares of drafts that end as `proven` and as `proven here` when four rounds are affordable."""
     grades = []
     for run in range(runs):
         random = Random(f"{run}/{tasks}/here")
@@ -126,13 +120,7 @@ def here_rates(draw: _Draw, tasks: int, runs: int) -> tuple[float, float]:
 
 
 def grade_rates(tasks: int, runs: int, real: float) -> str:
-    """Grade drafts by what they gained on 24 train tasks and up to three rounds on `val`; write the row of a table.
-
-    Args:
-        tasks: Of `val`.
-        runs: How many drafts.
-        real: Share of drafts whose edits help on other tasks, too.
-    """
+    """Grade drafts by what they gained on 24 train tasks and up to three rounds on `val`; write the row of a table."""
     bins: dict[str, list[bool]] = {}
     covered: list[bool] = []
     of_accepted: list[bool] = []

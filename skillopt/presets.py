@@ -47,7 +47,7 @@ PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
 
 
 def _tables() -> dict[str, str]:
-    """Give by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
+    """Return by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
     found: dict[str, str] = {}
     for name, field in Settings.model_fields.items():
         if field.annotation in (ExecutorSettings, TargetSettings, NightlySettings):
@@ -62,15 +62,7 @@ TABLES: Final = MappingProxyType(_tables())
 
 
 def flatten_tables(origin: str, values: Mapping[str, object]) -> dict[str, object]:
-    """Read the settings of a file, each in the table it belongs to, as names and values.
-
-    Args:
-        origin: The file, for errors.
-        values: Top-level keys, with `[advanced]`, `[executor]`, `[target]` and `[nightly]` as mappings.
-
-    Raises:
-        SettingsError: A setting is unknown, or stands in another table than its own.
-    """
+    """Read the settings of a file, each in the table it belongs to, as names and values."""
     found: dict[str, object] = {}
     for place, name, value in _placed(origin, values):
         if name not in TABLES:
@@ -97,15 +89,7 @@ def read_setting(name: str, text: str) -> object:
 
 
 def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:
-    """Build settings from layers, later ones winning, over the preset that the last layer names.
-
-    Args:
-        layers: (origin, values) pairs, settings by name whatever their table; the origin (a file, `environment`,
-            `flags`) is named in errors.
-
-    Raises:
-        SettingsError: A key is unknown, or a value does not fit.
-    """
+    """Build settings from layers, later ones winning, over the preset that the last layer names."""
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
     for origin, layer in layers:

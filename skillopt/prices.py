@@ -30,16 +30,7 @@ _MILLION: Final = 1_000_000
 
 
 class Price(BaseModel):
-    """US dollars per million tokens.
-
-    Args:
-        input: Tokens read.
-        output: Tokens written, thinking included.
-        cache_read: Tokens read from a provider's cache; None costs as `input`.
-        cache_write: Tokens put into it; None costs as `input`.
-        long_over: From how many input tokens on a prompt is long, 0 for never.
-        long_factor: By what input and output of a long prompt cost more, ≥ 1.
-    """
+    """US dollars per million tokens."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -123,15 +114,7 @@ def guess_full_names(name: str) -> tuple[str, ...]:
 
 
 def cost_of(price: Price | None, plain: int, output: int, *, cache_read: int = 0, cache_write: int = 0) -> float | None:
-    """Sum the price of a call in US dollars; None when the price is not known.
-
-    Args:
-        price: The model's price.
-        plain: Input tokens that no cache was concerned with.
-        output: Tokens written.
-        cache_read: Input tokens read from the cache.
-        cache_write: Input tokens put into the cache.
-    """
+    """Sum the price of a call in US dollars; None when the price is not known."""
     if price is None:
         return None
     factor = price.long_factor if 0 < price.long_over < plain + cache_read + cache_write else 1.0

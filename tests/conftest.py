@@ -50,7 +50,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give all tests an empty home."""
+    """Return all tests an empty home."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         yield
@@ -74,6 +74,6 @@ def trained_once(tmp_path_factory: pytest.TempPathFactory, home: None) -> Path:
 
 @pytest.fixture
 def trained(trained_once: Path, tmp_path: Path) -> tuple[Path, dict[str, object]]:
-    """Give a copy of a project in which a version was accepted, and what its training said."""
+    """Return a copy of a project in which a version was accepted, and what its training said."""
     folder = shutil.copytree(trained_once / "project", tmp_path / "trained", symlinks=True)
     return folder, json.loads((trained_once / "result.json").read_text(encoding="utf-8"))

@@ -62,12 +62,7 @@ class Finding:
 
 
 def check_source(path: Path, source: str) -> list[Finding]:
-    """Check one module.
-
-    Args:
-        path: Relative to the repository's root; the rules differ between product and tests.
-        source: Its text.
-    """
+    """Check one module."""
     tree = ast.parse(source, filename=str(path))
     comments = _comments(source)
     found = [
@@ -82,12 +77,7 @@ def check_source(path: Path, source: str) -> list[Finding]:
 
 
 def check_folder(root: Path, folder: str) -> list[Finding]:
-    """Check every module below a folder of the repository; a folder that is not there has none.
-
-    Args:
-        root: The repository's root.
-        folder: Relative to the root.
-    """
+    """Check every module below a folder of the repository; a folder that is not there has none."""
     paths = sorted((root / folder).rglob("*.py"))
     return [
         finding for path in paths for finding in check_source(path.relative_to(root), path.read_text(encoding="utf-8"))
@@ -99,10 +89,6 @@ def check_names(root: Path, folders: Sequence[str] = _PRODUCT) -> list[Finding]:
 
     `main` is free, as every program has one, and so are the commands in `cli/` and the verbs of the Python API, which
     are called as what they run.
-
-    Args:
-        root: The repository's root.
-        folders: Relative to the root.
     """
     places: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
     for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
@@ -209,7 +195,7 @@ def _defined(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _registers(decorator: ast.expr) -> bool:
-    """Tell whether a decorator makes a command of a function, whose name is then the user's."""
+    """Return whether a decorator makes a command of a function, whose name is then the user's."""
     match decorator:
         case ast.Call(func=ast.Attribute(attr="command" | "callback")):
             return True
@@ -218,7 +204,7 @@ def _registers(decorator: ast.expr) -> bool:
 
 
 def _makes_type(value: ast.expr) -> bool:
-    """Tell whether a value is a TypeVar or its like, which is nobody's public name."""
+    """Return whether a value is a TypeVar or its like, which is nobody's public name."""
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _TYPE_MAKERS
 
 

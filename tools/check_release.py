@@ -26,13 +26,7 @@ _MARK = re.compile(r"<!-- mcp-name: (\S+) -->")
 
 
 def check_names(root: Path, version: str, tag: str = "") -> Iterator[str]:
-    """Compare the distribution, the server's description and the tag; give what does not agree.
-
-    Args:
-        root: The checkout.
-        version: Of the package.
-        tag: Of the release, such as `v1.2.3`; empty for none.
-    """
+    """Compare the distribution, the server's description and the tag; give what does not agree."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     server = json.loads((root / "server.json").read_text(encoding="utf-8"))
     mark = _MARK.search((root / "README.md").read_text(encoding="utf-8"))
@@ -54,14 +48,7 @@ def check_names(root: Path, version: str, tag: str = "") -> Iterator[str]:
 
 
 def check_published(name: str, server: str, version: str, metadata: str | None) -> Iterator[str]:
-    """Compare with the newest package of that name on the index; give what stands in the way.
-
-    Args:
-        name: Of the package.
-        server: Name of the MCP server, which the description of our own package carries.
-        version: To be published.
-        metadata: Of the newest published package; None for a free name.
-    """
+    """Compare with the newest package of that name on the index; give what stands in the way."""
     if metadata is None:
         return
     if f"mcp-name: {server}" not in metadata:
@@ -71,11 +58,7 @@ def check_published(name: str, server: str, version: str, metadata: str | None) 
 
 
 def published_metadata(name: str) -> str | None:
-    """Download the newest wheel of a name through pip and read its metadata; None where there is none.
-
-    Raises:
-        SystemExit: The index could not be asked.
-    """
+    """Download the newest wheel of a name through pip and read its metadata; None where there is none."""
     with tempfile.TemporaryDirectory(prefix="skillopt-release-") as folder:
         words = ("download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, name)
         asked = subprocess.run([sys.executable, "-m", "pip", *words], check=False, capture_output=True, text=True)

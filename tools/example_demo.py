@@ -50,11 +50,7 @@ line-height: {line_height}px; }}
 
 
 def make_demo(folder: Path) -> dict[str, str]:
-    """Run the demo and give the picture of it by its name.
-
-    Args:
-        folder: Where the demo makes its repository.
-    """
+    """Run the demo and give the picture of it by its name."""
     command = [sys.executable, "-m", "benchmarks.demo", "--folder", str(folder)]
     ended = subprocess.run(
         command, cwd=_CHECKOUT, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -63,7 +59,7 @@ def make_demo(folder: Path) -> dict[str, str]:
 
 
 def picture_text(picture: str) -> str:
-    """Give back what the terminal in a picture shows, line by line."""
+    """Return back what the terminal in a picture shows, line by line."""
     rows = dict[str, str]()
     for row, text in re.findall(r'<text class="demo-r\d+"[^>]* y="([\d.]+)"[^>]*>([^<]*)</text>', picture):
         rows[row] = rows.get(row, "") + html.unescape(text).replace("\N{NO-BREAK SPACE}", " ")

@@ -35,7 +35,7 @@ description: Write short letters. Use when somebody asks for a letter.
 
 
 def make_prompt(_: Path) -> dict[str, str]:
-    """Give the page by its name; it needs no folder."""
+    """Return the page by its name; it needs no folder."""
     failed = [
         ("letter-03", "What shall I write to Mr. Holm?", "line 1: expected a greeting with the name", "Hi!"),
         ("letter-04", "Answer Ms. Costa.", "line 1: expected a greeting with the name", "Hello there."),

@@ -25,11 +25,7 @@ _AT, _END = "2026-11-01T02:00:00+00:00", "2026-11-01T02:00:05+00:00"
 
 
 def make_report(folder: Path) -> dict[str, str]:
-    """Train in a scratch folder and give the page of the run, by its name.
-
-    Args:
-        folder: An empty one.
-    """
+    """Train in a scratch folder and give the page of the run, by its name."""
     make_repository(folder)
     tasks = folder / "suites" / "tidy_tables" / "tasks.jsonl"
     lines = tasks.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -25,11 +25,7 @@ _RUN_ID = 12  # characters
 
 
 def make_review(folder: Path) -> dict[str, str]:
-    """Live through the story and give its pages by name.
-
-    Args:
-        folder: An empty one.
-    """
+    """Live through the story and give its pages by name."""
     clone = make_remote(folder)
     steps = [(step.told, _shown(step)) for step in tell(clone)]
     night = "\n".join([_NIGHT, *(f"{told}\n\n{shown}" for told, shown in steps)])

@@ -28,13 +28,7 @@ _LONGEST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class WrongCall:
-    """A call that a model gets wrong.
-
-    Args:
-        mistake: What is wrong with it, in words.
-        tool: The tool.
-        arguments: What the model sends.
-    """
+    """A call that a model gets wrong."""
 
     mistake: str
     tool: str
@@ -84,14 +78,7 @@ CALLS: Final = (
 
 
 def make_tool_mistakes(folder: Path) -> dict[str, str]:
-    """Make every call in a project, and give the page by its name.
-
-    Args:
-        folder: An empty one.
-
-    Raises:
-        ValueError: A call was not refused, or started a job.
-    """
+    """Make every call in a project, and give the page by its name."""
     make_project(folder)
     answers = anyio.run(_answers, folder)
     if jobs(folder=folder).jobs:

@@ -49,19 +49,12 @@ _PROGRAMS: Final = {
 
 
 def cache_folder() -> Path:
-    """Give the folder that holds the agents."""
+    """Return the folder that holds the agents."""
     return Path(os.environ.get("AGENTS_CACHE") or _ROOT / ".agents-cache").resolve()
 
 
 def find_agent(name: str) -> Path | None:
-    """Find a program in the cache; scripts among them are run by `node`.
-
-    Args:
-        name: A key of PACKAGES, or `node`.
-
-    Returns:
-        Its path; None when the pinned version is not there.
-    """
+    """Find a program in the cache; scripts among them are run by `node`."""
     if name not in PACKAGES:
         found = shutil.which(name)
         return Path(found) if found else None

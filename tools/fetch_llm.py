@@ -41,13 +41,7 @@ class MissingLlmError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LlmFiles:
-    """What a server of the model is started with.
-
-    Args:
-        node: The program that runs JavaScript.
-        engine: The module `node-llama-cpp`.
-        weights: The model.
-    """
+    """What a server of the model is started with."""
 
     node: Path
     engine: Path
@@ -55,11 +49,7 @@ class LlmFiles:
 
 
 def find_llm() -> LlmFiles:
-    """Find the model and what runs it.
-
-    Raises:
-        MissingLlmError: Something is not there.
-    """
+    """Find the model and what runs it."""
     node = shutil.which("node")
     if node is None:
         raise MissingLlmError("expected Node.js 20 or newer on the PATH, found none; install it")

@@ -23,13 +23,7 @@ FIXTURES: Final = Path(__file__).resolve().parent.parent / "tests" / "fakes" / "
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A shape of task files.
-
-    Args:
-        shape: Name of the folder of its fixture.
-        file: Where people keep it.
-        holds: What it looks like.
-    """
+    """A shape of task files."""
 
     shape: str
     file: str
@@ -81,7 +75,7 @@ ROWS: Final = (
 
 
 def fixture_of(shape: str) -> Path:
-    """Give the skill folder, or else the suite folder, of a fixture."""
+    """Return the skill folder, or else the suite folder, of a fixture."""
     skill = FIXTURES / shape / "orders"
     return skill if skill.is_dir() else FIXTURES / shape
 

@@ -194,11 +194,7 @@ def _tree_row(layer: str, path: Path) -> str:
 
 
 def first_sentence(source: Path) -> str:
-    """Give the first sentence of a module's docstring on one line.
-
-    Raises:
-        SystemExit: It has none.
-    """
+    """Return the first sentence of a module's docstring on one line."""
     text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
     found = re.match(r".+?\.(?=\s|\Z)", " ".join(text.split()))
     if found is None:

@@ -39,11 +39,7 @@ _NOTE = """\
 
 
 def make_pull_request(folder: Path) -> dict[str, str]:
-    """Train, and give the pull request's text with its title, by the name of the page.
-
-    Args:
-        folder: An empty one.
-    """
+    """Train, and give the pull request's text with its title, by the name of the page."""
     make_repository(folder)
     optimize(Selection(_SKILL, _FLAGS, folder=folder))
     project = Project.find(folder)

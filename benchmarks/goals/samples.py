@@ -28,13 +28,7 @@ _CHUNK = 5
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Where a goal is measured.
-
-    Args:
-        world: Its name.
-        rollouts: The cap of a run.
-        nights: Runs in a row on the same tasks; 0 for one run that is not of a row.
-    """
+    """Where a goal is measured."""
 
     world: str
     rollouts: int
@@ -43,14 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What was run, by cell, and there by who ran.
-
-    Args:
-        runs: Runs of this project.
-        rivals: Runs of others.
-        years: Rows of nights.
-        broken: What stopped the runs that did not finish.
-    """
+    """What was run, by cell, and there by who ran."""
 
     runs: dict[tuple[Cell, str], list[Run]] = field(default_factory=dict)
     rivals: dict[tuple[Cell, str], list[Figures]] = field(default_factory=dict)
@@ -77,15 +64,7 @@ def make_samples(
     workers: int,
     tell: Callable[[int, int], None] = lambda _done, _pieces: None,
 ) -> Samples:
-    """Run each cell once for each of its runners.
-
-    Args:
-        wanted: Cells, with who is to run.
-        seeds: One run, or one row of nights, each.
-        changes: Settings over the preset, for our own default.
-        workers: Processes.
-        tell: Is given the pieces of work done, and all there are.
-    """
+    """Run each cell once for each of its runners."""
     found = Samples()
     units = [
         _Unit(cell, who, seeds[at : at + _CHUNK])

@@ -22,13 +22,7 @@ _BINS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.97), (0.97, 1.0
 
 
 def format_goals(targets: Iterable[Target], years: Iterable[Cell], found: Samples) -> str:
-    """Write a row for each goal.
-
-    Args:
-        targets: The rows.
-        years: Rows of nights, which are held against one bound.
-        found: The runs.
-    """
+    """Write a row for each goal."""
     head = ["what", "must", "reached", "goal", "", "others"]
     rows = [_row(target, found) for target in targets]
     rows += [_night_row(cell, found) for cell in years]
@@ -80,11 +74,7 @@ def _night_row(cell: Cell, found: Samples) -> list[str]:
 
 
 def format_cells(found: Samples) -> str:
-    """Write what each cell came to and what it took, for everybody who ran on the loop of this project.
-
-    Args:
-        found: The runs.
-    """
+    """Write what each cell came to and what it took, for everybody who ran on the loop of this project."""
     head = ["world", "rollouts", "who", "score", "best", "gain", "harmed", "handed over", "first version"]
     head += ["to 95%", "made", "calls", "after the last useful edit"]
     head += [f"${rollout:.2f} a rollout, ${call:.2f} a call" for rollout, call in _PRICES] + ["useless lines"]
@@ -120,11 +110,7 @@ def _figures(runs: Sequence[Run]) -> list[str]:
 
 
 def format_calibration(found: Samples) -> str:
-    """Write how often drafts are better of which a probability was stated; empty where none was.
-
-    Args:
-        found: The runs.
-    """
+    """Write how often drafts are better of which a probability was stated; empty where none was."""
     claims = claims_of(run for (_, who), runs in found.runs.items() if who == OURS for run in runs)
     rows = [_bin_row(low, high, in_bin(claims, low, high)) for low, high in _BINS]
     head = ["stated", "drafts", "mean stated", "truly better"]

@@ -29,19 +29,7 @@ __all__ = ["GROUPS", "TARGETS", "YEARS", "Target"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure, and what it must come to.
-
-    Args:
-        group: That the row is asked for by.
-        what: It is.
-        cells: Whose runs it is measured on, all together.
-        measure: From runs to the figure.
-        must: What it must come to; None where only rivals or nothing say so.
-        goal: What it should come to; None for no more than that.
-        most: Whether these are upper bounds.
-        rivals: Who must not do better in the same cells.
-        form: How it is written.
-    """
+    """A figure, and what it must come to."""
 
     group: str
     what: str
@@ -60,11 +48,11 @@ class Target:
 
     @property
     def compared(self) -> Callable[[Sequence[Run | Figures]], float]:
-        """Give the measure for rivals, of whom no more is known than what they hand over."""
+        """The measure for rivals, of whom no more is known than what they hand over."""
         return gain if self.measure is gain else score
 
     def holds(self, found: float, bound: float) -> bool:
-        """Tell whether a figure, as it is written, comes to a bound."""
+        """Return whether a figure, as it is written, comes to a bound."""
         number = float(format(found, self.form).rstrip("%")) / (100 if self.form.endswith("%") else 1)
         return number <= bound if self.most else number >= bound
 

@@ -24,19 +24,14 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class Offers:
-    """Counts how often each right line was offered, and says what is offered still.
-
-    Args:
-        world: Whose habits.
-        seed: Of the draws.
-    """
+    """Counts how often each right line was offered, and says what is offered still."""
 
     world: World
     seed: int
     _made: Counter[int] = field(default_factory=Counter)
 
     def left(self, edits: Sequence[_T], text_of: Callable[[_T], str]) -> list[_T]:
-        """Give the edits that are offered still, and count them; one that says no rule always is."""
+        """Return the edits that are offered still, and count them; one that says no rule always is."""
         return [edit for edit in edits if self._offers(read(text_of(edit)).rules)]
 
     def _offers(self, rules: Iterable[int]) -> bool:
@@ -51,12 +46,7 @@ class Offers:
 
 @dataclass(slots=True)
 class FadingModel:
-    """A model whose replies lack what it no longer offers; a prompt asked again is answered as before.
-
-    Args:
-        model: The tireless one.
-        offers: What was offered so far.
-    """
+    """A model whose replies lack what it no longer offers; a prompt asked again is answered as before."""
 
     model: Model
     offers: Offers
@@ -86,13 +76,7 @@ class FadingModel:
 
 @dataclass(frozen=True, slots=True)
 class FailingModel:
-    """A model that fails at some prompts whenever they are asked, as at one that a content filter refuses.
-
-    Args:
-        model: The one that never fails.
-        share: Chance that a prompt fails.
-        seed: Of which do.
-    """
+    """A model that fails at some prompts whenever they are asked, as at one that a content filter refuses."""
 
     model: Model
     share: float
@@ -108,11 +92,7 @@ class FailingModel:
         return self.model.worst_case(prompt, system=system)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        """Answer a prompt.
-
-        Raises:
-            ProviderError: This prompt fails.
-        """
+        """Answer a prompt."""
         if seeded(self.seed, "fails", prompt).random() < self.share:
             raise ProviderError(FailureKind.BAD_REQUEST, "simulated content filter: this prompt is never answered")
         return self.model.reply(prompt, system=system, schema=schema)

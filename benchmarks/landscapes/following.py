@@ -35,16 +35,7 @@ def _mean(tally: Tally, metric: Metric) -> float:
 
 @dataclass(slots=True)
 class Watch:
-    """Follows the events of a run and holds them against the truth.
-
-    Args:
-        world: The truth.
-        settings: Of the run.
-        runner: Of the run.
-        document: The incumbent; at first what training starts from.
-        suite: The tasks.
-        seed: That they were dealt by.
-    """
+    """Follows the events of a run and holds them against the truth."""
 
     world: World
     settings: Settings

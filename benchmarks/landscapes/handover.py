@@ -26,19 +26,7 @@ _LEFTOVER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What was stated of a text, and the truth. Gains are of the metric that the run compares.
-
-    Args:
-        kind: `version` or `draft`.
-        grade: Its grade.
-        probability: Stated, that it is better.
-        stated: Gain stated.
-        low: Lower end of its interval.
-        high: Upper end.
-        gain: True gain for all tasks there are.
-        here: True gain for the tasks of the gate.
-        tasks: Tasks that it was judged on.
-    """
+    """What was stated of a text, and the truth. Gains are of the metric that the run compares."""
 
     kind: str
     grade: str
@@ -52,12 +40,12 @@ class Claim:
 
     @property
     def is_true(self) -> bool:
-        """Tell whether the text is better; where these very tasks are all that is spoken of, on these."""
+        """Whether the text is better; where these very tasks are all that is spoken of, on these."""
         return (self.here if self.grade == Grade.PROVEN_HERE else self.gain) > _EPSILON
 
     @property
     def covered(self) -> bool:
-        """Tell whether the interval holds the true gain."""
+        """Whether the interval holds the true gain."""
         return self.low - _EPSILON <= self.gain <= self.high + _EPSILON
 
 
@@ -66,20 +54,6 @@ class Handover:
     """What was handed over: the graded draft, else the last version, else nothing but the first skill.
 
     A draft counts unless it is `worse`, and after a version only with a probability of at least .8.
-
-    Args:
-        kind: `draft`, `version` or `nothing`.
-        grade: Of what is handed over; empty for nothing.
-        text: The whole document.
-        score: Its true score.
-        gain: True score over that of the first skill.
-        claims: All that was stated, versions first.
-        first: Rollouts asked before the first version; None for no version.
-        useful: Rollouts asked and calls made when the last line was offered that is of use in what is handed over.
-        useless: Lines of it that can go without any loss, each alone.
-        rounds: Of every step with any call, how many calls waited for one another.
-        rollouts: Made, the held-out test included.
-        calls: Made.
     """
 
     kind: str
@@ -97,29 +71,16 @@ class Handover:
 
     @property
     def harmed(self) -> bool:
-        """Tell whether what is handed over is truly worse than the first skill."""
+        """Whether what is handed over is truly worse than the first skill."""
         return self.gain < -_EPSILON
 
     def usd(self, rollout: float, call: float) -> float:
-        """Give the price of the run in US dollars.
-
-        Args:
-            rollout: Price of one.
-            call: Price of one call of the optimizer model.
-        """
+        """Return the price of the run in US dollars."""
         return self.rollouts * rollout + self.calls * call
 
 
 def hand_over(watch: Watch, done: int) -> Handover:
-    """Say what a run that has ended hands over.
-
-    Args:
-        watch: What was seen of it.
-        done: Rollouts made.
-
-    Raises:
-        ValueError: The run has not ended.
-    """
+    """Return what a run that has ended hands over."""
     if watch.end is None:
         raise ValueError("expected a run that has ended, found one without its last event; follow it to the end")
     draft, accepts, start = watch.draft, watch.accepts, watch.versions[0][1]
@@ -168,7 +129,7 @@ def _claim(watch: Watch, kind: str, given: Grading, before: str, after: str) -> 
 
 
 def _useful_rules(watch: Watch, text: str, start: str) -> frozenset[int]:
-    """Give the rules that came in and whose line costs something when it goes."""
+    """Return the rules that came in and whose line costs something when it goes."""
     came = read(text).rules - read(start).rules
     lines = [line for line in _added(text, start) if read(line).rules & came]
     return frozenset[int]().union(*(read(line).rules for line in lines if _loses(watch, text, line)))

@@ -51,7 +51,7 @@ def idle_line(number: int) -> str:
 
 
 def is_doubtful(line: str) -> bool:
-    """Tell whether a line is of the kind that an optimizer model suspects first."""
+    """Return whether a line is of the kind that an optimizer model suspects first."""
     return _DOUBTFUL.search(line) is not None
 
 

@@ -16,13 +16,7 @@ __all__ = ["name_failures"]
 
 
 def name_failures(world: World, seed: int, shown: Sequence[tuple[str, str]]) -> Mapping[str, TaskFailureKind]:
-    """Name the kind of each failure; in a world whose habits suspect nothing, none is named.
-
-    Args:
-        world: Where the broken verifiers are, and the habits.
-        seed: Of the draws.
-        shown: Ids of tasks that went wrong, with what was said of each.
-    """
+    """Name the kind of each failure; in a world whose habits suspect nothing, none is named."""
     habits, broken = world.habits, broken_tasks(world)
     if not habits.spots and not habits.slanders:
         return {}

@@ -25,16 +25,7 @@ _UNCLEAR: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a prompt shows.
-
-    Args:
-        failing: Ids of tasks that went wrong, with what was said of each.
-        text: The whole skill.
-        lines: Lines of the skill that an edit may touch.
-        rejected: What was tried and not kept.
-        budget: Most edits.
-        wanted: The kind of edit that is asked for; empty for whatever helps.
-    """
+    """What a prompt shows."""
 
     failing: tuple[tuple[str, str], ...]
     text: str
@@ -76,13 +67,7 @@ class _Draft:
 
 
 def propose(world: World, seed: int, shown: Situation) -> tuple[EditProposal, ...]:
-    """Propose edits for failing tasks, each citing the tasks it comes of.
-
-    Args:
-        world: What is planted, and the habits.
-        seed: Of the draws, which otherwise depend on what is shown alone.
-        shown: What the prompt shows.
-    """
+    """Propose edits for failing tasks, each citing the tasks it comes of."""
     causes = _causes(shown.failing)
     asked = (shown.wanted,) if world.habits.obeys else ()
     draw = seeded(seed, "propose", shown.text, sorted(causes.items()), shown.budget, shown.rejected, *asked)

@@ -26,12 +26,7 @@ _MEMORY_LINES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class SimulatedModel:
-    """A model whose answers come from a world.
-
-    Args:
-        world: What is planted, and the habits.
-        seed: Of every draw.
-    """
+    """A model whose answers come from a world."""
 
     world: World
     seed: int
@@ -46,11 +41,7 @@ class SimulatedModel:
         return Usage(calls=1)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - read from the prompt
-        """Answer a prompt.
-
-        Raises:
-            ValueError: The prompt is of no known stage.
-        """
+        """Answer a prompt."""
         read = read_prompt(prompt)
         stages: Mapping[str, Callable[[Prompt], Mapping[str, object]]] = {
             "reflect on failures": self._reflect,

@@ -24,10 +24,6 @@ _MEMORY: Final = '"memory"'
 class SimulatedRunner:
     """Answers rollouts and prompts at once, and the same again.
 
-    Args:
-        target: Does the tasks.
-        model: Answers the prompts.
-
     `offered` gives for each rule that a reply held the rollouts and the calls by then, of the last such reply.
     """
 
@@ -61,7 +57,7 @@ class SimulatedRunner:
         return found
 
     def newest_but(self, document: SkillDocument) -> SkillDocument:
-        """Give the document that was run last, leaving one out of account; the same one when it is alone."""
+        """Return the document that was run last, leaving one out of account; the same one when it is alone."""
         others = (skill.document for skill in reversed(self._asked_for.values()) if skill.document != document)
         return next(others, document)
 

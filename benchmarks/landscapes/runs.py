@@ -38,19 +38,7 @@ _NIGHTS_APART = 100_003
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to run: settings in the order of flags, over those that the benchmark sets.
-
-    Args:
-        world: Its name.
-        preset: Of the loop.
-        seed: Of the world and of the loop.
-        rollouts: What training may ask for; the held-out test comes on top.
-        changes: Settings by name, as text.
-        shipped: Whether epochs and patience are as users have them, and there is no held-out test.
-        night: Of a skill that is trained again and again on the same tasks.
-        start: The document that training starts from; empty for the world's first one.
-        spent: Error that earlier nights spent on the same tasks.
-    """
+    """What to run: settings in the order of flags, over those that the benchmark sets."""
 
     world: str
     preset: str
@@ -72,12 +60,12 @@ class Job:
 
     @property
     def suite(self) -> Suite:
-        """Give the tasks."""
+        """The tasks."""
         return make_suite(WORLDS[self.world], self.seed, held_out=not self.shipped)
 
     @property
     def draws(self) -> int:
-        """Give the seed of the loop and of the optimizer model, which is another one each night."""
+        """The seed of the loop and of the optimizer model, which is another one each night."""
         return self.seed + _NIGHTS_APART * self.night
 
     @property
@@ -87,38 +75,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run was worth. Scores are true scores of the soft kind unless another kind is said.
-
-    Args:
-        world: Its name.
-        preset: Of the loop.
-        seed: Of the run.
-        changes: Settings that were changed.
-        curve: (rollouts asked, true score of the incumbent from there on).
-        best: The true score of the best document, at the end.
-        area: Mean true score of the incumbent over all rollouts allowed.
-        reach: Rollouts until 95% of the best; None for never.
-        handed: What was handed over at the end, what was stated of it, and its price.
-        accepted: Versions accepted.
-        gated: Candidates gated.
-        false_accepts: Versions no better than their parent.
-        harmful_accepts: Versions worse than their parent.
-        missed: Better candidates that were not accepted.
-        reported: Score on `val` to expect of the last version as its verdict has it, or the first one's; in the preset
-            `paper` the score that it was accepted with, as published.
-        reported_true: Its true score of the same kind.
-        held-out: Verdict on the held-out test; empty when nothing was accepted.
-        flagged: Train tasks flagged because their verifier looks wrong: how many of the broken, how many sound ones.
-        set_aside: Those of them that were not trained on from there on, counted alike.
-        tokens: Of the last document's body, estimated.
-        asked: Rollouts asked for in training; those asked for twice count twice.
-        done: Rollouts made, the held-out test included.
-        calls: Prompts answered.
-        reruns: How often too little could be measured, so that the command had to be given again.
-        ended: Why it ended.
-        wall: Seconds it took.
-        spent: Error that its verdicts spent.
-    """
+    """What one run was worth. Scores are true scores of the soft kind unless another kind is said."""
 
     world: str
     preset: str
@@ -150,20 +107,16 @@ class Run:
 
     @property
     def released_in_vain(self) -> bool:
-        """Tell whether the held-out test let a version through that is no better than the first one."""
+        """Whether the held-out test let a version through that is no better than the first one."""
         return self.held_out == Outcome.ACCEPT and self.curve[-1][1] <= self.curve[0][1] + _EPSILON
 
     def at(self, rollouts: int) -> float:
-        """Give the true score of what was the incumbent after so many rollouts."""
+        """Return the true score of what was the incumbent after so many rollouts."""
         return next(score for since, score in reversed(self.curve) if since <= rollouts)
 
 
 def run_job(job: Job) -> Run:
-    """Run the loop; where too little could be measured, give the same command again, as its message says.
-
-    Raises:
-        InvalidMeasurementError: Giving the command again does not help.
-    """
+    """Run the loop; where too little could be measured, give the same command again, as its message says."""
     world, settings, suite, began = WORLDS[job.world], job.settings, job.suite, time.perf_counter()
     target, start = Target(world, job.seed, job.night), start_of(world)
     if job.start:

@@ -22,13 +22,7 @@ _DRAWS = 8
 
 
 class Target:
-    """A harness whose target is simulated.
-
-    Args:
-        world: How it behaves.
-        seed: Of every draw.
-        night: Of a skill that is trained again and again; each has the same tasks and its own draws.
-    """
+    """A harness whose target is simulated."""
 
     def __init__(self, world: World, seed: int, night: int = 0) -> None:
         self._world = world

@@ -47,11 +47,7 @@ _GOLDEN = 0.618034
 
 
 def deck(world: World) -> tuple[int, ...]:
-    """List rules as often as tasks need them; tasks are dealt from it in turn.
-
-    Raises:
-        ValueError: What the rare rules leave cannot be shared equally.
-    """
+    """List rules as often as tasks need them; tasks are dealt from it in turn."""
     if not world.rare:
         return tuple(range(world.rules))
     share, left = divmod(_RARITY - world.rare, world.rules - world.rare)
@@ -61,12 +57,7 @@ def deck(world: World) -> tuple[int, ...]:
 
 
 def needed_rules(world: World, seed: int = 0) -> Mapping[str, tuple[Split | None, tuple[int, ...]]]:
-    """Give the split of every task, by id, None where the suite states none, and what it needs.
-
-    Args:
-        world: Whose tasks.
-        seed: Of the run; it matters only where every seed deals its own tasks.
-    """
+    """Return the split of every task, by id, None where the suite states none, and what it needs."""
     return _dealt(world, seed if world.unsplit else 0)
 
 
@@ -93,7 +84,7 @@ def _suite_of(world: World, seed: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _kind(world: World, point: float, number: int) -> tuple[int, ...]:
-    """Give what a task needs that no rule is about, by its point on [0, 1); empty for one that needs rules."""
+    """Return what a task needs that no rule is about, by its point on [0, 1); empty for one that needs rules."""
     if point < world.free:
         return (FREE,)
     return (HOPELESS - number,) if point < round(world.free + world.hopeless, 9) else ()
@@ -119,13 +110,7 @@ def broken_tasks(world: World) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def make_suite(world: World, seed: int = 0, *, held_out: bool = True) -> Suite:
-    """Make the suite; a verifier knows only that every part is to be done, a stuck one a wrong thing of the first.
-
-    Args:
-        world: Whose tasks.
-        seed: Of the run; it matters only where every seed deals its own tasks.
-        held_out: Whether the `test` split is in it; never where the suite states no splits.
-    """
+    """Make the suite; a verifier knows only that every part is to be done, a stuck one a wrong thing of the first."""
     stuck = _broken(world)
     made = [
         (split, _task(world, name, needs, _misled(world, stuck.index(name)) if name in stuck else DONE))
@@ -148,24 +133,19 @@ def _task(world: World, name: str, needs: tuple[int, ...], first: str) -> Task:
 
 
 def _misled(world: World, number: int) -> str:
-    """Give what a stuck verifier expects and its feedback shows: a symptom that no task can have."""
+    """Return what a stuck verifier expects and its feedback shows: a symptom that no task can have."""
     return f"symptom S{world.rules + number:02d}"
 
 
 def part_names(world: World, needs: tuple[int, ...]) -> tuple[str, ...]:
-    """Name the parts of a task: by what is checked where one check can fail in many tasks, else by their places.
-
-    Args:
-        world: Where the task is.
-        needs: What the task needs.
-    """
+    """Name the parts of a task: by what is checked where one check can fail in many tasks, else by their places."""
     if world.binary or world.together:
         return tuple("check" if rule < 0 else f"check {rule:02d}" for rule in needs)
     return tuple(f"part {number}" for number in range(1, len(needs) + 1))
 
 
 def symptom_of(world: World, need: int) -> str:
-    """Say what a part shows that is not done; a part that needs no rule shows nothing clear."""
+    """Return what a part shows that is not done; a part that needs no rule shows nothing clear."""
     if need == FREE:
         return BAD_LUCK
     return f"symptom S{need if need >= 0 else world.rules + world.stuck + HOPELESS - need:02d}"

@@ -30,12 +30,7 @@ __all__ = [
 
 
 def chances(world: World, text: str) -> tuple[float, ...]:
-    """Give the chance that a part is done by the rule it needs, and last that of other parts.
-
-    Args:
-        world: The world.
-        text: A whole document; empty for no skill.
-    """
+    """Return the chance that a part is done by the rule it needs, and last that of other parts."""
     reading = read(text)
     factor = 1.0 if world.harm is None else world.harm**reading.harms
     factor *= max(0.0, 1.0 - world.line_cost * _lines_added(world, text)) if world.line_cost else 1.0
@@ -46,12 +41,7 @@ def chances(world: World, text: str) -> tuple[float, ...]:
 
 
 def chance_of(by_rule: Sequence[float], need: int) -> float:
-    """Give the chance of a part by what it needs.
-
-    Args:
-        by_rule: As `chances` gives them.
-        need: A rule, `FREE` or `HOPELESS`.
-    """
+    """Return the chance of a part by what it needs."""
     return by_rule[max(need, HOPELESS)]
 
 
@@ -68,13 +58,7 @@ def _in_force(world: World, there: frozenset[int], rule: int) -> bool:
 
 
 def true_score(world: World, text: str, metric: Metric = Metric.SOFT) -> float:
-    """Give the expected score of a document on the held-out tasks.
-
-    Args:
-        world: The world.
-        text: The whole document.
-        metric: Which number of a score.
-    """
+    """Return the expected score of a document on the held-out tasks."""
     return _expected(world, chances(world, text), metric)
 
 
@@ -84,15 +68,7 @@ def _expected(world: World, by_rule: tuple[float, ...], metric: Metric) -> float
 
 
 def true_score_on(world: World, seed: int, tasks: Collection[str], text: str, metric: Metric = Metric.SOFT) -> float:
-    """Give the expected score of a document on some tasks of a suite.
-
-    Args:
-        world: The world.
-        seed: Of the suite.
-        tasks: Their ids; at least one.
-        text: The whole document.
-        metric: Which number of a score.
-    """
+    """Return the expected score of a document on some tasks of a suite."""
     needs = needed_rules(world, seed)
     return _mean(world, Counter(needs[task][1] for task in tasks), chances(world, text), metric)
 
@@ -114,7 +90,7 @@ def _kinds(world: World) -> Counter[tuple[int, ...]]:
 
 
 def start_of(world: World) -> Skill:
-    """Give the skill that training starts from."""
+    """Return the skill that training starts from."""
     spoilers = tuple(block_line(rule) for rule in range(world.spoiled))
     return START.with_document(SkillDocument(document_of(spoilers)))
 
@@ -126,7 +102,7 @@ def document_of(lines: tuple[str, ...]) -> str:
 
 @cache
 def best_document(world: World) -> str:
-    """Give the document with the greatest true score: of rivals one, then rules in order of their frequency."""
+    """Return the document with the greatest true score: of rivals one, then rules in order of their frequency."""
     frequency = Counter(deck(world))
     ranked = sorted(range(world.rules), key=lambda rule: -frequency[rule])
     found = []
@@ -138,5 +114,5 @@ def best_document(world: World) -> str:
 
 @cache
 def best_score(world: World, metric: Metric = Metric.SOFT) -> float:
-    """Give the true score of the best document."""
+    """Return the true score of the best document."""
     return true_score(world, best_document(world), metric)

@@ -13,25 +13,7 @@ __all__ = ["WORLDS", "Habits", "World"]
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How the simulated optimizer model errs.
-
-    Args:
-        wrong: Chance that a new line is not the rule that a failing task needs.
-        harmful: Share of wrong lines that do harm; the rest changes nothing.
-        choices: How many different wrong lines of a kind there are.
-        delete: Chance that an edit deletes a line at random instead.
-        guess: Whether a failing task whose rule is already there gets a wrong line; else it gets none.
-        blame: Chance that such a task gets a doubtful line deleted instead.
-        heed: Chance that a line which was rejected before is not proposed again.
-        support: Whether causes and edits that more tasks show come first; else in random order.
-        spots: Chance that it calls a failure what it is where the verifier is broken; the same evidence, the same name.
-        slanders: Chance that it calls a sound verifier broken.
-        replace: Chance that a line which puts the needed rule out of force gives way to the new line in one edit.
-        obeys: Chance that an edit is of the kind that the prompt asks to look for, whatever the other habits.
-        pack: New lines that one edit holds, which cites the tasks of all of them.
-        offers: How often a right line is offered before the model tires of it; 0 for without end.
-        late: Chance that it is offered once more after that, each time.
-    """
+    """How the simulated optimizer model errs."""
 
     wrong: float = 0.5
     harmful: float = 0.0
@@ -52,36 +34,7 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What is planted.
-
-    Args:
-        about: What it stands for.
-        rules: Number of hidden rules.
-        rare: So many of them are needed by one task in 40 each; the others share the rest.
-        train: Tasks to learn from.
-        val: Tasks of the gate.
-        test: Held-out tasks; the true score is the expected score on these.
-        unsplit: Tasks of a suite that states no splits; `train` and `val` say nothing then, `test` tasks are in no
-            suite and stand for all tasks there are, and every seed deals the suite anew.
-        free: Share of tasks that need no rule.
-        hopeless: Share of tasks that need what no rule brings about; each shows a symptom of its own.
-        known: Chance that a part is done whose rule is in force.
-        unknown: Chance that it is done otherwise.
-        parts: Rules that one task needs; its score is the share of parts done.
-        binary: Whether the score is 1 when all parts are done, else 0.
-        first_only: Whether a rollout stops at the first part that fails, so that no other shows.
-        together: Chance that one draw decides all parts of a rollout, so that they fail together.
-        pairs: Rules of which each works only while the other one is there too.
-        rivals: Rules that put each other out of force.
-        wordings: Different lines that say one rule; any of them will do.
-        harm: What a harmful line multiplies every chance by; None when it puts one rule out of force.
-        line_cost: What every line beyond the first document's takes from every chance, as a share.
-        errors: Chance that a rollout ends in an infrastructure error.
-        lasting: Chance that a prompt, or a task under one document, fails whenever it is tried.
-        stuck: Train tasks whose verifier expects what no rule brings about, and says so; they never pass.
-        spoiled: Rules that a line of the first document puts out of force.
-        habits: How the optimizer model errs.
-    """
+    """What is planted."""
 
     about: str
     rules: int = 12

@@ -19,13 +19,7 @@ _MISSED = re.compile(r'expected a match of ("(?:[^"\\]|\\.)*")')
 
 @dataclass(frozen=True, slots=True)
 class _Topic:
-    """What the list has for one pattern that answers must match.
-
-    Args:
-        pattern: As in the suite.
-        lines: In the order in which they are proposed; most wordings work for some questions only.
-        stale: How a line begins that is wrong and should be replaced; empty for none.
-    """
+    """What the list has for one pattern that answers must match."""
 
     pattern: str
     lines: tuple[str, ...]
@@ -172,6 +166,6 @@ def _remark(prompt: Prompt, tasks: Sequence[str]) -> Iterator[dict[str, object]]
 
 
 def _next(prompt: Prompt, lines: Sequence[str]) -> str:
-    """Give the first line that is neither in the skill nor among what was tried; empty when none is left."""
+    """Return the first line that is neither in the skill nor among what was tried; empty when none is left."""
     known = "\n".join((prompt.skill, *prompt.rejected))
     return next((line for line in lines if line not in prompt.skill and line.removeprefix("- ") not in known), "")

@@ -15,17 +15,7 @@ _ENDING = 10.0  # seconds
 
 @contextmanager
 def serve(files: LlmFiles) -> Iterator[str]:
-    """Serve the model while the block runs.
-
-    Args:
-        files: The model and its engine.
-
-    Yields:
-        The address for the setting `base_url`.
-
-    Raises:
-        RuntimeError: The server did not start; what it said is on stderr.
-    """
+    """Serve the model while the block runs."""
     command = [str(files.node), str(_SCRIPT), str(files.engine), str(files.weights)]
     # The server ends with its stdin, and so also when this process is killed.
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

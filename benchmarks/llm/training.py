@@ -24,15 +24,7 @@ _ANSWER_TOKENS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a training came to.
-
-    Args:
-        start: The skill as it was.
-        handed_over: The last version; the draft that waits, where nothing was accepted; the start, where nothing waits.
-        grade: What `handed_over` is: a version or a draft with its grade, or nothing new.
-        result: Of the training.
-        held_out: The start and what was handed over, on questions that training never saw.
-    """
+    """What a training came to."""
 
     start: Skill
     handed_over: Skill
@@ -49,15 +41,7 @@ def train_skill(
     preset: str = "default",
     seed: int = 0,
 ) -> Trained:
-    """Train at temperature 0, so that the same machine gives the same run.
-
-    Args:
-        base_url: Of the model's server.
-        store: Keeps what was run.
-        on_event: Called with each event.
-        preset: Of the loop.
-        seed: Of the run.
-    """
+    """Train at temperature 0, so that the same machine gives the same run."""
     settings = Settings.model_validate(
         {
             "harness": HARNESS,
@@ -78,7 +62,7 @@ def train_skill(
 
 
 def _handed_over(result: OptimizeResult) -> tuple[Skill, str]:
-    """Give what a user would get, and what it is called; a draft that is worse is not offered."""
+    """Return what a user would get, and what it is called; a draft that is worse is not offered."""
     draft = result.draft
     if result.versions:
         grading = result.versions[-1].grading

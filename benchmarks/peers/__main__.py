@@ -73,12 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def format_page(runs: Sequence[Figures], how: str) -> str:
-    """Write the page: a table for each world, a row for each optimizer.
-
-    Args:
-        runs: All of them.
-        how: They were made.
-    """
+    """Write the page: a table for each world, a row for each optimizer."""
     cells: dict[str, dict[str, list[Figures]]] = {}
     for run in runs:
         cells.setdefault(run.world, {}).setdefault(run.peer, []).append(run)

@@ -40,21 +40,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of one run; all scores are true ones.
-
-    Args:
-        world: Its name.
-        peer: Name of the optimizer.
-        seed: Of the run.
-        rollouts: The most it could ask for.
-        curve: (rollouts used, true score of what would be handed over from there on).
-        best: Score of the best document.
-        reach: Rollouts until 95% of the best; None for never.
-        accepted: Documents that a gate let through; None where there is no gate.
-        false_accepts: Those of them that are no better than the one they were compared with.
-        asked: Rollouts used.
-        calls: Of the optimizer model.
-    """
+    """Figures of one run; all scores are true ones."""
 
     world: str
     peer: str
@@ -79,17 +65,7 @@ class Figures:
 
 
 class SimulatedArena:
-    """A world with a budget of rollouts and an optimizer model to ask.
-
-    Args:
-        world: Its name.
-        peer: Name of the optimizer.
-        seed: Of the world and of the optimizer.
-        rollouts: Most that may be asked for.
-
-    Raises:
-        ValueError: In this world rollouts fail; peers have no answer to that.
-    """
+    """A world with a budget of rollouts and an optimizer model to ask."""
 
     def __init__(self, world: str, peer: str, seed: int, rollouts: int) -> None:
         self._world = WORLDS[world]
@@ -117,11 +93,7 @@ class SimulatedArena:
         return self.rollouts - self._target.done
 
     def run(self, text: str, tasks: Sequence[str]) -> list[Outcome]:
-        """Run each task once with the document; the same again is a new draw.
-
-        Raises:
-            BudgetSpentError: There are more tasks than rollouts left; none was run.
-        """
+        """Run each task once with the document; the same again is a new draw."""
         if len(tasks) > self.left:
             raise BudgetSpentError
         if text != self._skill.document.text:
@@ -129,13 +101,7 @@ class SimulatedArena:
         return [self._rollout(self._skill, task) for task in tasks]
 
     def propose(self, text: str, failing: Sequence[Outcome], edits: int) -> str:
-        """Ask the proposer of the landscapes for the text with edits made; the same question gets another sample.
-
-        Args:
-            text: The document.
-            failing: What went wrong with it.
-            edits: Most edits.
-        """
+        """Ask the proposer of the landscapes for the text with edits made; the same question gets another sample."""
         self._calls += 1
         shown = tuple((outcome.task, outcome.feedback) for outcome in failing)
         body = SkillDocument(text).body.splitlines()
@@ -162,11 +128,7 @@ class SimulatedArena:
         self._gains.append(true_score(self._world, child) - true_score(self._world, parent))
 
     def figures(self, *, gated: bool) -> Figures:
-        """Sum the run up.
-
-        Args:
-            gated: Whether the optimizer has a gate.
-        """
+        """Sum the run up."""
         curve = tuple((since, round(true_score(self._world, text), 6)) for since, text in self._returned)
         best = best_score(self._world)
         return Figures(

@@ -30,14 +30,7 @@ CONTESTANTS: Final = ("our default", "our paper", "our paper, longer", *GEPA, _N
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Runs of one optimizer in one world, one for each seed.
-
-    Args:
-        world: Its name.
-        peer: Name of the optimizer.
-        seeds: One run each.
-        rollouts: The most each may ask for.
-    """
+    """Runs of one optimizer in one world, one for each seed."""
 
     world: str
     peer: str
@@ -51,11 +44,7 @@ def is_ready() -> bool:
 
 
 def make_ready() -> None:
-    """Install GEPA, which needs no other package, unless it is there; your pip configuration applies.
-
-    Raises:
-        subprocess.CalledProcessError: pip could not install it.
-    """
+    """Install GEPA, which needs no other package, unless it is there; your pip configuration applies."""
     if is_ready():
         return
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-qq", "install", "--no-deps"]

@@ -35,14 +35,7 @@ _OPTIONS: Mapping[str, tuple[int, Mapping[str, object]]] = {
 
 
 def train(arena: SimulatedArena) -> None:
-    """Let GEPA run until it has spent the rollouts.
-
-    Args:
-        arena: What it trains in.
-
-    Raises:
-        RuntimeError: GEPA caught an exception and went on without a proposal.
-    """
+    """Let GEPA run until it has spent the rollouts."""
     play = _Play(arena)
     gepa.optimize(
         seed_candidate={_PART: arena.start},
@@ -100,7 +93,7 @@ class _Play:
         return {part: self._arena.propose(candidate[part], failing[part], edits) for part in components}
 
     def is_spent(self, _: object) -> bool:
-        """Tell whether the last batch did not fit, which GEPA may take for a proposal that failed."""
+        """Return whether the last batch did not fit, which GEPA may take for a proposal that failed."""
         return self._spent
 
     def log(self, message: str, *_: object, **__: object) -> None:

@@ -28,14 +28,7 @@ _OTHERS: Final = "mkdir -p out/json; echo {} >out/json/a.json; echo x >notes.md;
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What an agent does.
-
-    Args:
-        name: For people.
-        judge: Which of JUDGES scores it.
-        script: What it runs, in `sh`.
-        answer: What it says at the end.
-    """
+    """What an agent does."""
 
     name: str
     judge: str
@@ -44,7 +37,7 @@ class Attempt:
 
     @property
     def runnable(self) -> bool:
-        """Tell whether the program of its judge is there."""
+        """Whether the program of its judge is there."""
         return shutil.which(JUDGES[self.judge].needs) is not None
 
 
@@ -77,15 +70,7 @@ HONEST: Final = tuple(_honest())
 
 
 def run_attempt(attempt: Attempt, sandbox: SandboxChoice = "bwrap") -> Score | str:
-    """Let the agent do its thing in a workspace of its own and have it judged.
-
-    Args:
-        attempt: What it does.
-        sandbox: Where agent and judge run.
-
-    Returns:
-        The score, or why there is none: the verifier broke.
-    """
+    """Let the agent do its thing in a workspace of its own and have it judged."""
     with Workspace.create(INPUTS) as workspace, AgentHome.create() as home:
         command = AgentCommand(
             ("/bin/sh", "-c", attempt.script), home.environment(), "", Sandbox(sandbox), _NO_PROVIDER

@@ -19,12 +19,7 @@ _KILLS: Final = "kills, faults of disk and clock"
 
 @dataclass(frozen=True, slots=True)
 class AttackClass:
-    """A class of attacks.
-
-    Args:
-        place: Import path of what tries it.
-        group: The row of the short table that it is part of.
-    """
+    """A class of attacks."""
 
     place: str
     group: str
@@ -53,14 +48,7 @@ _LONGEST: Final = ("kills-training", "kills-nights", "kills-mcp")
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What became of a class.
-
-    Args:
-        name: Its name.
-        rows: Its rows of the table.
-        failures: A line for each attack that had its effect, or each control that failed.
-        seconds: How long that took.
-    """
+    """What became of a class."""
 
     name: str
     rows: tuple[ClassResult, ...]
@@ -69,16 +57,7 @@ class Tried:
 
 
 def try_classes(names: Sequence[str], processes: int, *, quick: bool) -> Iterator[Tried]:
-    """Try classes in new processes, so many at a time; what takes longest begins first.
-
-    Args:
-        names: Which of CLASSES.
-        processes: How many at a time.
-        quick: Whether only a slice of each is tried.
-
-    Yields:
-        Each as soon as it is through.
-    """
+    """Try classes in new processes, so many at a time; what takes longest begins first."""
     ordered = sorted(names, key=lambda name: name not in _LONGEST)
     with get_context("spawn").Pool(processes, maxtasksperchild=1) as pool:
         for tried in pool.imap_unordered(partial(_try_class, quick=quick), ordered):

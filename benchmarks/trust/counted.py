@@ -30,11 +30,7 @@ def _pay(key: str) -> None:
 
 
 class PaidHarness:
-    """The demo harness, counted.
-
-    Args:
-        seed: Its seed.
-    """
+    """The demo harness, counted."""
 
     def __init__(self, seed: int = 0) -> None:
         self._inner = DemoHarness(seed=seed)
@@ -52,11 +48,7 @@ class PaidHarness:
 
 
 class PaidModel:
-    """The demo model, counted.
-
-    Args:
-        seed: Its seed.
-    """
+    """The demo model, counted."""
 
     def __init__(self, seed: int = 0) -> None:
         self._inner = DemoModel(seed=seed)

@@ -195,7 +195,7 @@ class _JumpingClock(datetime):
 
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> Self:
-        """Give a time that may be anything."""
+        """Return a time that may be anything."""
         return super().now(tz) + _JUMPS[next(cls.looks) % len(_JUMPS)]
 
 

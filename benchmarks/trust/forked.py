@@ -30,14 +30,7 @@ _SECONDS: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is run in a fork.
-
-    Args:
-        main: The command; the number that it returns or raises as SystemExit is its exit code.
-        folder: Where it runs; `paid` and `out` beside it are written.
-        arguments: Its arguments.
-        environment: What is changed in its environment.
-    """
+    """What is run in a fork."""
 
     main: Callable[[], object]
     folder: Path
@@ -55,12 +48,7 @@ class Pipes:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """A signal that a command sends itself.
-
-    Args:
-        signal: Which.
-        point: At which of its points, counted from 1.
-    """
+    """A signal that a command sends itself."""
 
     signal: signal.Signals
     point: int
@@ -68,15 +56,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended.
-
-    Args:
-        code: Its exit code, negative where a signal ended it.
-        points: The points that it and the processes that it forked reached.
-        sent: Whether the signal was sent.
-        paid: Keys of the calls that it paid for.
-        left: Processes that it left behind.
-    """
+    """How a command ended."""
 
     code: int
     points: int
@@ -86,13 +66,7 @@ class Ended:
 
 
 class Forked:
-    """A command under way.
-
-    Args:
-        pid: Its process.
-        folder: Where it runs.
-        shared: Points and signals so far.
-    """
+    """A command under way."""
 
     def __init__(self, pid: int, folder: Path, shared: memoryview) -> None:
         self.pid = pid
@@ -100,11 +74,7 @@ class Forked:
         self._shared = shared
 
     def wait(self, until: Callable[[int], int] = lambda code: code) -> Ended:
-        """Wait until it ends.
-
-        Args:
-            until: What is waited for then; takes its exit code and gives the one that counts.
-        """
+        """Wait until it ends."""
         code = until(os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]))
         keys = tuple(self._folder.with_name("paid").read_text(encoding="ascii").split())
         return Ended(code, self._shared[0], bool(self._shared[1]), keys, _end_session(self.pid))
@@ -119,23 +89,12 @@ def load_all() -> None:
 
 
 def run_forked(command: Command, kill: Kill | None = None) -> Ended:
-    """Run a command in a fork and wait for it.
-
-    Args:
-        command: The command.
-        kill: What ends it; None for nothing.
-    """
+    """Run a command in a fork and wait for it."""
     return start_forked(command, kill).wait()
 
 
 def start_forked(command: Command, kill: Kill | None = None, pipes: Pipes | None = None) -> Forked:
-    """Start a command in a fork.
-
-    Args:
-        command: The command.
-        kill: What ends it; None for nothing.
-        pipes: What it reads from and writes to; None for an empty input, and the file `out`.
-    """
+    """Start a command in a fork."""
     paid = command.folder.with_name("paid")
     paid.write_bytes(b"")
     shared = memoryview(mmap.mmap(-1, 16)).cast("Q")
@@ -177,12 +136,7 @@ def _be_command(command: Command, points: "_Points", pipes: Pipes | None) -> Non
 
 
 class _Points:
-    """Counts points, and sends the signal at its own, once in all processes.
-
-    Args:
-        kill: The signal and its point; None for no signal.
-        shared: Points so far, and whether the signal was sent, in memory that forks share.
-    """
+    """Counts points, and sends the signal at its own, once in all processes."""
 
     def __init__(self, kill: Kill | None, shared: memoryview) -> None:
         self._kill = kill

@@ -19,12 +19,7 @@ _EXPECTED: Final = File("expected.txt", ANSWER.encode())
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A verifier.
-
-    Args:
-        needs: The program that must be there.
-        spec: The verifier.
-    """
+    """A verifier."""
 
     needs: str
     spec: VerifierSpec

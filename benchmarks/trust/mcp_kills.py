@@ -99,11 +99,7 @@ def _fork_job(command: Sequence[str], *, folder: Path, output: Path, errors: Pat
 
 
 def run_server(place: Place, kill: Kill | None) -> Ended:
-    """Train through a server, as an agent does, and wait for what it started; the signal ends the server alone.
-
-    Raises:
-        RuntimeError: A job ended with the server that started it.
-    """
+    """Train through a server, as an agent does, and wait for what it started; the signal ends the server alone."""
     counting = place.folder / "counting"
     counting.mkdir(exist_ok=True)
     (counting / "sitecustomize.py").write_text(_COUNT, encoding="utf-8")

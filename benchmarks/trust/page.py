@@ -18,12 +18,7 @@ _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 
 def attacks_part(tried: Sequence[Tried], seconds: float) -> str:
-    """Write what became of all attacks.
-
-    Args:
-        tried: The classes, in any order.
-        seconds: How long all took together.
-    """
+    """Write what became of all attacks."""
     rows = {one.name: one.rows for one in tried}
     told = [f"| `{name}` | {', '.join(row.name for row in rows[name])} | {_first_line(name)} |" for name in CLASSES]
     return "\n\n".join(
@@ -51,7 +46,7 @@ def short_table(tried: Sequence[Tried]) -> str:
 
 
 def _machine() -> str:
-    """Say what this ran on."""
+    """Return what this ran on."""
     return (
         f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
         f"{os.cpu_count()} cores"
@@ -59,13 +54,7 @@ def _machine() -> str:
 
 
 def write_part(name: str, text: str, page: str = "docs/trust.md") -> None:
-    """Put a text between its marks in a page.
-
-    Args:
-        name: Of the marks.
-        text: What comes between them.
-        page: The file, from the checkout on.
-    """
+    """Put a text between its marks in a page."""
     path = _CHECKOUT / page
     before = path.read_text(encoding="utf-8")
     marks = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- end of {name} -->)", re.DOTALL)

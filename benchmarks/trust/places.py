@@ -50,7 +50,7 @@ class Place:
         return {"TMPDIR": str(self.folder / "tmp")}
 
     def recorded(self) -> frozenset[str]:
-        """Give the keys of the recorded calls."""
+        """Return the keys of the recorded calls."""
         path = self.clone / ".skillopt" / "ledger.db"
         if not path.exists():
             return frozenset()
@@ -60,7 +60,7 @@ class Place:
             return frozenset(key for (key,) in ledger.execute("SELECT key FROM calls"))
 
     def branches(self) -> tuple[str, ...]:
-        """Give the trees of all branches, here and in the remote; none of them says when it was made."""
+        """Return the trees of all branches, here and in the remote; none of them says when it was made."""
         return tuple(
             f"{name} {' '.join(git(where, 'log', '--format=%T', name).split())}"
             for where in (self.clone, self.folder / "bare.git")
@@ -81,11 +81,7 @@ class Place:
         yield from [] if sound == "ok" else [f"ledger: {sound}"]
 
     def wait_until_alone(self, but: int = 0) -> None:
-        """Wait until no process but one works in this folder.
-
-        Raises:
-            TimeoutError: One does not end.
-        """
+        """Wait until no process but one works in this folder."""
         latest, idle = time.monotonic() + _SECONDS, 0
         while idle < _LOOKS:  # between two looks of one a process may have forked and ended
             working = [process for process in self._processes() if process != but]
@@ -95,7 +91,7 @@ class Place:
             time.sleep(0.02)
 
     def last_words(self) -> str:
-        """Give the end of what commands printed here."""
+        """Return the end of what commands printed here."""
         return (self.folder / "out").read_text(encoding="utf-8", errors="replace")[-1500:]
 
     def _processes(self) -> list[int]:

@@ -11,16 +11,7 @@ _COLUMNS = ("class", "tried", "through", "lost", "paid twice", "false alarms")
 
 @dataclass(frozen=True, slots=True)
 class ClassResult:
-    """What became of the attacks of a class.
-
-    Args:
-        name: The class.
-        tried: Attacks.
-        through: How many of them had the effect that they were after.
-        lost: How much finished work was lost.
-        paid_twice: Calls that were paid again.
-        false_alarms: Honest controls that were taken for attacks, and of how many, as `0 of 12`.
-    """
+    """What became of the attacks of a class."""
 
     name: str
     tried: int
@@ -52,12 +43,7 @@ def _shown(cell: int | str) -> str:
 
 
 def sum_rows(name: str, rows: Sequence[ClassResult]) -> ClassResult:
-    """Add rows to one.
-
-    Args:
-        name: Its name.
-        rows: What is added; of false alarms those that were counted.
-    """
+    """Add rows to one."""
     counted = [tuple(map(int, row.false_alarms.split(" of "))) for row in rows if " of " in row.false_alarms]
     alarms, honest = (sum(column) for column in zip((0, 0), *counted, strict=True))
     return ClassResult(

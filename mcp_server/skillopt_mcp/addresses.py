@@ -25,13 +25,7 @@ _LONGEST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What a URI names.
-
-    Args:
-        skill: Name of the skill.
-        version: A commit, or the start of one; None for the newest accepted version.
-        path: A path in the skill as URIs write it, empty for the skill's folder.
-    """
+    """What a URI names."""
 
     skill: str
     version: str | None = None

@@ -44,11 +44,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Give the JSON schema of a tool's arguments, which takes no other ones.
-
-    Args:
-        model: The arguments.
-    """
+    """Return the JSON schema of a tool's arguments, which takes no other ones."""
     schema = model.model_json_schema(by_alias=True, schema_generator=_Untitled)
     schema.pop("title", None)
     return {**schema, "additionalProperties": False}
@@ -57,17 +53,7 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
 def read_arguments(
     tool: str, model: type[BaseModel], schema: Mapping[str, Any], given: Mapping[str, object]
 ) -> BaseModel:
-    """Read the arguments of a call.
-
-    Args:
-        tool: The tool's name, for messages.
-        model: What it takes.
-        schema: The same as a JSON schema.
-        given: What was sent.
-
-    Raises:
-        UsageError: They are not what the tool takes; the message says what would be.
-    """
+    """Read the arguments of a call."""
     wrong = [_unknown(name, "", schema["properties"]) for name in given if name not in schema["properties"]]
     read = None
     try:
@@ -81,7 +67,7 @@ def read_arguments(
 
 
 def _said(error: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Say what is wrong with one argument."""
+    """Return what is wrong with one argument."""
     *before, last = place = error["loc"]
     names = _properties(schema, before)
     if error["type"] == "extra_forbidden":
@@ -116,7 +102,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _properties(schema: Mapping[str, Any], place: Sequence[str | int]) -> Mapping[str, Any]:
-    """Give what an object takes that lies inside the arguments."""
+    """Return what an object takes that lies inside the arguments."""
     here: Mapping[str, Any] = schema
     for part in place:
         inner = here.get("items", {}) if isinstance(part, int) else here.get("properties", {}).get(part, {})

@@ -49,16 +49,7 @@ def served_skills(folder: Path) -> tuple[ServedSkill, ...]:
 
 
 def served_page(folder: Path, first: str = "", most: int | None = None) -> tuple[tuple[ServedSkill, ...], str | None]:
-    """List one page of the served texts, sorted by name.
-
-    Args:
-        folder: A folder of the project.
-        first: The name that the page begins with; where there is no such skill, the next one does.
-        most: How many skills a page has; None for all.
-
-    Returns:
-        The skills that can be served, and the name that the next page begins with; None where there is none.
-    """
+    """List one page of the served texts, sorted by name."""
     try:
         catalogue = catalogue_of(folder)
         names = [name for name in catalogue.names if name >= first]
@@ -71,53 +62,23 @@ def served_page(folder: Path, first: str = "", most: int | None = None) -> tuple
 
 
 def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
-    """Read a skill as it is served.
-
-    Args:
-        folder: A folder of the project.
-        name: The skill's name.
-        version: An accepted version or a commit of the default branch, or the start of one; None for the newest
-            version that was not declined, or where there is none the text on the default branch.
-
-    Raises:
-        UsageError: There is no such skill or version.
-        SkillError: It is over a limit.
-    """
+    """Read a skill as it is served."""
     catalogue = catalogue_of(folder)
     return catalogue.newest(name) if version is None else catalogue.version(name, version)
 
 
 def accepted_version(folder: Path, name: str, wanted: str) -> str:
-    """Give the commit of an accepted version by its start.
-
-    Raises:
-        UsageError: There is no such version.
-    """
+    """Return the commit of an accepted version by its start."""
     return catalogue_of(folder).accepted(name, wanted).sha
 
 
 def waiting_draft(folder: Path, name: str) -> ServedSkill:
-    """Read the draft of a skill, which is not accepted: a tool may show it, but it is served as no resource.
-
-    Args:
-        folder: A folder of the project.
-        name: The skill's name.
-
-    Raises:
-        UsageError: There is none.
-        SkillError: It cannot be shown, as above.
-    """
+    """Read the draft of a skill, which is not accepted: a tool may show it, but it is served as no resource."""
     return catalogue_of(folder).draft(name)
 
 
 class Catalogue:
-    """What is served of one snapshot and one skillopt.toml. Threads may share it.
-
-    Args:
-        snapshot: The repository and its branch tips.
-        config: What skillopt.toml says.
-        before: The catalogue of an earlier snapshot: what did not change since is not read again.
-    """
+    """What is served of one snapshot and one skillopt.toml. Threads may share it."""
 
     def __init__(self, snapshot: Snapshot, config: bytes, before: "Catalogue | None" = None) -> None:
         self.repository = snapshot.repository
@@ -138,7 +99,7 @@ class Catalogue:
     def unchanged(
         self, repository: Repository, config: bytes, tips: Mapping[str, str]
     ) -> tuple[Mapping[str, tuple[Version, ...]], tuple[ServedSkill, ...]]:
-        """Give the histories and texts of trained skills that hold for other tips, too."""
+        """Return the histories and texts of trained skills that hold for other tips, too."""
         if (self.repository, self._config) != (repository, config):
             return {}, ()
         same = {name for name, tip in tips.items() if self.tips.get(name) == tip}
@@ -147,16 +108,12 @@ class Catalogue:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Give the names of all skills that are trained or committed, sorted."""
+        """The names of all skills that are trained or committed, sorted."""
         return tuple(sorted({*self.tips, *self.committed}))
 
     @cached_property
     def committed(self) -> Mapping[str, str]:
-        """Give the folder of every skill on the default branch by its name, which is the work tree's where it has one.
-
-        Raises:
-            SettingsError: skillopt.toml cannot be read.
-        """
+        """The folder of every skill on the default branch by its name, which is the work tree's where it has one."""
         texts = [path for path in self._files if path == SKILL_FILE or path.endswith(f"/{SKILL_FILE}")]
         folders = [path.rpartition("/")[0] or "." for path in texts if not is_left_out(path)]
         here = {path: name for name, path in self._paths.items()}
@@ -168,18 +125,14 @@ class Catalogue:
         }
 
     def newest(self, name: str) -> ServedSkill:
-        """Give the text of a skill that is served.
-
-        Raises:
-            UsageError: There is none.
-        """
+        """Return the text of a skill that is served."""
         found = self.newest_of((name,))[name]
         if isinstance(found, UsageError):
             raise found
         return found
 
     def newest_of(self, names: Sequence[str]) -> dict[str, ServedSkill | UsageError]:
-        """Give the texts of skills that are served, or why they are not."""
+        """Return the texts of skills that are served, or why they are not."""
         found: dict[str, ServedSkill | UsageError] = {name: self._kept[name] for name in names if name in self._kept}
         missing = [name for name in names if name not in found]
         for at in range(0, len(missing), _TOGETHER):
@@ -201,7 +154,7 @@ class Catalogue:
         return self._read(name, accepted.sha, accepted.at)
 
     def accepted(self, name: str, wanted: str) -> Version:
-        """Give an accepted version by the start of its commit."""
+        """Return an accepted version by the start of its commit."""
         named = (version for version in self.versions(name) if len(wanted) >= _SHORTEST)
         found = [version for version in named if version.sha.startswith(wanted)]
         if len(found) != 1:
@@ -229,7 +182,7 @@ class Catalogue:
         return {name: self._histories.get(name, ()) for name in wanted}
 
     def chosen(self, name: str) -> Version | None:
-        """Give the version of a skill that is served; None where that is the text on the default branch, or nothing.
+        """Return the version of a skill that is served; None where that is the text on the default branch, or nothing.
 
         Of a branch that holds no accepted version, such as after renaming a skill, its newest commit is served where
         the default branch does not have the skill.
@@ -241,7 +194,7 @@ class Catalogue:
         return found
 
     def _place_of(self, name: str) -> dict[str, FolderAt]:
-        """Give where the served text of a skill is likely to lie, by its name; nothing for one without."""
+        """Return where the served text of a skill is likely to lie, by its name; nothing for one without."""
         if version := self.chosen(name):
             return {name: FolderAt(version.sha, self._place(name) or self.committed.get(name, ""))}
         return {name: FolderAt(self.default, self.committed[name])} if name in self.committed else {}
@@ -289,12 +242,7 @@ class Catalogue:
         }
 
     def _read(self, name: str, commit: str, at: str) -> ServedSkill:
-        """Read a skill at a commit: where it is now, else where that commit has its name.
-
-        Raises:
-            SkillError: It is not there.
-            SettingsError: skillopt.toml says that it lies outside of the repository.
-        """
+        """Read a skill at a commit: where it is now, else where that commit has its name."""
         sought = [place for place in (self._place(name), self.committed.get(name, "")) if place]
         for place in dict.fromkeys(sought):
             files = self.repository.read_folder(commit, place)
@@ -307,24 +255,24 @@ class Catalogue:
 
     @cached_property
     def _configured(self) -> Mapping[str, str]:
-        """Give the name of every configured skill by its folder in the repository."""
+        """The name of every configured skill by its folder in the repository."""
         return {path: name for name, path in self.project.configured_paths().items() if path}
 
     def _place(self, name: str) -> str:
-        """Give where a skill lies now, empty where it is not known."""
+        """Return where a skill lies now, empty where it is not known."""
         if name in self.project.entries:
             return self.repository.relative(self.project.configured_folder(name))
         return self._paths.get(name, "")
 
     def _published(self, wanted: str) -> str | None:
-        """Give a commit of the default branch by its start; None for none."""
+        """Return a commit of the default branch by its start; None for none."""
         if not self.default or len(wanted) < _SHORTEST or set(wanted) - set("0123456789abcdef"):
             return None
         commit = self.repository.ref_tip(wanted)
         return commit if commit and self.repository.contains(self.default, commit) else None
 
     def _nothing(self, name: str) -> str:
-        """Say why there is nothing to serve."""
+        """Return why there is nothing to serve."""
         if name in self._paths:
             place = self._paths[name]
             to = f" to branch {self.branch}" if self.branch else ""
@@ -352,32 +300,28 @@ class Catalogue:
 
     @cached_property
     def project(self) -> Project:
-        """Give the project, with its skillopt.toml as the catalogue has it."""
+        """The project, with its skillopt.toml as the catalogue has it."""
         return Project.read(self.repository.root)
 
     def paths_at(self, moment: int) -> Mapping[str, str]:
-        """Give the folder of every skill of the work tree by its name, as it was at a moment."""
+        """Return the folder of every skill of the work tree by its name, as it was at a moment."""
         if self._seen is None or self._seen[0] != moment:
             self._seen = moment, {name: path for path, name in self.project.skill_names().items()}
         return self._seen[1]
 
     @property
     def _paths(self) -> Mapping[str, str]:
-        """Give the same as it was seen last."""
+        """The same as it was seen last."""
         return self._seen[1] if self._seen else self.paths_at(0)
 
 
 def catalogue_of(folder: Path) -> Catalogue:
-    """Give the catalogue of a project as it is now; a change of any tip or of skillopt.toml makes another one.
-
-    Raises:
-        RepositoryError: There is no repository.
-    """
+    """Return the catalogue of a project as it is now; a change of any tip or of skillopt.toml makes another one."""
     return catalogue_at(snapshot_of(folder))
 
 
 def catalogue_at(snapshot: Snapshot) -> Catalogue:
-    """Give the catalogue of a snapshot."""
+    """Return the catalogue of a snapshot."""
     try:
         config = (snapshot.repository.root / CONFIG).read_bytes()
     except OSError:

@@ -39,18 +39,15 @@ class TaskUpdateParams(TaskParams):
 
 
 def takes_tasks(ctx: _Context) -> bool:
-    """Tell whether a request came with the extension declared, without which no task may be answered."""
+    """Return whether a request came with the extension declared, without which no task may be answered."""
     declared = ctx.session.client_capabilities
     return declared is not None and TASKS in (declared.extensions or {})
 
 
 async def as_task(answer: JobAnswer) -> _Result | None:
-    """Give a task in place of the answer to a start that would wait; None where there is nothing to wait for.
+    """Return a task in place of the answer to a start that would wait; None where there is nothing to wait for.
 
     A look at a job is no task: whoever cancels a look does not mean the job.
-
-    Args:
-        answer: The answer about a job.
     """
     if not answer.seconds or not answer.head:
         return None
@@ -59,11 +56,7 @@ async def as_task(answer: JobAnswer) -> _Result | None:
 
 
 class JobTasks:
-    """Answers about the tasks of a project.
-
-    Args:
-        folder: A folder of the project.
-    """
+    """Answers about the tasks of a project."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

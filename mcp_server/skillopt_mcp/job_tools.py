@@ -73,14 +73,7 @@ WaitSeconds = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class JobAnswer:
-    """An answer about a job, which is given when there is news of it, at the latest after a wait.
-
-    Args:
-        root: The project's folder.
-        job_id: The job.
-        seconds: How long to wait for news at most, in [0, `MOST_WAITED`].
-        head: What the answer begins with; empty for the job's report alone.
-    """
+    """An answer about a job, which is given when there is news of it, at the latest after a wait."""
 
     root: Path
     job_id: str
@@ -152,14 +145,7 @@ def cancel_job_tool(folder: Path, job_id: _JobName) -> str:
 
 
 def started(folder: Path, job_id: str, skill: str, wait_seconds: int) -> JobAnswer:
-    """Say that a job runs and how to wait for it.
-
-    Args:
-        folder: The project.
-        job_id: The job.
-        skill: What it works on.
-        wait_seconds: How long to wait for news at most.
-    """
+    """Say that a job runs and how to wait for it."""
     place = locate(job_id, folder=folder)
     head = f"Job `{job_id}` runs for {skill}, in a process of its own that goes on when this client ends."
     step = (
@@ -190,7 +176,7 @@ def _report(found: JobReport) -> str:
 
 
 def _summary(found: JobReport) -> tuple[str, ...]:
-    """Give what a job said; a proposal that has ended repeats what happened on the way, with more words."""
+    """Return what a job said; a proposal that has ended repeats what happened on the way, with more words."""
     one, happened = found.job, "\n".join(found.events)
     result = one.output[:_OUTPUT] if one.exit_code is not None else ""
     on_the_way = "" if result.strip() and one.command[0] == "propose" else happened or one.progress

@@ -22,16 +22,7 @@ _Tell = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 async def answer_with_news(answer: JobAnswer, tell: _Tell, known: dict[str, int]) -> str:
-    """Wait until a job has ended or has a verdict, at the latest as long as the answer may, and write the answer.
-
-    Args:
-        answer: The answer.
-        tell: Tells a client that wants to know how far it is: answers received, answers asked for, a line.
-        known: How much news of each job was told before; what came while nobody waited is news, too. It is kept up.
-
-    Raises:
-        UsageError: There is no such job any more.
-    """
+    """Wait until a job has ended or has a verdict, at the latest as long as the answer may, and write the answer."""
     with anyio.move_on_after(answer.seconds):
         await _wait(answer, tell, known.get(answer.job_id, 0))
     look = partial(to_thread.run_sync, partial(glance, answer.job_id, folder=answer.root))

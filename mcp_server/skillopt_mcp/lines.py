@@ -29,19 +29,14 @@ LONGEST: Final = 16 * 1024 * 1024
 
 
 class CheckedLines(anyio.AsyncFile[str]):
-    """Gives the lines that are messages and answers the others.
-
-    Args:
-        lines: Where lines come from.
-        refuse: Where answers go.
-    """
+    """Gives the lines that are messages and answers the others."""
 
     def __init__(self, lines: TextIO, refuse: MemoryObjectSendStream[SessionMessage]) -> None:
         super().__init__(lines)
         self._refuse = refuse
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        """Give the lines that are messages, until there are no more."""
+        """Return the lines that are messages, until there are no more."""
         while line := await self._next_line():
             fault = find_fault(line) if line.strip() else None
             if fault is not None:
@@ -60,11 +55,7 @@ class CheckedLines(anyio.AsyncFile[str]):
 
 
 def find_fault(line: str) -> JSONRPCError | None:
-    """Give the error that answers a line, None where it is a message.
-
-    Args:
-        line: A line, not empty.
-    """
+    """Return the error that answers a line, None where it is a message."""
     if len(line) > LONGEST:
         return _refusal(None, INVALID_REQUEST, f"expected a line of at most {LONGEST} characters")
     try:

@@ -21,16 +21,7 @@ _SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class SkillRow:
-    """A skill of a project.
-
-    Args:
-        name: Its name.
-        path: Its folder in the project, empty when only its branch is known.
-        suite: Its suite, empty when it has none.
-        versions: Its accepted versions, newest first.
-        served: The version that is served; None where that is the committed text, or nothing.
-        committed: Commit of the default branch whose text is served, empty where it is not that.
-    """
+    """A skill of a project."""
 
     name: str
     path: str
@@ -41,20 +32,13 @@ class SkillRow:
 
     @property
     def declined(self) -> int:
-        """Give how many of its versions people declined."""
+        """How many of its versions people declined."""
         return len(Decisions(self.versions).declined)
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """One page of the skills of a project.
-
-    Args:
-        repository: Whether there is a git repository.
-        names: All skills that are committed, lie in the work tree, or have a branch, sorted.
-        trained: How many of them have a branch of versions.
-        rows: The page.
-    """
+    """One page of the skills of a project."""
 
     repository: bool
     names: tuple[str, ...]
@@ -63,16 +47,7 @@ class Overview:
 
 
 def overview(folder: Path, first: int, most: int) -> Overview:
-    """List a page of the skills of a project; that something is missing is part of the answer, not an error.
-
-    Args:
-        folder: A folder of the project.
-        first: The first row, from 0.
-        most: Rows of a page.
-
-    Raises:
-        SettingsError: skillopt.toml cannot be read.
-    """
+    """List a page of the skills of a project; that something is missing is part of the answer, not an error."""
     try:
         catalogue = catalogue_of(folder)
     except RepositoryError:

@@ -18,16 +18,7 @@ _RUN = re.compile(r"`{3,}")
 
 
 def paginate(text: str, page: int, *, fence: str | None = None) -> str:
-    """Give one page of a text, and say at its end how to get the next.
-
-    Args:
-        text: The whole text.
-        page: Which page, from 1.
-        fence: Quote the page as a block of this language, empty for none; None to leave it as it is.
-
-    Raises:
-        UsageError: There is no such page.
-    """
+    """Return one page of a text, and say at its end how to get the next."""
     pages = list(_split(text)) or [""]
     if not 1 <= page <= len(pages):
         message = f"expected a page from 1 to {len(pages)}, found {page}; ask for one of them"

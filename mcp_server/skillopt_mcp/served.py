@@ -25,18 +25,7 @@ class ServedFile:
 
 @dataclass(frozen=True, slots=True)
 class ServedSkill:
-    """An accepted version of a skill, or its committed text before there is one.
-
-    Args:
-        name: The skill's name, which no other skill of the project has.
-        version: The commit.
-        trained: Whether it is an accepted version; else it is the text on the default branch at that commit.
-        at: When it was accepted, ISO 8601 in UTC; empty where it was not.
-        description: From the frontmatter, empty for none.
-        frontmatter: All of it, as JSON has it; empty where it cannot be read.
-        files: Every file that ships, sorted by path, SKILL.md included.
-        problem: Why hosts would not take it for a skill, so that it is served as files alone; empty when they would.
-    """
+    """An accepted version of a skill, or its committed text before there is one."""
 
     name: str
     version: str
@@ -48,22 +37,12 @@ class ServedSkill:
     problem: str
 
     def file(self, path: str) -> ServedFile | None:
-        """Give a file by its path."""
+        """Return a file by its path."""
         return next((file for file in self.files if file.path == path), None)
 
 
 def make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> ServedSkill:
-    """Make a served skill of the files of its folder.
-
-    Args:
-        name: The skill's name.
-        commit: Where they are from.
-        at: When that version was accepted; empty for a text that was not.
-        files: All files of its folder; what does not ship is left out.
-
-    Raises:
-        SkillError: It is over a limit, or SKILL.md is missing or is no text.
-    """
+    """Make a served skill of the files of its folder."""
     skill = skill_from_files(name, files)
     shipped = files_of(skill)
     size = sum(len(file.content) for file in shipped)

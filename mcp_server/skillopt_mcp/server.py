@@ -74,7 +74,7 @@ class SkillServer(Server[OlderClients]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """Give what the handshake says."""
+        """Return what the handshake says."""
         options = notification_options or NotificationOptions(resources_changed=True)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
@@ -86,7 +86,7 @@ class SkillServer(Server[OlderClients]):
         *,
         protocol_version: str | None = None,
     ) -> ServerCapabilities:
-        """Give what the server can do; its tools and prompts stay as they are while it runs."""
+        """Return what the server can do; its tools and prompts stay as they are while it runs."""
         found = super().get_capabilities(
             notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
         )
@@ -95,12 +95,7 @@ class SkillServer(Server[OlderClients]):
 
 
 def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
-    """Make the server of a project.
-
-    Args:
-        folder: A folder of the project.
-        every: Seconds between two looks for accepted versions, while somebody listens.
-    """
+    """Make the server of a project."""
     watch, skills, tools = VersionWatcher(folder, every), SkillResources(folder), _Tools(folder)
     listening = ListenHandler(watch)
 
@@ -150,7 +145,7 @@ class _Tools:
         self._told: dict[str, int] = {}
 
     def schema(self, name: str) -> dict[str, Any] | None:
-        """Give what a tool takes."""
+        """Return what a tool takes."""
         tool = self._tools.get(name)
         return tool.schema if tool else None
 
@@ -187,12 +182,7 @@ class _Tools:
 
 
 class _BoundTool:
-    """A tool of the project in a folder.
-
-    Args:
-        offer: The tool.
-        folder: A folder of the project.
-    """
+    """A tool of the project in a folder."""
 
     def __init__(self, offer: ToolDefinition, folder: Path) -> None:
         self.offer = offer
@@ -204,11 +194,7 @@ class _BoundTool:
         self.schema = strict_schema(self._arguments.arg_model)
 
     async def answer(self, given: dict[str, Any]) -> str | JobAnswer:
-        """Call the tool; other calls are answered meanwhile.
-
-        Raises:
-            SkilloptError: What the tool refuses.
-        """
+        """Call the tool; other calls are answered meanwhile."""
         if self.offer.annotations.open_world_hint:  # it starts a process, which loads what is installed now
             check_unchanged(__version__)
         given = self._arguments.pre_parse_json(given)  # some clients send a list as text
@@ -222,7 +208,7 @@ def _told(text: str, *, is_error: bool = False) -> CallToolResult:
 
 
 def _plain(text: str) -> str:
-    """Give a text that JSON can carry; git allows any bytes in the name of a file."""
+    """Return a text that JSON can carry; git allows any bytes in the name of a file."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -29,11 +29,7 @@ _HEAD = ("version", "at", "grade", "on val", "wins/ties/losses", "confidence", "
 
 
 def selection_of(folder: Path, name: str) -> Selection:
-    """Find a skill of a project by its name alone; a path is not a name.
-
-    Raises:
-        UsageError: There is no such skill in the work tree.
-    """
+    """Find a skill of a project by its name alone; a path is not a name."""
     project = Project.find(folder)
     paths = {known: path for path, known in project.skill_names().items()}
     if name in paths:
@@ -50,16 +46,7 @@ def selection_of(folder: Path, name: str) -> Selection:
 
 
 def describe_skill(folder: Path, name: str, page: int) -> str:
-    """Say all that matters for the training of one skill, its versions last.
-
-    Args:
-        folder: A folder of the project.
-        name: The skill's name.
-        page: Which page of the answer.
-
-    Raises:
-        UsageError: There is no such skill.
-    """
+    """Say all that matters for the training of one skill, its versions last."""
     selection = selection_of(folder, name)
     logged = _logged(selection)
     target = Project.find(folder).target(selection)
@@ -77,7 +64,7 @@ def describe_skill(folder: Path, name: str, page: int) -> str:
 
 
 def score_words(trailers: dict[str, str]) -> str:
-    """Say what a version scored; of one that was rolled back to, which it repeats."""
+    """Return what a version scored; of one that was rolled back to, which it repeats."""
     if "Rollback-To" in trailers:
         return f"as {trailers['Rollback-To'][:SHOWN_DIGITS]}"
     return read_headline(trailers)
@@ -129,7 +116,7 @@ def _judge_line(suite: ShownSuite | str, target: Target) -> str:
 
 
 def _prospects(selection: Selection) -> list[str]:
-    """Say what can be shown and what it is likely to take, which is simulated."""
+    """Return what can be shown and what it is likely to take, which is simulated."""
     try:
         found = estimate(selection, runs=_SIMULATED, clock=lambda: 0.0)
     except UsageError as error:
@@ -153,7 +140,7 @@ def _without_price(found: Estimated) -> str:
 
 
 def _served_line(folder: Path, name: str) -> str:
-    """Say which text is served."""
+    """Return which text is served."""
     try:
         catalogue = catalogue_of(folder)
         skill = catalogue.newest(name)

@@ -66,11 +66,7 @@ class DirectoryParams(PaginatedRequestParams):
 
 
 class SkillResources:
-    """Answers about the skills of a project.
-
-    Args:
-        folder: A folder of the project.
-    """
+    """Answers about the skills of a project."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -148,7 +144,7 @@ class SkillResources:
 
 
 def _some_resources(folder: Path, cursor: str | None) -> tuple[list[Resource], str | None]:
-    """Give a page of resources, and the address of the first one of the next page."""
+    """Return a page of resources, and the address of the first one of the next page."""
     found: list[Resource] = []
     name: str | None = _first_name(cursor)
     while name is not None and len(found) <= _RESOURCES_A_PAGE:
@@ -161,7 +157,7 @@ def _some_resources(folder: Path, cursor: str | None) -> tuple[list[Resource], s
 
 
 def _comes_after(name: str, uri: str, cursor: str | None) -> bool:
-    """Tell whether a file belongs to a page: of the skill with which it begins, a part may be on the page before."""
+    """Return whether a file belongs to a page: of the skill with which it begins, a part may be on the page before."""
     return not cursor or name != _first_name(cursor) or uri >= cursor
 
 
@@ -171,7 +167,7 @@ def _unknown(kind: str, uri: str) -> MCPError:
 
 
 def _cached(ctx: _Context, milliseconds: int) -> dict[str, object]:
-    """Give the cache hints, which older protocol versions do not know."""
+    """Return the cache hints, which older protocol versions do not know."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return {}
     return {"ttlMs": milliseconds, "cacheScope": "private"}
@@ -222,7 +218,7 @@ def _path(file: ServedFile) -> str:
 
 
 def _readable(name: str) -> str:
-    """Give a file's name as text; git allows any bytes."""
+    """Return a file's name as text; git allows any bytes."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -234,7 +230,7 @@ def _contents(uri: str, file: ServedFile) -> TextResourceContents | BlobResource
 
 
 def _text(file: ServedFile) -> str | None:
-    """Give a file as text when its bytes come back the same from it."""
+    """Return a file as text when its bytes come back the same from it."""
     try:
         text = file.content.decode("utf-8")
     except UnicodeDecodeError:

@@ -30,15 +30,7 @@ _MOVES_BRANCH = ToolAnnotations(
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool that is offered.
-
-    Args:
-        call: The function, named as the tool with `_tool` behind it; its first parameter is the project's folder, which
-            no client sees.
-        title: Its name for people.
-        description: What the model reads; it never changes while the server runs.
-        annotations: What it does to the world.
-    """
+    """A tool that is offered."""
 
     call: Callable[..., str | JobAnswer]
     title: str

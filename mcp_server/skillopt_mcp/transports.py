@@ -33,12 +33,7 @@ _HOST = "127.0.0.1"
 
 
 class TokenCheck:
-    """Refuses requests that do not carry the token.
-
-    Args:
-        app: What answers the others.
-        token: The token.
-    """
+    """Refuses requests that do not carry the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -91,11 +86,7 @@ def http_app(server: SkillServer, token: str) -> Starlette:
 
 
 async def serve_http(server: SkillServer, port: int, token: str) -> None:
-    """Serve this machine until the process is stopped.
-
-    Raises:
-        OSError: The port is taken.
-    """
+    """Serve this machine until the process is stopped."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((_HOST, port))

@@ -124,7 +124,7 @@ def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionName) ->
 
 
 def _origin(folder: Path, skill: ServedSkill) -> str:
-    """Say where a served text is from."""
+    """Return where a served text is from."""
     if skill.trained:
         return f"Version {skill.version[:SHOWN_DIGITS]} of {skill.at}"
     return f"Not trained: the text of branch {catalogue_of(folder).branch} at {skill.version[:SHOWN_DIGITS]}"

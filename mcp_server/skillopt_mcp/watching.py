@@ -33,12 +33,7 @@ _Context = ServerRequestContext[Any, Any]
 
 
 class VersionWatcher:
-    """The listeners, and what the branch tips were when they were last looked at.
-
-    Args:
-        folder: A folder of the project.
-        every: Seconds between two looks.
-    """
+    """The listeners, and what the branch tips were when they were last looked at."""
 
     def __init__(self, folder: Path, every: float) -> None:
         self._folder = folder

@@ -31,16 +31,7 @@ _WORDS: Final = {
 
 
 def read_agent_tables(found: object, file: str, text: str) -> dict[str, AgentTable]:
-    """Read the tables; one of a shipped agent has the fields that it does not name from there.
-
-    Args:
-        found: What `agents` is in the file.
-        file: The file's path, for errors.
-        text: What the file says, to find lines in.
-
-    Raises:
-        SettingsError: A table is wrong; the message says where, and what was expected.
-    """
+    """Read the tables; one of a shipped agent has the fields that it does not name from there."""
     if not isinstance(found, Mapping) or not all(isinstance(table, Mapping) for table in found.values()):
         raise SettingsError(f"{file}:{_line(text, '', '')}: expected [agents.NAME] tables, found {found!r}")
     return {name: _Reading(file, text, name).read(table) for name, table in found.items()}

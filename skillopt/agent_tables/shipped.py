@@ -118,11 +118,6 @@ SHIPPED: Final = MappingProxyType({"copilot": _COPILOT, "gemini": _GEMINI, "open
 
 
 def find_agent_table(harness: str, own: Mapping[str, AgentTable]) -> AgentTable | None:
-    """Find the table of a harness, the user's own first; None for a harness that has none.
-
-    Args:
-        harness: Its name, with or without `/MODEL`.
-        own: The tables of skillopt.toml.
-    """
+    """Find the table of a harness, the user's own first; None for a harness that has none."""
     kind = harness.partition("/")[0]
     return own.get(kind) or SHIPPED.get(kind)

@@ -248,17 +248,17 @@ class AgentTable(_Part):
 
     @property
     def takes_model(self) -> bool:
-        """Tell whether a model can be chosen."""
+        """Whether a model can be chosen."""
         return bool(self.model) or any("{model}" in text for text in self._texts)
 
     @property
     def needs_model(self) -> bool:
-        """Tell whether one has to be chosen."""
+        """Whether one has to be chosen."""
         return any("{model}" in word for word in self.command)
 
     @property
     def needs_turns(self) -> bool:
-        """Tell whether it is told how many requests it may make."""
+        """Whether it is told how many requests it may make."""
         return any("{turns}" in text for text in self._texts)
 
     @property

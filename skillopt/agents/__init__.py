@@ -13,17 +13,7 @@ __all__ = ["AGENTS", "Agent", "load_part"]
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Where the parts of an agent are, each as `module:name`.
-
-    Args:
-        harness: The class of its harness.
-        takes: What the harness is made of, by the names that `skillopt.harnesses` gives them.
-        model: The class of its model.
-        register: The line that makes our MCP server known to it; its first word is the agent's program.
-        login: The function that tells whether it is let in, and by what.
-        sessions: Environment variables that are set inside of its sessions.
-        logs: The class that reads the logs of its sessions.
-    """
+    """Where the parts of an agent are, each as `module:name`."""
 
     harness: str
     takes: tuple[str, ...]

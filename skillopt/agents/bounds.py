@@ -21,25 +21,14 @@ _OUTPUT: Final = 64_000
 
 
 def bound_by_turns(model: str, turns: int, usd: float | None, prices: Mapping[str, Price]) -> Usage:
-    """Bound a run that may take so many turns, and so many US dollars when that is limited.
-
-    Args:
-        model: Name of the model; the client's default has no known price.
-        turns: Most requests, ≥ 1.
-        usd: The client's own limit, None for none.
-        prices: The user's own prices.
-    """
+    """Bound a run that may take so many turns, and so many US dollars when that is limited."""
     request = cost_of(find_price(model, prices), 0, _OUTPUT, cache_write=_CONTEXT)
     cost = request if request is None else request * turns if usd is None else usd + request
     return Usage(turns, turns * _CONTEXT, turns * _OUTPUT, cost)
 
 
 def bound_by_tokens(model: str, tokens: int | None, prices: Mapping[str, Price]) -> Usage:
-    """Bound a run that may take so many tokens.
-
-    Raises:
-        SettingsError: Its tokens are not limited, so that nobody knows a bound.
-    """
+    """Bound a run that may take so many tokens."""
     if tokens is None:
         raise SettingsError(
             "expected a limit on one rollout beside max_usd or max_tokens, found none for codex; set rollout_tokens"
@@ -49,7 +38,7 @@ def bound_by_tokens(model: str, tokens: int | None, prices: Mapping[str, Price])
 
 
 def with_price(usage: Usage, model: str, prices: Mapping[str, Price], cached: int = 0) -> Usage:
-    """Give a usage that the client knows no price of one from the table, where the model is listed."""
+    """Return a usage that the client knows no price of one from the table, where the model is listed."""
     if usage.usd is not None or not model:
         return usage
     usd = cost_of(find_price(model, prices), usage.input_tokens - cached, usage.output_tokens, cache_read=cached)

@@ -38,20 +38,12 @@ _lock = Lock()
 
 @dataclass(frozen=True, slots=True)
 class HandoffFolder:
-    """The folder of one project.
-
-    Args:
-        path: Where it is; made when something is asked.
-    """
+    """The folder of one project."""
 
     path: Path
 
     def check(self) -> None:
-        """Refuse answers to what was never asked: they are misplaced, and would be waited for in vain.
-
-        Raises:
-            UsageError: There are some.
-        """
+        """Refuse answers to what was never asked: they are misplaced, and would be waited for in vain."""
         for place in self._places():
             if not (place / _ASKED).is_file():
                 raise UsageError(
@@ -60,20 +52,7 @@ class HandoffFolder:
                 )
 
     def answer(self, kind: str, key: str, files: Sequence[File], *, about: str, same: str = "") -> str:
-        """Give the answer to a piece of work, or ask for it.
-
-        Args:
-            kind: `prompts` or `rollouts`.
-            key: Digest of all that is asked.
-            files: What is asked, `prompt.md` among them.
-            about: Id of the task, or what the prompt asks for.
-            same: Equal for repeats of one thing, which are handed out one after the other: who did both in one sitting
-                would do them alike, and noise would look smaller than it is. Empty for what has no repeats.
-
-        Raises:
-            AnswersPendingError: There is no answer yet.
-            UsageError: The answer is empty or no text.
-        """
+        """Return the answer to a piece of work, or ask for it."""
         folder = self.path / kind / key[:20]
         answered = folder / _ANSWER
         try:

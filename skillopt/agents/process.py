@@ -46,13 +46,7 @@ exec "$@" <"$input"
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """How a run of a client ended.
-
-    Args:
-        result: Its exit status and outputs.
-        interrupted: Its time was over, so it was asked to end, or killed.
-        seconds: The limit it had.
-    """
+    """How a run of a client ended."""
 
     result: ProcessResult
     interrupted: bool
@@ -76,28 +70,18 @@ class AgentHome:
 
     @property
     def config(self) -> str:
-        """Give the folder for the client's configuration."""
+        """The folder for the client's configuration."""
         return f"{self.path}/config"
 
     def environment(self) -> dict[str, str]:
-        """Give HOME, TMPDIR and what a network needs; nothing else of ours reaches the client."""
+        """Return HOME, TMPDIR and what a network needs; nothing else of ours reaches the client."""
         passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         return {**passed, "HOME": self.path, "TMPDIR": str(Path(self.path, "tmp"))}
 
 
 @dataclass(frozen=True, slots=True)
 class AgentCommand:
-    """A client's command line, ready to run.
-
-    Args:
-        argv: Program and arguments.
-        env: All of its environment but PATH and LANG.
-        prompt: What it reads from its input; a file, so neither argument limits nor an open pipe matter.
-        sandbox: Wraps its command line; None for a client without tools.
-        url: Its provider, the one address that it can reach from a sandbox; empty for none.
-        others: Further addresses that it can reach.
-        shown: Files elsewhere that it can read in a sandbox.
-    """
+    """A client's command line, ready to run."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
@@ -108,16 +92,7 @@ class AgentCommand:
     shown: tuple[str, ...] = ()
 
     def run(self, home: AgentHome, cwd: str, seconds: float) -> EndedRun:
-        """Run the client in a folder and end everything that it started.
-
-        Args:
-            home: The home that `env` names.
-            cwd: Where it works.
-            seconds: After so long it is interrupted, and killed a little later.
-
-        Raises:
-            InfrastructureError: It cannot be started.
-        """
+        """Run the client in a folder and end everything that it started."""
         prompt = Path(home.path, "prompt.txt")
         prompt.write_bytes(self.prompt.encode("utf-8", "replace"))
         wrapped, urls, env = self.argv, (self.url, *self.others), self.env
@@ -136,15 +111,7 @@ class AgentCommand:
 
 
 def find_program(name: str, chosen: str | None) -> str:
-    """Find a client's program.
-
-    Args:
-        name: What it is called.
-        chosen: A path or another name to look for instead.
-
-    Raises:
-        ProviderError: There is none.
-    """
+    """Find a client's program."""
     found = shutil.which(chosen or name)
     foreign = next(filter(None, map(shutil.which, (f"{name}.cmd", f"{name}.exe"))), None)
     if found is None and chosen is None and foreign is not None:
@@ -165,15 +132,7 @@ def find_program(name: str, chosen: str | None) -> str:
 
 @lru_cache(maxsize=16)
 def program_version(program: str, least: str = "0") -> str:
-    """Ask a client for its version, once.
-
-    Args:
-        program: The client.
-        least: The oldest version that was tried, as `2.1`.
-
-    Raises:
-        ProviderError: It does not tell, or is older.
-    """
+    """Ask a client for its version, once."""
     with AgentHome.create() as home:
         try:
             result = run_process([program, "--version"], home.path, home.environment(), _VERSION_SECONDS)
@@ -200,7 +159,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def first_set(*names: str) -> tuple[str, str] | None:
-    """Give the first environment variable that is set to something, with its value."""
+    """Return the first environment variable that is set to something, with its value."""
     return next(((name, os.environ[name]) for name in names if os.environ.get(name)), None)
 
 
@@ -208,9 +167,6 @@ def prepare_folder(folder: str, skill_folder: str = "", files: Sequence[File] = 
     """Make a folder the root of a repository, which stops a client's search above it, and install a skill.
 
     The repository is what `git init` would make, but for what git takes as given, without starting git.
-
-    Raises:
-        OSError: The repository or the skill cannot be written.
     """
     for name in ("objects", "refs"):
         Path(folder, ".git", name).mkdir(parents=True, exist_ok=True)

@@ -18,16 +18,7 @@ LONGEST_LINE: Final = 4_000_000
 
 @dataclass(slots=True)
 class LineTally:
-    """What was read.
-
-    Args:
-        files: Logs that were read.
-        lines: Lines that were read.
-        long: Lines that were too long.
-        broken: Lines that are not what the client writes, such as a half-written last one.
-        links: Symbolic links and special files, which are left alone.
-        unread: Logs that cannot be read.
-    """
+    """What was read."""
 
     files: int = 0
     lines: int = 0
@@ -53,7 +44,7 @@ def find_logs(folder: Path, tally: LineTally) -> Iterator[Path]:
 
 
 def read_log(path: Path, tally: LineTally) -> Iterator[str]:
-    """Give the lines of a log as text; bytes that are no UTF-8 are replaced."""
+    """Return the lines of a log as text; bytes that are no UTF-8 are replaced."""
     try:
         # Without waiting: opening a named pipe would wait for its writer.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

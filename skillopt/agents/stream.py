@@ -92,16 +92,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class ClientRun:
-    """A client's run as its process ended, for judging a stream without a result.
-
-    Args:
-        client: What it is called.
-        exit_status: Its exit status.
-        stderr: What it complained about.
-        interrupted: We ended it because its time was over.
-        seconds: How long it had.
-        exceeded: The limit for whose sake we ended it, such as `more than 256 processes`; empty for none.
-    """
+    """A client's run as its process ended, for judging a stream without a result."""
 
     client: str
     exit_status: int
@@ -116,12 +107,7 @@ class ClientRun:
         return Ending(Status.LIMIT, f"limit: the rollout was ended because it used {self.exceeded}")
 
     def without_result(self, *, answered: bool, failing: tuple[FailureKind, str] | None) -> Ending:
-        """Judge a run that did not say how it ended.
-
-        Args:
-            answered: The model has answered at least once.
-            failing: The kind and the words of the last failure, when it was repeating a request.
-        """
+        """Judge a run that did not say how it ended."""
         if self.interrupted and failing is not None:
             kind, words = failing
             return failed_run(kind, f"still repeating a failed request after {self.seconds:g} s: {words}")
@@ -137,7 +123,7 @@ class ClientRun:
 
 
 def read_lines(stdout: str) -> Iterator[str]:
-    """Give the lines of a stream that hold a JSON object; a line that was cut off does not count."""
+    """Return the lines of a stream that hold a JSON object; a line that was cut off does not count."""
     for line in stdout.splitlines():
         text = line.strip()
         if text.startswith("{") and text.endswith("}"):
@@ -162,7 +148,7 @@ def failure_kind_of_words(words: str) -> FailureKind:
 
 
 def failed_run(kind: FailureKind, words: str) -> Ending:
-    """Give the ending of a run that failed before anything was measured."""
+    """Return the ending of a run that failed before anything was measured."""
     return Ending(Status.INFRA_ERROR, f"{kind}: {shorten_reason(words)}")
 
 

@@ -31,16 +31,7 @@ _ENDED_EARLY: Final = "the audit ended early, so the open pull request is left a
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What skills are removed from.
-
-    Args:
-        project: The project.
-        repository: Its repository.
-        base: Commit of the default branch; HEAD where there is no remote.
-        into: What that is called.
-        skills: All skills of the project by their folder.
-        tree: The files and links of that commit.
-    """
+    """What skills are removed from."""
 
     project: Project
     repository: Repository
@@ -51,20 +42,7 @@ class _Place:
 
 
 def offer_removals(project: Project, report: AuditReport, forge: Forge, remote: Remote | None) -> RemovalOffer:
-    """Open, update or close the pull request that proposes removals; doing it again changes nothing.
-
-    Args:
-        project: What was audited.
-        report: What the audit found.
-        forge: Keeps the pull request.
-        remote: Where its branch is pushed to; None leaves it here.
-
-    Raises:
-        UsageError: There is no commit yet.
-        VersionConflictError: People have committed on the branch; it was left alone.
-        RemoteError: The remote failed.
-        ForgeError: The forge failed.
-    """
+    """Open, update or close the pull request that proposes removals; doing it again changes nothing."""
     repository = project.repository()
     tips = remote.fetch_tips() if remote else None
     base, into = (tips.default, tips.default_branch) if tips else (repository.head() or "", "HEAD")
@@ -122,7 +100,7 @@ def _is_settled(request: PullRequest) -> bool:
 
 
 def _obstacle(place: _Place, row: AuditedSkill, leaving: set[str]) -> str:
-    """Say why a skill cannot be removed by deleting its folder; empty where it can."""
+    """Return why a skill cannot be removed by deleting its folder; empty where it can."""
     found = place.skills.get(row.path)
     if found is None or found.name != row.skill:
         return f"it is no longer in {row.path}"
@@ -156,7 +134,7 @@ def _linked(place: _Place, row: AuditedSkill, others: Sequence[FoundSkill]) -> s
 
 
 def _removal(place: _Place, rows: Sequence[AuditedSkill]) -> tuple[Removal, tuple[str, ...]]:
-    """Say what the commit removes, and what is left to do by hand."""
+    """Return what the commit removes, and what is left to do by hand."""
     folders = {place.repository.relative(place.project.root / row.path): row.skill for row in rows}
     names = {name for name, path in place.project.configured_paths().items() if path in {row.path for row in rows}}
     config = place.repository.relative(place.project.root / CONFIG)

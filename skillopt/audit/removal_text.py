@@ -30,7 +30,7 @@ _CLOSING: Final = (
 
 
 def names_removal(body: str, row: AuditedSkill) -> bool:
-    """Tell whether a pull request of ours proposed the removal of a skill for a target.
+    """Return whether a pull request of ours proposed the removal of a skill for a target.
 
     Its mark counts as a whole line of the block that our text ends with, not where people quote it.
     """
@@ -39,19 +39,14 @@ def names_removal(body: str, row: AuditedSkill) -> bool:
 
 
 def removal_title(rows: Sequence[AuditedSkill]) -> str:
-    """Say how many skills are to be removed; of one, its name."""
+    """Return how many skills are to be removed; of one, its name."""
     if len(rows) == 1:
         return f"Remove the idle skill {rows[0].skill[:_LONGEST_NAME]}"
     return f"Remove {count_noun(len(rows), 'idle skill')}"
 
 
 def removal_body(rows: Sequence[AuditedSkill], orphans: Sequence[str]) -> str:
-    """Write the text: what removal loses at most, what it saves, and how to say no.
-
-    Args:
-        rows: Idle skills that were measured.
-        orphans: Suites that no skill has afterwards.
-    """
+    """Write the text: what removal loses at most, what it saves, and how to say no."""
     targets = ", ".join(inline_code(target) for target in sorted({row.target for row in rows}))
     one = len(rows) == 1
     most = max(max(row.high or 0.0, 0.0) for row in rows)
@@ -81,7 +76,7 @@ def removal_body(rows: Sequence[AuditedSkill], orphans: Sequence[str]) -> str:
 
 
 def _removal_mark(row: AuditedSkill) -> str:
-    """Give the hidden line of a skill and the target, whatever its text."""
+    """Return the hidden line of a skill and the target, whatever its text."""
     return f"<!-- skillopt removal: {digest_of(row.skill, row.target)[:16]} -->"
 
 

@@ -18,14 +18,7 @@ __all__ = ["AuditSeries"]
 
 
 class AuditSeries:
-    """The pairs of one skill.
-
-    Args:
-        subject: The skill and its tasks.
-        ask: How many pairs, and what removal may lose.
-        runner: Runs rollouts.
-        skills: How many are measured at once.
-    """
+    """The pairs of one skill."""
 
     def __init__(self, subject: AuditSubject, ask: AuditAsk, runner: RecordedRunner, skills: int) -> None:
         self.subject = subject
@@ -52,7 +45,7 @@ class AuditSeries:
         self.test = self.test.observe([_gain(pair, self.subject.target.settings.metric) for pair in found])
 
     def result(self, stopped: str) -> AuditedSkill:
-        """Say what the pairs show."""
+        """Return what the pairs show."""
         test, subject = self.test, self.subject
         whole = [(before, after) for before, after in self.pairs if before.score and after.score]
         low, high = test.limits if whole else (None, None)
@@ -89,12 +82,12 @@ def _share(flags: Sequence[bool]) -> float | None:
 
 
 def _some_passed(pairs: Sequence[tuple[Rollout, Rollout]]) -> bool:
-    """Tell whether a rollout passed on either side; where none did, the tasks say nothing of what removal loses."""
+    """Return whether a rollout passed on either side; where none did, the tasks say nothing of what removal loses."""
     return any(one.score and one.score.passed for pair in pairs for one in pair)
 
 
 def _costs(pairs: Sequence[tuple[Rollout, Rollout]]) -> SkillCosts:
-    """Give what rollouts consume with the skill minus without it, on average over pairs."""
+    """Return what rollouts consume with the skill minus without it, on average over pairs."""
 
     def mean(measure: Callable[[Usage], float]) -> float:
         return math.fsum(measure(after.usage) - measure(before.usage) for before, after in pairs) / len(pairs)

@@ -40,17 +40,9 @@ def installed_skills(project: Project, ask: AuditAsk) -> tuple[Skill, ...]:
 
 
 def find_disturbance(series: AuditSeries, installed: Sequence[Skill], skills: int) -> SiblingFinding:
-    """Say whether a skill falls with the others beside it, and which of them does it alone.
+    """Return whether a skill falls with the others beside it, and which of them does it alone.
 
     What was run without them is recorded, so each skill beside it costs its own side only.
-
-    Args:
-        series: The skill, its tasks, and what runs its rollouts.
-        installed: All skills of the project.
-        skills: How many skills are measured so.
-
-    Raises:
-        OutOfBudget: A cap is reached.
     """
     name = series.subject.skill.name
     others = [one for one in installed if one.name != name]
@@ -70,7 +62,7 @@ def find_disturbance(series: AuditSeries, installed: Sequence[Skill], skills: in
 
 
 def with_disturbed(rows: Sequence[AuditedSkill], findings: Sequence[SiblingFinding]) -> list[AuditedSkill]:
-    """Give each skill the names of those that it disturbs, none where that was not measured."""
+    """Return each skill the names of those that it disturbs, none where that was not measured."""
     if not findings:
         return list(rows)
     found = {row.skill: tuple(one.skill for one in findings if row.skill in one.by) for row in rows}

@@ -16,16 +16,7 @@ __all__ = ["AuditAsk", "AuditSubject", "choose_skills", "read_subject"]
 
 @dataclass(frozen=True, slots=True)
 class AuditAsk:
-    """What is asked for.
-
-    Args:
-        names: Skills, by name or folder; all of the project when empty.
-        pairs: Most pairs of rollouts of a skill, > 0.
-        loss: Mean score that the removal of an idle skill may lose at most, in (0, 1).
-        flags: Settings that override file and environment.
-        folder: Where the command is given; the current folder when None.
-        siblings: Whether skills are also measured with the others beside them.
-    """
+    """What is asked for."""
 
     names: tuple[str, ...] = ()
     pairs: int = 100
@@ -47,7 +38,7 @@ class AuditSubject:
 
 
 def choose_skills(project: Project, ask: AuditAsk, discovered: Sequence[FoundSkill]) -> list[FoundSkill]:
-    """Give the skills that are named, each once, or all."""
+    """Return the skills that are named, each once, or all."""
     if not ask.names:
         return list(discovered)
     folders = {project.target(Selection(name, ask.flags, folder=ask.folder)).folder for name in ask.names}

@@ -20,13 +20,7 @@ _ABOVE: Final = re.compile(r"[ \t]*(?:#.*)?")
 
 @dataclass(frozen=True, slots=True)
 class ConfigLines:
-    """What to add to skillopt.toml.
-
-    Args:
-        top: Settings for all skills, each as `KEY = VALUE` with or without a comment, or a comment alone.
-        skills: Lines by the name of a skill; its table is made where it is missing.
-        comment: Lines of comment at the end.
-    """
+    """What to add to skillopt.toml."""
 
     top: tuple[str, ...] = ()
     skills: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -43,7 +37,7 @@ def quote_toml(text: str) -> str:
 
 
 def skill_header(name: str) -> str:
-    """Give the header of a skill's table.
+    """Return the header of a skill's table.
 
     >>> skill_header("my.skill")
     '[skills."my.skill"]'
@@ -52,17 +46,7 @@ def skill_header(name: str) -> str:
 
 
 def add_to_config(text: str, lines: ConfigLines, path: Path) -> str:
-    """Add lines to the text of a skillopt.toml.
-
-    Args:
-        text: The file as it is; empty for a new one.
-        lines: What to add; no setting of it may be there already.
-        path: The file, for the error.
-
-    Raises:
-        SettingsError: The file is not readable as TOML, or is written in a way that lines cannot be added to; the
-            message has the lines to add by hand.
-    """
+    """Add lines to the text of a skillopt.toml."""
     added = _append_tables(_insert_top(text, lines.top), lines)
     try:
         before = tomllib.loads(text)
@@ -79,15 +63,7 @@ def add_to_config(text: str, lines: ConfigLines, path: Path) -> str:
 
 
 def drop_skills(text: str, names: Collection[str]) -> str | None:
-    """Delete the tables of some skills from the text of a skillopt.toml, with the comments right above them.
-
-    Args:
-        text: The file as it is.
-        names: Of the skills; one without a table is left out.
-
-    Returns:
-        The text; None where it is not readable, or is written in a way that they cannot be deleted line by line.
-    """
+    """Delete the tables of some skills from the text of a skillopt.toml, with the comments right above them."""
     blocks: list[list[str]] = [[]]
     for line in text.splitlines(keepends=True):
         if _HEADER.match(line):
@@ -105,11 +81,7 @@ def drop_skills(text: str, names: Collection[str]) -> str | None:
 
 
 def put_file(path: Path, text: str) -> None:
-    """Write a file aside and put it in place, its folder made where it is missing.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
+    """Write a file aside and put it in place, its folder made where it is missing."""
     real = path.resolve()
     aside = real.with_name(f"{real.name}.new")
     try:
@@ -160,7 +132,7 @@ def _tables(skills: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def _merged(before: dict[str, object], lines: ConfigLines) -> dict[str, object]:
-    """Give what the file must say with the lines added."""
+    """Return what the file must say with the lines added."""
     merged = {**before, **tomllib.loads("\n".join(lines.top))}
     if not lines.skills:
         return merged
@@ -173,7 +145,7 @@ def _merged(before: dict[str, object], lines: ConfigLines) -> dict[str, object]:
 
 
 def _is_of(line: str, name: str) -> bool:
-    """Tell whether a line is the header of a skill's table, or of a table in it."""
+    """Return whether a line is the header of a skill's table, or of a table in it."""
     header = skill_header(name)
     return line.lstrip().startswith((header, f"{header[:-1]}."))
 
@@ -188,7 +160,7 @@ def _take_comment(lines: list[str]) -> list[str]:
 
 
 def _without(values: dict[str, object], names: Collection[str]) -> dict[str, object]:
-    """Give what a skillopt.toml says without some skills; no table of skills is the same as an empty one."""
+    """Return what a skillopt.toml says without some skills; no table of skills is the same as an empty one."""
     known = values.get("skills", {})
     skills = {name: entry for name, entry in known.items() if name not in names} if isinstance(known, dict) else {}
     return {**values, "skills": skills}

@@ -30,18 +30,7 @@ class Drafting:
 
 
 def draft_tasks(runner: Runner, skill: Skill, known: Sequence[Task], count: int, most_calls: int) -> Drafting:
-    """Ask for drafts until there are enough, or a few calls more than needed were made.
-
-    Args:
-        runner: Asks the optimizer model.
-        skill: What the tasks are for.
-        known: Tasks that are there already.
-        count: Drafts wanted, ≥ 1.
-        most_calls: Most calls, ≥ 1.
-
-    Raises:
-        ReplyError: No reply holds a task.
-    """
+    """Ask for drafts until there are enough, or a few calls more than needed were made."""
     drafts: list[TaskDraft] = []
     unread: list[tuple[str, str]] = []
     calls = 0
@@ -65,11 +54,7 @@ def draft_tasks(runner: Runner, skill: Skill, known: Sequence[Task], count: int,
 
 
 def _ask(runner: Runner, asked: str, taken: Sequence[str], calls: int, most: int) -> tuple[DraftReading, int]:
-    """Ask once, and once more for a reply that cannot be read; give the drafts, and how many calls were made so far.
-
-    Raises:
-        ReplyError: Neither reply has a list of tasks.
-    """
+    """Ask once, and once more for a reply that cannot be read; give the drafts, and how many calls were made so far."""
     (reply,) = runner.replies([asked], TASK_DRAFTS_SCHEMA)
     try:
         return read_task_drafts(reply.text, taken), calls + 1
@@ -82,12 +67,7 @@ def _ask(runner: Runner, asked: str, taken: Sequence[str], calls: int, most: int
 
 @dataclass(frozen=True, slots=True)
 class FixedAnswers:
-    """A harness that answers without any model and writes no files.
-
-    Args:
-        identity: Names it.
-        answer: Gives the answer of a task.
-    """
+    """A harness that answers without any model and writes no files."""
 
     identity: str
     answer: Callable[[Task], str]

@@ -33,16 +33,7 @@ _ORDER: Final = (TrialResult.FAILS, TrialResult.HARMED, TrialResult.HELPED)
 
 @dataclass(frozen=True, slots=True)
 class ReviewEntry:
-    """A drafted task in a review file.
-
-    Args:
-        id: Its id in the heading.
-        ticked: Whether its box is ticked.
-        block: Its YAML, as it stands there.
-        line: 1-based line of its heading.
-        end: Line after it.
-        why: The remarks between its heading and its block.
-    """
+    """A drafted task in a review file."""
 
     id: str
     ticked: bool
@@ -53,14 +44,7 @@ class ReviewEntry:
 
 
 def render_review(skill: str, tried: Sequence[Tried], *, model: str, target: str) -> str:
-    """Write a review file.
-
-    Args:
-        skill: The skill's name.
-        tried: Drafts and how their trials went; those that are not worth a look are listed at the end.
-        model: Who drafted them.
-        target: Who tried them.
-    """
+    """Write a review file."""
     kept = sorted((one for one in tried if one.result.kept), key=lambda one: _ORDER.index(one.result))
     dropped = [one for one in tried if not one.result.kept]
     lines = [
@@ -80,14 +64,7 @@ def render_review(skill: str, tried: Sequence[Tried], *, model: str, target: str
 def render_candidates(
     skill: str, found: Sequence[tuple[Task, str]], left_out: Sequence[tuple[str, str]], intro: str
 ) -> str:
-    """Write a review file of candidates from past sessions.
-
-    Args:
-        skill: The skill's name.
-        found: Each with why it is worth a look.
-        left_out: (id, reason) of those that are not.
-        intro: Where they are from, in one sentence.
-    """
+    """Write a review file of candidates from past sessions."""
     lines = [
         f"# Candidates for tasks of the skill {skill}",
         "",
@@ -141,7 +118,7 @@ def without_entries(text: str, entries: Sequence[ReviewEntry]) -> str:
 
 
 def task_entry(task: Task) -> dict[str, object]:
-    """Give a task as an entry of a suite in the native format."""
+    """Return a task as an entry of a suite in the native format."""
     entry: dict[str, object] = {"id": task.id, "prompt": task.prompt}
     if task.tags:
         entry["tags"] = list(task.tags)

@@ -29,9 +29,5 @@ tasks: []
 
 
 def scaffold_suite(skill: str) -> str:
-    """Give the text of a suite without tasks; reading it says that there are none.
-
-    Args:
-        skill: The skill's name.
-    """
+    """Return the text of a suite without tasks; reading it says that there are none."""
     return _SCAFFOLD.replace("NAME", skill)

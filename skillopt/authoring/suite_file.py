@@ -29,14 +29,7 @@ _WITHOUT_TASKS: Final[tuple[object, ...]] = (None, {"tasks": []}, {"tasks": None
 
 
 def suite_file_of(suite: Path) -> Path:
-    """Give the file that tasks are appended to.
-
-    Args:
-        suite: The suite's folder or file; it need not exist.
-
-    Raises:
-        SuiteError: It is in another format, which tasks of our own do not fit into.
-    """
+    """Return the file that tasks are appended to."""
     format_, _ = recognise(suite) or (_NATIVE, suite)
     if format_ != _NATIVE:
         raise SuiteError(
@@ -54,16 +47,6 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
 
     Where the tasks of the file say their splits, the new ones go to `train` and `val` in turn; one of which a task in
     another split tells goes to that task's.
-
-    Args:
-        path: As `suite_file_of` gives it.
-        blocks: One task each, as YAML.
-
-    Returns:
-        Ids of the tasks.
-
-    Raises:
-        SuiteError: A block is no task, the file takes none, or the suite with them cannot be read.
     """
     before = path.read_text(encoding="utf-8") if path.exists() else None
     old = [task.id for task in tasks_in(path)]
@@ -107,13 +90,7 @@ def _put(path: Path, before: str, blocks: Sequence[str], ids: Sequence[str], sid
 
 
 def _split_of_twin(leaks: Sequence[SplitLeak], name: str, moving: Sequence[str]) -> Split | None:
-    """Give the split of a task that nearly is a new one, or tells of it; None where none in another split does.
-
-    Args:
-        leaks: Between splits.
-        name: Its id.
-        moving: Ids of those that have no split of their own yet.
-    """
+    """Return the split of a task that nearly is a new one, or tells of it; None where none in another split does."""
     for leak in leaks:
         pairs = ((leak.task, leak.other, leak.parts[1]), (leak.other, leak.task, leak.parts[0]))
         for own, other, part in pairs:
@@ -123,16 +100,7 @@ def _split_of_twin(leaks: Sequence[SplitLeak], name: str, moving: Sequence[str])
 
 
 def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
-    """Append tasks to the text of a suite file.
-
-    Args:
-        text: The file; empty for a new one.
-        blocks: One task each, as a YAML mapping.
-        path: The file, for the error.
-
-    Raises:
-        SuiteError: Its tasks are written in a form that takes no more.
-    """
+    """Append tasks to the text of a suite file."""
     entries = [block_entry(block) for block in blocks]
     wanted = _with_tasks(_value(text, path), entries)
     if not text.strip():
@@ -173,11 +141,7 @@ def _items(blocks: Sequence[str], indent: str) -> str:
 
 
 def block_entry(block: str) -> dict[str, object]:
-    """Read the YAML of a drafted task.
-
-    Raises:
-        SuiteError: It is none, or no mapping.
-    """
+    """Read the YAML of a drafted task."""
     entry = _value(block, Path("the review file"))
     if not isinstance(entry, dict):
         raise SuiteError(f"expected a task as a YAML mapping, found {block[:80]!r}; correct it in the review file")
@@ -193,7 +157,7 @@ def _value(text: str, path: Path) -> object:
 
 
 def _with_tasks(value: object, entries: list[dict[str, object]]) -> object:
-    """Give what the file must say with more tasks; None for a file that holds something else."""
+    """Return what the file must say with more tasks; None for a file that holds something else."""
     if value is None:
         return {"tasks": entries}
     if not isinstance(value, dict):
@@ -203,11 +167,7 @@ def _with_tasks(value: object, entries: list[dict[str, object]]) -> object:
 
 
 def tasks_in(suite: Path) -> tuple[Task, ...]:
-    """List the tasks of a suite in the native format; none where it is not there, or has none yet.
-
-    Raises:
-        SuiteError: It cannot be read.
-    """
+    """List the tasks of a suite in the native format; none where it is not there, or has none yet."""
     path = suite_file_of(suite)
     if not path.exists() and not suite.exists():
         return ()
@@ -217,7 +177,7 @@ def tasks_in(suite: Path) -> tuple[Task, ...]:
 
 
 def _have_splits(path: Path) -> bool:
-    """Tell whether the tasks of a suite file say which split they are in."""
+    """Return whether the tasks of a suite file say which split they are in."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".jsonl":
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]

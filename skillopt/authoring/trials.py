@@ -54,22 +54,13 @@ class TrialResult(StrEnum):
 
     @property
     def kept(self) -> bool:
-        """Tell whether a task is worth a person's look."""
+        """Whether a task is worth a person's look."""
         return self in {TrialResult.FAILS, TrialResult.HELPED, TrialResult.HARMED}
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A drafted task and how its trials went.
-
-    Args:
-        draft: The task.
-        result: What they showed.
-        detail: Why, in one line: an error, or what the checks found.
-        passed_with: Runs of the target with the skill that passed.
-        passed_without: Runs without it that passed.
-        runs: Runs of the target of each kind; 0 where it was not run.
-    """
+    """A drafted task and how its trials went."""
 
     draft: TaskDraft
     result: TrialResult
@@ -81,14 +72,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class TrialRunners:
-    """Who answers in a trial.
-
-    Args:
-        empty: Answers nothing.
-        echo: Answers with the request.
-        solver: The optimizer model, with the skill in its prompt.
-        target: The target.
-    """
+    """Who answers in a trial."""
 
     empty: RunRequests
     echo: RunRequests
@@ -98,13 +82,7 @@ class TrialRunners:
 
 @dataclass(frozen=True, slots=True)
 class TrialLimits:
-    """How much a trial may take.
-
-    Args:
-        repeats: Runs of the target with the skill, and as many without, ≥ 1.
-        solved: Most drafts that the solver is asked to do.
-        measured: Most drafts that the target is run on.
-    """
+    """How much a trial may take."""
 
     repeats: int = 1
     solved: int = 1_000
@@ -114,18 +92,7 @@ class TrialLimits:
 def try_drafts(
     drafts: Sequence[TaskDraft], skill: Skill, runners: TrialRunners, known: Sequence[Task], limits: TrialLimits
 ) -> tuple[Tried, ...]:
-    """Try drafts, what costs nothing first; what is out is tried no further.
-
-    Args:
-        drafts: The tasks, with ids that differ.
-        skill: What the solver and the target get.
-        runners: Who answers.
-        known: Tasks that are there already.
-        limits: How often the target is run, and on how many drafts.
-
-    Returns:
-        All drafts in their order.
-    """
+    """Try drafts, what costs nothing first; what is out is tried no further."""
     out: dict[str, Tried] = {}
     contents = {task.content_digest for task in known}
     for draft in drafts:
@@ -194,7 +161,7 @@ def _words(text: str) -> str:
 def _dropped(
     drafts: Sequence[TaskDraft], rollouts: Sequence[Rollout], result: TrialResult, *, passing: bool
 ) -> dict[str, Tried]:
-    """Give the drafts that a trial takes out: those whose rollout passed, or those whose did not."""
+    """Return the drafts that a trial takes out: those whose rollout passed, or those whose did not."""
     out = {}
     for draft, rollout in zip(drafts, rollouts, strict=True):
         if rollout.score is None:

@@ -133,12 +133,12 @@ def _text(report: "AuditReport", *, verbose: bool) -> str:
 
 
 def _beside(found: "SiblingFinding") -> str:
-    """Say what was found of a skill with others beside it."""
+    """Return what was found of a skill with others beside it."""
     return found.words + (f"; disturbed by {', '.join(found.by)}" if found.by else "")
 
 
 def _offered(offer: "RemovalOffer") -> list[str]:
-    """Say what became of the pull request, and what is left to do."""
+    """Return what became of the pull request, and what is left to do."""
     lines = [escape_terminal(note) for note in offer.notes]
     names = escape_terminal(", ".join(offer.skills))
     if not names:

@@ -95,12 +95,7 @@ def _records_text(found: "Pruned") -> str:
 
 
 def _confirm(listed: str) -> None:
-    """Ask on a terminal.
-
-    Raises:
-        UsageError: There is none to ask on.
-        Exit: The answer is no.
-    """
+    """Ask on a terminal."""
     if not _is_terminal():
         from skillopt.errors import UsageError
 

@@ -14,11 +14,7 @@ __all__ = ["main", "run"]
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and give the documented exit code.
-
-    Args:
-        arguments: What follows `skillopt`; None for those of this process.
-    """
+    """Run a command and give the documented exit code."""
     try:
         broken = check_installation()
         if broken:

@@ -64,7 +64,7 @@ def _text(result: "Estimated") -> str:
 
 
 def _costs(result: "Estimated") -> list[str]:
-    """Say what it takes in time, dollars and tokens; nothing for programs that cost nothing."""
+    """Return what it takes in time, dollars and tokens; nothing for programs that cost nothing."""
     likely, known = result.likely, result.known
     if not likely.tokens.high and result.known.rollouts == 0:
         return []
@@ -86,13 +86,13 @@ def _workers(result: "Estimated") -> str:
 
 
 def _timed(result: "Estimated") -> str:
-    """Say what the time rests on."""
+    """Return what the time rests on."""
     timed = result.known.timed
     return f"from {timed} recorded latencies" if timed else "a guess: no latencies are recorded"
 
 
 def _kinds(result: "Estimated") -> list[str]:
-    """Give a line for each kind of optimizer model."""
+    """Return a line for each kind of optimizer model."""
     known = result.known
     if len(result.kinds) == 1:
         return [f"the optimizer model as recorded: {known.lasted} of {known.edits} edits stayed"]

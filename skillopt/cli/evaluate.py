@@ -113,7 +113,7 @@ def _changed(tasks: "Sequence[ChangedTask]", *, verbose: bool) -> Iterator[str]:
 
 
 def _said(feedback: str) -> str:
-    """Give a line of feedback."""
+    """Return a line of feedback."""
     line = " ".join(feedback.split())
     cut = line if len(line) <= _LONGEST_FEEDBACK else f"{line[:_LONGEST_FEEDBACK]} …"
     return f": {escape_terminal(cut)}" if line else ""

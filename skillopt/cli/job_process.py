@@ -16,11 +16,7 @@ __all__ = ["main"]
 
 
 def main(folder: Path) -> int:
-    """Run a job's command and write down what it ended with.
-
-    Args:
-        folder: The job's folder.
-    """
+    """Run a job's command and write down what it ended with."""
     detach()
     from skillopt.cli.entry import run  # slow, and somebody waits until this lets go
 

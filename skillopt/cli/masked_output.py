@@ -11,12 +11,7 @@ __all__ = ["MaskedStream", "masked_output"]
 
 
 class MaskedStream:
-    """A text stream that masks each text before it is written, and is the stream otherwise.
-
-    Args:
-        stream: Where it goes.
-        masking: Replaces secrets.
-    """
+    """A text stream that masks each text before it is written, and is the stream otherwise."""
 
     def __init__(self, stream: TextIO, masking: Masking) -> None:
         self._stream = stream
@@ -33,7 +28,7 @@ class MaskedStream:
             self.write(line)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a text stream has
-        """Give what the stream itself has."""
+        """Return what the stream itself has."""
         return getattr(self._stream, name)
 
 

@@ -214,7 +214,7 @@ def _text(result: "Nightly") -> str:
 
 
 def _night_lines(rows: Sequence["SkillNight"]) -> list[str]:
-    """Say what became of skills; of which there is the same to say, such as a forge's limit, share a line."""
+    """Return what became of skills; of which there is the same to say, such as a forge's limit, share a line."""
     skills: dict[str, list[str]] = {}
     for row in rows:
         skills.setdefault(_outcome(row), []).append(row.skill)
@@ -240,11 +240,7 @@ def _outcome(row: "SkillNight") -> str:
 
 
 def render_night(night: "Nightly") -> str:
-    """Render a night as Markdown for a job's summary: headline, a row for each skill, and what went wrong.
-
-    Args:
-        night: What became of each skill.
-    """
+    """Render a night as Markdown for a job's summary: headline, a row for each skill, and what went wrong."""
     from skillopt.nightly.night import Training
 
     offered = sum(row.offer.action in {"opened", "updated"} for row in night.skills)

@@ -62,11 +62,7 @@ def optimize(
 
 
 def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: bool) -> None:
-    """Say what a run will take where somebody pays or waits for it, and ask before the first money is spent.
-
-    Raises:
-        UsageError: It is paid, has no cap, and there is no terminal to ask.
-    """
+    """Return what a run will take where somebody pays or waits for it, and ask before the first money is spent."""
     from skillopt.cli.spending import DECLINED, can_ask
     from skillopt.commands.spending import foresee_spending
     from skillopt.errors import UsageError
@@ -100,7 +96,7 @@ def _text(result: "Optimized") -> str:
 
 
 def _gained(result: "Optimized") -> Iterator[str]:
-    """Say what was gained, or why nothing was accepted."""
+    """Return what was gained, or why nothing was accepted."""
     from skillopt.safety.plurals import count_noun
 
     if not result.versions:
@@ -119,7 +115,7 @@ def _gained(result: "Optimized") -> Iterator[str]:
 
 
 def _draft(result: "Optimized") -> Iterator[str]:
-    """Say what is in the draft, and what was shown of it."""
+    """Return what is in the draft, and what was shown of it."""
     from skillopt.gate.grade_words import grade_words
 
     draft = result.draft
@@ -141,7 +137,7 @@ def _used(result: "Optimized") -> Iterator[str]:
 
 
 def _next(result: "Optimized") -> Iterator[str]:
-    """Give the one command to go on with."""
+    """Return the one command to go on with."""
     skill = result.skill
     if result.draft is not None and result.draft.commit:
         yield f"next: skillopt take {skill}    (makes the draft a version; read it first: skillopt diff {skill} draft)"

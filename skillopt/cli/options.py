@@ -125,11 +125,7 @@ class RunOptions:
 
 
 def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `RunOptions`, which it takes as one argument `options`.
-
-    Args:
-        command: All its other parameters stay as they are.
-    """
+    """Return a command the options of `RunOptions`, which it takes as one argument `options`."""
     shared = inspect.signature(RunOptions).parameters
     hints, kinds = get_type_hints(command, include_extras=True), get_type_hints(RunOptions, include_extras=True)
     parameters: list[inspect.Parameter] = []

@@ -50,18 +50,12 @@ def interruptible() -> Iterator[None]:
 
 
 def show(result: _Result, text: Callable[[_Result], str], *, as_json: bool) -> None:
-    """Print a command's result.
-
-    Args:
-        result: A frozen dataclass.
-        text: Gives its text for people.
-        as_json: Whether to print it as JSON instead.
-    """
+    """Print a command's result."""
     typer.echo(as_json_text(result) if as_json else text(result))
 
 
 def as_json_text(result: Any) -> str:  # noqa: ANN401 - any command's frozen dataclass
-    """Give a command's result as JSON, with nothing in it that steers a terminal."""
+    """Return a command's result as JSON, with nothing in it that steers a terminal."""
     text = json.dumps(asdict(result), ensure_ascii=False, indent=2, default=_plain)
     return escape_json(text)
 
@@ -71,7 +65,7 @@ def _plain(value: object) -> str:
 
 
 def format_usage(usage: "Usage") -> str:
-    """Give the consumption of a role in words; a price that is not known is named so."""
+    """Return the consumption of a role in words; a price that is not known is named so."""
     if usage.calls and usage.usd is None and not usage.input_tokens + usage.output_tokens:
         return f"{usage.calls:,} calls, tokens and price unknown"
     price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
@@ -79,7 +73,7 @@ def format_usage(usage: "Usage") -> str:
 
 
 def job_line(job: "Job") -> str:
-    """Give a job as one line."""
+    """Return a job as one line."""
     return f"{job.id}  {job.skill}: {job.command[0]}, {job.state.value}"
 
 
@@ -90,16 +84,7 @@ def list_tasks(tasks: Sequence[str]) -> str:
 
 
 def append_report(path: Path, text: str, option: str) -> None:
-    """Add a report to a file to which others add theirs.
-
-    Args:
-        path: The file; it need not exist.
-        text: The report.
-        option: What named the file, for the error.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
+    """Add a report to a file to which others add theirs."""
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
@@ -115,16 +100,7 @@ def _owner_only(path: str, flags: int) -> int:
 
 
 def write_report(path: Path, text: str, option: str = "--output") -> None:
-    """Write a report aside and put it in place; only its owner may read it, because it quotes tasks and answers.
-
-    Args:
-        path: The file.
-        text: The report.
-        option: What named the file, for the error.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
+    """Write a report aside and put it in place; only its owner may read it, because it quotes tasks and answers."""
     aside = path.with_name(f"{path.name}.new")
     try:
         with open(aside, "w", encoding="utf-8", opener=_owner_only) as file:

@@ -48,14 +48,7 @@ _NEWS: Final = (GateDecided, SiblingMeasured, VersionAccepted, DraftGraded, Held
 
 
 class ProgressObserver(RunObserver):
-    """Follows a run; use as a context manager. In a background job it also writes down how far the job is.
-
-    Args:
-        quiet: Show nothing.
-        verbose: Show every event instead of one line a step.
-        proposal: Whether edits of somebody else are tried, in place of training.
-        clock: A monotonic clock, in seconds.
-    """
+    """Follows a run; use as a context manager. In a background job it also writes down how far the job is."""
 
     def __init__(
         self,

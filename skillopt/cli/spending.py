@@ -15,21 +15,12 @@ DECLINED: Final = 130
 
 
 def can_ask() -> bool:
-    """Tell whether somebody sits at a terminal."""
+    """Return whether somebody sits at a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask_to_pay(payment: "Payment", what: str, *, yes: bool) -> None:
-    """Ask on a terminal before money is spent for the first time; elsewhere a command that is paid for needs a cap.
-
-    Args:
-        payment: Whether the command is paid for, was before, and is capped.
-        what: What it may run.
-        yes: Whether the user said so already.
-
-    Raises:
-        UsageError: It is paid for, has no cap, and there is no terminal to ask.
-    """
+    """Ask on a terminal before money is spent for the first time; elsewhere a command that is paid for needs a cap."""
     from skillopt.errors import UsageError
 
     if yes or not payment.paid:

@@ -50,17 +50,7 @@ _INTERRUPTED: Final = 130
 
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
-    """An audit that can begin.
-
-    Args:
-        project: Where the skills are.
-        ask: What is asked for.
-        settings: Those that hold for all skills: caps and how calls are made.
-        subjects: Skills with tasks.
-        others: Skills of which nothing can be measured, with the reason.
-        payment: Whether it is paid for.
-        pair_usd: US dollars that one pair of each skill is likely to cost, together; None where nobody knows a price.
-    """
+    """An audit that can begin."""
 
     project: Project
     ask: AuditAsk
@@ -72,7 +62,7 @@ class AuditPlan:
 
     @property
     def words(self) -> str:
-        """Say what will be run at least and at most, and what that is likely to cost."""
+        """What will be run at least and at most, and what that is likely to cost."""
         count, most = len(self.subjects), self.ask.pairs
         least = min(_SCREEN, most)
         at_least = f"{2 * least * count:,} to " if least < most else ""
@@ -91,11 +81,7 @@ class AuditPlan:
 
 
 def plan_audit(ask: AuditAsk) -> AuditPlan:
-    """Find the skills, read their tasks, and tell whether the audit is paid for; nothing is run.
-
-    Raises:
-        UsageError: There is no skill, a name is unknown, or a setting is wrong.
-    """
+    """Find the skills, read their tasks, and tell whether the audit is paid for; nothing is run."""
     project = Project.find(ask.folder or Path.cwd())
     discovered = project.discover().skills
     if not discovered:
@@ -119,7 +105,7 @@ def plan_audit(ask: AuditAsk) -> AuditPlan:
 
 
 def _pair_usd(project: Project, subjects: Sequence[AuditSubject]) -> float | None:
-    """Give what one pair of each skill is likely to cost: as recorded on this target, else as is typical."""
+    """Return what one pair of each skill is likely to cost: as recorded on this target, else as is typical."""
     records: dict[tuple[str, str], Records] = {}
     prices: list[float | None] = []
     for one in subjects:
@@ -136,14 +122,6 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
     """Compare every skill with no skill, where an answer is nearest first, until all have one or a cap is reached.
 
     Doing it again costs nothing; on another target it begins anew.
-
-    Args:
-        plan: What is measured.
-        observer: Follows the rollouts.
-
-    Raises:
-        UsageError: A driver is missing or wrong; nothing was spent.
-        InfrastructureError: A provider failed; what was measured is kept.
     """
     observer = observer or RunObserver()
     meter = Meter(caps_of(plan.settings))
@@ -179,20 +157,7 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
 
 
 def audit_and_offer(plan: AuditPlan, options: Sequence[str]) -> AuditReport:
-    """Audit in a process without tokens of forges, then open, update or close the pull request that proposes removals.
-
-    Args:
-        plan: What is measured: all skills, for the pull request is about all.
-        options: Options of `skillopt audit` that come to the same plan.
-
-    Raises:
-        UsageError: Skills are named, or the forge or its token is missing; nothing was spent.
-        ForgeError: The forge cannot be reached, or refuses.
-        RemoteError: The remote cannot be reached, or refuses.
-        VersionConflictError: People have committed on the branch; it was left alone.
-        InfrastructureError: The audit ended without a result.
-        KeyboardInterrupt: It was interrupted, and has ended.
-    """
+    """Audit without forge tokens, then open, update or close the pull request that proposes removals."""
     if plan.ask.names:
         found = ", ".join(map(repr, plan.ask.names))
         raise UsageError(f"expected no skills beside --offer, which is about all of the project, found {found}")

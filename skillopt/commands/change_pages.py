@@ -15,12 +15,7 @@ __all__ = ["MovedTasks", "show_moved_tasks"]
 
 @dataclass(frozen=True, slots=True)
 class MovedTasks:
-    """How a measurement is shown, task by task.
-
-    Args:
-        page: File name of the page; empty where none was asked for, or nothing was measured.
-        worst: The tasks that lost most, as Markdown to fold out; empty when none lost.
-    """
+    """How a measurement is shown, task by task."""
 
     page: str
     worst: str
@@ -29,18 +24,7 @@ class MovedTasks:
 def show_moved_tasks(
     target: Target, suite: Suite, measured: ChangeMeasurement, labels: tuple[str, str], folder: Path | None
 ) -> MovedTasks:
-    """Write the page of a measurement, named by its run, and describe the worst tasks.
-
-    Args:
-        target: The skill and its settings.
-        suite: Its tasks; those of `val` are shown.
-        measured: The measurement.
-        labels: What the old and the new text are called.
-        folder: Where the page goes; None for nowhere.
-
-    Raises:
-        UsageError: The page cannot be written.
-    """
+    """Write the page of a measurement, named by its run, and describe the worst tasks."""
     if measured.judged is None:
         return MovedTasks("", "")
     changed = find_differing_tasks(suite.tasks(Split.VAL), measured.pairs, target.settings.metric)

@@ -38,16 +38,7 @@ class Trace(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Removable:
-    """Something that can be removed.
-
-    Args:
-        kind: What it is.
-        name: Its path or branch.
-        size: In bytes; None where that says nothing.
-        note: What is lost with it.
-        kept: Why it is not removed, empty when it can be.
-        tip: Newest commit of a branch, empty for anything else; one that has moved since is not removed.
-    """
+    """Something that can be removed."""
 
     kind: Trace
     name: str
@@ -66,31 +57,14 @@ class Traces:
 
 
 def list_traces(kinds: Collection[Trace] = tuple(Trace), folder: Path | None = None) -> Traces:
-    """List all that the program has put into a project: its state and its branches.
-
-    Args:
-        kinds: What to list.
-        folder: A folder of the project; the current one when None.
-
-    Raises:
-        UsageError: The state folder is a link.
-    """
+    """List all that the program has put into a project: its state and its branches."""
     root = Project.find(folder or Path.cwd()).root
     found = (*_state(root), *_branches(root))
     return Traces(tuple(one for one in found if one.kind in kinds))
 
 
 def clean(kinds: Collection[Trace], folder: Path | None = None) -> Traces:
-    """Remove kinds of things; give what was removed, and what was kept with its reason.
-
-    Args:
-        kinds: What to remove.
-        folder: A folder of the project; the current one when None.
-
-    Raises:
-        BusyError: Something is training; nothing was removed.
-        UsageError: A file cannot be written.
-    """
+    """Remove kinds of things; give what was removed, and what was kept with its reason."""
     root = Project.find(folder or Path.cwd()).root
     chosen = list_traces(kinds, root)
     refuse_while_busy(root)
@@ -159,7 +133,7 @@ def _branches(root: Path) -> Iterator[Removable]:
 
 
 def _why_kept(repository: Repository, name: str, tip: str) -> str:
-    """Say why a branch is not removed, empty when it can be: it holds only what training and its commands wrote."""
+    """Return why a branch is not removed, empty when it can be: it holds only what training and its commands wrote."""
     if place := repository.checked_out_in(name):
         return f"it is checked out in {place}"
     skill = name.removeprefix(VERSION_BRANCHES).removeprefix(DRAFT_BRANCHES).removeprefix(DESCRIPTION_BRANCHES)
@@ -171,11 +145,7 @@ def _why_kept(repository: Repository, name: str, tip: str) -> str:
 
 
 def refuse_while_busy(root: Path) -> None:
-    """Refuse to take anything away from under a process.
-
-    Raises:
-        BusyError: Something runs.
-    """
+    """Refuse to take anything away from under a process."""
     for lock in sorted((root / ".skillopt" / "locks").glob("*.lock")):
         if is_locked(root, lock.stem):
             raise BusyError(f"a process is training {lock.stem!r}; wait for it or end it, then run this again")

@@ -33,11 +33,7 @@ class DocsPages:
 
 
 def list_pages() -> DocsPages:
-    """List the pages by name.
-
-    Raises:
-        UsageError: The program was installed without them.
-    """
+    """List the pages by name."""
     folder = next((folder for folder in _FOLDERS if (folder / "training.md").is_file()), None)
     if folder is None:
         raise UsageError("expected the documentation beside the program, found none; install skillopt-mcp again")
@@ -45,14 +41,7 @@ def list_pages() -> DocsPages:
 
 
 def read_page(name: str) -> DocsPage:
-    """Read one page.
-
-    Args:
-        name: Of the page, with or without `docs/` and `.md`.
-
-    Raises:
-        UsageError: There is no such page.
-    """
+    """Read one page."""
     pages = {page.name: page for page in list_pages().pages}
     wanted = Path(name).name.removesuffix(".md")
     if wanted not in pages:

@@ -46,14 +46,7 @@ _DEMO: Final = "the demo is a program that understands table rules only, not a l
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One row.
-
-    Args:
-        name: What was checked.
-        ok: Whether a run can do with it.
-        found: What was found, or how to mend it.
-        warnings: What a run can do with and a person may want to mend.
-    """
+    """One row."""
 
     name: str
     ok: bool
@@ -69,17 +62,12 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """Tell whether every check is well."""
+        """Whether every check is well."""
         return all(check.ok for check in self.checks)
 
 
 def doctor(*, folder: Path | None = None, probe: bool = False) -> Diagnosis:
-    """Check Python, the import name, git, the ledger, and every configured skill with its suite, drivers and logins.
-
-    Args:
-        folder: Where the command is given; the current folder when None.
-        probe: Whether to spend one call for each configured role.
-    """
+    """Check Python, the import name, git, the ledger, and every configured skill with its suite, drivers and logins."""
     folder = folder or Path.cwd()
     return Diagnosis(tuple(_checks(folder, probe=probe)))
 

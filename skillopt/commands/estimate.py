@@ -62,17 +62,7 @@ _SHOWN: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is recorded for a forecast.
-
-    Args:
-        tasks: Tasks that were run under the text that training would start from.
-        passed: How many of those passed, in the mean of their runs.
-        rollouts: Rollouts of this target whose cost is known.
-        calls: Optimizer calls of this model whose cost is known.
-        edits: Edits of this model that were tested in training.
-        lasted: How many of those stayed.
-        timed: Rollouts of this target of which it is recorded how long they took, at most 500; 0 where too few.
-    """
+    """What is recorded for a forecast."""
 
     tasks: int = 0
     passed: float = 0.0
@@ -85,28 +75,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """What a run takes and shows; the caps of the settings are applied.
-
-    Args:
-        skill: Name of the skill.
-        tasks: Tasks in train, val and test; with folds all of them are in train and in val.
-        harness: Of the target.
-        model: The optimizer model.
-        workers: Calls made at a time.
-        executor: Where rollouts run: `threads` or `ray`.
-        pass_rate: As it was stated; None where it was not.
-        known: What is recorded.
-        likely: What is foreseen.
-        kinds: The same for each kind of optimizer model that is assumed; one row where the model is known.
-        chances: How often a gain of some size is shown.
-        prospect: What the suite can show.
-        earlier: What earlier runs with another preset on the same tasks mean; empty when there were none.
-        caution: What scores are worth where programs of verifiers run without a sandbox; empty elsewhere.
-        keys: Which key the agent is given, and which hosts it may give it to; empty where the target is no agent.
-        cap: The option that caps the run where the settings have no cap on what it spends; empty where they do.
-        go: Whether a run is worth it.
-        verdict: Why, in a sentence.
-    """
+    """What a run takes and shows; the caps of the settings are applied."""
 
     skill: str
     tasks: tuple[int, int, int]
@@ -136,18 +105,7 @@ def estimate(
     runs: int = SIMULATED_RUNS,
     clock: Callable[[], float] = time.monotonic,
 ) -> Estimated:
-    """Simulate runs of a suite; runs nothing and spends nothing.
-
-    Args:
-        selection: The skill, its suite and settings.
-        start: Which text to begin with when work tree and branch differ.
-        pass_rate: Share of tasks that pass now, in [0, 1], over what is recorded; None where it is not stated.
-        runs: Simulated runs of each kind of optimizer model, ≥ 1; as many in all where the model is known.
-        clock: Seconds; on a slow machine fewer runs are simulated.
-
-    Raises:
-        UsageError: Something is missing or wrong, or the suite can show nothing; the message says what would do.
-    """
+    """Simulate runs of a suite; runs nothing and spends nothing."""
     project = selection.project()
     target = project.target(selection)
     skill, settings, suite = _start(project, target, start), target.settings, target.suite()
@@ -192,7 +150,7 @@ def estimate(
 
 
 def _start(project: Project, target: Target, start: Start) -> Skill:
-    """Give the text that training would begin with; the folder's own outside of a repository."""
+    """Return the text that training would begin with; the folder's own outside of a repository."""
     try:
         repository = project.repository()
     except RepositoryError:
@@ -202,16 +160,7 @@ def _start(project: Project, target: Target, start: Start) -> Skill:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What the ledger has of the tasks, the target and the optimizer model.
-
-    Args:
-        known: How much that is.
-        rates: By task, how many of its runs passed, and how many there were.
-        rollout: Mean cost of a rollout, None where none is recorded.
-        call: Mean cost of a call of the optimizer model, None where none is recorded.
-        seconds: How long rollouts took; None where too few were timed.
-        earlier: What earlier runs with another preset on the same tasks mean; empty when there were none.
-    """
+    """What the ledger has of the tasks, the target and the optimizer model."""
 
     known: Known
     rates: dict[str, tuple[int, int]]
@@ -222,13 +171,13 @@ class Records:
 
     @property
     def proposers(self) -> tuple[Proposer, ...]:
-        """Give the optimizer model as it is known; else kinds that are assumed."""
+        """The optimizer model as it is known; else kinds that are assumed."""
         if self.known.edits < _FEWEST_EDITS:
             return PROPOSERS
         return (Proposer("as recorded", (self.known.lasted + 1) / (self.known.edits + 2)),)
 
     def costs(self, settings: Settings, suite: Suite, skill: Skill) -> tuple[CallCost, CallCost]:
-        """Give the cost of a rollout and of a call: as measured, else as typical."""
+        """Return the cost of a rollout and of a call: as measured, else as typical."""
         workers = settings.executor.workers
         return (
             _measured(self.rollout, workers, typical_rollout(settings, suite, skill), _FEWEST_ROLLOUTS, self.seconds),
@@ -239,7 +188,7 @@ class Records:
 def _measured(
     mean: MeanCost | None, workers: int, typical: CallCost, fewest: int, timed: Latencies | None = None
 ) -> CallCost:
-    """Give the cost of a call: as measured where it was measured often enough; what was not measured is typical."""
+    """Return the cost of a call: as measured where it was measured often enough; what was not measured is typical."""
     if mean is None or mean.calls < fewest:
         return typical
     tokens, error = mean.tokens
@@ -252,7 +201,7 @@ def _measured(
 
 
 def _latencies(found: Sequence[tuple[str, float]]) -> Latencies | None:
-    """Give how long rollouts take; None where too few were timed."""
+    """Return how long rollouts take; None where too few were timed."""
     if len(found) < _FEWEST_ROLLOUTS:
         return None
     by_task: dict[str, list[float]] = {}
@@ -262,14 +211,7 @@ def _latencies(found: Sequence[tuple[str, float]]) -> Latencies | None:
 
 
 def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Records:
-    """Read what a forecast goes by.
-
-    Args:
-        root: The project.
-        target: The skill and its settings.
-        skill: The text that training would start from.
-        suite: Its tasks.
-    """
+    """Read what a forecast goes by."""
     try:
         ledger = Ledger.open(root, read_only=True)
     except SkilloptError:
@@ -303,7 +245,7 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
 
 
 def _cap(likely: Foresight, suite: Suite, settings: Settings, val: int) -> str:
-    """Give the option for a cap that nine of ten simulated runs stay below, and under which a gain can be shown.
+    """Return the option for a cap that nine of ten simulated runs stay below, and under which a gain can be shown.
 
     It leaves the last gate enough, and `optimize` does not refuse it.
     """
@@ -315,7 +257,7 @@ def _cap(likely: Foresight, suite: Suite, settings: Settings, val: int) -> str:
 
 
 def _decide(likely: Foresight, prospect: Prospect) -> tuple[bool, str]:
-    """Say whether a run is worth it."""
+    """Return whether a run is worth it."""
     better, here, proven = (f"{share:.0%}" for share in (likely.better, likely.here, likely.proven))
     ends = f"{better} of simulated runs end with a truly better text"
     if likely.better < _WORTH_A_RUN:

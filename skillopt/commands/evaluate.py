@@ -30,16 +30,7 @@ INCUMBENT = "incumbent"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One skill that was evaluated.
-
-    Args:
-        name: `worktree`, `incumbent`, `draft`, `none`, or the version as it was given.
-        digest: Digest of the skill, empty for no skill.
-        tally: Its scores.
-        against_first: Compared with the first subject; None for the first itself.
-        headline: Tasks passed by the first subject and by this one, on the same tasks; None for the first itself.
-        changed: Their tasks, regressions first; empty for the first itself.
-    """
+    """One skill that was evaluated."""
 
     name: str
     digest: str
@@ -73,20 +64,7 @@ def evaluate(
     repeats: int = 1,
     observer: RunObserver | None = None,
 ) -> Evaluated:
-    """Score skills on a split.
-
-    Args:
-        selection: The skill, its suite and settings.
-        subjects: What to score: `worktree`, `incumbent` for what training goes on from, `draft`, `none` for no skill,
-            or a version (a commit).
-        split: Which tasks; `test` is held-out, every look at it makes it worth less. With two folds `train` is both.
-        repeats: Runs of each task, ≥ 1.
-        observer: Follows the rollouts.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-        InvalidMeasurementError: Too little could be measured.
-    """
+    """Score skills on a split."""
     project = selection.project()
     target = project.target(selection)
     suite = target.suite()

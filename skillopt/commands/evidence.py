@@ -61,14 +61,7 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class ShownTask:
-    """A train task under the incumbent.
-
-    Args:
-        task: Its id.
-        repeats: How often it was run.
-        passed: How often it passed.
-        group: Number of the group of failures with equal feedback that it is in, the largest first; 0 where it passed.
-    """
+    """A train task under the incumbent."""
 
     task: str
     repeats: int
@@ -86,27 +79,7 @@ class ShownRollout:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The reflection packet of the incumbent.
-
-    Args:
-        skill: Its name.
-        base: Digest that names it, which a proposal repeats.
-        text: Its whole SKILL.md.
-        sections: Titles of its sections, which an `add` can name.
-        edit_budget: Most edits of a proposal.
-        token_budget: Most changed tokens, 0 for no limit.
-        tasks: Train tasks of the suite, of the fold shown where it has two.
-        fold: Which of two folds is shown, 0 where the suite has none.
-        measured: Those of the tasks that were run, by group of failures, what always passed last.
-        table: They as a table with one line of feedback for each group. Untrusted.
-        rollouts: All rollouts of the tasks asked for, last repeat first; without any, the newest failure of each group
-            in short form, the largest group first, as many as a first answer holds.
-        refused: Edits that people refused, who did and why, newest last. Untrusted.
-        rejected: Edits that were tried and not taken, with the reason, newest last. Untrusted.
-        memory: The optimizer's notes from the newest run that left some. Untrusted.
-        looks: Proposals on this suite so far, measured or refused for text of tasks; each makes the next verdict worth
-            a little less.
-    """
+    """The reflection packet of the incumbent."""
 
     skill: str
     base: str
@@ -131,18 +104,7 @@ class Evidence:
 
 
 def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str] = (), fold: int = 1) -> Evidence:
-    """Gather what is recorded of the incumbent on the train tasks, and note which of them were shown.
-
-    Args:
-        selection: The skill, its suite and settings.
-        start: Which text is the incumbent when work tree and branch differ.
-        tasks: Ids of train tasks of which all rollouts are wanted whole.
-        fold: Which fold's evidence is wanted, where the suite has two.
-
-    Raises:
-        UsageError: The skill cannot be trained, there is no such task or fold, or work tree and branch differ and
-            nobody said which; or what is shown cannot be noted.
-    """
+    """Gather what is recorded of the incumbent on the train tasks, and note which of them were shown."""
     plan = make_plan(selection, proposer="the reader").with_fold(fold)
     skill = incumbent_of(plan.target, plan.repository, start)
     settings, train = plan.target.settings, plan.suite.tasks(Split.TRAIN)
@@ -203,7 +165,7 @@ def _check_known(tasks: Sequence[str], plan: RunPlan) -> None:
 def _summarise(
     measured: Sequence[tuple[Task, list[Rollout]]],
 ) -> tuple[list[EvidenceRow], tuple[FailureGroup, ...]]:
-    """Give a row for each task, failures by group, and the groups."""
+    """Return a row for each task, failures by group, and the groups."""
     failures = [
         (task, failed[-1]) for task, rollouts in measured if (failed := [one for one in rollouts if not _passed(one)])
     ]
@@ -243,7 +205,7 @@ def _passed(rollout: Rollout) -> bool:
 
 
 def _refusal(one: PeoplesRefusal) -> str:
-    """Say what a person refused, who did and why; what is cut is the edit, not the reason."""
+    """Return what a person refused, who did and why; what is cut is the edit, not the reason."""
     return f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}"
 
 
@@ -260,14 +222,14 @@ def _newest(lines: Sequence[str], left: int = _REJECTED_TOKENS) -> tuple[str, ..
 
 
 def _events(ledger: Ledger, skill: str) -> Iterator[list[Event]]:
-    """Give the events of each of the newest runs of a skill, oldest first."""
+    """Return the events of each of the newest runs of a skill, oldest first."""
     runs = [run for run in ledger.runs(skill) if run.kind != "gate"][:_RUNS]
     for run in reversed(runs):
         yield [decode_event(row.kind, row.payload) for row in ledger.events(run.id)]
 
 
 def _rejections(event: Event, may_see: Callable[[Edit], bool]) -> Iterator[str]:
-    """Say what was not taken, of the edits that were derived from tasks that may be seen."""
+    """Return what was not taken, of the edits that were derived from tasks that may be seen."""
     match event:
         case EditRefused() if may_see(event.edit):
             yield _rejection(event.edit, event.reason)
@@ -283,12 +245,7 @@ def _rejection(edit: Edit, reason: str) -> str:
 
 
 def _notes(runs: Sequence[Sequence[Event]], may_see: Callable[[Edit], bool] | None) -> str:
-    """Give the newest notes; with folds of a run that learned from this one alone, as its edits tell.
-
-    Args:
-        runs: The events of each run, oldest first.
-        may_see: Whether an edit was derived from this fold; None without folds.
-    """
+    """Return the newest notes; with folds of a run that learned from this one alone, as its edits tell."""
     for events in reversed(runs):
         memories = [event.memory for event in events if isinstance(event, MemoryUpdated)]
         edits = [edit for event in events for edit in _edits_of(event)]
@@ -310,5 +267,5 @@ def _edits_of(event: Event) -> tuple[Edit, ...]:
 
 
 def _may_see(edit: Edit, *, known: set[str], few: bool) -> bool:
-    """Tell whether an edit was derived from tasks that may be seen; with folds one that cites none is of nobody's."""
+    """Return whether an edit was derived from tasks that may be seen; with folds one that cites none is of nobody's."""
     return known.issuperset(edit.tasks) and bool(edit.tasks or not few)

@@ -49,17 +49,7 @@ _SHORT = 10
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """How a change is gated.
-
-    Args:
-        demand: What each skill must be.
-        strict: Whether warnings refuse.
-        direct: Whether to compare with the base itself, not with the merge base.
-        flags: Settings that override file and environment.
-        suite: Overrides the configured suite.
-        folder: Where the command is given; the current folder when None.
-        pages: Folder for a page of each measurement that shows how tasks went before and after; None for no pages.
-    """
+    """How a change is gated."""
 
     demand: Demand = field(default_factory=Demand)
     strict: bool = False
@@ -73,18 +63,7 @@ class GateOptions:
 def gate(
     base: str, head: str = "HEAD", options: GateOptions | None = None, observer: RunObserver | None = None
 ) -> GateReport:
-    """Check and measure every skill that differs between two revisions.
-
-    Args:
-        base: What the change is to be merged into: a commit, branch or tag.
-        head: The change: a commit, branch or tag, or `worktree`.
-        options: How it is gated.
-        observer: Follows the rollouts.
-
-    Raises:
-        UsageError: A revision is not there, or the configuration is wrong; nothing was spent.
-        SkilloptError: Something broke that concerns every skill.
-    """
+    """Check and measure every skill that differs between two revisions."""
     options = options or GateOptions()
     folder = options.folder or Path.cwd()
     project = Project.find(folder)
@@ -155,14 +134,14 @@ class _Gate:
         return replace(row, spent=_since(spent, self._meter.by_role)) if row.rollouts else row
 
     def _before(self, one: FolderChange) -> Skill | None:
-        """Give the old text; one that cannot be read is none."""
+        """Return the old text; one that cannot be read is none."""
         try:
             return None if one.before is None else self._old.skill(one.before)
         except SkillError:
             return None
 
     def _base_suite(self, row: GatedChange) -> "_BaseSuite | None":
-        """Give suite and settings of the base; None where it has none, or they cannot be read."""
+        """Return suite and settings of the base; None where it has none, or they cannot be read."""
         try:
             target = self._old.target(row.before_path or row.path, self._options.flags, self._options.suite)
             return _BaseSuite(target, target.suite(), self._old.suite_files(target))
@@ -251,7 +230,7 @@ class _Gate:
         )
 
     def _why_not(self, work: "_Work", target: Target, suite: Suite) -> tuple[str, str] | None:
-        """Say why measuring could show nothing, with the name of the finding; None when it can."""
+        """Return why measuring could show nothing, with the name of the finding; None when it can."""
         if found := find_unmeasured(target.settings, work.before, work.after):
             return found
         tasks = len(suite.tasks(Split.VAL))
@@ -369,7 +348,7 @@ def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> Chang
 
 
 def _conditions(settings: Settings) -> tuple[str, AgentTable | None]:
-    """Give what a measurement rests on beside the suite: the settings, and how its agent is run."""
+    """Return what a measurement rests on beside the suite: the settings, and how its agent is run."""
     return settings.identity, find_agent_table(settings.harness, settings.agents)
 
 

@@ -34,13 +34,7 @@ Chooser = Callable[[Sequence[Choice]], Choice | None]
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the user asks of `init`.
-
-    Args:
-        harness: The harness to write; empty to look for what is there.
-        model: The optimizer model to write; empty to look for what is there.
-        scaffold: Names of skills that get a suite to start from.
-    """
+    """What the user asks of `init`."""
 
     harness: str = ""
     model: str = ""
@@ -49,18 +43,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Initialized:
-    """What was written.
-
-    Args:
-        config: The file.
-        created: Whether it is new.
-        added: Lines that were added to a file that was there.
-        skills: What was found.
-        listed: Names of those that have a table now.
-        choices: What was found that can do tasks; empty when harness and model were set already.
-        chosen: Which of them was written; None for none.
-        scaffolds: Suites to start from that were written.
-    """
+    """What was written."""
 
     config: str
     created: bool
@@ -73,16 +56,7 @@ class Initialized:
 
 
 def init(wishes: Wishes = Wishes(), *, folder: Path | None = None, choose: Chooser | None = None) -> Initialized:
-    """Write skillopt.toml at the project's root, or add to it what is missing; lines that are there stay.
-
-    Args:
-        wishes: What the user asks for.
-        folder: Where the command is given; the current folder when None.
-        choose: Asks a person; without one, what is found is taken only if it is the only one.
-
-    Raises:
-        UsageError: A name is unknown, or a file cannot be written.
-    """
+    """Write skillopt.toml at the project's root, or add to it what is missing; lines that are there stay."""
     project = Project.find(folder or Path.cwd())
     found = project.discover().skills
     choices, chosen = _choice(project, wishes, choose)
@@ -117,11 +91,7 @@ def _choice(project: Project, wishes: Wishes, choose: Chooser | None) -> tuple[t
 
 
 def _wished(project: Project, wishes: Wishes) -> Choice:
-    """Complete what the user names: who does the tasks can propose edits too.
-
-    Raises:
-        SettingsError: There is no such harness or model, or the file names another one already.
-    """
+    """Complete what the user names: who does the tasks can propose edits too."""
     harness = wishes.harness or (
         f"chat/{wishes.model}"
         if "model" in find_model_driver(wishes.model).takes and not _is_agent(wishes.model)
@@ -147,11 +117,7 @@ def _is_agent(model: str) -> bool:
 
 
 def _scaffold(root: Path, found: Sequence[FoundSkill], name: str) -> str:
-    """Give the path of the suite to write for a skill.
-
-    Raises:
-        UsageError: There is no such skill, or it has tasks.
-    """
+    """Return the path of the suite to write for a skill."""
     skill = next((skill for skill in found if skill.name == name), None)
     if skill is None:
         known = ", ".join(skill.name for skill in found) or "none"
@@ -165,14 +131,7 @@ def _scaffold(root: Path, found: Sequence[FoundSkill], name: str) -> str:
 def _lines(
     project: Project, found: Sequence[FoundSkill], chosen: Choice | None, open_choices: Sequence[Choice]
 ) -> ConfigLines:
-    """Give the lines that the file lacks.
-
-    Args:
-        project: What the file says.
-        found: Skills.
-        chosen: Who does the tasks; None for what is set already or is left open.
-        open_choices: What to show as comments when it is left open.
-    """
+    """Return the lines that the file lacks."""
     top = tuple(_chosen_lines(project, chosen, open_choices)) if chosen else ()
     if chosen is None and not project.config.exists():
         top = tuple(_open_lines(open_choices))
@@ -227,7 +186,7 @@ def _is_configured(project: Project, skill: FoundSkill) -> bool:
 
 
 def _lacks_suite(project: Project, skill: FoundSkill) -> bool:
-    """Tell whether a skill's table misses the suite that lies outside of its folder."""
+    """Return whether a skill's table misses the suite that lies outside of its folder."""
     entry = project.entries.get(skill.name)
     if entry is None or "suite" in entry or not skill.suite:
         return False

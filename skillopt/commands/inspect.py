@@ -17,15 +17,7 @@ __all__ = ["Inspection", "inspect"]
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was found in a run.
-
-    Args:
-        run: Its id.
-        skill: Name of the skill.
-        rollouts: Rollouts under texts that training wrote, which were looked at.
-        ordinary: Rollouts under the text before training, which they were contrasted with.
-        findings: What is suspicious, a line for each task and sign.
-    """
+    """What was found in a run."""
 
     run: str
     skill: str
@@ -37,17 +29,7 @@ class Inspection:
 def inspect(
     name: str | None = None, *, all_splits: bool = False, suite: Path | None = None, folder: Path | None = None
 ) -> Inspection:
-    """Contrast the rollouts of a run under trained text with ordinary ones of the same tasks.
-
-    Args:
-        name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
-        all_splits: Whether rollouts of held-out tasks may be quoted, too.
-        suite: Where its tasks are, when that is not configured.
-        folder: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: There is no such run, or its suite is not at hand.
-    """
+    """Contrast the rollouts of a run under trained text with ordinary ones of the same tasks."""
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         record = find_run(ledger, name)

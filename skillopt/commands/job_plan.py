@@ -53,15 +53,7 @@ _Range = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class JobPlan:
-    """A job that nothing refuses.
-
-    Args:
-        skill: The skill's name.
-        folder: Its folder.
-        root: The project.
-        limits: Limits in force by the names of settings.
-        words: What it runs, what it is likely to take, and its limits, a sentence each.
-    """
+    """A job that nothing refuses."""
 
     skill: str
     folder: Path
@@ -81,15 +73,7 @@ class _Likely:
 
 
 def choose_target(selection: Selection, harness: str | None) -> Selection:
-    """Let a job run with another harness or model than the project's, if the project lists it.
-
-    Args:
-        selection: The skill and its suite.
-        harness: What is asked for, as settings name it; None for the project's.
-
-    Raises:
-        UsageError: The project does not list it.
-    """
+    """Let a job run with another harness or model than the project's, if the project lists it."""
     settings = selection.project().target(selection).settings
     if harness is None or harness == settings.harness:
         return selection
@@ -112,20 +96,7 @@ def plan_evaluation(
     start: Start,
     draft: bool,
 ) -> JobPlan:
-    """Plan to measure the incumbent, or the draft.
-
-    Args:
-        selection: The skill, its suite and settings.
-        caps: What it may consume, over the settings.
-        split: Which tasks.
-        repeats: Runs of each task, ≥ 1.
-        start: Which text is the incumbent when work tree and branch differ.
-        draft: Whether the draft is measured instead.
-
-    Raises:
-        UsageError: Something refuses it.
-        BusyError: A job runs for this skill.
-    """
+    """Plan to measure the incumbent, or the draft."""
     # A cap on rollouts in skillopt.toml is on training.
     chosen = _Chosen.of(selection, {"max_rollouts": None, **caps}, proposer=_NOBODY)
     suite = chosen.plan.target.suite()
@@ -147,17 +118,7 @@ def plan_evaluation(
 
 
 def plan_training(selection: Selection, caps: Mapping[str, float], *, start: Start) -> JobPlan:
-    """Plan to train with the optimizer model of the settings.
-
-    Args:
-        selection: The skill, its suite and settings.
-        caps: What it may consume, over the settings.
-        start: Which text to begin with when work tree and branch differ.
-
-    Raises:
-        UsageError: Something refuses it, or the suite can show nothing.
-        BusyError: A job runs for this skill, or another process trains it.
-    """
+    """Plan to train with the optimizer model of the settings."""
     chosen = _Chosen.of(selection, caps)
     suite, settings = chosen.plan.suite, chosen.settings
     expect_prospect(suite, settings)
@@ -177,18 +138,7 @@ def plan_training(selection: Selection, caps: Mapping[str, float], *, start: Sta
 
 
 def plan_proposal(selection: Selection, caps: Mapping[str, float], offered: EditsProposal, *, start: Start) -> JobPlan:
-    """Plan to try edits that were checked before.
-
-    Args:
-        selection: The skill, its suite and settings.
-        caps: What it may consume, over the settings.
-        offered: The proposal.
-        start: Which text is the incumbent when work tree and branch differ.
-
-    Raises:
-        UsageError: Something refuses it.
-        BusyError: A job runs for this skill, or another process trains it.
-    """
+    """Plan to try edits that were checked before."""
     chosen = _Chosen.of(selection, caps, proposer=offered.proposer)
     chosen.expect_no_writer()
     val = len(chosen.plan.suite.tasks(Split.VAL))
@@ -233,15 +183,15 @@ class _Chosen:
 
     @property
     def settings(self) -> Settings:
-        """Give the settings after all layers."""
+        """The settings after all layers."""
         return self.plan.target.settings
 
     def start(self, start: Start) -> Skill:
-        """Give the text that is meant."""
+        """Return the text that is meant."""
         return incumbent_of(self.plan.target, self.plan.repository, start)
 
     def draft(self) -> Skill:
-        """Give the draft that waits."""
+        """Return the draft that waits."""
         recover_draft(self.root, self.plan.repository, self.plan.target.name)
         return skill_at(self.plan.repository, self.plan.target, DRAFT)
 
@@ -272,11 +222,7 @@ class _Chosen:
         return JobPlan(self.plan.target.name, self.plan.target.folder, self.root, limits, words)
 
     def _expect_cap(self, likely: _Likely) -> None:
-        """Refuse a job that is paid for and has no cap on dollars, or where no price is known no cap at all.
-
-        Raises:
-            UsageError: So it is.
-        """
+        """Refuse a job that is paid for and has no cap on dollars, or where no price is known no cap at all."""
         settings = self.settings
         judged = any(task.verifier.judged for _, task in self.plan.suite.splits)
         names = [settings.harness, *([settings.model] if self.trains else [])]

@@ -76,22 +76,13 @@ class JobLimits:
 
     @property
     def caps(self) -> dict[str, float]:
-        """Give those that are set by the names of settings."""
+        """Those that are set by the names of settings."""
         return {name: value for name in self.__dataclass_fields__ if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """How a job is.
-
-    Args:
-        job: What its folder tells.
-        run: Its run, None for an evaluation or before it began.
-        events: What happened in the run, a line each, newest last.
-        next_step: What to do now.
-        line: How far it is and what it used of its limits, in a line; empty before its first answer.
-        spent: What each role consumed, by the newest that is known.
-    """
+    """How a job is."""
 
     job: Job
     run: RunStatus | None
@@ -111,15 +102,7 @@ class JobPlace:
 
 @dataclass(frozen=True, slots=True)
 class JobGlance:
-    """A short look at a job, for whoever waits for news.
-
-    Args:
-        running: Whether it runs.
-        news: Verdicts and versions so far.
-        line: How far it is, in a line.
-        done: Answers received in its batch.
-        total: Answers that the batch asks for; 0 before the first batch.
-    """
+    """A short look at a job, for whoever waits for news."""
 
     running: bool
     news: int
@@ -144,20 +127,7 @@ def start_evaluation(
     draft: bool = False,
     limits: JobLimits | None = None,
 ) -> Job:
-    """Start a job that measures the incumbent, or the draft; on `train` it gathers evidence.
-
-    Args:
-        selection: The skill, its suite and settings.
-        split: Which tasks.
-        repeats: Runs of each task, ≥ 1.
-        start: Which text is the incumbent when work tree and branch differ.
-        draft: Whether the draft is measured instead of the incumbent.
-        limits: What it may consume.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was started.
-        BusyError: A job runs for this skill.
-    """
+    """Start a job that measures the incumbent, or the draft; on `train` it gathers evidence."""
     given = limits or JobLimits()
     plan = plan_evaluation(selection, given.caps, split=split, repeats=repeats, start=start, draft=draft)
     incumbent = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{plan.skill}"}[start]
@@ -166,17 +136,7 @@ def start_evaluation(
 
 
 def start_training(selection: Selection, *, start: Start = "auto", limits: JobLimits | None = None) -> Job:
-    """Start a job that trains the skill with the optimizer model of the project's settings.
-
-    Args:
-        selection: The skill, its suite and settings.
-        start: Which text is the incumbent when work tree and branch differ.
-        limits: What it may consume.
-
-    Raises:
-        UsageError: Something is missing or wrong, or it is paid for and has no cap; nothing was started.
-        BusyError: A job runs for this skill.
-    """
+    """Start a job that trains the skill with the optimizer model of the project's settings."""
     given = limits or JobLimits()
     return _start(selection, plan_training(selection, given.caps, start=start), ["optimize", "--start", start], given)
 
@@ -184,17 +144,7 @@ def start_training(selection: Selection, *, start: Start = "auto", limits: JobLi
 def start_proposal(
     selection: Selection, offered: EditsProposal, *, start: Start = "auto", limits: JobLimits | None = None
 ) -> Job:
-    """Start a job that tries edits, which were checked before.
-
-    Args:
-        selection: The skill, its suite and settings.
-        offered: The proposal.
-        start: Which text is the incumbent when work tree and branch differ.
-        limits: What it may consume.
-
-    Raises:
-        BusyError: A job runs for this skill.
-    """
+    """Start a job that tries edits, which were checked before."""
     given, files = limits or JobLimits(), [(_EDITS, offered.model_dump_json())]
     plan = plan_proposal(selection, given.caps, offered, start=start)
     return _start(selection, plan, ["propose", f"{{job}}/{_EDITS}", "--start", start], given, files)
@@ -206,59 +156,26 @@ def jobs(*, folder: Path | None = None) -> Jobs:
 
 
 def job(name: str, *, wait: float = 0.0, folder: Path | None = None) -> JobReport:
-    """Tell how a job is; reads only what is recorded.
-
-    Args:
-        name: The job's id.
-        wait: Seconds to wait for its end at most.
-        folder: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: There is no such job.
-    """
+    """Return how a job is; reads only what is recorded."""
     root = Project.find(folder or Path.cwd()).root
     return _report(root, wait_for_job(root, name, wait))
 
 
 def locate(name: str, *, folder: Path) -> JobPlace:
-    """Find a job, and what was said of it when it was started.
-
-    Args:
-        name: The job's id.
-        folder: A folder of the project.
-
-    Raises:
-        UsageError: There is no such job.
-    """
+    """Find a job, and what was said of it when it was started."""
     root = Project.find(folder).root
     return JobPlace(root, find_job(root, name).terms.words)
 
 
 def glance(name: str, *, folder: Path) -> JobGlance:
-    """Look how far a job is, without reading what happened.
-
-    Args:
-        name: The job's id.
-        folder: The root of the project.
-
-    Raises:
-        UsageError: There is no such job.
-    """
+    """Look how far a job is, without reading what happened."""
     found = find_job(folder, name)
     noted = found.noted or JobProgress()
     return JobGlance(found.state is JobState.RUNNING, noted.news, _progress_line(found), noted.done, noted.total)
 
 
 def cancel(name: str, *, folder: Path | None = None) -> JobReport:
-    """End a job; the first time it waits for calls under way, which are paid for, again it drops them.
-
-    Args:
-        name: The job's id.
-        folder: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: There is no such job.
-    """
+    """End a job; the first time it waits for calls under way, which are paid for, again it drops them."""
     root = Project.find(folder or Path.cwd()).root
     return _report(root, cancel_job(root, name))
 
@@ -278,7 +195,7 @@ def _start(
 
 
 def _flags(limits: JobLimits, plan: JobPlan) -> Iterator[str]:
-    """Give the options of the command line for the limits that a job was given, no higher than they are in force."""
+    """Return the options of the command line for the limits that a job was given, no higher than they are in force."""
     for name in limits.caps:
         yield from (f"--{name.replace('_', '-')}", f"{plan.limits[name]:.15g}")
 
@@ -298,7 +215,7 @@ def _report(root: Path, found: Job) -> JobReport:
 
 
 def _progress_line(found: Job) -> str:
-    """Say how far a job is: this batch, what it used of its limits, the time, and where it is."""
+    """Return how far a job is: this batch, what it used of its limits, the time, and where it is."""
     noted, limits = found.noted, found.terms.limits
     if noted is None:
         return ""

@@ -39,28 +39,7 @@ _KEPT: Final = "the branch of its versions begins with a commit of it"
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """What a run came to.
-
-    Args:
-        run: Id of the run.
-        skill: Name of the skill.
-        branch: Where the versions are.
-        versions: Commits of this run, oldest first.
-        reason: Why the run ended.
-        test: The release check on the held-out test, None when nothing was accepted or it was withheld.
-        withheld: Why it was withheld; empty when it was not.
-        rollouts: Rollouts asked for.
-        calls: Optimizer calls asked for.
-        paid_rollouts: Of those, how many this command ran itself.
-        paid_calls: Of those, how many this command made itself.
-        resumed: Whether an interrupted run went on.
-        spent: What each role consumed in this command.
-        draft: What the run had in hand at its end, None for nothing.
-        headline: Tasks passed before training and by the newest version, on the same tasks; None where nothing was
-            accepted.
-        draft_headline: The same of the draft against the newest version; None where it was not measured.
-        why_nothing: Why nothing was accepted; empty where something was.
-    """
+    """What a run came to."""
 
     run: str
     skill: str
@@ -84,20 +63,7 @@ class Optimized:
 def optimize(
     selection: Selection, *, start: Start = "auto", observer: RunObserver | None = None, allowance: Meter | None = None
 ) -> Optimized:
-    """Train a skill, or continue the training that was interrupted.
-
-    Args:
-        selection: The skill, its suite and settings.
-        start: Which text to begin with when work tree and branch differ.
-        observer: Follows the run.
-        allowance: Caps what this command alone pays for, and is no part of the run; None for no such cap.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-        BusyError: Another run trains this skill.
-        InvalidMeasurementError: Too little could be measured; the same command continues.
-        NothingMeasuredError: A cap was reached before anything was measured; the same command continues.
-    """
+    """Train a skill, or continue the training that was interrupted."""
     plan = make_plan(selection, allowance=allowance)
     prospect = expect_prospect(plan.suite, plan.target.settings)
     root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()

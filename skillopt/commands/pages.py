@@ -28,17 +28,7 @@ __all__ = ["page", "run_page"]
 def page(
     name: str | None = None, *, all_splits: bool = False, suite: Path | None = None, folder: Path | None = None
 ) -> str:
-    """Render a run as one HTML page.
-
-    Args:
-        name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
-        all_splits: Whether rollouts of held-out tasks may be shown, too.
-        suite: Where its tasks are, when that is not configured.
-        folder: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: There is no such run.
-    """
+    """Render a run as one HTML page."""
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         view = load_inspected_view(project, ledger, find_run(ledger, name), suite)
@@ -46,14 +36,7 @@ def page(
 
 
 def run_page(ledger: Ledger, view: RunView, *, all_splits: bool = False, most: int = MOST_ROLLOUTS) -> str:
-    """Render a run whose view is there.
-
-    Args:
-        ledger: Where its rollouts are.
-        view: What its record tells.
-        all_splits: Whether rollouts of held-out tasks may be shown, too.
-        most: Rollouts that are shown at most.
-    """
+    """Render a run whose view is there."""
     listed = _listed(ledger, view, all_splits=all_splits)
     chosen = choose_rollouts(listed, most)
     found = ledger.rollouts([one.key for one in chosen])

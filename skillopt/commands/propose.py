@@ -91,13 +91,7 @@ class ProposalEdit(ProposedEdit):
 
 
 class EditsProposal(BaseModel):
-    """Edits for one incumbent.
-
-    Args:
-        edits: What is proposed.
-        base: Digest of the incumbent that they are for, as the evidence shows it; empty for whatever it is now.
-        proposer: Who wrote them, for the record.
-    """
+    """Edits for one incumbent."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -121,24 +115,7 @@ class RefusedEdit:
 
 @dataclass(frozen=True, slots=True)
 class ProposalResult:
-    """What became of a proposal.
-
-    Args:
-        run: Id of its run; empty when edits were refused, for then nothing was run.
-        skill: Name of the skill.
-        branch: Where versions are.
-        refused: Edits that cannot be tried; when there is one, none was.
-        dropped: Edits that were dropped before one was left out, and why.
-        eliminations: What leaving each other edit out showed.
-        verdict: The gate's, None when nothing reached it.
-        version: The commit, empty when nothing was accepted.
-        reason: How it ended, in words.
-        looks: How many proposals were measured on this suite, this one included.
-        rollouts: Rollouts asked for.
-        paid_rollouts: Of those, how many this command ran itself.
-        spent: What each role consumed in this command.
-        replaced: Commit of the draft of before that the new one took the place of; it is kept. Empty for none.
-    """
+    """What became of a proposal."""
 
     run: str
     skill: str
@@ -157,16 +134,12 @@ class ProposalResult:
 
     @property
     def accepted(self) -> bool:
-        """Tell whether the gate took it."""
+        """Whether the gate took it."""
         return self.verdict is not None and self.verdict.outcome is Outcome.ACCEPT
 
 
 def parse_proposal(path: Path) -> EditsProposal:
-    """Read a proposal from a JSON file: an object as Offered says, or a list of edits.
-
-    Raises:
-        UsageError: It cannot be read, or is not that.
-    """
+    """Read a proposal from a JSON file: an object as Offered says, or a list of edits."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise UsageError(f"{path}: expected at most {_MOST_BYTES:,} bytes of edits, found more")
@@ -181,16 +154,7 @@ def parse_proposal(path: Path) -> EditsProposal:
 
 
 def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto") -> tuple[RefusedEdit, ...]:
-    """Say which edits cannot be tried, and why; spends nothing.
-
-    Args:
-        selection: The skill, its suite and settings.
-        offered: The proposal.
-        start: Which text is the incumbent when work tree and branch differ.
-
-    Raises:
-        UsageError: The incumbent is not the one that they are for, or the skill cannot be trained.
-    """
+    """Return which edits cannot be tried, and why; spends nothing."""
     plan, root = _plan(selection, offered), selection.project().root
     skill = incumbent_of(plan.target, plan.repository, start)
     with closing(Ledger.open(root)) as ledger:
@@ -200,22 +164,7 @@ def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto"
 def propose(
     selection: Selection, offered: EditsProposal, *, start: Start = "auto", observer: RunObserver | None = None
 ) -> ProposalResult:
-    """Try edits: together on the tasks they cite, then each left out, then those that are needed at the gate.
-
-    Args:
-        selection: The skill, its suite and settings.
-        offered: The proposal.
-        start: Which text is the incumbent when work tree and branch differ.
-        observer: Follows the run.
-
-    Returns:
-        What became of it; an accepted one is committed to the skill's branch.
-
-    Raises:
-        UsageError: The incumbent is not the one that they are for, or the skill cannot be trained.
-        BusyError: Another run trains this skill.
-        InvalidMeasurementError: Too little could be measured; the same command continues.
-    """
+    """Try edits: together on the tasks they cite, then each left out, then those that are needed at the gate."""
     plan = _plan(selection, offered)
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
@@ -254,7 +203,7 @@ def _plan(selection: Selection, offered: EditsProposal) -> RunPlan:
 
 
 def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
-    """Say what a verdict can claim: where the other fold was shown, too, no task is new to whoever proposes."""
+    """Return what a verdict can claim: where the other fold was shown, too, no task is new to whoever proposes."""
     seen = read_shown(ledger.path.parent.parent, record.skill) & {task.id for task in plan.suite.tasks(Split.VAL)}
     trained = bool(plan.folds) and bool(runs_on(ledger, "training", record.skill, record.suite_digest))
     return ProposalTerms(
@@ -307,7 +256,7 @@ def _checked(
 
 
 def _feedback(plan: RunPlan, ledger: Ledger, skill: Skill) -> str:
-    """Give the feedback on train tasks that the evidence shows; a rule in its words is no leak."""
+    """Return the feedback on train tasks that the evidence shows; a rule in its words is no leak."""
     found = train_rollouts_of(ledger, plan.drivers, skill, plan.suite.tasks(Split.TRAIN))
     return "\n".join(one.score.feedback for rollouts in found.values() for one in rollouts if one.score is not None)
 

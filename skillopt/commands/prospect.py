@@ -39,14 +39,7 @@ _MOST_TASKS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What a run can show; all figures are simulated.
-
-    Args:
-        can_show: Whether any gain would be shown in half of the runs, be it proven or proven here.
-        least_proven: Smallest true gain that is proven in half of the runs, in (0, 1]; None for none.
-        least_here: Smallest that is at least proven here in half of the runs; None for none.
-        words: All of it in a sentence, with what would do where nothing can be shown.
-    """
+    """What a run can show; all figures are simulated."""
 
     can_show: bool
     least_proven: float | None
@@ -56,13 +49,7 @@ class Prospect:
 
 @dataclass(frozen=True, slots=True)
 class GainChance:
-    """How often drafts that are truly better by so much are shown to be, simulated.
-
-    Args:
-        gain: Share of what is scored that they mend, in (0, 1].
-        proven: Share of them that is proven, in [0, 1].
-        here: Share that is proven, or proven here.
-    """
+    """How often drafts that are truly better by so much are shown to be, simulated."""
 
     gain: float
     proven: float
@@ -70,12 +57,7 @@ class GainChance:
 
 
 def chances_of_gains(suite: Suite, settings: Settings) -> tuple[GainChance, ...]:
-    """Simulate how often gains of 10, 20 and 30 points are shown; none where the gate `strict` shows nothing.
-
-    Args:
-        suite: Its tasks, some to learn from and some to judge by.
-        settings: The gate, the metric and the cap on rollouts.
-    """
+    """Simulate how often gains of 10, 20 and 30 points are shown; none where the gate `strict` shows nothing."""
     if settings.gate is GateRule.STRICT:
         return ()
     judging = _judging(settle_folds(suite, settings), settings)
@@ -84,23 +66,15 @@ def chances_of_gains(suite: Suite, settings: Settings) -> tuple[GainChance, ...]
 
 
 def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
-    """Simulate what a run on a suite can show, with the kind of scores that its tasks have.
-
-    Args:
-        suite: Its tasks.
-        settings: The gate, the metric and the cap on rollouts.
-    """
+    """Simulate what a run on a suite can show, with the kind of scores that its tasks have."""
     found = _simulated(suite, settings)
     return replace(found, words=f"{suite.left_out}; {found.words}") if suite.left_out else found
 
 
 def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
-    """Say what a run can show, and refuse one that can show nothing.
+    """Return what a run can show, and refuse one that can show nothing.
 
     What keeps its models from answering is said before that, as it would be the next refusal.
-
-    Raises:
-        UsageError: The cap has no room for a gate, or no gain could be shown; the message says what would do.
     """
     prospect = what_it_can_show(suite, settings)
     try:
@@ -145,7 +119,7 @@ def _nothing(problem: str, suite: Suite, settings: Settings) -> Prospect:
 
 
 def _judging(suite: Suite, settings: Settings) -> Judging:
-    """Say how a draft would be judged: half of what is for learning is taken to be left for repeats."""
+    """Return how a draft would be judged: half of what is for learning is taken to be left for repeats."""
     plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
     left = inf if plan.learning is None else plan.gate + plan.learning // 2
     judged = len(val) if left >= 2 * len(val) else int(left // 2)
@@ -183,7 +157,7 @@ def _scored(judging: Judging) -> str:
 
 
 def _what_would_do(suite: Suite, settings: Settings) -> str:
-    """Say how many tasks like these, or which cap, would show a gain."""
+    """Return how many tasks like these, or which cap, would show a gain."""
     free = settings.model_copy(update={"max_rollouts": None})
     if _shows(suite, free):
         return f"max_rollouts of {rollouts_needed(suite, settings)}"
@@ -202,12 +176,7 @@ def _planned(like: Task, count: int) -> Suite:
 
 
 def rollouts_needed(suite: Suite, settings: Settings) -> int:
-    """Give a cap on rollouts under which tasks can show something that can without one.
-
-    Args:
-        suite: Its tasks.
-        settings: The gate and the metric, and the cap to begin with: without one, what has room for a gate.
-    """
+    """Return a cap on rollouts under which tasks can show something that can without one."""
     cap = max(settings.max_rollouts or 0, least_rollouts(suite, settings))
     while settings.gate is not GateRule.STRICT and not _shows(suite, settings.model_copy(update={"max_rollouts": cap})):
         cap += max(1, cap // 8)
@@ -221,14 +190,7 @@ def _shows(suite: Suite, settings: Settings) -> bool:
 
 
 def describe_earlier_runs(ledger: Ledger, skill: str, suite: Suite, settings: Settings) -> str:
-    """Say what it costs that runs with another preset were judged on the same tasks; empty when there were none.
-
-    Args:
-        ledger: Holds the runs.
-        skill: The skill's name.
-        suite: Its tasks.
-        settings: Of the run that is planned.
-    """
+    """Return what it costs that runs with another preset were judged on the same tasks; empty when there were none."""
     earlier = [run for run in runs_on(ledger, "training", skill, suite.digest) if _preset(run) != settings.preset]
     if not earlier:
         return ""

@@ -26,14 +26,7 @@ _ACCEPTED = "VersionAccepted"
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was removed, or would be.
-
-    Args:
-        days: Answers of the last so many days stay.
-        answers: What goes.
-        kept_runs: Runs all of whose answers stay.
-        removed: Whether it was removed.
-    """
+    """What was removed, or would be."""
 
     days: int
     answers: Prunable
@@ -42,18 +35,7 @@ class Pruned:
 
 
 def prune(days: int, *, dry_run: bool = False, folder: Path | None = None, now: datetime | None = None) -> Pruned:
-    """Remove answers older than some days, but those of runs that can go on, brought a version or are a skill's newest.
-
-    Args:
-        days: What was recorded in the last so many days stays, ≥ 0.
-        dry_run: Only count.
-        folder: A folder of the project; the current one when None.
-        now: The time; None for the present.
-
-    Raises:
-        UsageError: There is no ledger.
-        BusyError: Something is training; nothing was removed.
-    """
+    """Remove answers older than some days, except those of runs that can resume, brought a version or are a skill's newest."""
     root = Project.find(folder or Path.cwd()).root
     before = ((now or datetime.now(UTC)) - timedelta(days=days)).isoformat(timespec="seconds")
     if not dry_run:
@@ -87,7 +69,7 @@ def _kept(root: Path, ledger: Ledger, before: str) -> list[RunRecord]:
 
 
 def _runs_in_git(root: Path) -> Iterator[str]:
-    """Give the ids of the runs that versions and drafts name."""
+    """Return the ids of the runs that versions and drafts name."""
     try:
         repository = Repository.find(root)
     except RepositoryError:
@@ -99,6 +81,6 @@ def _runs_in_git(root: Path) -> Iterator[str]:
 
 
 def _texts(ledger: Ledger, run: RunRecord) -> Sequence[str]:
-    """Give the digests of the texts that a run compared."""
+    """Return the digests of the texts that a run compared."""
     events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(run.id)]
     return digests_of(decode_skill(run.skill, run.start), events)

@@ -13,17 +13,7 @@ __all__ = ["report"]
 
 
 def report(name: str | None = None, *, suite: Path | None = None, folder: Path | None = None) -> RunView:
-    """Read what is recorded of a run.
-
-    Args:
-        name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
-            A gate that is over is meant only where there is nothing else.
-        suite: Where its tasks are, when that is not configured.
-        folder: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: There is no such run.
-    """
+    """Read what is recorded of a run."""
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         return load_inspected_view(project, ledger, find_run(ledger, name), suite)

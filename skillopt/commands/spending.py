@@ -23,15 +23,7 @@ _FREE = frozenset({"demo"})
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What a training is about to spend.
-
-    Args:
-        paid: Whether target, optimizer model or judge is billed for.
-        first: Whether for one of those that are billed for no training in the same part is recorded in the project; for
-            any of them where none is.
-        capped: Whether a setting caps what it spends.
-        estimated: What it is likely to take.
-    """
+    """What a training is about to spend."""
 
     paid: bool
     first: bool
@@ -43,14 +35,6 @@ def foresee_spending(selection: Selection, start: Start = "auto", *, runs: int =
     """Foresee what a training spends; None where there is nothing to say.
 
     That is where demo programs do everything, and where such a training is recorded already and needs no cap.
-
-    Args:
-        selection: The skill, its suite and settings.
-        start: Which text to begin with when work tree and branch differ.
-        runs: How many runs are simulated.
-
-    Raises:
-        UsageError: Something is missing or wrong, or the suite can show nothing.
     """
     plan = make_plan(selection)
     settings = plan.target.settings
@@ -70,13 +54,7 @@ def foresee_spending(selection: Selection, start: Start = "auto", *, runs: int =
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """Whether a command that is no training is paid for.
-
-    Args:
-        paid: Whether anything that it uses is billed for.
-        first: Whether nothing that was recorded in the project cost anything.
-        capped: Whether a setting caps what it spends.
-    """
+    """Whether a command that is no training is paid for."""
 
     paid: bool
     first: bool
@@ -84,15 +62,7 @@ class Payment:
 
 
 def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
-    """Foresee whether a command is paid for that runs tasks of a skill and has them judged.
-
-    Args:
-        selection: The skill, its suite and settings.
-        drafts: Whether a model drafts these tasks; else they are those of the suite.
-
-    Raises:
-        UsageError: There is no such skill, or no suite.
-    """
+    """Foresee whether a command is paid for that runs tasks of a skill and has them judged."""
     project = selection.project()
     target = project.target(selection)
     settings = target.settings
@@ -103,27 +73,13 @@ def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
 
 
 def payment_of(root: Path, settings: Settings, names: Sequence[str]) -> Payment:
-    """Tell whether a command is paid for.
-
-    Args:
-        root: The project.
-        settings: With its caps.
-        names: Harness and models that it asks; empty ones are left out.
-    """
+    """Return whether a command is paid for."""
     paid = any(is_paid(name, settings) for name in names if name)
     return Payment(paid, not (paid and _was_billed(root)), is_capped(settings))
 
 
 def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:
-    """Foresee whether a night is paid for.
-
-    Args:
-        flags: Settings that override file and environment.
-        capped: Whether the night has a cap of its own.
-
-    Raises:
-        UsageError: The configuration is wrong.
-    """
+    """Foresee whether a night is paid for."""
     project = Project.find(Path.cwd())
     names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
     settings = [project.target(Selection(name, flags)).settings for name in names]
@@ -138,12 +94,12 @@ def _was_billed(root: Path) -> bool:
 
 
 def is_capped(settings: Settings) -> bool:
-    """Tell whether a cap bounds what a run, or a command, may spend."""
+    """Return whether a cap bounds what a run, or a command, may spend."""
     return bool(settings.max_usd or settings.max_tokens or settings.max_rollouts or settings.max_minutes)
 
 
 def _trained_before(root: Path, drivers: Sequence[tuple[Part, str]]) -> bool:
-    """Tell whether trainings are recorded in which each of some drivers had its part."""
+    """Return whether trainings are recorded in which each of some drivers had its part."""
     with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:  # there may be no ledger yet
         return all(training_runs_of(ledger, part, identity) for part, identity in drivers)
     return False

@@ -29,22 +29,7 @@ __all__ = ["RunStatus", "StatusReport", "run_status", "status"]
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """How far a run is.
-
-    Args:
-        run: Its id.
-        skill: What it trains.
-        state: `running`, `finished`, `stopped`, `failed`, or `interrupted` (its process is gone).
-        reason: Why it ended, empty while it goes on.
-        started_at: When, ISO 8601 in UTC.
-        step: Last step begun.
-        versions: Versions accepted.
-        headline: Tasks passed by the text that the run began with and by its newest version; None before the first.
-        spent: What the answers it paid for cost, role by role.
-        kind: `training`, `proposal` or `gate`.
-        draft: What waits for the gate or for a person, tasks passed and grade, in words; empty when nothing waits.
-        declined: Who declined what it made, and why; empty where nobody did.
-    """
+    """How far a run is."""
 
     run: str
     skill: str
@@ -62,15 +47,7 @@ class RunStatus:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """The newest runs, newest first, what the ledger holds in all, and the newest jobs.
-
-    Args:
-        runs: Those that were asked for.
-        rollouts: How many rollouts are recorded, of all runs.
-        replies: How many replies of optimizer models.
-        jobs: The newest jobs.
-        more: Whether there are older runs than those listed.
-    """
+    """The newest runs, newest first, what the ledger holds in all, and the newest jobs."""
 
     runs: tuple[RunStatus, ...]
     rollouts: int
@@ -80,16 +57,7 @@ class StatusReport:
 
 
 def status(*, skill: str = "", most: int = 100, folder: Path | None = None) -> StatusReport:
-    """List the newest runs of a project.
-
-    Args:
-        skill: Only runs of this skill; of all when empty.
-        most: At most so many, ≥ 1.
-        folder: A folder of the project; the current one when None.
-
-    Raises:
-        UsageError: There is no ledger yet.
-    """
+    """List the newest runs of a project."""
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         counts = ledger.counts()
@@ -108,13 +76,7 @@ def _events(ledger: Ledger, record: RunRecord) -> list[tuple[str, Event]]:
 
 
 def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
-    """Tell how far a run is.
-
-    Args:
-        root: The project.
-        ledger: Its open ledger.
-        record: The run.
-    """
+    """Return how far a run is."""
     events = _events(ledger, record)
     steps = [event.step for _, event in events if isinstance(event, StepStarted | TrainMeasured)]
     accepted = [event for _, event in events if isinstance(event, VersionAccepted)]

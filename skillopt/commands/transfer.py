@@ -39,15 +39,7 @@ class TargetComparison:
 
 @dataclass(frozen=True, slots=True)
 class TargetRow:
-    """One target.
-
-    Args:
-        target: Its name, as it was given.
-        status: `invalid` when it could not be measured.
-        reason: Why not; empty when it was.
-        paid_rollouts: Rollouts that were not recorded before.
-        found: What it scores; None when it could not be measured.
-    """
+    """One target."""
 
     target: str
     status: Literal["measured", "invalid"]
@@ -58,18 +50,7 @@ class TargetRow:
 
 @dataclass(frozen=True, slots=True)
 class Transferred:
-    """What a transfer found.
-
-    Args:
-        skill: Name of the skill.
-        version: The commit that was scored.
-        first: The commit with the text that training started from.
-        trained_on: The target that the version was trained on, empty when its commit does not say.
-        split: Which tasks.
-        repeats: Runs of each task.
-        targets: In the order asked for.
-        spent: What each role consumed.
-    """
+    """What a transfer found."""
 
     skill: str
     version: str
@@ -82,7 +63,7 @@ class Transferred:
 
     @property
     def complete(self) -> bool:
-        """Tell whether every target was measured."""
+        """Whether every target was measured."""
         return all(row.status == "measured" for row in self.targets)
 
 
@@ -105,19 +86,7 @@ def transfer(
     repeats: int = 1,
     observer: RunObserver | None = None,
 ) -> Transferred:
-    """Score a version on targets, each against no skill and against the first version.
-
-    Args:
-        selection: The skill, its suite and settings; caps hold for all targets together.
-        targets: Names of harnesses, as in the setting `harness`.
-        version: A commit; None for the newest version.
-        split: Which tasks; `test` is held-out, every look at it makes it worth less.
-        repeats: Runs of each task, ≥ 1.
-        observer: Follows the rollouts.
-
-    Raises:
-        UsageError: Something is missing or wrong, such as a target's name; nothing was spent.
-    """
+    """Score a version on targets, each against no skill and against the first version."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     settings, suite = target.settings, target.suite()

@@ -61,19 +61,7 @@ _TESTS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTriggers:
-    """When the target loads a skill.
-
-    Args:
-        skill: Name of the skill.
-        harness: Identity of the target.
-        repeats: Runs of each request.
-        beside: Other skills that were installed.
-        description: Characters of its description.
-        quality: What was found.
-        skipped: Items of the files that say nothing about loading, with file and line.
-        paid_rollouts: Runs that were not recorded before.
-        spent: What each role consumed in this command.
-    """
+    """When the target loads a skill."""
 
     skill: str
     harness: str
@@ -88,29 +76,7 @@ class MeasuredTriggers:
 
 @dataclass(frozen=True, slots=True)
 class TrainedTriggers:
-    """What training a description came to.
-
-    Args:
-        skill: Name of the skill.
-        branch: Where accepted descriptions are.
-        commit: The new one; empty where none was accepted.
-        outcome: Of the gate: `accept`, `reject`, `inconclusive`; empty where nothing reached it.
-        reason: Why, in a sentence.
-        before: The description that training started from.
-        description: The best one on the training requests; the same where none was better.
-        train_requests: Requests that the optimizer model saw.
-        held_out_requests: Requests that only the gate ran.
-        train_before: Training requests that went right before.
-        train_after: The same with the best description.
-        held_out: What was loaded for the held-out requests; None where nothing reached the gate.
-        error: Error that trainings of this description share on these held-out requests, this one's included.
-        tried: What was tried, and what became of it.
-        pull_request: Text for a pull request; empty where none was accepted.
-        skipped: Items of the files that say nothing about loading, with file and line.
-        paid_rollouts: Runs that were not recorded before.
-        paid_calls: Calls of the optimizer model that were not recorded before.
-        spent: What each role consumed in this command.
-    """
+    """What training a description came to."""
 
     skill: str
     branch: str
@@ -135,16 +101,7 @@ class TrainedTriggers:
 
 @dataclass(frozen=True)
 class _Training:
-    """A training that can begin: what it starts from, and what came before it.
-
-    Args:
-        plan: Skills and requests.
-        repository: Where descriptions are.
-        path: Folder of the skill in the repository.
-        start: The skill with the newest description.
-        drivers: Who runs requests and who writes descriptions.
-        refused: What people refused of the skill, for the optimizer model.
-    """
+    """A training that can begin: what it starts from, and what came before it."""
 
     plan: TriggerPlan
     repository: Repository
@@ -155,7 +112,7 @@ class _Training:
 
     @cached_property
     def id(self) -> str:
-        """Give a digest of all that it rests on: begun again, it goes on, or comes to the same."""
+        """A digest of all that it rests on: begun again, it goes on, or comes to the same."""
         plan, drivers = self.plan, self.drivers
         split = (sorted((one.key, one.expected) for one in side) for side in plan.split)
         return digest_of(
@@ -169,7 +126,7 @@ class _Training:
         )[:12]
 
     def basis(self, result: str = "") -> TriggerBasis:
-        """Give what it rests on, and the description that it came to; empty for none."""
+        """Return what it rests on, and the description that it came to; empty for none."""
         plan, drivers = self.plan, self.drivers
         texts = dict.fromkeys(filter(None, (listed_description(self.start.document), result)))
         return TriggerBasis(
@@ -181,7 +138,7 @@ class _Training:
         )
 
     def budget(self) -> ErrorBudget:
-        """Give the error that is left to this training."""
+        """Return the error that is left to this training."""
         return ErrorBudget.after(1.0 - self.plan.settings.confidence, self.earlier())
 
     def earlier(self) -> tuple[ErrorSpent, ...]:
@@ -192,21 +149,13 @@ class _Training:
 
 
 def description_basis(plan: TriggerPlan) -> tuple[TriggerBasis, str]:
-    """Give what a training of a description would rest on now, and the path of its skill in the repository.
-
-    Raises:
-        UsageError: It cannot be trained; nothing was spent.
-    """
+    """Return what a training of a description would rest on now, and the path of its skill in the repository."""
     begun = _begin(plan, None)
     return begun.basis(), begun.path
 
 
 def _begin(plan: TriggerPlan, allowance: Meter | None) -> _Training:
-    """Find what a training starts from.
-
-    Raises:
-        UsageError: It cannot be trained; nothing was spent.
-    """
+    """Find what a training starts from."""
     path, repository, name = expect_trainable(plan), plan.project.repository(), plan.skill.name
     expect_free_branch(repository, name)
     start = with_newest_description(repository, plan.skill, path)
@@ -233,11 +182,7 @@ def _refused(plan: TriggerPlan, repository: Repository, path: str) -> tuple[Trie
 
 
 def foresee_triggers(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
-    """Foresee whether the command is paid for, and say what it will run; nothing is run.
-
-    Raises:
-        UsageError: Something is missing or wrong.
-    """
+    """Foresee whether the command is paid for, and say what it will run; nothing is run."""
     plan = plan_triggers(ask)
     settings, asked = plan.settings, len(plan.queries.queries)
     models = (settings.model,) if train else ()
@@ -252,13 +197,7 @@ def foresee_triggers(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
 
 
 def measure_triggers(ask: TriggerAsk, *, observer: RunObserver | None = None) -> MeasuredTriggers:
-    """Measure when the target loads a skill.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-        SuiteError: A file of requests cannot be read, or contradicts itself.
-        InvalidMeasurementError: Too little could be measured.
-    """
+    """Measure when the target loads a skill."""
     plan, observer = plan_triggers(ask), observer or RunObserver()
     drivers = plan.drivers(optimizer=False)
     queries = plan.queries.queries
@@ -294,18 +233,6 @@ def train_triggers(
     """Train the description of a skill; what is accepted is a commit on `skillopt-trigger/<skill>`.
 
     The same command goes on where it was interrupted; recorded answers are never paid for again.
-
-    Args:
-        ask: What is trained.
-        observer: Follows it.
-        allowance: Caps it beside the settings' own caps; None for no more.
-        now: Gives the time of a commit, ISO 8601.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-        SuiteError: A file of requests cannot be read, or contradicts itself.
-        BusyError: Another command trains this skill.
-        InvalidMeasurementError: Too little could be measured; the same command continues.
     """
     plan, observer = plan_triggers(ask), observer or RunObserver()
     (train, held_out), root, name = plan.split, plan.project.root, plan.skill.name

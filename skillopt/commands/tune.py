@@ -67,19 +67,7 @@ class Tuned:
 def tune(
     selection: Selection, options: TuneOptions, *, start: Start = "auto", observer: RunObserver | None = None
 ) -> Tuned:
-    """Search for better settings, or go on with the search that was interrupted; commits nothing.
-
-    Args:
-        selection: The skill, its suite and the settings in force; caps on money and tokens hold for the whole search.
-        options: How the search is made.
-        start: Which text training starts from when work tree and branch differ.
-        observer: Follows the search.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-        BusyError: Another process works on this search.
-        InvalidMeasurementError: Too little could be measured; the same command continues.
-    """
+    """Search for better settings, or go on with the search that was interrupted; commits nothing."""
     studies.check_optuna()
     base = selection.project().target(selection).settings
     ranges = studies.choose_ranges(options.space, {name: getattr(base, name) for name in studies.RANGES})
@@ -120,13 +108,13 @@ def _toml(changes: Mapping[str, int]) -> str:
 
 
 def _changes(base: Settings, params: Mapping[str, int]) -> dict[str, int]:
-    """Give the settings that a trial sets; `min_edits` follows an `edit_budget` below it."""
+    """Return the settings that a trial sets; `min_edits` follows an `edit_budget` below it."""
     most = params.get("edit_budget", base.edit_budget)
     return {**params, **({"min_edits": most} if base.min_edits > most else {})}
 
 
 def tuning_suite(suite: Suite, seed: int) -> Suite:
-    """Give the suite that a search trains on: a quarter of `train` is its test, and the held-out `test` is not in it.
+    """Return the suite that a search trains on: a quarter of `train` is its test, and the held-out `test` is not in it.
 
     What is held out motivates no edit and decides no gate, so it scores settings without the bias of the gate's tasks.
     """

@@ -14,18 +14,7 @@ __all__ = ["watch_run"]
 
 @contextmanager
 def watch_run(name: str | None = None, *, folder: Path | None = None) -> Iterator[Callable[[], RunView]]:
-    """Open the record of a run to be looked at again and again.
-
-    Args:
-        name: Which run, as for `report`.
-        folder: Where the command is given; the current folder when None.
-
-    Yields:
-        What gives the run as it is now; without what single tasks came to, which takes longer to read.
-
-    Raises:
-        UsageError: There is no such run.
-    """
+    """Open the record of a run to be looked at again and again."""
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         run = find_run(ledger, name).id

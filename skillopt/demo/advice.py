@@ -55,15 +55,7 @@ class Symptom(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to say about a symptom.
-
-    Args:
-        section: Where the rule belongs.
-        good: Rules that remove the cause, in several wordings; `{…}` are details of the evidence.
-        bad: Rules that look plausible but do harm.
-        covered: A skill with such a line already says it.
-        replaces: A line that is vague or wrong about it, to be replaced rather than joined.
-    """
+    """What to say about a symptom."""
 
     section: str
     good: tuple[str, ...]

@@ -69,7 +69,7 @@ def snake_case(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def fits_header(kind: OperationKind, header: str) -> bool:
-    """Tell whether an operation that names no columns may touch a column with this header."""
+    """Return whether an operation that names no columns may touch a column with this header."""
     name = snake_case(header)
     if kind in _NUMERIC:
         return _NOT_NUMBERS.search(name) is None
@@ -78,12 +78,7 @@ def fits_header(kind: OperationKind, header: str) -> bool:
 
 
 def split_currency(cell: str, *, codes_only: bool = False) -> tuple[str, str]:
-    """Split `EUR 12.50` into number and upper-case code; the code is empty when there is none.
-
-    Args:
-        cell: Any text.
-        codes_only: Leave symbols such as `€` where they are.
-    """
+    """Split `EUR 12.50` into number and upper-case code; the code is empty when there is none."""
     if (found := _PREFIXED.fullmatch(cell)) is not None:
         sign, code, number = found.groups()
     elif (found := _SUFFIXED.fullmatch(cell)) is not None:

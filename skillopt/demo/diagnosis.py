@@ -39,15 +39,7 @@ class WrongCell:
 
 @dataclass(slots=True)
 class Feedback:
-    """What a verifier said about one task.
-
-    Args:
-        task: Its id.
-        cells: Wrong cells.
-        columns: Expected and found header, when they differ.
-        counts: Expected and found number of rows, when they differ.
-        extra: Values of rows that should not be there.
-    """
+    """What a verifier said about one task."""
 
     task: str
     cells: list[WrongCell] = field(default_factory=list)
@@ -77,14 +69,7 @@ def read_feedback(task: str, text: str) -> Feedback:
 
 
 def diagnose(feedbacks: Sequence[Feedback]) -> tuple[RankedSymptom, ...]:
-    """Find what is wrong, most widespread first.
-
-    Args:
-        feedbacks: One per failing task.
-
-    Returns:
-        Findings by falling number of tasks, ties in the order of Symptom.
-    """
+    """Find what is wrong, most widespread first."""
     tasks: dict[Symptom, dict[str, None]] = defaultdict(dict)
     details: dict[Symptom, Counter[tuple[str, str]]] = defaultdict(Counter)
     for feedback in feedbacks:
@@ -168,7 +153,7 @@ def _row_symptoms(feedback: Feedback, seen: set[Symptom]) -> Iterator[Symptom]:
 
 
 def _is_stale(rows: Mapping[int, Sequence[WrongCell]]) -> bool:
-    """Tell whether the first row that is off has the right id but an older date."""
+    """Return whether the first row that is off has the right id but an older date."""
     for _, cells in sorted(rows.items()):
         dates = [cell for cell in cells if ISO_DATE.fullmatch(cell.expected)]
         if any(_ID_NAME.search(cell.column) and _is_other_id(cell) for cell in cells):
@@ -185,7 +170,7 @@ def _is_other_id(cell: WrongCell) -> bool:
 
 
 def _is_permuted(cells: Sequence[WrongCell]) -> bool:
-    """Tell whether a column of ids holds the right ids in the wrong rows."""
+    """Return whether a column of ids holds the right ids in the wrong rows."""
     by_column: dict[str, list[WrongCell]] = defaultdict(list)
     for cell in cells:
         if _ID_NAME.search(cell.column):

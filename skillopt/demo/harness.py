@@ -33,17 +33,13 @@ _VERSION = "demo-1"
 
 
 def ignore_probability(tokens: int) -> float:
-    """Give the probability with which each rule of a document of so many tokens is overlooked."""
+    """Return the probability with which each rule of a document of so many tokens is overlooked."""
     return min(0.25, 0.01 + 0.00003 * max(0, tokens - 150))
 
 
 @dataclass(frozen=True, slots=True)
 class DemoHarness:
-    """Does table tasks by the rules it recognises in a skill; a program, not a language model.
-
-    Args:
-        seed: Changes which rules are overlooked and how vague ones are read.
-    """
+    """Does table tasks by the rules it recognises in a skill; a program, not a language model."""
 
     seed: int = 0
 
@@ -141,7 +137,7 @@ def _line(sentence: str, reading: tuple[Operation, ...]) -> str:
 
 
 def _explain(followed: "Sequence[tuple[Rule, tuple[Operation, ...]]]") -> str:
-    """Say which sentences were followed and as what."""
+    """Return which sentences were followed and as what."""
     if not followed:
         return "No rule told me to change anything, so I keep the table as it is."
     return "\n".join(["I follow these rules:", *(_line(rule.sentence, reading) for rule, reading in followed)])

@@ -40,11 +40,7 @@ _SWEEPING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DemoModel:
-    """Answers the prompts of every stage by rule; a program, not a language model.
-
-    Args:
-        seed: Changes which proposals are good, irrelevant or harmful.
-    """
+    """Answers the prompts of every stage by rule; a program, not a language model."""
 
     seed: int = 0
 

@@ -44,7 +44,7 @@ class EditProposal:
     tasks: tuple[str, ...] = ()
 
     def citing(self, tasks: tuple[str, ...]) -> "EditProposal":
-        """Give the same edit with more tasks."""
+        """Return the same edit with more tasks."""
         return replace(self, tasks=tuple(dict.fromkeys((*self.tasks, *tasks))))
 
 
@@ -56,30 +56,30 @@ class Prompt:
 
     @cached_property
     def task(self) -> str:
-        """Give what the first line asks for."""
+        """What the first line asks for."""
         found = _TASK.match(self.text)
         return found[1].strip() if found else ""
 
     @cached_property
     def budget(self) -> int:
-        """Give the greatest number of edits, 1 when none is said."""
+        """The greatest number of edits, 1 when none is said."""
         found = _BUDGET.search(self.text)
         return int(found[1] or found[2]) if found else 1
 
     @cached_property
     def asks_kinds(self) -> bool:
-        """Say whether the reply is to name the kind of each failure."""
+        """Whether the reply is to name the kind of each failure."""
         return _KINDS.search(self.text.partition("<<<")[0]) is not None
 
     @cached_property
     def wanted_kind(self) -> str:
-        """Give the kind of edit that this reading is to look for; empty for whatever helps."""
+        """The kind of edit that this reading is to look for; empty for whatever helps."""
         found = _WANTED.search(self.text.partition("<<<")[0])
         return found[1] if found else ""
 
     @cached_property
     def _fenced(self) -> dict[str, str]:
-        """Give fenced texts by the heading above them, else by kind."""
+        """Fenced texts by the heading above them, else by kind."""
         parts = {}
         for found in _FENCED.finditer(self.text):
             headings = _HEADING.findall(self.text[: found.start()])
@@ -89,7 +89,7 @@ class Prompt:
         return parts
 
     def part(self, kind: str) -> str:
-        """Give the fenced text of a kind, empty when there is none."""
+        """Return the fenced text of a kind, empty when there is none."""
         return self._fenced.get(kind, "")
 
     def lines(self, kind: str) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class Prompt:
 
     @cached_property
     def skill(self) -> str:
-        """Give the skill document's body."""
+        """The skill document's body."""
         return _FRONTMATTER.sub("", self._fenced.get("skill", ""))
 
     @cached_property
@@ -137,7 +137,7 @@ class Prompt:
 
     @cached_property
     def memory(self) -> str:
-        """Give the notes of earlier epochs."""
+        """The notes of earlier epochs."""
         return self._fenced.get("memory", "")
 
     @cached_property
@@ -180,7 +180,7 @@ def read_prompt(text: str) -> Prompt:
 
 
 def tasks_counted(description: str) -> int:
-    """Give the number of tasks that the reason of an edit names, 0 when it names none."""
+    """Return the number of tasks that the reason of an edit names, 0 when it names none."""
     found = _COUNT.search(description)
     return int(found[1]) if found else 0
 

@@ -29,13 +29,7 @@ _REWORDED: Final = "In every table: "
 
 
 def advise(prompt: Prompt, findings: Sequence[RankedSymptom], draw: Random) -> list[EditProposal]:
-    """Propose edits for findings, most widespread first, within the prompt's budget.
-
-    Args:
-        prompt: Has the skill, the budget and what was rejected.
-        findings: Ranked.
-        draw: Decides which proposals are good, irrelevant or harmful.
-    """
+    """Propose edits for findings, most widespread first, within the prompt's budget."""
     edits: list[EditProposal] = []
     for finding in findings:
         chance, choice = draw.random(), draw.random()

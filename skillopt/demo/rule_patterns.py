@@ -20,14 +20,7 @@ Interpretation = tuple[OperationKind, str]
 
 @dataclass(frozen=True, slots=True)
 class RequestPattern:
-    """A sentence asks for `kind` when it has all of `needs` and nothing of `unless`.
-
-    Args:
-        kind: The operation.
-        needs: Patterns that must all be found.
-        unless: A pattern that must not be found.
-        value: Finds the parameter in the sentence; a None means the sentence does not ask for it.
-    """
+    """A sentence asks for `kind` when it has all of `needs` and nothing of `unless`."""
 
     kind: OperationKind
     needs: tuple[re.Pattern[str], ...]

@@ -48,13 +48,7 @@ _NOT_COLUMNS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One sentence of a skill, as the demo program understands it.
-
-    Args:
-        sentence: Its text.
-        readings: What it may ask for. A clear sentence has one reading, an irrelevant one none.
-        clear: The sentence leaves nothing to a draw.
-    """
+    """One sentence of a skill, as the demo program understands it."""
 
     sentence: str
     readings: tuple[tuple[Operation, ...], ...]

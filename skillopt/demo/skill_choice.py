@@ -31,15 +31,7 @@ _COMMON: Final = frozenset(
 
 
 def choose_skill(request: str, listed: Iterable[tuple[str, str]]) -> str:
-    """Choose the skill to load for a request.
-
-    Args:
-        request: The request.
-        listed: Name and description of each skill.
-
-    Returns:
-        Its name; empty for none.
-    """
+    """Choose the skill to load for a request."""
     asked = frozenset(_words(request))
     scores = sorted((-_score(asked, name, text), name) for name, text in listed)
     return scores[0][1] if scores and -scores[0][0] >= _LEAST else ""
@@ -51,7 +43,7 @@ def _score(asked: frozenset[str], name: str, description: str) -> int:
 
 
 def _both(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Give the words of a description and those of its sentences that begin with `Not for`."""
+    """Return the words of a description and those of its sentences that begin with `Not for`."""
     wanted: set[str] = set()
     unwanted: set[str] = set()
     for sentence in _SENTENCE.findall(text):
@@ -60,14 +52,7 @@ def _both(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def propose_description(now: str, missed: Sequence[str], false: Sequence[str], right: Sequence[str]) -> str:
-    """Word a description that has the words of missed requests and excludes those of false triggers.
-
-    Args:
-        now: The description as it is.
-        missed: Requests for which the skill should be loaded and was not.
-        false: Requests for which it should not be loaded and was.
-        right: Requests that go right.
-    """
+    """Word a description that has the words of missed requests and excludes those of false triggers."""
     parts = [now.strip() if now.strip().endswith((".", "!", "?")) else f"{now.strip()}."]
     wanted, unwanted = _both(now)
     kept = frozenset(word for request in (*missed, *right) for word in _words(request))

@@ -27,7 +27,7 @@ _LONGEST_COUNTRY = 30
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a plain number."""
+    """Return whether a text is a plain number."""
     return _NUMBER.fullmatch(text) is not None
 
 

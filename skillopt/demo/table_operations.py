@@ -34,14 +34,7 @@ _ONE_PER_TABLE: Final = frozenset({OperationKind.SORT, OperationKind.KEEP_LATEST
 
 
 def settle(operations: Iterable[tuple[Operation, bool]]) -> tuple[Operation, ...]:
-    """Settle contradictions: the later operation wins, but a guess never beats a clear sentence.
-
-    Args:
-        operations: Operations in the order of their sentences; whether each was asked for clearly.
-
-    Returns:
-        The operations to do, in the order in which to do them.
-    """
+    """Settle contradictions: the later operation wins, but a guess never beats a clear sentence."""
     kept: dict[tuple[str, ...], tuple[Operation, bool]] = {}
     for operation, clear in operations:
         slot = _slot(operation)

@@ -54,15 +54,7 @@ class OperationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation with its parameters.
-
-    Args:
-        kind: What to do.
-        columns: Snake-case names of the columns it is limited to; empty for wherever it fits.
-        value: The one parameter some kinds take, such as `day` or `month` for dates.
-        pairs: Old and new names, for renaming.
-        off: The sentence forbids the operation rather than asking for it.
-    """
+    """One operation with its parameters."""
 
     kind: OperationKind
     columns: tuple[str, ...] = ()
@@ -93,11 +85,7 @@ class DemoTable:
 
     @classmethod
     def parse(cls, text: str) -> "DemoTable":
-        """Read CSV text.
-
-        Raises:
-            csv.Error: The text is not CSV.
-        """
+        """Read CSV text."""
         return cls.of(csv.reader(io.StringIO(text, newline="")))
 
     def render(self) -> str:

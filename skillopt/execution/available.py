@@ -45,15 +45,7 @@ _KEYED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way to run tasks and to ask an optimizer model.
-
-    Args:
-        label: What it is and by what it was found, for people.
-        harness: The setting `harness`.
-        model: The setting `model`.
-        base_url: The setting `base_url`; empty for none.
-        missing: What it still needs before it works; empty for nothing.
-    """
+    """One way to run tasks and to ask an optimizer model."""
 
     label: str
     harness: str
@@ -73,22 +65,13 @@ def find_choices() -> tuple[Choice, ...]:
 
 
 def toml_lines(choice: Choice) -> tuple[str, ...]:
-    """Give the lines of skillopt.toml that choose it."""
+    """Return the lines of skillopt.toml that choose it."""
     lines = [f'harness = "{choice.harness}"', f'model = "{choice.model}"']
     return (*lines, *([f'base_url = "{choice.base_url}"'] if choice.base_url else []))
 
 
 def expect_chosen(settings: Settings, *, harness: bool, model: bool) -> None:
-    """Refuse to go on without a target or an optimizer model: the demo is never used in silence.
-
-    Args:
-        settings: Names them.
-        harness: Whether a harness is needed.
-        model: Whether an optimizer model is needed.
-
-    Raises:
-        SettingsError: One is not set; the message says what was found on this machine and which lines to write.
-    """
+    """Refuse to go on without a target or an optimizer model: the demo is never used in silence."""
     wanted = {"harness": harness and not settings.harness, "model": model and not settings.model}
     unset = [name for name, is_unset in wanted.items() if is_unset]
     if not unset:

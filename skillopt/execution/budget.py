@@ -15,14 +15,7 @@ __all__ = ["NO_CAPS", "BudgetAccount", "Caps"]
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What a run may consume at most; 0 is no cap.
-
-    Args:
-        usd: US dollars.
-        tokens: Tokens read and written.
-        seconds: Time since the command began.
-        rollouts: Rollouts that are begun; recorded ones are none.
-    """
+    """What a run may consume at most; 0 is no cap."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -39,11 +32,7 @@ NO_CAPS: Final = Caps()
 
 
 class BudgetAccount:
-    """Usage that was spent, and usage that is reserved for calls under way.
-
-    Args:
-        caps: What must not be passed.
-    """
+    """Usage that was spent, and usage that is reserved for calls under way."""
 
     def __init__(self, caps: Caps) -> None:
         self.caps = caps
@@ -52,26 +41,15 @@ class BudgetAccount:
 
     @property
     def idle(self) -> bool:
-        """Tell whether no call is under way."""
+        """Whether no call is under way."""
         return not self._reserved
 
     def fits(self, worst: Usage) -> bool:
-        """Tell whether a call that could consume so much can be begun now."""
+        """Return whether a call that could consume so much can be begun now."""
         return not self._passed(replace(worst, usd=worst.usd or 0.0))
 
     def reserve(self, worst: Usage) -> Callable[[Usage | None], None]:
-        """Set aside what a call could consume at most.
-
-        Args:
-            worst: The bound; an unknown price counts as nothing, so refuse it before where it matters.
-
-        Returns:
-            What to call, once, when the call has ended: with what it consumed, or with None when nobody
-            knows, which spends all that was reserved.
-
-        Raises:
-            ValueError: It does not fit.
-        """
+        """Set aside what a call could consume at most."""
         if not self.fits(worst):
             raise ValueError(f"expected a call that fits, found one that could consume {worst}")
         held = replace(worst, usd=worst.usd or 0.0)

@@ -25,27 +25,14 @@ _MOST_BYTES: Final = 256_000_000
 
 @dataclass(frozen=True, slots=True)
 class CarriedFiles:
-    """What differs between a workspace and the files that were placed in it.
-
-    Args:
-        archive: New and changed files as a tar archive.
-        gone: Paths of placed files that were changed or deleted.
-    """
+    """What differs between a workspace and the files that were placed in it."""
 
     archive: bytes
     gone: tuple[str, ...] = ()
 
 
 def pack_changes(workspace: str, placed: Sequence[File]) -> CarriedFiles:
-    """Pack what was written or deleted in a workspace since the files were placed.
-
-    Args:
-        workspace: The folder.
-        placed: What was placed there.
-
-    Raises:
-        InfrastructureError: It is too much to be sent.
-    """
+    """Pack what was written or deleted in a workspace since the files were placed."""
     size = workspace_size(workspace)
     if size > _MOST_BYTES + sum(len(file.content) for file in placed):
         raise InfrastructureError(
@@ -64,10 +51,6 @@ def unpack_changes(carried: CarriedFiles, workspace: str) -> None:
     """Make a workspace that holds the placed files look like the one that was packed.
 
     Nothing is written outside of it: links that lead out, devices and pipes are left out.
-
-    Args:
-        carried: What to unpack.
-        workspace: The folder, with the same files placed in it as where it was packed.
     """
     for path in carried.gone:
         with suppress(FileNotFoundError):

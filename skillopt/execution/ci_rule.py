@@ -12,16 +12,7 @@ __all__ = ["expect_sandbox_in_ci"]
 
 
 def expect_sandbox_in_ci(settings: Settings, suite: Suite, *, agent: bool) -> None:
-    """Refuse to run programs that models steer where `CI` is set and there is no sandbox.
-
-    Args:
-        settings: Name the sandbox, and may say that there need not be one.
-        suite: Its verifiers may start programs.
-        agent: Whether the target is an agent.
-
-    Raises:
-        SettingsError: There is no sandbox, and no setting says that there need not be one.
-    """
+    """Refuse to run programs that models steer where `CI` is set and there is no sandbox."""
     commands = any(brings_command(task) for _, task in suite.splits)
     runs = [*(["agents"] if agent else []), *(["`command` verifiers"] if commands else [])]
     if not runs or not os.environ.get("CI") or settings.executor.unsandboxed:

@@ -13,11 +13,7 @@ _PERMANENT: Final = frozenset(
 
 
 class CircuitBreaker:
-    """Counts failures in a row over all workers.
-
-    Args:
-        limit: Failures in a row after which it opens, ≥ 1.
-    """
+    """Counts failures in a row over all workers."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -27,11 +23,7 @@ class CircuitBreaker:
         self.proven = False
 
     def record(self, failure: str) -> None:
-        """Record how a call ended.
-
-        Args:
-            failure: Why it failed, beginning with the kind of failure; empty when it did not.
-        """
+        """Record how a call ended."""
         with self._lock:
             if not failure:
                 self._failures, self.proven = 0, True
@@ -43,11 +35,7 @@ class CircuitBreaker:
                 self._open = self._open or f"stopped after {self._failures} failures in a row; the last: {failure}"
 
     def check(self) -> None:
-        """Refuse a call where the breaker is open.
-
-        Raises:
-            InfrastructureError: Too many calls failed; the message quotes the provider.
-        """
+        """Refuse a call where the breaker is open."""
         with self._lock:
             if self._open:
                 raise InfrastructureError(f"{self._open}; mend it and run the same command again to continue")

@@ -21,12 +21,7 @@ Course: TypeAlias = Callable[[Runner], object]
 
 @dataclass(frozen=True, slots=True)
 class KnownAnswers:
-    """Looks up what is answered.
-
-    Args:
-        rollouts: Gives key and answer of each request, None for none.
-        replies: Gives key and answer of each prompt, None for none.
-    """
+    """Looks up what is answered."""
 
     rollouts: Callable[[Sequence[RolloutRequest]], Sequence[tuple[str, Rollout | None]]]
     replies: Callable[[Sequence[str]], Sequence[tuple[str, Reply | None]]]
@@ -38,14 +33,7 @@ class _UnansweredError(Exception):
 
 @dataclass(slots=True)
 class _Course:
-    """One course, and what it waits for.
-
-    Args:
-        course: What is run.
-        rollouts: By key, the rollouts that it waits for.
-        prompts: By key, the prompts that it waits for, each with the JSON schema of its reply.
-        over: Whether it has nothing more to ask.
-    """
+    """One course, and what it waits for."""
 
     course: Course
     rollouts: Mapping[str, RolloutRequest] = field(default_factory=dict)
@@ -54,7 +42,7 @@ class _Course:
 
     @property
     def waits(self) -> bool:
-        """Say whether something that it waits for has no answer."""
+        """Whether something that it waits for has no answer."""
         return bool(self.rollouts or self.prompts)
 
     def note_answered(self, keys: Collection[str]) -> None:
@@ -71,18 +59,13 @@ class _Course:
 
 
 class _Peek:
-    """A runner that gives what is known, and notes what is not.
-
-    Args:
-        ahead: Where it is noted.
-        answers: What is known.
-    """
+    """A runner that gives what is known, and notes what is not."""
 
     def __init__(self, ahead: _Course, answers: KnownAnswers) -> None:
         self._ahead, self._answers = ahead, answers
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
-        """Give the answers, or stop the course."""
+        """Return the answers, or stop the course."""
         found = self._answers.rollouts(requests)
         known = tuple(answer for _, answer in found if answer is not None)
         if len(known) < len(found):
@@ -92,7 +75,7 @@ class _Peek:
         return known
 
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
-        """Give the answers, or stop the course."""
+        """Return the answers, or stop the course."""
         asked = list(prompts)
         found = self._answers.replies(asked)
         known = tuple(answer for _, answer in found if answer is not None)
@@ -104,13 +87,7 @@ class _Peek:
 
 
 class Courses:
-    """The courses of a run, followed as answers come.
-
-    Args:
-        answers: What is known.
-        begin_rollouts: Lets idle workers run rollouts, by key.
-        begin_prompts: Lets idle workers ask prompts, by key, each with the JSON schema of its reply.
-    """
+    """The courses of a run, followed as answers come."""
 
     def __init__(
         self,

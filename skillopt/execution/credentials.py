@@ -49,12 +49,7 @@ def readable_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def exposure_warning(choice: SandboxChoice, environment: Mapping[str, str]) -> str:
-    """Say in one line what agents and verifiers may do and read without a sandbox; empty where they are in one.
-
-    Args:
-        choice: The setting `sandbox`.
-        environment: Of the process that starts them, which they can read then.
-    """
+    """Say in one line what agents and verifiers may do and read without a sandbox; empty where they are in one."""
     reason = sandbox_warning(choice)
     keys = readable_keys(environment)
     read = f"can read {', '.join(keys)} of this process" if keys else ""
@@ -67,14 +62,6 @@ def run_without_credentials(argv: Sequence[str], folder: Path) -> int:
     """Run a program that gets the environment without tokens of forges, and give its exit status.
 
     What it says on stderr is seen; the rest is not. An interrupt is passed on to it, and it decides when it ends.
-
-    Args:
-        argv: Program and arguments.
-        folder: Where it works.
-
-    Raises:
-        InfrastructureError: It cannot be started.
-        KeyboardInterrupt: It was interrupted, and has ended.
     """
     secrets = {os.environ[name] for name in forge_token_names(os.environ)}
     kept = _without(os.environ, secrets)

@@ -53,17 +53,7 @@ _SILENCE: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class PlainDrivers:
-    """Drivers as objects, as a user of the Python API passes them, and as they are made by their names.
-
-    Args:
-        harness: Runs the target.
-        model: The optimizer model.
-        judge: Judges rubrics.
-        verifiers: Own kinds of verifiers, beside those that are built in.
-        waits: Tells why calls of models that were made by their names wait.
-        warning: What makes scores worth less, a line each; empty for nothing.
-        cluster: Where rollouts run; None for this machine.
-    """
+    """Drivers as objects, as a user of the Python API passes them, and as they are made by their names."""
 
     harness: Harness | None = None
     model: Model | None = None
@@ -76,19 +66,7 @@ class PlainDrivers:
 
 @dataclass(frozen=True, slots=True)
 class Drivers:
-    """The drivers of a run.
-
-    Args:
-        harness: Runs the target.
-        model: The optimizer model; None where none is asked.
-        judge: Judges rubrics; None where no task has one.
-        meter: Counts what they consume.
-        notice: What the user should know before anything runs, in one line; empty for nothing.
-        verifiers: Own kinds of verifiers, beside those that are built in.
-        waits: Tells why calls wait.
-        sandbox: Where programs of verifiers run.
-        cluster: Where rollouts run; None for this machine.
-    """
+    """The drivers of a run."""
 
     harness: Harness
     model: Model | None = None
@@ -101,11 +79,7 @@ class Drivers:
     cluster: Cluster | None = None
 
     def verifier(self, spec: VerifierSpec) -> Verifier:
-        """Make the verifier of a task.
-
-        Raises:
-            SuiteError: There is no such kind, or an option is wrong.
-        """
+        """Make the verifier of a task."""
         own = self.verifiers.get(spec.kind)
         if own is not None:
             return own(spec)
@@ -117,7 +91,7 @@ class Drivers:
 
     @property
     def clock(self) -> Callable[[], float]:
-        """Give what measures how long a rollout takes: on a cluster without what it waits for a place."""
+        """What measures how long a rollout takes: on a cluster without what it waits for a place."""
         return monotonic if self.cluster is None else self.cluster.clock
 
     @property
@@ -126,35 +100,26 @@ class Drivers:
         return self.harness.identity + (f" judge={self.judge.identity}" if self.judge else "")
 
     def key_of(self, request: RolloutRequest) -> str:
-        """Give the key under which a rollout is recorded; a judge is part of it only where it judges."""
+        """Return the key under which a rollout is recorded; a judge is part of it only where it judges."""
         digest = request.digest
         if request.discovery is not None:
             digest = digest_of(digest, request.discovery.digest)
         return self.recorded_key(digest, request.task, request.repeat)
 
     def recorded_key(self, skill_digest: str, task: Task, repeat: int) -> str:
-        """Give the key of a repeat of a task under the text with a digest, empty for no skill."""
+        """Return the key of a repeat of a task under the text with a digest, empty for no skill."""
         judged = self.judge is not None and task.verifier.judged
         target_identity = f"{self.target_identity} {JUDGING}" if judged else self.harness.identity
         return rollout_key(skill_digest, task.digest, target_identity, repeat)
 
 
 def caps_of(settings: Settings) -> Caps:
-    """Give what a run may consume."""
+    """Return what a run may consume."""
     return Caps(settings.max_usd or 0.0, settings.max_tokens or 0, (settings.max_minutes or 0.0) * 60.0)
 
 
 def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None) -> Harness:
-    """Make the target's harness alone, not metered.
-
-    Args:
-        settings: Names it.
-        root: The project; tasks that are handed off lie below it.
-        waits: Tells why its calls wait; None for nobody.
-
-    Raises:
-        SettingsError: There is no such harness, or it lacks what it needs.
-    """
+    """Make the target's harness alone, not metered."""
     expect_chosen(settings, harness=True, model=False)
     folder = _handoff(root)
 
@@ -167,29 +132,14 @@ def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None
 
 
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
-    """Identify the target as runs over a suite record it.
-
-    Raises:
-        SettingsError: There is no such harness, or it lacks what it needs.
-    """
+    """Identify the target as runs over a suite record it."""
     return with_checks(load_target(settings, root), suite, settings.sandbox).identity
 
 
 def load_retrying_model(
     name: str, settings: Settings, folder: Path, *, target: bool = False, waits: WaitNotices | None = None
 ) -> Model:
-    """Make a model by its name, as `load_model` does, whose transient failures are retried.
-
-    Args:
-        name: Its name, as in `openai/MODEL`.
-        settings: Limits, prices, and how long it is retried.
-        folder: Where prompts that are handed off lie.
-        target: Whether it does tasks.
-        waits: Is told of each wait; None for nobody.
-
-    Raises:
-        SettingsError: There is no such model, or it lacks what it needs.
-    """
+    """Make a model by its name, as `load_model` does, whose transient failures are retried."""
     model = load_model(name, settings, folder, target=target)
     if not MODELS[name.partition("/")[0]].retried:
         return model
@@ -206,37 +156,14 @@ def load_drivers(
     meter: Meter | None = None,
     allowance: Meter | None = None,
 ) -> Drivers:
-    """Make the drivers that a run needs by their names; all of them keep to its caps.
-
-    Args:
-        settings: Names and limits.
-        suite: Its tasks tell whether a judge is needed.
-        root: The project; prompts that are handed off lie below it.
-        optimizer: Whether an optimizer model will be asked.
-        meter: Counts what they consume beside others; None for a meter of their own, with the caps of the settings.
-        allowance: Counts and caps what this command alone pays for, whatever the run cost before; None for no such cap.
-
-    Raises:
-        SettingsError: A driver has no such name, or lacks what it needs.
-    """
+    """Make the drivers that a run needs by their names; all of them keep to its caps."""
     return meter_drivers(make_drivers(settings, suite, root, optimizer=optimizer), settings, meter, allowance)
 
 
 def make_drivers(
     settings: Settings, suite: Suite, root: Path, given: PlainDrivers | None = None, *, optimizer: bool = True
 ) -> PlainDrivers:
-    """Make the drivers that a run needs and that were not given as objects.
-
-    Args:
-        settings: Names them.
-        suite: Its tasks tell whether a judge is needed.
-        root: Prompts that are handed off lie below it.
-        given: Those that are there already; None for none.
-        optimizer: Whether an optimizer model will be asked.
-
-    Raises:
-        SettingsError: A driver has no such name, or lacks what it needs.
-    """
+    """Make the drivers that a run needs and that were not given as objects."""
     given = given or PlainDrivers()
     expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
     folder, waits = _handoff(root), given.waits
@@ -258,14 +185,7 @@ def make_drivers(
 def meter_drivers(
     drivers: PlainDrivers, settings: Settings, meter: Meter | None = None, allowance: Meter | None = None
 ) -> Drivers:
-    """Let drivers keep to caps.
-
-    Args:
-        drivers: As `make_drivers` gives them.
-        settings: Limits.
-        meter: Counts what they consume; None for a meter of their own, with the caps of the settings.
-        allowance: Another that counts beside it; None for none.
-    """
+    """Let drivers keep to caps."""
     meter = meter or Meter(caps_of(settings))
     longest = max(_LONGEST_CALL, _SILENCE + settings.executor.retry_seconds)
     harness, model, judge = drivers.harness, drivers.model, drivers.judge

@@ -58,7 +58,7 @@ class Cluster(Protocol):
         ...
 
     def clock(self) -> float:
-        """Give the time in seconds, which stands still while calls of this thread wait for a place on a node."""
+        """Return the time in seconds, which stands still while calls of this thread wait for a place on a node."""
         ...
 
     def drop(self) -> None:
@@ -69,18 +69,7 @@ class Cluster(Protocol):
 def open_cluster(
     settings: Settings, project: Path, harness: Harness, own: Harness | None = None, tasks: Sequence[Task] = ()
 ) -> Cluster | None:
-    """Give the cluster that the settings name; None for threads of this process. Nothing is connected yet.
-
-    Args:
-        settings: Name executor and address.
-        project: The folder of skillopt.toml.
-        harness: The target on this machine; that of each node must be the same.
-        own: It, where the user of the Python API passed it as an object.
-        tasks: Those that are known to be asked for.
-
-    Raises:
-        SettingsError: What the executor needs is not installed, or the harness cannot run elsewhere.
-    """
+    """Return the cluster that the settings name; None for threads of this process. Nothing is connected yet."""
     name = settings.executor.run_on
     if name not in CLUSTERS:
         return None
@@ -98,16 +87,7 @@ def open_cluster(
 
 
 def make_executor(settings: Settings, notice: Callable[[str], None], cluster: Cluster | None) -> Executor:
-    """Make what runs calls: threads, which wait for their rollouts where a cluster does them.
-
-    Args:
-        settings: Say how many calls are made at a time.
-        notice: Gets messages for the user.
-        cluster: Where rollouts run; None for this machine. It is connected now.
-
-    Raises:
-        SettingsError: The cluster cannot be used.
-    """
+    """Make what runs calls: threads, which wait for their rollouts where a cluster does them."""
     if cluster is None:
         return ThreadExecutor(settings.executor.workers, notice)
     cluster.notice = notice
@@ -121,12 +101,7 @@ def make_executor(settings: Settings, notice: Callable[[str], None], cluster: Cl
 
 
 class ClusterHarness:
-    """A harness whose rollouts run on a cluster; its identity is the one that it has here.
-
-    Args:
-        harness: The same harness on this machine.
-        cluster: Where it runs.
-    """
+    """A harness whose rollouts run on a cluster; its identity is the one that it has here."""
 
     def __init__(self, harness: Harness, cluster: Cluster) -> None:
         self._harness = harness
@@ -142,12 +117,7 @@ class ClusterHarness:
         return self._harness.worst_case(request)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Do the task on a node, and put what it left into the workspace here.
-
-        Raises:
-            NodeLostError: The node went away.
-            InfrastructureError: The target could not be run there.
-        """
+        """Do the task on a node, and put what it left into the workspace here."""
         trajectory, files = self._cluster.run(request)
         unpack_changes(files, workspace)
         return trajectory
@@ -157,10 +127,6 @@ class RerunningHarness:
     """Runs a rollout once more when its node is lost; each of the two is metered by itself.
 
     What a lost call cost is not known, so that a cap counts its worst case, as for every call without an answer.
-
-    Args:
-        harness: A metered harness.
-        cluster: Is told.
     """
 
     def __init__(self, harness: Harness, cluster: Cluster) -> None:
@@ -177,12 +143,7 @@ class RerunningHarness:
         return self._harness.worst_case(request)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Do the task, on another node if the first one is lost.
-
-        Raises:
-            NodeLostError: The second was lost, too.
-            InfrastructureError: The target could not be run.
-        """
+        """Do the task, on another node if the first one is lost."""
         try:
             return self._harness.run(request, workspace)
         except NodeLostError as lost:
@@ -191,21 +152,12 @@ class RerunningHarness:
 
 
 class ClusterVerifier:
-    """A verifier whose program runs on a cluster.
-
-    Args:
-        spec: The verifier.
-        cluster: Where it runs.
-    """
+    """A verifier whose program runs on a cluster."""
 
     def __init__(self, spec: VerifierSpec, cluster: Cluster) -> None:
         self._spec = spec
         self._cluster = cluster
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
-        """Score a workspace.
-
-        Raises:
-            InfrastructureError: The verifier broke, or no node could run it.
-        """
+        """Score a workspace."""
         return self._cluster.score(self._spec, trajectory, pack_changes(workspace, self._spec.inputs))

@@ -42,14 +42,7 @@ def check_installation() -> str:
 
 
 def check_unchanged(loaded: str) -> None:
-    """Refuse to start a process of another version than the one that is running and would talk to it.
-
-    Args:
-        loaded: The version that is running.
-
-    Raises:
-        UsageError: The program was replaced since this process started.
-    """
+    """Refuse to start a process of another version than the one that is running and would talk to it."""
     try:
         found = _VERSION.search((_PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     except OSError:
@@ -94,7 +87,7 @@ def _find() -> tuple[str, list["PackagePath"]] | None:
 
 
 def _is_current(file: "PackagePath") -> bool:
-    """Tell whether a file is as its package installed it."""
+    """Return whether a file is as its package installed it."""
     if file.hash is None:
         return False
     content = Path(str(file.locate())).read_bytes()

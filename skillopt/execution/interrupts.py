@@ -28,11 +28,7 @@ class Interrupts:
                 listener()
 
     def run(self, job: Callable[[], T]) -> T:
-        """Do a job on this thread, whose listeners are told.
-
-        Raises:
-            KeyboardInterrupt: It was pressed before the job began.
-        """
+        """Do a job on this thread, whose listeners are told."""
         if self.pressed:
             raise KeyboardInterrupt
         token = _current.set(self)
@@ -44,12 +40,7 @@ class Interrupts:
     @staticmethod
     @contextmanager
     def listen(listener: Callable[[], None]) -> Iterator[None]:
-        """Call a listener for each Ctrl-C, as long as this lasts; one pressed before counts once.
-
-        Args:
-            listener: Called by other threads; must neither wait nor raise. Never called where this thread's job was
-                not begun by `run`.
-        """
+        """Call a listener for each Ctrl-C, as long as this lasts; one pressed before counts once."""
         interrupts = _current.get()
         if interrupts is None:
             yield
@@ -70,11 +61,7 @@ _current: ContextVar[Interrupts | None] = ContextVar("interrupts", default=None)
 
 @contextmanager
 def hear_ctrl_c(listener: Callable[[], None]) -> Iterator[None]:
-    """Call a listener for each Ctrl-C instead of raising KeyboardInterrupt wherever the thread happens to be.
-
-    Args:
-        listener: Must neither wait nor raise, and may be called within itself.
-    """
+    """Call a listener for each Ctrl-C instead of raising KeyboardInterrupt wherever the thread happens to be."""
     if threading.current_thread() is not threading.main_thread():
         with Interrupts.listen(listener):
             yield

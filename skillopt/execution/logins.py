@@ -30,12 +30,7 @@ _LASTING: Final = {FailureKind.AUTH, FailureKind.NETWORK, FailureKind.TIMEOUT, F
 
 
 def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> tuple[bool, str]:
-    """Tell whether a driver has its credential and where it comes from, or how to get one.
-
-    Args:
-        driver: Name of a model's or harness's driver; one that needs no login has one.
-        agents: The tables of skillopt.toml; None for those that are shipped.
-    """
+    """Return whether a driver has its credential and where it comes from, or how to get one."""
     if driver in AGENTS:
         find = cast("Callable[[], tuple[bool, str]]", load_part(AGENTS[driver].login))  # so the table says
         return find()
@@ -51,12 +46,7 @@ def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> t
 
 
 def given_keys(harness: str, agents: Mapping[str, AgentTable]) -> str:
-    """Say which key the agent that does the tasks is given, and which hosts it may give it to; empty for no agent.
-
-    Args:
-        harness: As the settings name it.
-        agents: The tables of skillopt.toml.
-    """
+    """Say which key the agent that does the tasks is given, and which hosts it may give it to; empty for no agent."""
     kind = harness.partition("/")[0]
     if kind not in AGENTS and find_agent_table(kind, agents) is None:
         return ""
@@ -67,14 +57,9 @@ def given_keys(harness: str, agents: Mapping[str, AgentTable]) -> str:
 
 
 def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) -> str:
-    """Say what is not there to measure a suite with: a judge, or the key of a target or judge; empty for nothing.
+    """Return what is not there to measure a suite with: a judge, or the key of a target or judge; empty for nothing.
 
     Agents find their logins in many ways, so they are asked by running them.
-
-    Args:
-        settings: Name target and judge.
-        suite: Its tasks tell whether a judge is needed.
-        trains: Whether the optimizer model is asked, too.
     """
     roles = _roles(settings, suite, trains=trains)
     if roles.get("judge", "a model") in {"", "demo"}:
@@ -87,12 +72,7 @@ def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) ->
 
 
 def find_trouble(settings: Settings, suite: Suite) -> str:
-    """Say why models of a training would not answer: a judge or key is missing, or a server, or it has no such model.
-
-    Args:
-        settings: Name the models.
-        suite: Its tasks tell whether a judge is needed.
-    """
+    """Say why models of a training would not answer: a judge, key or server is missing, or it has no such model."""
     missing = missing_access(settings, suite, trains=True)
     if missing:
         return missing
@@ -107,7 +87,7 @@ def find_trouble(settings: Settings, suite: Suite) -> str:
 
 
 def _roles(settings: Settings, suite: Suite, *, trains: bool) -> dict[str, str]:
-    """Give the models that a command asks by what for, but for those of agents as targets."""
+    """Return the models that a command asks by what for, but for those of agents as targets."""
     kind, _, target = settings.harness.partition("/")
     roles = {"target": target} if kind == "chat" else {}
     if trains:

@@ -40,11 +40,7 @@ _LINE_BREAK: Final = r"(?:\r?\n[ \t>|#*]{0,20}|\\n[ \t]{0,20})?"
 
 @dataclass(frozen=True)
 class Masking:
-    """Replaces secrets in text.
-
-    Args:
-        secrets: Values that must not be kept or shown; how they look does not matter.
-    """
+    """Replaces secrets in text."""
 
     secrets: frozenset[str] = frozenset()
 
@@ -101,25 +97,20 @@ class Masking:
 
 
 def secret_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Give the names of the variables that hold a secret by their values; of several with one value, the last."""
+    """Return the names of the variables that hold a secret by their values; of several with one value, the last."""
     values = {value.strip(): name for name, value in environment.items() if _is_secret(name)}
     return {value: name for value, name in values.items() if len(value) >= _SHORTEST}
 
 
 @cache
 def environment_masking() -> Masking:
-    """Give the masking of the secrets that this process was started with."""
+    """Return the masking of the secrets that this process was started with."""
     return Masking.of(os.environ)
 
 
 @dataclass(frozen=True, slots=True)
 class MaskedModel:
-    """A model, such as the judge of raw answers, that is never sent a secret.
-
-    Args:
-        model: Who answers.
-        masking: Replaces secrets.
-    """
+    """A model, such as the judge of raw answers, that is never sent a secret."""
 
     model: Model
     masking: Masking
@@ -134,11 +125,7 @@ class MaskedModel:
         return self.model.worst_case(self.masking.text(prompt), system=system)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        """Answer one prompt, its secrets masked.
-
-        Raises:
-            InfrastructureError: The provider failed.
-        """
+        """Answer one prompt, its secrets masked."""
         return self.model.reply(self.masking.text(prompt), system=system, schema=schema)
 
 
@@ -147,7 +134,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """Give a secret as it is, as other formats write it, and its lines where it has several."""
+    """Return a secret as it is, as other formats write it, and its lines where it has several."""
     yield from (secret, repr(secret)[1:-1], escape(secret), secret.replace("/", "\\/"))
     yield from (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
     for escaped in (quote(secret), quote(secret, safe="")):

@@ -26,14 +26,7 @@ class OutOfBudget(InfrastructureError):  # noqa: N818 - an ordinary end of a com
 
 
 class Meter:
-    """Reserves budget for all calls of a run and counts their usage.
-
-    Args:
-        caps: What the run may consume.
-        clock: A monotonic clock, in seconds.
-        places: Where calls of several runs wait for their turn; None where they need not.
-        closed: Why it allows nothing at all; empty where it does.
-    """
+    """Reserves budget for all calls of a run and counts their usage."""
 
     def __init__(
         self,
@@ -56,13 +49,13 @@ class Meter:
 
     @property
     def by_role(self) -> Mapping[str, Usage]:
-        """Give what each role consumed in this command."""
+        """What each role consumed in this command."""
         with self._changed:
             return dict(self._drivers)
 
     @property
     def spent(self) -> Usage:
-        """Give what counts against the caps by now, recorded answers included."""
+        """What counts against the caps by now, recorded answers included."""
         with self._changed:
             return self._account.spent
 
@@ -74,7 +67,7 @@ class Meter:
 
     @property
     def answered(self) -> Usage:
-        """Give the usage of calls that reported it; `failed_calls` counts the others."""
+        """The usage of calls that reported it; `failed_calls` counts the others."""
         with self._changed:
             return self._answered
 
@@ -86,16 +79,12 @@ class Meter:
 
     @property
     def refused(self) -> bool:
-        """Tell whether a call or rollout was not made because of a cap."""
+        """Whether a call or rollout was not made because of a cap."""
         with self._changed:
             return self._refused
 
     def admit_rollout(self) -> None:
-        """Count a rollout that is about to begin.
-
-        Raises:
-            OutOfBudget: No more may begin.
-        """
+        """Count a rollout that is about to begin."""
         with self._changed:
             if self._closed:
                 raise self._refuse(self._closed)
@@ -110,19 +99,7 @@ class Meter:
             self._account.spend(used)
 
     def reserve(self, bound: Callable[[], Usage], seconds: float = 0.0) -> Callable[[str, Usage | None], None]:
-        """Reserve the worst case of a call, waiting for others to end if need be.
-
-        Args:
-            bound: Gives the most that the call can consume; not asked when nothing is capped.
-            seconds: The longest it can take.
-
-        Returns:
-            A function to call when it has ended: with the role that pays and what was consumed, None for unknown.
-
-        Raises:
-            SettingsError: A cap cannot be kept because the call has no bound.
-            OutOfBudget: The call could pass a cap, or take longer than the command may.
-        """
+        """Reserve the worst case of a call, waiting for others to end if need be."""
         caps = self._account.caps
         worst = bound() if caps.usd or caps.tokens else Usage()
         if caps.unbounded(worst):
@@ -192,14 +169,7 @@ class Meter:
 
 
 class MeteredModel:
-    """A model that reserves each call before it is made.
-
-    Args:
-        model: Where the answers come from.
-        meter: Keeps the caps.
-        role: Who pays: `optimizer` or `judge`.
-        seconds: The longest that a call can take.
-    """
+    """A model that reserves each call before it is made."""
 
     def __init__(self, model: Model, meter: Meter, role: str, seconds: float = 0.0) -> None:
         self._model = model
@@ -217,12 +187,7 @@ class MeteredModel:
         return self._model.worst_case(prompt, system=system)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        """Answer one prompt.
-
-        Raises:
-            OutOfBudget: The call could pass a cap.
-            InfrastructureError: The provider failed.
-        """
+        """Answer one prompt."""
         ended = self._meter.reserve(lambda: self._model.worst_case(prompt, system=system), self._seconds)
         used: Usage | None = Usage()
         try:
@@ -237,12 +202,7 @@ class MeteredModel:
 
 
 class MeteredHarness:
-    """A harness that reserves each rollout before it is begun.
-
-    Args:
-        harness: Runs the target.
-        meter: Keeps the caps.
-    """
+    """A harness that reserves each rollout before it is begun."""
 
     def __init__(self, harness: Harness, meter: Meter) -> None:
         self._harness = harness
@@ -258,12 +218,7 @@ class MeteredHarness:
         return self._harness.worst_case(request)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Do the task.
-
-        Raises:
-            OutOfBudget: The rollout could pass a cap, or no more may begin.
-            InfrastructureError: The target could not be run.
-        """
+        """Do the task."""
         self._meter.admit_rollout()
         ended = self._meter.reserve(lambda: self._harness.worst_case(request), request.task.timeout)
         used: Usage | None = Usage()

@@ -15,11 +15,7 @@ _MOST_TASKS: Final = 10_000
 
 
 class TaskSeconds:
-    """Mean seconds of a rollout by task, of the rollouts that it was shown.
-
-    Args:
-        most: Tasks that are kept, ≥ 1.
-    """
+    """Mean seconds of a rollout by task, of the rollouts that it was shown."""
 
     def __init__(self, most: int = _MOST_TASKS) -> None:
         self._most = most
@@ -35,11 +31,7 @@ class TaskSeconds:
                     del self._seconds[next(iter(self._seconds))]
 
     def means(self, tasks: Iterable[str]) -> dict[str, float]:
-        """Give mean seconds by the id of the task, of those that were timed.
-
-        Args:
-            tasks: Their ids.
-        """
+        """Return mean seconds by the id of the task, of those that were timed."""
         found = {task: self._seconds[task] for task in tasks if task in self._seconds}
         return {task: total / many for task, (total, many) in found.items()}
 
@@ -48,11 +40,6 @@ def longest_first(requests: Mapping[str, RolloutRequest], keys: Sequence[str], m
     """Order keys by the recorded whole seconds of their tasks, the longest first; equal ones stay as they are.
 
     A task that was never timed counts as the mean of those that were; where none was, time limits order them.
-
-    Args:
-        requests: By key.
-        keys: Those to order.
-        means: Seconds by the id of the task.
     """
     asked = {key: requests[key].task for key in keys}
     timed = [means[task.id] for task in asked.values() if task.id in means]

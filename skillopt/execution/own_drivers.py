@@ -24,17 +24,7 @@ def own_drivers(
     judge: Model | str | None,
     verifiers: Mapping[str, VerifierFactory] | None,
 ) -> PlainDrivers:
-    """Take the drivers of a call that are objects; those that are names are left to be made.
-
-    Args:
-        harness: Runs the target.
-        model: The optimizer model.
-        judge: Judges rubrics.
-        verifiers: What makes a verifier, by the kind that tasks name.
-
-    Raises:
-        UsageError: One of them is not what it should be.
-    """
+    """Take the drivers of a call that are objects; those that are names are left to be made."""
     return PlainDrivers(
         _checked_harness(harness),
         _checked_model("model", model),
@@ -44,15 +34,7 @@ def own_drivers(
 
 
 def _checked_model(role: str, model: Model | str | None) -> Model | None:
-    """Check a model that is an object.
-
-    Args:
-        role: What it is for: `model` or `judge`.
-        model: The object; a name, or none, gives None.
-
-    Raises:
-        UsageError: It is no model.
-    """
+    """Check a model that is an object."""
     if model is None or isinstance(model, str):
         return None
     _check(role, model, ("identity", "worst_case", "reply"))
@@ -60,11 +42,7 @@ def _checked_model(role: str, model: Model | str | None) -> Model | None:
 
 
 def _checked_harness(harness: Harness | str | None) -> Harness | None:
-    """Check a harness that is an object; a name, or none, gives None.
-
-    Raises:
-        UsageError: It is no harness.
-    """
+    """Check a harness that is an object; a name, or none, gives None."""
     if harness is None or isinstance(harness, str):
         return None
     _check("harness", harness, ("identity", "worst_case", "run"))
@@ -72,14 +50,7 @@ def _checked_harness(harness: Harness | str | None) -> Harness | None:
 
 
 def _checked_verifiers(verifiers: Mapping[str, VerifierFactory]) -> Mapping[str, VerifierFactory]:
-    """Check own kinds of verifiers.
-
-    Args:
-        verifiers: What makes a verifier, by the kind that tasks name.
-
-    Raises:
-        UsageError: A kind is built in, or what should make its verifiers cannot be called.
-    """
+    """Check own kinds of verifiers."""
     if not isinstance(verifiers, Mapping):
         raise UsageError(f"expected verifiers by their kind, found {_shown(verifiers)}; pass {{'my-kind': MyVerifier}}")
     for kind, factory in verifiers.items():
@@ -94,11 +65,7 @@ def _checked_verifiers(verifiers: Mapping[str, VerifierFactory]) -> Mapping[str,
 
 
 def expect(kind: type[T], found: object, advice: str) -> T:
-    """Refuse a value of another type.
-
-    Raises:
-        UsageError: It is none of that type.
-    """
+    """Refuse a value of another type."""
     if isinstance(found, kind):
         return found
     raise UsageError(f"expected a {kind.__name__}, found {_shown(found)}; {advice}")

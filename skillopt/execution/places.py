@@ -8,11 +8,7 @@ __all__ = ["CallPlaces"]
 
 
 class CallPlaces:
-    """So many calls at a time, whichever run makes them.
-
-    Args:
-        many: Calls at a time, ≥ 1.
-    """
+    """So many calls at a time, whichever run makes them."""
 
     def __init__(self, many: int) -> None:
         self._free = many
@@ -20,11 +16,7 @@ class CallPlaces:
         self._changed = Condition()
 
     def take(self) -> None:
-        """Wait for a place and take it.
-
-        Raises:
-            InfrastructureError: It was closed: no more calls begin.
-        """
+        """Wait for a place and take it."""
         with self._changed:
             while not (self._free or self._closed):
                 self._changed.wait()

@@ -29,12 +29,6 @@ class CallWindow:
 
     A cut goes down to what the provider has under way, by a tenth at least and by half at most. Calls that began before
     a cut do not cut by half again.
-
-    Args:
-        size: Calls at a time, ≥ 1; infinite until a first call is refused.
-        accepted: The largest size below the one that was refused last.
-        least: What calls that began before the last cut can bring the size down to.
-        cuts: How many there were.
     """
 
     size: float = inf
@@ -43,27 +37,18 @@ class CallWindow:
     cuts: int = 0
 
     def allows(self, under_way: int) -> bool:
-        """Tell whether one more call may begin."""
+        """Return whether one more call may begin."""
         return under_way < max(1, int(min(self.size, under_way + 1)))
 
     def answered(self, under_way: int) -> "CallWindow":
-        """Grow by one for as many answers as there are calls at a time, where all of the window was used.
-
-        Args:
-            under_way: Calls under way, the answered one included.
-        """
+        """Grow by one for as many answers as there are calls at a time, where all of the window was used."""
         if under_way + 1 <= self.size:
             return self
         step = _PROBE if self.accepted <= self.size < self.accepted + 2 else 1.0
         return replace(self, size=self.size + step / self.size)
 
     def refused(self, under_way: int, cuts: int) -> "CallWindow":
-        """Cut after a refusal.
-
-        Args:
-            under_way: Calls under way, without the refused one.
-            cuts: What `cuts` was when the refused call began.
-        """
+        """Cut after a refusal."""
         if cuts < self.cuts:
             return replace(self, size=max(self.least, min(self.size, under_way)))
         size = min(self.size, under_way + 1)
@@ -72,11 +57,7 @@ class CallWindow:
 
 
 class ProviderLimit:
-    """The limit that all workers of one provider account share.
-
-    Args:
-        clock: A monotonic clock, in seconds.
-    """
+    """The limit that all workers of one provider account share."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -88,23 +69,12 @@ class ProviderLimit:
         self._held_by = ProviderError(FailureKind.RATE_LIMIT, "")
 
     def refusing_since(self, begun: float) -> float:
-        """Give since when the provider answered nobody, as far as a call that began then is concerned."""
+        """Return since when the provider answered nobody, as far as a call that began then is concerned."""
         with self._changed:
             return max(begun, self._answered_at)
 
     def admit(self, begun: float = -inf, seconds: float = inf) -> int:
-        """Wait until a call may be made: the window has a place, and no Retry-After of this account is running.
-
-        Args:
-            begun: When the caller first wanted it.
-            seconds: How long it waits for a provider that answers nobody.
-
-        Returns:
-            What to give to `release`.
-
-        Raises:
-            ProviderError: The provider asked another call to wait for longer than that; it quotes what that one got.
-        """
+        """Wait until a call may be made: the window has a place, and no Retry-After of this account is running."""
         with self._changed:
             while True:
                 now = self._clock()
@@ -117,12 +87,7 @@ class ProviderLimit:
                 self._changed.wait(left if left > 0 else None)
 
     def release(self, admitted: int, failure: ProviderError | None) -> None:
-        """Record how an admitted call ended.
-
-        Args:
-            admitted: What `admit` gave.
-            failure: Why it failed; None when it was answered.
-        """
+        """Record how an admitted call ended."""
         with self._changed:
             if failure is None:
                 self._window = self._window.answered(self._under_way)
@@ -138,17 +103,12 @@ class ProviderLimit:
 
 @cache
 def provider_limit(account: str) -> ProviderLimit:  # noqa: ARG001 - what the cache tells them apart by
-    """Give the one limit of a provider account in this process."""
+    """Return the one limit of a provider account in this process."""
     return ProviderLimit()
 
 
 class LimitedHarness:
-    """An agent's harness that begins fewer rollouts at a time once its provider refused some.
-
-    Args:
-        harness: Runs the agent, whose client repeats refused requests by itself.
-        limit: Of the agent's account.
-    """
+    """An agent's harness that begins fewer rollouts at a time once its provider refused some."""
 
     def __init__(self, harness: Harness, limit: ProviderLimit) -> None:
         self._harness = harness
@@ -164,11 +124,7 @@ class LimitedHarness:
         return self._harness.worst_case(request)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Do the task.
-
-        Raises:
-            InfrastructureError: The target could not be run.
-        """
+        """Do the task."""
         admitted = self._limit.admit()
         failure: ProviderError | None = ProviderError(FailureKind.CRASHED, "")
         try:

@@ -82,15 +82,7 @@ class _Waits(local):
 
 
 class RayCluster:
-    """A cluster that does the rollouts of one target.
-
-    Args:
-        settings: Name the harness and the address of the cluster.
-        project: The folder of skillopt.toml.
-        identity: The target on this machine.
-        own: A harness that the user of the Python API passed; None to make one by its name on each node.
-        tasks: Those that are known to be asked for, which are looked through for keys before any is sent.
-    """
+    """A cluster that does the rollouts of one target."""
 
     def __init__(
         self, settings: Settings, project: Path, identity: str, own: Harness | None = None, tasks: Sequence[Task] = ()
@@ -106,12 +98,7 @@ class RayCluster:
         self._running: set[ray.ObjectRef[Any]] = set()
 
     def ready(self) -> None:
-        """Connect, and compare all nodes with this machine before anything is paid; only the first time.
-
-        Raises:
-            SettingsError: A task holds a key, there is no cluster at the address, or a node lacks something or has it
-                in another version.
-        """
+        """Connect, and compare all nodes with this machine before anything is paid; only the first time."""
         with self._lock:
             if self._is_ready:
                 return
@@ -127,12 +114,7 @@ class RayCluster:
             self._is_ready = True
 
     def run(self, request: RolloutRequest) -> tuple[Trajectory, CarriedFiles]:
-        """Let the target do a task on a node that has the memory for it.
-
-        Raises:
-            NodeLostError: The node went away meanwhile.
-            InfrastructureError: The target could not be run, or the command was interrupted.
-        """
+        """Let the target do a task on a node that has the memory for it."""
         self.ready()
         task, skill = request.task, request.skill
         parts = (self._ship("job", self._job), skill and self._ship(skill.digest, skill), self._ship(task.digest, task))
@@ -148,11 +130,7 @@ class RayCluster:
         return answer.trajectory, answer.files
 
     def score(self, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles) -> Score:
-        """Run a verifier's program on a node; nothing is paid for it, so Ray repeats it when a node goes away.
-
-        Raises:
-            InfrastructureError: The verifier broke, or no node could run it.
-        """
+        """Run a verifier's program on a node; nothing is paid for it, so Ray repeats it when a node goes away."""
         check = _CHECK.options(num_cpus=0, memory=_WORKER_BYTES, max_retries=3, scheduling_strategy="SPREAD")
         shipped = self._ship("job", self._job), self._ship(spec, spec)
         score, seconds = self._get(lambda: check.remote(*shipped, trajectory, files))
@@ -162,7 +140,7 @@ class RayCluster:
         return score
 
     def clock(self) -> float:
-        """Give the time in seconds, which stands still while calls of this thread wait for a place on a node."""
+        """Return the time in seconds, which stands still while calls of this thread wait for a place on a node."""
         return monotonic() - self._waits.seconds
 
     def drop(self) -> None:
@@ -172,12 +150,7 @@ class RayCluster:
                 ray.cancel(reference)
 
     def _get(self, start: "Callable[[], ray.ObjectRef[R]]") -> R:
-        """Wait for a task.
-
-        Raises:
-            NodeLostError: Its node went away.
-            InfrastructureError: It was cancelled, or the cluster has no memory or disk left.
-        """
+        """Wait for a task."""
         begun = monotonic()
         with self._lock:
             reference = start()
@@ -192,12 +165,7 @@ class RayCluster:
                 self._running.discard(reference)
 
     def _ship(self, name: object, value: object) -> "ray.ObjectRef[Any]":
-        """Put a value into the cluster's object store once, after a look for keys in it.
-
-        Raises:
-            SettingsError: It holds a key of this machine, or cannot be sent.
-            InfrastructureError: The object store is full.
-        """
+        """Put a value into the cluster's object store once, after a look for keys in it."""
         with self._lock:
             if name not in self._shipped:
                 _expect_no_key(value)
@@ -225,11 +193,7 @@ class RayCluster:
 
 
 def _connect(address: str) -> None:
-    """Join the cluster, or start one of this machine alone for `local`; a session that is there is used.
-
-    Raises:
-        SettingsError: There is none at the address, or it has another version.
-    """
+    """Join the cluster, or start one of this machine alone for `local`; a session that is there is used."""
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -255,11 +219,7 @@ def _no_cluster(address: str, found: str) -> SettingsError:
 
 
 def _expect_reachable(address: str) -> None:
-    """Refuse an address where nobody listens, or something that is not Ray: Ray itself would try for minutes.
-
-    Raises:
-        SettingsError: So it is.
-    """
+    """Refuse an address where nobody listens, or something that is not Ray: Ray itself would try for minutes."""
     found = _last_started() if address == "auto" else address
     if found in {"", "local"}:
         return
@@ -293,18 +253,14 @@ def _asked_for_cluster(address: str) -> str:
 
 
 def _last_started() -> str:
-    """Give the address of the cluster that `auto` means, which may be over; empty where Ray knows none."""
+    """Return the address of the cluster that `auto` means, which may be over; empty where Ray knows none."""
     with suppress(OSError):
         return os.environ.get("RAY_ADDRESS") or _CURRENT.read_text(encoding="utf-8").strip()
     return ""
 
 
 def _expect_no_key(value: object) -> None:
-    """Refuse to send what holds a key of this machine's environment.
-
-    Raises:
-        SettingsError: It does, or it cannot be sent.
-    """
+    """Refuse to send what holds a key of this machine's environment."""
     try:
         sent = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]  # Ray gives it no type
     except Exception as error:

@@ -8,12 +8,7 @@ __all__ = ["compare_nodes"]
 
 
 def compare_nodes(here: NodeFacts, nodes: Sequence[NodeFacts]) -> str:
-    """Say what keeps nodes from doing the rollouts of this machine's target, a line each; empty for nothing.
-
-    Args:
-        here: This machine.
-        nodes: All machines of the cluster.
-    """
+    """Return what keeps nodes from doing the rollouts of this machine's target, a line each; empty for nothing."""
     troubles = dict.fromkeys(filter(None, (_trouble(here, node) for node in nodes)))
     if not nodes:
         return "expected a Ray cluster with nodes, found none; start one with `ray start`"

@@ -33,14 +33,7 @@ __all__ = ["NodeAnswer", "NodeFacts", "NodeFailure", "NodeJob", "describe_node",
 
 @dataclass(frozen=True, slots=True)
 class NodeJob:
-    """How a node makes the harness: by its name from settings, as the driver does, or from an object that was passed.
-
-    Args:
-        settings: Name the harness and what it may do; they hold no key.
-        project: The folder of skillopt.toml.
-        identity: What the harness must be: a node that joins later is not compared before.
-        own: A harness that the user of the Python API passed; None to make one by its name.
-    """
+    """How a node makes the harness: by its name from settings, or from an object that was passed."""
 
     settings: Settings
     project: str
@@ -50,17 +43,7 @@ class NodeJob:
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What must be the same on all machines that do rollouts of one run.
-
-    Args:
-        host: The machine's name.
-        python: Version of Python.
-        skillopt: Digest of the source of this package, because a checkout has no version of its own.
-        identity: The harness, with the version of its program; empty where it cannot be made.
-        trouble: Why it cannot be made.
-        access: What is missing of its credential; empty for nothing.
-        sandbox: Why there is no sandbox; empty where there is one, or none is needed.
-    """
+    """What must be the same on all machines that do rollouts of one run."""
 
     host: str
     python: str
@@ -73,20 +56,14 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class NodeFailure:
-    """An error of the harness, as it is sent back.
-
-    Args:
-        said: Its message, masked.
-        kind: Kind of a provider's failure; None for another.
-        retry_after: Seconds that the provider asked to wait; None where it did not say.
-    """
+    """An error of the harness, as it is sent back."""
 
     said: str
     kind: FailureKind | None = None
     retry_after: float | None = None
 
     def as_error(self) -> InfrastructureError:
-        """Give the error that the harness would have raised on this machine."""
+        """Return the error that the harness would have raised on this machine."""
         if self.kind is None:
             return InfrastructureError(self.said)
         return ProviderError(self.kind, self.said, self.retry_after)
@@ -94,14 +71,7 @@ class NodeFailure:
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """What a rollout on a node came to, before it is scored: a trajectory and files, or why there are none.
-
-    Args:
-        trajectory: What the target did.
-        files: What it left.
-        failure: Why it did nothing.
-        seconds: How long it took on the node.
-    """
+    """What a rollout on a node came to, before it is scored: a trajectory and files, or why there are none."""
 
     trajectory: Trajectory | None
     files: CarriedFiles | None
@@ -110,7 +80,7 @@ class NodeAnswer:
 
 
 def describe_node(job: NodeJob) -> NodeFacts:
-    """Say what this machine has to run a harness with; nothing is paid."""
+    """Return what this machine has to run a harness with; nothing is paid."""
     settings = job.settings
     identity = trouble = access = ""
     try:
@@ -133,16 +103,7 @@ def run_on_node(
     discovery: Discovery | None,
     beside: tuple[Skill, ...],
 ) -> NodeAnswer:
-    """Let the target do a task in a workspace on this machine.
-
-    Args:
-        job: Names the harness.
-        skill: The skill that is tried; None for none.
-        task: What to do.
-        repeat: Which run of the task this is.
-        discovery: How loading of skills is measured; None where it is not.
-        beside: Other skills that are installed.
-    """
+    """Let the target do a task in a workspace on this machine."""
     begun = monotonic()
     answer = _tried(job, RolloutRequest(skill, task, repeat, discovery, beside))
     return replace(answer, seconds=monotonic() - begun)
@@ -164,14 +125,7 @@ def _tried(job: NodeJob, request: RolloutRequest) -> NodeAnswer:
 def score_on_node(
     job: NodeJob, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles
 ) -> tuple[Score | str, float]:
-    """Run a verifier that asks no judge on what a rollout left; what broke is said as a text. Give its seconds, too.
-
-    Args:
-        job: Names the sandbox.
-        spec: The verifier, with the files that the task placed.
-        trajectory: What the target did.
-        files: What it left.
-    """
+    """Run a verifier that asks no judge on what a rollout left; what broke is said as a text. Give its seconds, too."""
     masking, begun = environment_masking(), monotonic()
     try:
         with Workspace.create(spec.inputs) as workspace:
@@ -183,11 +137,7 @@ def score_on_node(
 
 
 def _same_harness(job: NodeJob) -> Harness:
-    """Make the harness.
-
-    Raises:
-        InfrastructureError: It is another one than on the machine that asks.
-    """
+    """Make the harness."""
     harness = _harness(job)
     if harness.identity != job.identity:
         raise InfrastructureError(f"expected the target {job.identity!r}, found {harness.identity!r}")
@@ -195,7 +145,7 @@ def _same_harness(job: NodeJob) -> Harness:
 
 
 def _said(error: Exception) -> str:
-    """Give an error's message, masked; of one that nobody foresaw also its type and where it was raised."""
+    """Return an error's message, masked; of one that nobody foresaw also its type and where it was raised."""
     text = str(error)
     if not isinstance(error, SkilloptError | OSError):
         at = extract_tb(error.__traceback__)[-1]

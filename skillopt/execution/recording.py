@@ -32,16 +32,7 @@ _LOOKS = (HeldOutTestMeasured.__name__, ReleaseCheckWithheld.__name__)
 
 
 class Recording:
-    """Keeps what a run yields; whatever interrupts it leaves a run that the same call continues.
-
-    Args:
-        ledger: Where it is recorded.
-        record: The run.
-        drivers: Who does rollouts, who answers prompts, who judges.
-        settings: How many calls are made at a time, and when to give up.
-        watch: Follows it.
-        raised: The same settings with each of the caps that it was raised to.
-    """
+    """Keeps what a run yields; whatever interrupts it leaves a run that the same call continues."""
 
     def __init__(
         self,
@@ -64,14 +55,7 @@ class Recording:
         watch.begins((settings, *self.raised)[-1])
 
     def drive(self, events: Iterable[Event]) -> tuple[list[Event], RunEnded]:
-        """Run to the end, recording each event before it is acted on.
-
-        Returns:
-            All events, and how the run ended; a cap that stopped it says so there.
-
-        Raises:
-            InfrastructureError: Something outside failed; what was measured is kept.
-        """
+        """Run to the end, recording each event before it is acted on."""
         happened: list[Event] = []
         ended: RunEnded | None = None
         try:
@@ -105,28 +89,19 @@ class Recording:
 
     @property
     def ahead(self) -> Callable[[Course], None] | None:
-        """Give what begins work ahead; None where work is handed off, which is handed out in rounds of its own."""
+        """What begins work ahead; None where work is handed off, which is handed out in rounds of its own."""
         settings = self.settings
         return None if "handoff" in (settings.harness, settings.model, settings.judge) else self.runner.ahead
 
     def recorded(self, event: Event, at: str) -> None:
-        """Act on an event that is recorded, before anybody hears of it; here nothing.
-
-        Args:
-            event: What happened.
-            at: When it was first recorded.
-        """
+        """Act on an event that is recorded, before anybody hears of it; here nothing."""
 
     def interrupted(self) -> None:
         """Keep what a run that ended early has in hand; here nothing."""
 
 
 def check_cap(suite: Suite, settings: Settings) -> None:
-    """Refuse a cap on rollouts under which no candidate could ever be gated, before anything is spent.
-
-    Raises:
-        SettingsError: The cap is too small; the message says what is needed.
-    """
+    """Refuse a cap on rollouts under which no candidate could ever be gated, before anything is spent."""
     least = least_rollouts(suite, settings)
     if settings.max_rollouts is not None and settings.max_rollouts < least:
         message = (
@@ -137,21 +112,12 @@ def check_cap(suite: Suite, settings: Settings) -> None:
 
 
 def config_of(settings: Settings, identities: Sequence[str]) -> str:
-    """Give all that can change a run but its text and suite, as canonical JSON."""
+    """Return all that can change a run but its text and suite, as canonical JSON."""
     return json.dumps([settings.identity, *identities])
 
 
 def record_of(skill: Skill, suite: Suite, config: str, seed: int, *, path: str = "", base: str = "") -> RunRecord:
-    """Describe a run; the same text, configuration, suite and commit are the same run.
-
-    Args:
-        skill: The text it starts from.
-        suite: Its tasks.
-        config: Canonical JSON of all else that can change it.
-        seed: Its seed.
-        path: The skill's folder in its repository; empty outside of one.
-        base: The commit it starts from; empty outside of a repository.
-    """
+    """Describe a run; the same text, configuration, suite and commit are the same run."""
     return RunRecord(
         id=digest_of(skill.name, skill.digest, config, suite.digest, base)[:12],
         skill=skill.name,
@@ -166,13 +132,7 @@ def record_of(skill: Skill, suite: Suite, config: str, seed: int, *, path: str =
 
 
 def earlier_looks(ledger: Ledger, record: RunRecord, released: str) -> int:
-    """Count the looks at the held-out test that earlier runs took for a released version.
-
-    Args:
-        ledger: Holds the runs.
-        record: The run that asks; what it has recorded itself says which look it is.
-        released: Digest of the released version.
-    """
+    """Count the looks at the held-out test that earlier runs took for a released version."""
     own = [row for row in ledger.events(record.id) if row.kind in _LOOKS]
     for row in own:
         event = decode_event(row.kind, row.payload)

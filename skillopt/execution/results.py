@@ -25,20 +25,7 @@ __all__ = ["CompareResult", "EvaluateResult", "OptimizeResult"]
 
 @dataclass(frozen=True, slots=True)
 class OptimizeResult:
-    """What a run came to.
-
-    Args:
-        run: Id of the run in its store.
-        skill: The last accepted version; the skill as it was given when none was accepted.
-        reason: Why the run ended.
-        events: All that happened, in order.
-        rollouts: Rollouts asked for.
-        calls: Optimizer calls asked for.
-        paid_rollouts: Of those rollouts, how many this call ran itself; the rest was in the store.
-        paid_calls: Of those calls, how many this call made itself.
-        resumed: Whether a run that was in the store went on.
-        usage: Calls, tokens and US dollars that this call consumed, by role: `target`, `optimizer`, `judge`.
-    """
+    """What a run came to."""
 
     run: str
     skill: Skill
@@ -63,50 +50,45 @@ class OptimizeResult:
 
     @property
     def draft(self) -> DraftGraded | DraftChanged | None:
-        """Give what waits at the end, with its grade unless a cap stopped the run before that; None for nothing."""
+        """What waits at the end, with its grade unless a cap stopped the run before that; None for nothing."""
         return newest_draft(self.events)
 
     @property
     def headline(self) -> Headline | None:
-        """Give the tasks passed before and after training, on the same tasks; None where nothing was accepted."""
+        """The tasks passed before and after training, on the same tasks; None where nothing was accepted."""
         return gained_by_run(self.events)
 
     @property
     def test(self) -> HeldOutTestMeasured | None:
-        """Give the release check on the held-out tasks, None when nothing was accepted or it was withheld."""
+        """The release check on the held-out tasks, None when nothing was accepted or it was withheld."""
         return next((event for event in self.events if isinstance(event, HeldOutTestMeasured)), None)
 
     @property
     def withheld(self) -> str:
-        """Say why the release check was withheld; empty when it was not."""
+        """Why the release check was withheld; empty when it was not."""
         return next((event.reason for event in self.events if isinstance(event, ReleaseCheckWithheld)), "")
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluateResult:
-    """How a skill does on one split.
-
-    Args:
-        rollouts: What was run, repeat by repeat, in the order of the tasks.
-        tally: Mean score and share passed, repeats averaged inside each task.
-    """
+    """How a skill does on one split."""
 
     rollouts: tuple[Rollout, ...]
     tally: Tally
 
     @property
     def usage(self) -> Usage:
-        """Give the calls, tokens and US dollars of these rollouts, those that were in the store included."""
+        """The calls, tokens and US dollars of these rollouts, those that were in the store included."""
         return Usage.total(rollout.usage for rollout in self.rollouts)
 
     @property
     def score(self) -> float:
-        """Give the mean score of the measured tasks, in [0, 1]."""
+        """The mean score of the measured tasks, in [0, 1]."""
         return self.tally.score
 
     @property
     def tasks(self) -> Mapping[str, tuple[Rollout, ...]]:
-        """Give the rollouts of each task, by its id."""
+        """The rollouts of each task, by its id."""
         found: dict[str, tuple[Rollout, ...]] = {}
         for rollout in self.rollouts:
             found[rollout.task_id] = (*found.get(rollout.task_id, ()), rollout)
@@ -126,13 +108,7 @@ class EvaluateResult:
 
 @dataclass(frozen=True, slots=True)
 class CompareResult:
-    """Two skills on the same tasks.
-
-    Args:
-        before: How the first one does.
-        after: How the second one does.
-        verdict: Whether the second one is better, by an exact paired test over tasks.
-    """
+    """Two skills on the same tasks."""
 
     before: EvaluateResult
     after: EvaluateResult
@@ -140,7 +116,7 @@ class CompareResult:
 
     @property
     def headline(self) -> Headline | None:
-        """Give the tasks passed before and after, on the same tasks; None where none was measured for both."""
+        """The tasks passed before and after, on the same tasks; None where none was measured for both."""
         return headline_of_verdict(self.verdict)
 
     @property

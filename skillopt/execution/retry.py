@@ -29,11 +29,7 @@ _Value = TypeVar("_Value")
 
 
 class WaitNotices:
-    """Hands to whoever follows a run why calls wait before they are repeated; the same reason not all the time.
-
-    Args:
-        clock: A monotonic clock, in seconds.
-    """
+    """Hands to whoever follows a run why calls wait before they are repeated; the same reason not all the time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.listener: Callable[[str], None] | None = None
@@ -53,16 +49,7 @@ class WaitNotices:
 
 
 class Retry:
-    """Repeats calls that fail for a transient reason, until one succeeds or time is up.
-
-    Args:
-        seconds: How long a call may be retried; a wait that would end later is not started.
-        clock: A monotonic clock, in seconds.
-        sleep: Waits so many seconds.
-        notices: Is told of each wait; None for nobody.
-        now: Gives the time.
-        limit: Of the provider's account: a call waits for its place there, which is no retry; None for none.
-    """
+    """Repeats calls that fail for a transient reason, until one succeeds or time is up."""
 
     def __init__(
         self,
@@ -83,12 +70,7 @@ class Retry:
         self._draws = Random(0)
 
     def call(self, request: Callable[[], _Value]) -> _Value:
-        """Make a call, and again as long as it fails for a transient reason.
-
-        Raises:
-            ProviderError: A model's failure does not pass, or not within the time.
-            ForgeError: The same of a forge.
-        """
+        """Make a call, and again as long as it fails for a transient reason."""
         wanted = begun = self._clock()
         for attempt in count():
             try:
@@ -125,7 +107,7 @@ class Retry:
         return answer
 
     def _failing_since(self, wanted: float, begun: float, error: ProviderError | ForgeError) -> float:
-        """Give from when on the time of a failing call counts.
+        """Return from when on the time of a failing call counts.
 
         A refused call has its turn to come while others are answered. What fails otherwise counts its own time, without
         the waits for its place.
@@ -134,7 +116,7 @@ class Retry:
         return begun if self._limit is None or not refused else self._limit.refusing_since(wanted)
 
     def _until(self, pause: float) -> str:
-        """Say how long to wait: whoever reads it later wants the time of day."""
+        """Return how long to wait: whoever reads it later wants the time of day."""
         if pause < _SHORT:
             return f"{pause:.0f} s"
         at = self._now() + timedelta(seconds=pause + 59)  # rounded up to the minute
@@ -146,12 +128,7 @@ class Retry:
 
 
 class RetryingModel:
-    """A model whose transient failures are retried.
-
-    Args:
-        model: Where the answers come from.
-        retry: How long, and how often.
-    """
+    """A model whose transient failures are retried."""
 
     def __init__(self, model: Model, retry: Retry) -> None:
         self._model = model
@@ -167,22 +144,12 @@ class RetryingModel:
         return self._model.worst_case(prompt, system=system)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        """Answer one prompt.
-
-        Raises:
-            ProviderError: The failure does not pass, or not within the time.
-        """
+        """Answer one prompt."""
         return self._retry.call(lambda: self._model.reply(prompt, system=system, schema=schema))
 
 
 class RetryingForge:
-    """A forge whose transient failures are retried; one that asks to wait for longer is not asked until then.
-
-    Args:
-        forge: What answers.
-        retry: How long, and how often.
-        clock: A monotonic clock, in seconds.
-    """
+    """A forge whose transient failures are retried; one that asks to wait for longer is not asked until then."""
 
     def __init__(self, forge: Forge, retry: Retry, clock: Callable[[], float] = time.monotonic) -> None:
         self._forge = forge
@@ -192,7 +159,7 @@ class RetryingForge:
         self._limited_until = 0.0
 
     def facts(self) -> RepositoryFacts:
-        """Say what the repository is, and whether pull requests can be opened."""
+        """Return what the repository is, and whether pull requests can be opened."""
         return self._call(self._forge.facts)
 
     def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
@@ -208,7 +175,7 @@ class RetryingForge:
         return self._call(lambda: self._forge.create(branch, into, title, body, draft=draft))
 
     def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
-        """Give a pull request this title and text."""
+        """Return a pull request this title and text."""
         self._call(lambda: self._forge.update(number, title, body, draft=draft))
 
     def label(

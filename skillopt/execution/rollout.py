@@ -32,22 +32,7 @@ def run_rollout(
     make_verifier: VerifierFactory = shared_verifier,
     clock: Callable[[], float] = monotonic,
 ) -> Rollout:
-    """Run one rollout in a disposable workspace and score it.
-
-    Args:
-        harness: Runs the target.
-        request: What to run.
-        make_verifier: Makes the verifier of a task.
-        clock: Measures how long it takes, in seconds.
-
-    Returns:
-        The rollout; a provider or a verifier that broke gives status `infra_error`, never a score.
-
-    Raises:
-        InfrastructureError: The workspace itself cannot be made, so that no rollout could be run.
-        AnswersPendingError: The task was handed off and is not done.
-        OutOfBudget: The rollout could pass a cap.
-    """
+    """Run one rollout in a disposable workspace and score it."""
     begun = clock()
     try:
         with Workspace.create(request.task.files) as workspace:

@@ -36,18 +36,7 @@ PROBE: Final = "Task: probe\n\nReply with the one word: ready\n\nText between <<
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Progress of a batch, for a display.
-
-    Args:
-        kind: `rollouts` or `calls`.
-        done: Answers received in this batch.
-        total: Answers that this batch asks for.
-        paid: Of those done, how many were not recorded before.
-        score: Mean score of the rollouts done, None before the first.
-        asked: Rollouts asked for so far, each once, this batch included.
-        spent: What all answers so far consumed, recorded ones included, as caps count it.
-        roles: What each role consumed in this command itself.
-    """
+    """Progress of a batch, for a display."""
 
     kind: str
     done: int
@@ -80,14 +69,6 @@ class RecordedRunner:
 
     Failed rollouts are not reused by other runs; within a run, `keep_failures` records those that the loop
     went on without, so that a rerun of that run decides the same.
-
-    Args:
-        ledger: Where answers are kept.
-        run_id: The run that asks.
-        drivers: Harness, optimizer model and judge.
-        executor: Runs calls.
-        observer: Gets progress and notices.
-        breaker: Failures in a row after which no more calls start.
     """
 
     def __init__(
@@ -176,9 +157,6 @@ class RecordedRunner:
         """Let workers that are idle begin what the loop will ask, as far as it can be told from what is answered.
 
         What ends is recorded as it comes. Nothing is begun before a first call has worked.
-
-        Args:
-            course: Asks a runner what the loop will ask, and must not change the loop's state.
         """
         self._courses.add(course)
 
@@ -249,11 +227,7 @@ class RecordedRunner:
         return [(key, known.get(key)) for key in keys]
 
     def _expect_answers(self, rollouts: Mapping[str, Rollout]) -> None:
-        """Refuse to go on where nothing but refusals and cut-off answers came: they say nothing about a skill.
-
-        Raises:
-            InvalidMeasurementError: So it is; the message quotes the provider.
-        """
+        """Refuse to go on where nothing but refusals and cut-off answers came: they say nothing about a skill."""
         if self._answered:
             return
         for key, rollout in rollouts.items():
@@ -377,5 +351,5 @@ class _RunningMean:
 
 
 def _for_task(rollout: Rollout, request: RolloutRequest) -> Rollout:
-    """Give a recorded rollout the id its task has in this suite; the key does not depend on it."""
+    """Return a recorded rollout the id its task has in this suite; the key does not depend on it."""
     return rollout if rollout.task_id == request.task.id else replace(rollout, task_id=request.task.id)

@@ -31,14 +31,7 @@ class ScoredSkill:
 
 
 class Scoring:
-    """Measures skills on the same tasks, outside of any run.
-
-    Args:
-        ledger: Where rollouts are recorded.
-        drivers: Harness and judge.
-        settings: Metric, confidence and coverage.
-        observer: Gets progress.
-    """
+    """Measures skills on the same tasks, outside of any run."""
 
     def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver | None) -> None:
         observer = observer or RunObserver()
@@ -54,16 +47,7 @@ class Scoring:
     def measure(
         self, named: Sequence[tuple[str, Skill | None]], tasks: Sequence[Task], repeats: int
     ) -> tuple[ScoredSkill, ...]:
-        """Measure skills, in their order.
-
-        Args:
-            named: What each is called, and its text; None for no skill.
-            tasks: What they are measured on.
-            repeats: Runs of each task, ≥ 1.
-
-        Raises:
-            InvalidMeasurementError: Too little of one could be measured.
-        """
+        """Measure skills, in their order."""
         requests = [
             RolloutRequest(skill, task, repeat) for _, skill in named for repeat in range(repeats) for task in tasks
         ]
@@ -73,11 +57,7 @@ class Scoring:
         return tuple(self._measured(name, skill, own) for (name, skill), own in zip(named, parts, strict=True))
 
     def compare(self, before: ScoredSkill, after: ScoredSkill) -> Verdict:
-        """Compare two skills task by task, asking for confidence.
-
-        Raises:
-            InvalidMeasurementError: Too few tasks were measured for both.
-        """
+        """Compare two skills task by task, asking for confidence."""
         verdict = compare(
             before.rollouts,
             after.rollouts,

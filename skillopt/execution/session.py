@@ -32,14 +32,7 @@ _LOG = logging.getLogger("skillopt")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is open while a call lasts.
-
-    Args:
-        root: The folder that holds the ledger.
-        ledger: Where it is recorded.
-        drivers: Who does rollouts, who answers prompts, who judges.
-        settings: All that shapes it.
-    """
+    """What is open while a call lasts."""
 
     root: Path
     ledger: Ledger
@@ -63,18 +56,7 @@ class Session:
 def open_session(
     store: Path | str | None, settings: Settings, suite: Suite, given: PlainDrivers, *, optimizer: bool = False
 ) -> Iterator[Session]:
-    """Make the drivers, check what can be checked for nothing, and open the ledger.
-
-    Args:
-        store: Folder that keeps what is run; None for a temporary one.
-        settings: All that shapes the call.
-        suite: Its tasks.
-        given: PlainDrivers that are objects; the others are made by the names in the settings.
-        optimizer: Whether an optimizer model will be asked.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-    """
+    """Make the drivers, check what can be checked for nothing, and open the ledger."""
     expect(Suite, suite, "read one with load_suite")
     _expect_named(settings, given, optimizer=optimizer)
     _check_installation()
@@ -101,15 +83,7 @@ def _check_verifiers(suite: Suite, drivers: Drivers) -> None:
 
 
 def settings_of(settings: Settings | Mapping[str, object] | None, **drivers: object) -> Settings:
-    """Put settings together with the drivers that are named in the call.
-
-    Args:
-        settings: As the user passed them; what is set there wins over its preset.
-        drivers: As the user passed them, by role; a name wins over the settings.
-
-    Raises:
-        UsageError: They are no settings, or one is unknown or out of range.
-    """
+    """Put settings together with the drivers that are named in the call."""
     given = _values(settings) if isinstance(settings, Settings) else {} if settings is None else settings
     if not isinstance(given, Mapping):
         raise UsageError(f"expected Settings, found {given!r}; pass Settings(max_usd=5) or {{'max_usd': 5}}")
@@ -118,7 +92,7 @@ def settings_of(settings: Settings | Mapping[str, object] | None, **drivers: obj
 
 
 def _values(settings: BaseModel) -> dict[str, object]:
-    """Give what was set, by name, whatever its table."""
+    """Return what was set, by name, whatever its table."""
     found: dict[str, object] = {}
     for name in settings.model_fields_set:
         value = getattr(settings, name)

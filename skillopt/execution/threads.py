@@ -49,11 +49,6 @@ class ThreadExecutor:
 
     After Ctrl-C no more calls start, and those under way, which are paid for, are waited for; a second one ends the
     programs that they run and waits no longer.
-
-    Args:
-        workers: Calls at a time, ≥ 1.
-        notice: Gets a message for the user when Ctrl-C is pressed.
-        drop: Ends what runs when Ctrl-C is pressed again: by default, the programs of this process.
     """
 
     def __init__(
@@ -85,14 +80,7 @@ class ThreadExecutor:
     def ahead(
         self, function: Callable[[T], R], items: Sequence[T], landed: Callable[[list[tuple[T, R]]], None]
     ) -> None:
-        """Let idle workers begin calls that a later `run` asks for.
-
-        Args:
-            function: Makes a call.
-            items: Hashable; each names one call.
-            landed: Gets items with results, in the thread that runs, unless a `run` asks for them before. What raised
-                is not handed over, and made anew when it is asked for.
-        """
+        """Let idle workers begin calls that a later `run` asks for."""
         for item in items:
             call: _Call[T, R] = _Call(function, item, landed)
             self._ahead[item] = call

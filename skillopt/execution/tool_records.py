@@ -8,16 +8,7 @@ __all__ = ["check_recorded_tools"]
 
 
 def check_recorded_tools(harness: str, suite: Suite, *, blind: bool = False) -> None:
-    """Refuse a suite whose scores ask for tools that the harness cannot tell of: their use would count as none.
-
-    Args:
-        harness: Its name.
-        suite: What is to be run.
-        blind: Whether the table of the harness, where it has one, does not say how uses of tools are read.
-
-    Raises:
-        SettingsError: A task asks for such a tool.
-    """
+    """Refuse a suite whose scores ask for tools that the harness cannot tell of: their use would count as none."""
     for _, task in suite.splits:
         unknown = [tool for tool in asked_tools(task.verifier) if blind or not is_recorded(tool, harness)]
         if unknown:

@@ -16,12 +16,7 @@ T = TypeVar("T")
 
 
 class NamedObserver(RunObserver):
-    """Passes on what concerns people, with the name of the skill, where several are trained at a time.
-
-    Args:
-        observer: Of the night.
-        skill: Name of the skill.
-    """
+    """Passes on what concerns people, with the name of the skill, where several are trained at a time."""
 
     _lock = threading.Lock()
 
@@ -36,17 +31,7 @@ class NamedObserver(RunObserver):
 
 
 def take_turns(turns: Sequence[Callable[[], T]], at_once: int, places: CallPlaces | None = None) -> Iterator[T]:
-    """Take turns, and yield what each gave, in their order.
-
-    Args:
-        turns: Called in their order.
-        at_once: How many at a time, ≥ 1; with 1 on this thread.
-        places: What they share, closed by Ctrl-C.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed; what had ended was yielded before. With several at a time no turn is
-            begun after it, and those under way end as they do on it.
-    """
+    """Take turns, and yield what each gave, in their order."""
     if at_once == 1:
         yield from (turn() for turn in turns)
         return

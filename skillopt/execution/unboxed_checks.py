@@ -32,7 +32,7 @@ def collected_code_note(suite: Suite) -> str:
 
 
 def with_checks(harness: Harness, suite: Suite, sandbox: SandboxChoice) -> Harness:
-    """Give a harness whose identity says so where programs of verifiers run without a sandbox."""
+    """Return a harness whose identity says so where programs of verifiers run without a sandbox."""
     return _UnboxedChecks(harness) if checks_warning(suite, sandbox) else harness
 
 

@@ -14,18 +14,7 @@ __all__ = ["ClockedRunner"]
 
 
 class ClockedRunner:
-    """Answers the loop from two functions, and each question once; an answer is known when its call has ended.
-
-    Args:
-        run: Gives the rollout of a request.
-        reply: Gives the reply to a prompt.
-        clock: Says which call ends when.
-        affords: Says whether caps on money and tokens leave so many rollouts and calls in all.
-
-    Attributes:
-        made: Rollouts that were run, those that were begun ahead in vain included.
-        calls: Prompts that were asked, likewise.
-    """
+    """Answers the loop from two functions, and each question once; an answer is known when its call has ended."""
 
     def __init__(
         self,
@@ -66,11 +55,7 @@ class ClockedRunner:
         return tuple(self._replies[prompt] for prompt in asked)
 
     def ahead(self, course: Course) -> None:
-        """Let workers that are idle begin what the loop will ask.
-
-        Args:
-            course: Asks a runner what the loop will ask.
-        """
+        """Let workers that are idle begin what the loop will ask."""
         self._courses.add(course)
 
     def close(self) -> None:
@@ -124,7 +109,7 @@ class ClockedRunner:
         self._clock.begin_ahead(self._affordable(dict.fromkeys(prompts, "")))
 
     def _affordable(self, calls: Mapping[str, str]) -> dict[str, str]:
-        """Give the calls that the caps leave, and count them as begun."""
+        """Return the calls that the caps leave, and count them as begun."""
         found: dict[str, str] = {}
         for key, task in calls.items():
             count = self._begun[not task]

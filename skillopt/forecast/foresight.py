@@ -26,15 +26,7 @@ _BETTER: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class CallCost:
-    """What one rollout, or one optimizer call, consumes on average.
-
-    Args:
-        tokens: Read and written, ≥ 0.
-        usd: In US dollars; None where nobody knows a price.
-        seconds: From its start to its end; None where nobody knows, as in hand-off.
-        spread: Standard deviation of the logarithm of what it is really on average, ≥ 0; 0 for sure.
-        recorded: How long each took; None where only the mean is known.
-    """
+    """What one rollout, or one optimizer call, consumes on average."""
 
     tokens: float
     usd: float | None
@@ -44,14 +36,14 @@ class CallCost:
 
     @property
     def latencies(self) -> Latencies | None:
-        """Give how long calls take: as recorded, else as guessed from the mean; None where nobody knows."""
+        """How long calls take: as recorded, else as guessed from the mean; None where nobody knows."""
         if self.recorded is not None or self.seconds is None:
             return self.recorded
         return guess_latencies(self.seconds)
 
     @property
     def usage(self) -> Usage:
-        """Give it as caps count it."""
+        """It as caps count it."""
         return Usage(1, round(self.tokens), 0, self.usd)
 
 
@@ -66,21 +58,7 @@ class MostLikely:
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """What simulated runs took and came to.
-
-    Args:
-        name: Of the optimizer model's kind.
-        runs: How many runs were simulated, ≥ 1.
-        rollouts: Rollouts, the held-out test included.
-        calls: Optimizer calls.
-        minutes: At the workers set; None where nobody knows how long a call takes.
-        tokens: Of target and optimizer model.
-        usd: US dollars of both; None where some price is not known.
-        better: Share of runs that handed over a text that is truly better, in [0, 1].
-        proven: Share that handed over one that was proven better.
-        here: Share that handed over one that was proven, or proven here.
-        capped: Share that a cap ended.
-    """
+    """What simulated runs took and came to."""
 
     name: str
     runs: int
@@ -102,15 +80,7 @@ def foresee(
     costs: tuple[CallCost, CallCost],
     go_on: Callable[[int], bool],
 ) -> tuple[Foresight, ...]:
-    """Simulate runs of a training for each proposer in turn, and sum them up; the last row is of all together.
-
-    Args:
-        trained: Suite, settings and protected siblings.
-        start: How the tasks go now.
-        proposers: Kinds of optimizer models, equally likely, at least one.
-        costs: Of a rollout and of an optimizer call.
-        go_on: Given how many runs of each proposer there are, says whether to simulate one more of each.
-    """
+    """Simulate runs of a training for each proposer in turn, and sum them up; the last row is of all together."""
     plain, found = stand_in(trained), [list[_Taken]() for _ in proposers]
     partial = trained.settings.metric is not Metric.HARD and max(parts_of(task) for _, task in trained.suite.splits) > 1
     number = 0
@@ -193,7 +163,7 @@ def _range(values: Iterable[float]) -> MostLikely:
 
 
 def _quantile(ranked: Sequence[float], share: float) -> float:
-    """Give a quantile below which that share of further draws is expected (Weibull's plotting position)."""
+    """Return a quantile below which that share of further draws is expected (Weibull's plotting position)."""
     place = min(max(share * (len(ranked) + 1) - 1, 0.0), len(ranked) - 1.0)
     below = int(place)
     above = min(below + 1, len(ranked) - 1)

@@ -18,43 +18,29 @@ _TAIL: Final = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Seconds from the start of a call to its end.
-
-    Args:
-        every: Of all that are recorded, at least one.
-        by_task: By task id, those of the tasks that were run.
-    """
+    """Seconds from the start of a call to its end."""
 
     every: Sequence[float]
     by_task: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def mean(self) -> float:
-        """Give the mean of all."""
+        """The mean of all."""
         return fmean(self.every)
 
     def times(self, factor: float) -> "Latencies":
-        """Give them longer or shorter by a factor."""
+        """Return them longer or shorter by a factor."""
         by_task = {task: [factor * one for one in own] for task, own in self.by_task.items()}
         return Latencies([factor * one for one in self.every], by_task)
 
     def draw(self, task: str, draw: Random) -> float:
-        """Draw how long the next rollout of a task takes: as one of its own, and as any the more rarely it was run.
-
-        Args:
-            task: Its id; one that was never run, or an empty one, takes as long as any.
-            draw: Of this run.
-        """
+        """Draw how long the next rollout of a task takes: as one of its own, and as any the more rarely it was run."""
         own = self.by_task.get(task, ())
         at = draw.randrange(len(own) + 1)
         return own[at] if at < len(own) else draw.choice(self.every)
 
 
 def guess_latencies(mean: float) -> Latencies:
-    """Give latencies for where only a mean is known: log-normal, with a long tail.
-
-    Args:
-        mean: Seconds, ≥ 0.
-    """
+    """Return latencies for where only a mean is known: log-normal, with a long tail."""
     drawn = [math.exp(_TAIL * NormalDist().inv_cdf((at + 0.5) / _GUESSED)) for at in range(_GUESSED)]
     return Latencies([mean * one * _GUESSED / sum(drawn) for one in drawn])

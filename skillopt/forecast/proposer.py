@@ -34,13 +34,7 @@ START: Final = Skill(
 
 @dataclass(frozen=True, slots=True)
 class Proposer:
-    """An optimizer model, by how well it proposes.
-
-    Args:
-        name: For people.
-        right: Share of its proposals that mend what they are about, in (0, 1).
-        harmful: Share of the others that do harm; the rest changes nothing.
-    """
+    """An optimizer model, by how well it proposes."""
 
     name: str
     right: float
@@ -52,19 +46,12 @@ PROPOSERS: Final = (Proposer("strong", 0.85), Proposer("typical", 0.5), Proposer
 
 
 def said_in(text: str) -> tuple[frozenset[int], int]:
-    """Give the rules that a text says, and how many of its lines do harm."""
+    """Return the rules that a text says, and how many of its lines do harm."""
     return frozenset(map(int, _RULE.findall(text))), len(set(_HARM.findall(text)))
 
 
 def answer_prompt(world: World, proposer: Proposer, seed: int, text: str) -> str:
-    """Answer a prompt; the same one has the same answer.
-
-    Args:
-        world: What the tasks need.
-        proposer: How good it is.
-        seed: Of its draws.
-        text: The prompt.
-    """
+    """Answer a prompt; the same one has the same answer."""
     prompt = read_prompt(text)
     draw = Random(f"{seed}/{text}")
     match prompt.task:

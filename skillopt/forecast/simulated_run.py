@@ -40,13 +40,7 @@ class Consumption:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a training is begun with.
-
-    Args:
-        suite: Its tasks.
-        settings: Its settings, caps included.
-        siblings: Skills whose tasks no version may lower.
-    """
+    """What a training is begun with."""
 
     suite: Suite
     settings: Settings
@@ -55,16 +49,7 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRun:
-    """What one simulated run took and came to.
-
-    Args:
-        rollouts: Rollouts that were run, those of the held-out test and of siblings included.
-        calls: Optimizer calls.
-        seconds: Until the last one ended, by the clock that was given.
-        capped: Whether a cap ended it.
-        gain: True gain in tasks passed of what it handed over, from -1 to 1; 0 where it handed over nothing.
-        grade: What was shown of that; None where it handed over nothing.
-    """
+    """What one simulated run took and came to."""
 
     rollouts: int
     calls: int
@@ -75,7 +60,7 @@ class SimulatedRun:
 
 
 def stand_in(trained: Trained) -> Trained:
-    """Give the tasks with the same ids and splits that say nothing, so that simulating them is quick."""
+    """Return the tasks with the same ids and splits that say nothing, so that simulating them is quick."""
 
     def plain(task: Task, name: str) -> Task:
         kind = _JUDGED if task.verifier.kind in JUDGED_KINDS else "exact"
@@ -102,16 +87,7 @@ def simulate_run(
     costs: Consumption,
     clock: WorkerClock,
 ) -> SimulatedRun:
-    """Train in a simulated world; the same arguments give the same run.
-
-    Args:
-        trained: As `stand_in` gives it.
-        worlds: How the tasks go, and those of the siblings.
-        proposer: What the optimizer model is worth.
-        seed: Of all draws.
-        costs: What a rollout and a call consume.
-        clock: A new one, which says when calls end.
-    """
+    """Train in a simulated world; the same arguments give the same run."""
     answers = _SimulatedAnswers(worlds, proposer, seed, costs)
     runner = ClockedRunner(answers.run, answers.reply, clock, partial(_affords, trained.settings, costs))
     quick = {"scan_leaks": False, "name_failures": False, "allow": UNCHECKED}
@@ -125,14 +101,14 @@ def simulate_run(
 
 
 def _affords(settings: Settings, costs: Consumption, rollouts: int, calls: int) -> bool:
-    """Say whether caps on money and tokens leave so many rollouts and calls."""
+    """Return whether caps on money and tokens leave so many rollouts and calls."""
     usd = rollouts * (costs.rollout.usd or 0.0) + calls * (costs.call.usd or 0.0)
     tokens = rollouts * costs.rollout.input_tokens + calls * costs.call.input_tokens
     return usd <= (settings.max_usd or inf) and tokens <= (settings.max_tokens or inf)
 
 
 def _outcome(events: Iterable[Event]) -> tuple[str, Grade | None, str]:
-    """Give the text that a run handed over, what was shown of it, and why the run ended."""
+    """Return the text that a run handed over, what was shown of it, and why the run ended."""
     text, grade, reason = START.document.text, None, ""
     for event in events:
         match event:
@@ -151,14 +127,7 @@ _RANK: Final = (Grade.WORSE, Grade.UNPROVEN, Grade.PROVEN_HERE, Grade.PROVEN)
 
 
 class _SimulatedAnswers:
-    """What target and optimizer model say in a world.
-
-    Args:
-        worlds: Of the tasks of the skill, and of those of its siblings, whose ids differ.
-        proposer: What the optimizer model is worth.
-        seed: Of all draws.
-        costs: What a rollout and a call consume.
-    """
+    """What target and optimizer model say in a world."""
 
     def __init__(self, worlds: tuple[World, World], proposer: Proposer, seed: int, costs: Consumption) -> None:
         self._worlds, self._proposer, self._seed = worlds, proposer, seed
@@ -194,7 +163,7 @@ class _SimulatedAnswers:
 
 
 def _symptom(world: World, task: str, need: int | None) -> str:
-    """Say what a part that failed shows."""
+    """Return what a part that failed shows."""
     if world.feedback is FeedbackKind.MUTE:
         return "not as expected"
     name = "chance" if need is None else f"cause {need}"

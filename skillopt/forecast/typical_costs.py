@@ -37,13 +37,7 @@ _BYTES_A_TOKEN: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Client:
-    """What a client adds.
-
-    Args:
-        instructions: Tokens that every request begins with.
-        model: The one that it runs where none is named, for its price; empty where a model is always named.
-        agent: Whether a task is many requests.
-    """
+    """What a client adds."""
 
     instructions: int
     model: str = ""
@@ -82,12 +76,7 @@ _CALL_SECONDS: Final = 45.0
 
 
 def is_paid(name: str, settings: Settings) -> bool:
-    """Tell whether calls cost money, or are taken off a subscription.
-
-    Args:
-        name: A harness or model, as settings have it.
-        settings: They say where an `openai-compatible` server is: one on this machine or near it is free.
-    """
+    """Return whether calls cost money, or are taken off a subscription."""
     driver = _parts(name)[0]
     if driver == _COMPATIBLE:
         return not _is_near(settings.base_url)
@@ -95,20 +84,14 @@ def is_paid(name: str, settings: Settings) -> bool:
 
 
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
-    """Give what a rollout of the target typically costs, and its judge where there is one.
-
-    Args:
-        settings: Harness, judge and own prices.
-        suite: Its tasks, which are part of what is read.
-        skill: So is the skill.
-    """
+    """Return what a rollout of the target typically costs, and its judge where there is one."""
     judged = fmean(task.verifier.judged for _, task in suite.splits)
     done = _done(settings, suite, skill)
     return _sum(done, _judging(settings, judged)) if judged else done
 
 
 def _done(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
-    """Give what the target's part of a rollout typically costs."""
+    """Return what the target's part of a rollout typically costs."""
     name, model = _parts(settings.harness)
     client = _client(name)
     if client is None:
@@ -122,7 +105,7 @@ def _done(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
 
 
 def _judging(settings: Settings, share: float) -> CallCost:
-    """Give what judging the results of a share of all tasks typically costs for each rollout."""
+    """Return what judging the results of a share of all tasks typically costs for each rollout."""
     name, model = _parts(settings.judge or settings.model)
     client = _client(name)
     if client is None:
@@ -140,12 +123,7 @@ def _sum(one: CallCost, other: CallCost) -> CallCost:
 
 
 def typical_call(settings: Settings, skill: Skill) -> CallCost:
-    """Give what a call of the optimizer model typically costs.
-
-    Args:
-        settings: The optimizer model and own prices.
-        skill: It is part of every prompt.
-    """
+    """Return what a call of the optimizer model typically costs."""
     name, model = _parts(settings.model)
     client = _client(name)
     if client is None:
@@ -156,7 +134,7 @@ def typical_call(settings: Settings, skill: Skill) -> CallCost:
 
 
 def _of_own(name: str) -> CallCost:
-    """Give the cost of what runs here: a program that takes no time, or a person who takes any; of nothing, none."""
+    """Return the cost of what runs here: a program that takes no time, or a person who takes any; of nothing, none."""
     if not name:
         return CallCost(0, None, None)
     return CallCost(0, 0.0, None if name == "handoff" else 0.05)
@@ -173,7 +151,7 @@ def _priced(
 
 
 def _is_near(address: str) -> bool:
-    """Tell whether a server is on this machine or in its own network; one that is not named yet is nowhere."""
+    """Return whether a server is on this machine or in its own network; one that is not named yet is nowhere."""
     try:
         host = urlsplit(address).hostname or ""
         return ip_address(host).is_private
@@ -182,12 +160,12 @@ def _is_near(address: str) -> bool:
 
 
 def _client(name: str) -> _Client | None:
-    """Give what is known of a client; None for what runs here and costs nothing."""
+    """Return what is known of a client; None for what runs here and costs nothing."""
     return _CLIENTS.get(name) or (None if name in _FREE else _OF_TABLE)
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Give the client and the model that a name chooses, empty for none."""
+    """Return the client and the model that a name chooses, empty for none."""
     client, _, model = name.removeprefix("chat/").partition("/")
     return client, model
 

@@ -11,7 +11,7 @@ _HOUR: Final = 60
 
 
 def foresight_line(likely: "Foresight") -> str:
-    """Say what a run is likely to take, in one line."""
+    """Return what a run is likely to take, in one line."""
     parts = [f"about {range_words(likely.rollouts)} rollouts", f"{range_words(likely.calls)} optimizer calls"]
     return ", ".join(filter(None, [*parts, time_words(likely), price_words(likely)]))
 
@@ -22,7 +22,7 @@ def range_words(found: "MostLikely") -> str:
 
 
 def time_words(likely: "Foresight") -> str:
-    """Say how long it is likely to take; empty where nobody knows."""
+    """Return how long it is likely to take; empty where nobody knows."""
     found = likely.minutes
     if found is None:
         return ""
@@ -39,6 +39,6 @@ def _duration(minutes: float) -> str:
 
 
 def price_words(likely: "Foresight") -> str:
-    """Say what it is likely to cost in dollars; empty where nobody knows."""
+    """Return what it is likely to cost in dollars; empty where nobody knows."""
     found = likely.usd
     return f"${found.median:,.2f} (${found.low:,.2f} to ${found.high:,.2f})" if found else ""

@@ -11,13 +11,6 @@ class WorkerClock:
 
     As in the executor, a worker that has ended a call takes the next one at once, so that a call begun ahead can keep
     it from one that is asked for a moment later.
-
-    Args:
-        workers: Calls at a time, ≥ 1.
-        seconds: Gives how long a call takes, by its task; empty for a call of the optimizer model.
-
-    Attributes:
-        now: Seconds since the first call.
     """
 
     def __init__(self, workers: int, seconds: Callable[[str], float]) -> None:
@@ -30,11 +23,7 @@ class WorkerClock:
         self.now = 0.0
 
     def ask(self, calls: Mapping[str, str]) -> None:
-        """Begin calls that are waited for; one that is under way already is joined.
-
-        Args:
-            calls: By key, the task of each, in the order in which they begin.
-        """
+        """Begin calls that are waited for; one that is under way already is joined."""
         for key, task in calls.items():
             if key not in self._running:
                 self._spare.pop(key, None)

@@ -50,12 +50,7 @@ _FEEDBACK: Final = (FeedbackKind.SHARED, FeedbackKind.SHARED, FeedbackKind.OWN, 
 
 @dataclass(frozen=True, slots=True)
 class StartingRates:
-    """How the tasks go under the first text, as far as it is known.
-
-    Args:
-        recorded: By task id: runs that passed, and runs.
-        stated: Share of tasks that pass, in [0, 1], as the user states it over what is recorded; None where not stated.
-    """
+    """How the tasks go under the first text, as far as it is known."""
 
     recorded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     stated: float | None = None
@@ -63,15 +58,7 @@ class StartingRates:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What is true in one simulated run.
-
-    Args:
-        needs: Rules that each task lacks at first, by task id; negative ones are those that no text brings about.
-        ability: By rule, chance that one proposal about it is right.
-        flips: Chance that a part that is done fails, and that one that is not done succeeds, in [0, 0.5).
-        partial: Whether a task scores the share of its parts.
-        feedback: What failures show.
-    """
+    """What is true in one simulated run."""
 
     needs: Mapping[str, tuple[int, ...]]
     ability: Mapping[int, float]
@@ -80,32 +67,18 @@ class World:
     feedback: FeedbackKind
 
     def chances(self, task: str, rules: frozenset[int], harms: int) -> list[float]:
-        """Give the chance of each part of a task to be done; a task that needs nothing has one part.
-
-        Args:
-            task: Its id.
-            rules: That the text says.
-            harms: Harmful lines in it.
-        """
+        """Return the chance of each part of a task to be done; a task that needs nothing has one part."""
         factor = _HARM**harms
         needs = self.needs[task] or (None,)
         return [factor * (1 - self.flips if need is None or need in rules else self.flips) for need in needs]
 
     def pass_rate(self, rules: frozenset[int], harms: int) -> float:
-        """Give the true share of tasks that pass under a text."""
+        """Return the true share of tasks that pass under a text."""
         return sum(math.prod(self.chances(task, rules, harms)) for task in self.needs) / len(self.needs)
 
 
 def draw_world(tasks: Sequence[Task], start: StartingRates, proposals: float, draw: Random, *, partial: bool) -> World:
-    """Draw a world in which tasks go at first as they were recorded.
-
-    Args:
-        tasks: Of the suite, at least one.
-        start: What is known of how they go.
-        proposals: Share of proposals that are right on average, in (0, 1).
-        draw: Of this run.
-        partial: Whether tasks score by parts.
-    """
+    """Draw a world in which tasks go at first as they were recorded."""
     failing = _failing(tasks, start, draw)
     most = max(_FEWEST_RULES, min(_MOST_RULES, len(failing)))
     rules = round(math.exp(draw.uniform(math.log(_FEWEST_RULES), math.log(most))))

@@ -34,15 +34,7 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a kind of forge is, and what its continuous integration says of it.
-
-    Args:
-        tokens: Environment variables with a token, the first that is set counts.
-        api: Address of the API of the public one.
-        api_variable: Environment variable with the address of another one.
-        repository_variable: Environment variable with the repository's name.
-        repository: Finds that name in the address of a remote.
-    """
+    """Where a kind of forge is, and what its continuous integration says of it."""
 
     tokens: tuple[str, ...]
     api: str
@@ -59,13 +51,7 @@ _GITLAB: Final = _Place(("GITLAB_TOKEN",), "https://gitlab.com/api/v4", "CI_API_
 
 @dataclass(frozen=True, slots=True)
 class ForgeAccount:
-    """API address and token of a forge; the token is left out of the representation.
-
-    Args:
-        api: Address of its API.
-        web: Prefix of the addresses of its repositories.
-        token: Token for the API and for git.
-    """
+    """API address and token of a forge; the token is left out of the representation."""
 
     api: str
     web: str
@@ -73,11 +59,7 @@ class ForgeAccount:
 
 
 def find_account(settings: NightlySettings) -> ForgeAccount | None:
-    """Find the API and the token that settings, environment or this user's own programs name; None for no token.
-
-    Raises:
-        SettingsError: The address is not one that a token may be sent to.
-    """
+    """Find the API and the token that settings, environment or this user's own programs name; None for no token."""
     place = _place_of(settings)
     api = (settings.forge_url or os.environ.get(place.api_variable) or place.api).rstrip("/")
     parts = urlsplit(api)
@@ -94,16 +76,12 @@ def find_account(settings: NightlySettings) -> ForgeAccount | None:
 
 
 def repository_in(url: str, forge: str = "github") -> str:
-    """Give the name of a repository on a forge, from the address of a remote; empty where it has none.
+    """Return the name of a repository on a forge, from the address of a remote; empty where it has none.
 
     >>> [repository_in(url) for url in ("git@github.com:acme/skills.git", "https://github.com/acme/skills")]
     ['acme/skills', 'acme/skills']
     >>> repository_in("https://gitlab.com/acme/tools/skills.git", "gitlab")
     'acme/tools/skills'
-
-    Args:
-        url: Address of a remote.
-        forge: Name of the forge; on GitLab, groups may stand in groups.
     """
     if "://" not in url and "@" not in url:
         return ""  # a path of this machine
@@ -113,16 +91,7 @@ def repository_in(url: str, forge: str = "github") -> str:
 
 
 def load_forge(settings: NightlySettings, url: str, folder: Path) -> Forge:
-    """Import a driver and make a forge of it.
-
-    Args:
-        settings: Name the forge, and where it is.
-        url: Address of the remote that branches are pushed to, empty for none.
-        folder: Where the texts of pull requests are written when there is no forge.
-
-    Raises:
-        UsageError: There is no such forge, or its repository or token is missing.
-    """
+    """Import a driver and make a forge of it."""
     name = settings.forge
     if name not in FORGES:
         near = get_close_matches(name, FORGES, n=1)

@@ -34,11 +34,7 @@ class _Kept:
 
 
 class FolderForge:
-    """A folder with one Markdown file for each open pull request, and a record of every one.
-
-    Args:
-        folder: Created when the first text is written.
-    """
+    """A folder with one Markdown file for each open pull request, and a record of every one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

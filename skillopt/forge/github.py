@@ -36,14 +36,7 @@ _MALFORMED: Final = (BadAttributeException, AttributeError, LookupError, TypeErr
 
 
 class GitHubForge:
-    """A repository on GitHub.
-
-    Args:
-        account: Where the API is, and the token.
-        repository: `owner/name`.
-        seconds: How long an answer may take.
-        pause: Seconds between two writes.
-    """
+    """A repository on GitHub."""
 
     def __init__(self, account: ForgeAccount, repository: str, seconds: int = _SECONDS, pause: float = 1.0) -> None:
         self._name = repository
@@ -63,7 +56,7 @@ class GitHubForge:
         self._writers: dict[str, bool] = {}
 
     def facts(self) -> RepositoryFacts:
-        """Say what the repository is, and whether pull requests can be opened.
+        """Return what the repository is, and whether pull requests can be opened.
 
         No question tells that beforehand, least of all of a workflow's token. So one is asked for that GitHub never
         opens, from a branch to itself: it is refused as such, or for the want of a permission.
@@ -114,7 +107,7 @@ class GitHubForge:
             return opened[0]
 
     def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
-        """Give a pull request this title and text, and make it a draft or ready for review."""
+        """Return a pull request this title and text, and make it a draft or ready for review."""
         with self._asking("read the pull request"):
             found = self._github.get_repo(self._name).get_pull(number)
             was_draft, is_marked = found.draft, split_title(found.title)[0]
@@ -206,7 +199,7 @@ class GitHubForge:
         return Comment(one.id, author, one.body or "", at, one.html_url, bool(author) and self._may_write(author))
 
     def _may_write(self, author: str) -> bool:
-        """Tell whether somebody may push; how GitHub associates authors does not say that."""
+        """Return whether somebody may push; how GitHub associates authors does not say that."""
         if author not in self._writers:
             try:
                 with self._asking(f"read the permission of {author!r} for pull requests"):
@@ -259,7 +252,7 @@ def _read(found: Found) -> PullRequest:
 
 
 def _login_of(user: object) -> str:
-    """Give a login, empty where the account is gone."""
+    """Return a login, empty where the account is gone."""
     return str(getattr(user, "login", None) or "")
 
 

@@ -20,15 +20,7 @@ _LONGEST: Final = 65_535
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """A finished check of a commit.
-
-    Args:
-        commit: Its full hash.
-        name: Under which it is listed; a second one of this name takes the place of the first.
-        conclusion: How it ended.
-        title: One line.
-        summary: Markdown.
-    """
+    """A finished check of a commit."""
 
     commit: str
     name: str
@@ -38,16 +30,7 @@ class CheckRun:
 
 
 def post_check_run(account: ForgeAccount, repository: str, run: CheckRun) -> None:
-    """Report a finished check of a commit; the token needs the permission `checks: write`.
-
-    Args:
-        account: Where the API is, and the token.
-        repository: `owner/name`.
-        run: The check.
-
-    Raises:
-        ForgeError: GitHub refuses or is out of reach.
-    """
+    """Report a finished check of a commit; the token needs the permission `checks: write`."""
     github = Github(
         base_url=account.api,
         auth=Auth.Token(account.token),

@@ -38,14 +38,7 @@ _KINDS: Final[Mapping[int, tuple[type[ForgeError], str]]] = {
 
 
 def github_error(status: int, words: str, headers: Mapping[str, str], doing: str) -> ForgeError:
-    """Make the error of a failed request.
-
-    Args:
-        status: The HTTP status.
-        words: The message of the response.
-        headers: Headers of the response, names in lower case.
-        doing: The action that was requested, as in `list pull requests of acme/skills`.
-    """
+    """Make the error of a failed request."""
     said = f"GitHub would not {doing}: HTTP {status}: {mask(single_line(words))[:_LONGEST] or 'no reason given'}"
     wait = github_retry_after(headers)
     limited = status == _FORBIDDEN and (wait is not None or _LIMITED.search(words))
@@ -60,7 +53,7 @@ def github_error(status: int, words: str, headers: Mapping[str, str], doing: str
 
 
 def error_status(status: int, data: object) -> int:
-    """Give the HTTP status that a failure would have, whichever of the two APIs it is from."""
+    """Return the HTTP status that a failure would have, whichever of the two APIs it is from."""
     errors = data.get("errors") if isinstance(data, dict) else None
     types = (str(one.get("type")) for one in errors if isinstance(one, dict)) if isinstance(errors, list) else ()
     return next((_TYPES[one] for one in types if one in _TYPES), status)

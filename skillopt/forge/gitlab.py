@@ -108,13 +108,7 @@ class _Issue(BaseModel):
 
 
 class GitLabForge:
-    """A project on GitLab.
-
-    Args:
-        account: Where the API is, and the token.
-        repository: Path of the project with its groups, as in `acme/tools/skills`.
-        seconds: How long an answer may take.
-    """
+    """A project on GitLab."""
 
     def __init__(self, account: ForgeAccount, repository: str, seconds: int = _SECONDS) -> None:
         self._name = repository
@@ -133,7 +127,7 @@ class GitLabForge:
         self._writers: dict[int, bool] = {}
 
     def facts(self) -> RepositoryFacts:
-        """Say what the project is, and whether the token's role may open merge requests."""
+        """Return what the project is, and whether the token's role may open merge requests."""
         found = self._get(_Project, "", "read the project")
         access = (found.permissions.project_access, found.permissions.group_access)
         level = max((one.access_level for one in access if one is not None), default=0)
@@ -187,7 +181,7 @@ class GitLabForge:
             return opened[0]
 
     def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
-        """Give a merge request this title and text, and make it a draft or ready by its title."""
+        """Return a merge request this title and text, and make it a draft or ready by its title."""
         is_draft = split_title(self._merge_request(number).title)[0] if draft is None else draft
         self._change(number, title=f"{DRAFT_TITLE}{title}" if is_draft else title, description=body)
 
@@ -258,7 +252,7 @@ class GitLabForge:
         return self._user
 
     def _may_write(self, user: int) -> bool:
-        """Tell whether somebody may push, as a member of the project or of a group above it."""
+        """Return whether somebody may push, as a member of the project or of a group above it."""
         if user not in self._writers:
             try:
                 found = self._get(_Access, f"/members/all/{user}", "read the access level of a member")
@@ -268,7 +262,7 @@ class GitLabForge:
         return self._writers[user]
 
     def _ids(self, present: Sequence[_User], names: Sequence[str]) -> list[int]:
-        """Give the ids of users who are there already, and of those named."""
+        """Return the ids of users who are there already, and of those named."""
         found = [one.id for one in present]
         for name in names:
             users = self._read(tuple[_User, ...], "/users", f"find the user {name!r} for merge requests", username=name)
@@ -357,5 +351,5 @@ def _read(found: _MergeRequest) -> PullRequest:
 
 
 def _login_of(user: _User | None) -> str:
-    """Give a login, empty where the account is gone."""
+    """Return a login, empty where the account is gone."""
     return user.username if user is not None else ""

@@ -31,7 +31,7 @@ def mark_of(text: str | None) -> tuple[str, str]:
 
 
 def split_title(title: str) -> tuple[bool, str]:
-    """Tell whether a title is that of a draft, and give it without the sign.
+    """Return whether a title is that of a draft, and give it without the sign.
 
     >>> split_title("Draft: rows: unproven")
     (True, 'rows: unproven')

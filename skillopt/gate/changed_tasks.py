@@ -23,17 +23,7 @@ class OutcomeChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangedTask:
-    """A task that was measured for both skills.
-
-    Args:
-        task: Its id.
-        change: How its outcome differs; passing counts before the score.
-        passed_before: Share of its runs that passed before, in [0, 1].
-        passed_after: The same after.
-        score_before: Mean score before.
-        score_after: The same after.
-        feedback: What the verifier said of a run that failed, of the newer skill's where one did; untrusted.
-    """
+    """A task that was measured for both skills."""
 
     task: str
     change: OutcomeChange
@@ -45,13 +35,7 @@ class ChangedTask:
 
 
 def changed_tasks(verdict: Verdict, before: Iterable[Rollout], after: Iterable[Rollout]) -> tuple[ChangedTask, ...]:
-    """List the tasks of a comparison, those that changed most in what matters most first.
-
-    Args:
-        verdict: The comparison.
-        before: Its rollouts of the older skill.
-        after: Its rollouts of the newer one.
-    """
+    """List the tasks of a comparison, those that changed most in what matters most first."""
     said = _feedback(before) | _feedback(after)
     found = [
         ChangedTask(
@@ -82,7 +66,7 @@ def _size(one: ChangedTask) -> float:
 
 
 def _feedback(rollouts: Iterable[Rollout]) -> dict[str, str]:
-    """Give what was said of the first run of each task that failed."""
+    """Return what was said of the first run of each task that failed."""
     found: dict[str, str] = {}
     for rollout in rollouts:
         if rollout.score is not None and not rollout.score.passed:

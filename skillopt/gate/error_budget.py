@@ -17,12 +17,7 @@ ERROR_SPENT: Final = "Error-Spent"
 
 @dataclass(frozen=True, slots=True)
 class ErrorSpent:
-    """What one comparison, or one run, spent.
-
-    Args:
-        error: As in `Verdict.error_spent`, in [0, 1).
-        shared: Share of today's `val` tasks that it looked at, in [0, 1]; what was spent on others is no matter.
-    """
+    """What one comparison, or one run, spent."""
 
     error: float
     shared: float = 1.0
@@ -30,12 +25,7 @@ class ErrorSpent:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBudget:
-    """Error allowed, spent and left.
-
-    Args:
-        allowed: One minus the confidence that the settings ask for, in (0, 0.5).
-        spent: What comparisons on these tasks spent by now.
-    """
+    """Error allowed, spent and left."""
 
     allowed: float
     spent: float = 0.0
@@ -46,19 +36,15 @@ class ErrorBudget:
 
         >>> round(ErrorBudget.after(0.1, [0.04, ErrorSpent(0.05, shared=0.5)]).left, 3)
         0.035
-
-        Args:
-            allowed: One minus the confidence.
-            earlier: What each spent; a plain number was spent on the very tasks of today.
         """
         known = (one if isinstance(one, ErrorSpent) else ErrorSpent(one) for one in earlier)
         return cls(allowed, sum(one.error * one.shared for one in known))
 
     @property
     def left(self) -> float:
-        """Give what may still be spent, in [0, allowed]."""
+        """What may still be spent, in [0, allowed]."""
         return max(0.0, self.allowed - self.spent)
 
     def spend(self, error: float) -> "ErrorBudget":
-        """Give the budget after one more comparison."""
+        """Return the budget after one more comparison."""
         return ErrorBudget(self.allowed, self.spent + error)

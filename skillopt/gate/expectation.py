@@ -8,11 +8,6 @@ __all__ = ["expectation"]
 def expectation(measured: float | None, expected: float | None, metric: str = "") -> str:
     """Say the score to expect; empty where it is not known, or is the measured one.
 
-    Args:
-        measured: Mean score of the version in the gate that accepted it.
-        expected: The same, less the luck of having been chosen for it.
-        metric: What both are means of.
-
     >>> expectation(0.8, 0.688), expectation(0.8, 0.79999), expectation(0.8, None, "mixed")
     ('expect a score of 0.688', '', '')
     """

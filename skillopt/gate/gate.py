@@ -54,14 +54,6 @@ class Gate:
     The sequential rule spends the error that the settings allow over all comparisons of a skill on these tasks: each
     may spend seven tenths of what is left, pays for what it has used of that, and an `accept` pays nothing. So a skill
     that no candidate improves gets a false `accept` with at most the probability allowed, however often it is asked.
-
-    Args:
-        tasks: The `val` tasks.
-        settings: The gate's rule, metric, confidence and coverage.
-        runner: Runs rollouts.
-        first_repeat: Repeat of the first measurement; every further one has the next.
-        looked: Error that earlier comparisons on the same tasks spent.
-        here_error: Probability of a false `proven here`.
     """
 
     def __init__(
@@ -90,31 +82,23 @@ class Gate:
 
     @property
     def error_left(self) -> float:
-        """Give the error that comparisons to come may spend, in [0, 1 - confidence]."""
+        """The error that comparisons to come may spend, in [0, 1 - confidence]."""
         return self._choice.budget.left
 
     @property
     def error_spent(self) -> float:
-        """Give the error that this gate spent by now, without what earlier ones did."""
+        """The error that this gate spent by now, without what earlier ones did."""
         return self._choice.budget.spent - self._spent_before
 
     @property
     def exhausted(self) -> bool:
-        """Say whether nothing can be accepted any more, because too little error is left for so many tasks."""
+        """Whether nothing can be accepted any more, because too little error is left for so many tasks."""
         return self._choice.exhausted
 
     def baseline(
         self, skill: Skill, enough: Callable[[Sequence[Sequence[Rollout]]], bool] = lambda _: True
     ) -> list[tuple[Rollout, ...]]:
-        """Measure the first incumbent as often as the settings say, on all tasks or sample after sample of them.
-
-        Args:
-            skill: The first incumbent.
-            enough: Told the rollouts of each sample, repeat by repeat; says whether no further one is needed.
-
-        Returns:
-            The rollouts of each repeat, on the same tasks.
-        """
+        """Measure the first incumbent as often as the settings say, on all tasks or sample after sample of them."""
         settings, order = self._settings, list(self._tasks)
         size = BASELINE_TASKS
         if settings.gate is GateRule.STRICT:  # which compares with it
@@ -138,19 +122,7 @@ class Gate:
     def decide(
         self, place: str, incumbent: Skill, candidate: Skill, rounds: int = 0, prior: Prior | None = None
     ) -> Verdict:
-        """Compare a candidate with the incumbent.
-
-        Args:
-            place: Where in the run this is, for errors.
-            incumbent: What the candidate must beat.
-            candidate: What is tried.
-            rounds: How many runs of every task are affordable, so that none of the error is kept for more; 0 for all.
-            prior: What the run itself lets expect of the gain; for the figures of an `accept`.
-
-        Raises:
-            InvalidMeasurementError: Too little could be measured. Nothing is decided, so that a rerun can
-                measure again what is missing.
-        """
+        """Compare a candidate with the incumbent."""
         settings = self._settings
         sides = (incumbent, candidate)
         match settings.gate:
@@ -189,16 +161,6 @@ class Gate:
         The fresh repeats may still make it `proven` where error is left, else `proven here`. What earlier
         comparisons of the same two texts measured counts for the estimate, not for that proof: the candidate is here
         because they went well enough. The comparison behind a grade is in `graded`.
-
-        Args:
-            place: Where in the run this is, for errors.
-            incumbent: What it is compared with.
-            candidate: What is graded.
-            rounds: How many runs of all tasks under both are affordable; 0 grades by what is known.
-            prior: What the run itself lets expect.
-
-        Raises:
-            InvalidMeasurementError: Too little could be measured.
         """
         sides, spent = (incumbent, candidate), self.error_spent
         grade = self._measured_grade(sides, min(rounds, HERE_ROUNDS))
@@ -215,7 +177,7 @@ class Gate:
         return grading
 
     def measured(self, incumbent: Skill, candidate: Skill) -> Pairs:
-        """Give all paired rollouts of two texts by now."""
+        """Return all paired rollouts of two texts by now."""
         return self._seen.get(_key((incumbent, candidate)), Pairs())
 
     def _measured_grade(self, sides: _Sides, rounds: int) -> Grade:
@@ -278,7 +240,7 @@ class Gate:
         return pairs, replace(verdict, reason=reason, error_spent=spent)
 
     def _is_explained(self, pairs: Pairs) -> bool:
-        """Say whether the judge's noise alone explains the gain of all these pairs."""
+        """Return whether the judge's noise alone explains the gain of all these pairs."""
         metric = self._choice.see(pairs.rollouts)
         gains = task_gains(pairs.before, pairs.after, metric).values()
         return is_explained(gains, pairs.before, pairs.after, metric)
@@ -340,7 +302,7 @@ class Gate:
         return pairs
 
     def _take_unused(self, skill: Skill, task: Task) -> Rollout | None:
-        """Give a rollout of the baseline that no comparison has used."""
+        """Return a rollout of the baseline that no comparison has used."""
         left = self._unused.get((skill.digest, task.id))
         return left.pop(0) if left else None
 
@@ -350,13 +312,9 @@ class Gate:
 
 
 def resolvable_gain(tasks: int, settings: Settings) -> float | None:
-    """Give the smallest gain in passed tasks that the first gate of a run could ever certify, in (0, 1].
+    """Return the smallest gain in passed tasks that the first gate of a run could ever certify, in (0, 1].
 
     That is the case of no loss at all. None when the split is too small.
-
-    Args:
-        tasks: Tasks of the split.
-        settings: The gate's rule and confidence.
     """
     error = 1.0 - settings.confidence
     return least_gain(
@@ -365,11 +323,7 @@ def resolvable_gain(tasks: int, settings: Settings) -> float | None:
 
 
 def check_coverage(place: str, rollouts: Sequence[Rollout], coverage: float) -> None:
-    """Stop before anything is reported when a provider is dead, which must never look like "no improvement".
-
-    Raises:
-        InvalidMeasurementError: A smaller share of tasks than `coverage` was measured.
-    """
+    """Stop before anything is reported when a provider is dead, which must never look like "no improvement"."""
     found = tally(rollouts)
     wanted = found.measured + found.missing
     if found.measured < coverage * wanted:
@@ -385,7 +339,7 @@ def first_failure(rollouts: Sequence[Rollout]) -> str:
 
 
 def _worths(sides: _Sides, pairs: Pairs, verdict: Verdict) -> tuple[Worth, ...]:
-    """Give what was found of both: scores as in the verdict, costs over all their rollouts with a score."""
+    """Return what was found of both: scores as in the verdict, costs over all their rollouts with a score."""
     found = zip((verdict.before, verdict.after), sides, (pairs.before, pairs.after), strict=True)
     return tuple(
         measured_worth(score, estimate_tokens(skill.document.text), rollouts) for score, skill, rollouts in found

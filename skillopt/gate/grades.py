@@ -31,19 +31,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """A grade with its figures.
-
-    Args:
-        grade: What was shown.
-        probability: That the draft is better than what it is compared with, in [0, 1].
-        gain: Expected gain of the metric compared, in [-1, 1].
-        low: Lower end of its 90% interval.
-        high: Upper end of its 90% interval.
-        tasks: Tasks that it was judged on; none of them led to the edits judged.
-        changed: Tasks among them whose outcome changed.
-        reason: All of it in a sentence.
-        increment: Whether the figures are of what was added to a proven version, and the grade is the version's.
-    """
+    """A grade with its figures."""
 
     grade: Grade
     probability: float
@@ -57,14 +45,7 @@ class Grading:
 
 
 def worded_grade(grade: Grade, found: Posterior, gains: Collection[float], *, partial: bool) -> Grading:
-    """Put a grade and its figures in a sentence.
-
-    Args:
-        grade: What was shown.
-        found: What is believed of the gain.
-        gains: Of the tasks that it was judged on, repeats averaged.
-        partial: Whether scores are partial; else a task changed when most of its repeats did.
-    """
+    """Put a grade and its figures in a sentence."""
     changed = sum(abs(gain) >= (_LEAST_STEP if partial else 0.5) for gain in gains)
     figures = f"{found.gain:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
     tasks = count_noun(len(gains), "task")

@@ -32,7 +32,7 @@ _FIRST_SHARE: Final = 0.4
 
 
 def whole_repeats(tasks: int) -> int:
-    """Say how often all tasks are run: once, and more often where they are few.
+    """Return how often all tasks are run: once, and more often where they are few.
 
     >>> [whole_repeats(tasks) for tasks in (8, 24, 60)]
     [3, 2, 1]
@@ -47,11 +47,6 @@ class Harm:
     Two tests share the error: the mean score is lower, and more pairs of runs are worse than better. Of pass/fail
     outcomes these say the same. The second is there because a rule that does a little harm in many tasks hides behind
     one that did well by chance.
-
-    Args:
-        order: The tasks.
-        metric: What is compared.
-        error: Probability of taking a change for harmful that changes nothing, all looks together.
     """
 
     order: Sequence[Task]
@@ -67,7 +62,7 @@ class Harm:
         self._whole = whole_repeats(len(self.order))
 
     def look(self, pairs: Pairs) -> bool:
-        """Say whether the new text is shown to be worse, with all pairs by now."""
+        """Return whether the new text is shown to be worse, with all pairs by now."""
         self.looks += 1
         gains = pairs.gains(self.order, self.metric)
         losses = [-gain for task in gains for gain in task]
@@ -93,7 +88,7 @@ class Harm:
         return [task for task, found in zip(self.order, gains, strict=True) if any(found)]
 
     def limit(self, pairs: Pairs, confidence: float) -> float:
-        """Give what the true gain on new tasks exceeds, by the whole repeats alone."""
+        """Return what the true gain on new tasks exceeds, by the whole repeats alone."""
         gains = [task[: self._whole] for task in pairs.gains(self.order, self.metric)]
         return limit_of_loss([fmean(task) if task else None for task in gains], confidence)
 
@@ -109,20 +104,11 @@ def can_show_harm(tasks: int, error: float) -> bool:
 
     >>> [can_show_harm(tasks, 0.1) for tasks in (1, 2)]
     [False, True]
-
-    Args:
-        tasks: How many.
-        error: Probability of taking a change for harmful that changes nothing, all looks together.
     """
     looks = whole_repeats(tasks) + _EXTRA
     return tasks > 1 and 0.5 ** (tasks * looks) <= error * (1 - _FIRST_SHARE) / (looks - 1)
 
 
 def limit_of_loss(gains: Sequence[float | None], confidence: float) -> float:
-    """Give what the true gain exceeds with a confidence, in [-1, 1].
-
-    Args:
-        gains: For each task in an order drawn before any was run, repeats averaged; None where nothing was measured.
-        confidence: In (0, 1).
-    """
+    """Return what the true gain exceeds with a confidence, in [-1, 1]."""
     return lower_limit(observe(SequentialTest(SequentialPlan(len(gains), confidence)), gains))

@@ -17,13 +17,7 @@ __all__ = ["MeasuredHarm", "compare_sides", "measure_harm"]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredHarm:
-    """What was run of both sides, the verdict, and the limit of the loss.
-
-    Args:
-        pairs: The rollouts.
-        verdict: `reject` when the second side is shown to do worse on these tasks, else `inconclusive`.
-        lowest: The true gain on new tasks is above this with the confidence of the settings, in [-1, 1].
-    """
+    """What was run of both sides, the verdict, and the limit of the loss."""
 
     pairs: Pairs
     verdict: Verdict
@@ -33,18 +27,7 @@ class MeasuredHarm:
 def measure_harm(
     order: Sequence[Task], settings: Settings, run: Callable[[Sequence[Task], int], Pairs], error: float, place: str
 ) -> MeasuredHarm:
-    """Ask whether the second side does worse on tasks.
-
-    Args:
-        order: The tasks, in an order drawn before any was run.
-        settings: Metric, confidence and coverage.
-        run: Runs tasks on both sides; its second argument counts the looks from 0.
-        error: Probability of saying so of a side that differs in nothing, all looks together, in (0, 1).
-        place: What is measured, for errors.
-
-    Raises:
-        InvalidMeasurementError: Too little could be measured.
-    """
+    """Ask whether the second side does worse on tasks."""
     pairs, harm = Pairs(), Harm(order, settings.metric, error)
     tasks, shown = list(order), False
     while tasks and not shown:
@@ -62,17 +45,7 @@ def measure_harm(
 
 
 def compare_sides(pairs: Pairs, settings: Settings, rule: GateRule, place: str) -> Verdict:
-    """Compare both sides of some pairs.
-
-    Args:
-        pairs: The rollouts.
-        settings: Metric, confidence and coverage.
-        rule: Of the comparison.
-        place: What is measured, for errors.
-
-    Raises:
-        InvalidMeasurementError: Too little could be measured.
-    """
+    """Compare both sides of some pairs."""
     verdict = compare(
         pairs.before,
         pairs.after,

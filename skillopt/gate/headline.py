@@ -38,16 +38,7 @@ _PASSED: Final = re.compile(r"\d+(\.\d)? of \d+")
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What two skills did on the same tasks.
-
-    Args:
-        passed_before: Tasks passed before; of one that was run several times, the share of its runs.
-        passed_after: Tasks passed after.
-        tasks: Tasks measured for both.
-        score_before: Mean of the verifiers' scores before, in [0, 1].
-        score_after: The same after.
-        place: Which tasks: `held-out`, `val`, or empty where two folds judged each other.
-    """
+    """What two skills did on the same tasks."""
 
     passed_before: float
     passed_after: float
@@ -91,7 +82,7 @@ class Headline:
 
 
 def passed_words(passed: float, tasks: int) -> str:
-    """Say how many tasks passed; a part of a task is one whose runs differ.
+    """Return how many tasks passed; a part of a task is one whose runs differ.
 
     >>> passed_words(40.0, 48), passed_words(39.96, 48), passed_words(17.5, 48)
     ('40 of 48', '40 of 48', '17.5 of 48')
@@ -100,7 +91,7 @@ def passed_words(passed: float, tasks: int) -> str:
 
 
 def tally_words(tally: Tally, place: str = "") -> str:
-    """Say what one skill came to.
+    """Return what one skill came to.
 
     >>> tally_words(Tally(0.71, 0.25, 48, 0))
     '12 of 48 tasks passed (score 0.71)'
@@ -129,13 +120,7 @@ def headline_of_verdict(verdict: Verdict, place: str = "") -> Headline | None:
 
 
 def headline_of_versions(verdicts: Sequence[Verdict], place: str = "") -> Headline | None:
-    """Compare what the first version was accepted against with the newest one, on the tasks that both were run on.
-
-    Args:
-        verdicts: What the versions were accepted by, oldest first; where the ends have no task in common, the first
-            one's comparison stands.
-        place: Which tasks.
-    """
+    """Compare what the first version was accepted against with the newest one, on the tasks that both were run on."""
     if not verdicts:
         return None
     begun = {pair.task: pair for pair in verdicts[0].pairs}
@@ -160,13 +145,7 @@ def headline_of_tallies(before: Tally, after: Tally, place: str = "") -> Headlin
 
 
 def compared_words(verdict: Verdict, place: str = "", metric: str = "") -> str:
-    """Say a comparison in words: tasks passed, or the scores alone where no task was measured on both sides.
-
-    Args:
-        verdict: The comparison.
-        place: Which tasks, as of a headline.
-        metric: What the gate compared, for the label of such scores.
-    """
+    """Say a comparison in words: tasks passed, or the scores alone where no task was measured on both sides."""
     found = headline_of_verdict(verdict, place)
     return found.words if found else f"{metric_label(metric)} {verdict.before:.3f} → {verdict.after:.3f}"
 

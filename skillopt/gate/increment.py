@@ -33,13 +33,7 @@ _HIGHER, _LOWER = 1.0, -4.0
 
 
 class Increments:
-    """Rollouts of versions and drafts on the tasks of the gate, each text once a round.
-
-    Args:
-        tasks: The `val` tasks.
-        settings: Metric, confidence and coverage.
-        runner: Runs rollouts.
-    """
+    """Rollouts of versions and drafts on the tasks of the gate, each text once a round."""
 
     def __init__(self, tasks: Sequence[Task], settings: Settings, runner: Runner) -> None:
         self._order, self.settings, self._runner = list(tasks), settings, runner
@@ -47,7 +41,7 @@ class Increments:
         self._known: dict[tuple[str, str, int], Rollout] = {}
 
     def measure(self, skills: Sequence[Skill], number: int) -> list[list[Rollout]]:
-        """Give the rollouts of each skill up to a look; a text is run once in each."""
+        """Return the rollouts of each skill up to a look; a text is run once in each."""
         order = [(task, Stream.INCREMENT.repeat(round_)) for round_ in range(_ROUNDS) for task in self._order]
         wanted = order[: (number + 1) * _LOOK]
         requests = [RolloutRequest(skill, task, repeat) for skill in skills for task, repeat in wanted]
@@ -77,18 +71,7 @@ class Increments:
 
 
 def compare_increment(increments: Increments, place: str, incumbent: Skill, candidate: Skill, prior: Prior) -> Verdict:
-    """Accept a draft that is not lower than the version it builds on, by as few tasks as show it.
-
-    Args:
-        increments: Runs both.
-        place: Where in the run this is, for errors.
-        incumbent: The version in hand.
-        candidate: The draft.
-        prior: What the run lets expect of the gain.
-
-    Raises:
-        InvalidMeasurementError: Too little could be measured.
-    """
+    """Accept a draft that is not lower than the version it builds on, by as few tasks as show it."""
     for number in range(increments.looks):
         before, after = increments.measure((incumbent, candidate), number)
         verdict = _compared(increments.settings, before, after)

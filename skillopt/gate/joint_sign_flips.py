@@ -33,26 +33,14 @@ _HOPELESS: Final = 0.35
 
 
 def draw_patterns(tasks: int, random: Random, most: int = _MOST_PATTERNS) -> tuple[int, ...]:
-    """Draw sign patterns, each a whole number whose bit i flips task i; the first is the data's own, 0.
-
-    Args:
-        tasks: How many, > 0.
-        random: Of the draw; it must not depend on results.
-        most: How many; all there are when these are no more.
-    """
+    """Draw sign patterns, each a whole number whose bit i flips task i; the first is the data's own, 0."""
     if 2**tasks <= most:
         return tuple(range(2**tasks))
     return (0, *(random.getrandbits(tasks) for _ in range(most - 1)))
 
 
 class JointSignFlips:
-    """Ranks the data among sign patterns, look after look.
-
-    Args:
-        patterns: Those that would have come as far as the data did; the first is the data's own.
-        error: Probability of a false `accept` in all looks together, in (0, 1).
-        weights: Share of the error that is used up to each look, rising to 1.
-    """
+    """Ranks the data among sign patterns, look after look."""
 
     def __init__(self, patterns: Sequence[int], error: float, weights: Sequence[float]) -> None:
         self._alive = tuple(patterns)
@@ -65,20 +53,11 @@ class JointSignFlips:
 
     @property
     def patterns(self) -> tuple[int, ...]:
-        """Give the patterns that would have ended as the data did, which a grown draft is compared with."""
+        """The patterns that would have ended as the data did, which a grown draft is compared with."""
         return self._alive
 
     def look(self, gains: Sequence[Sequence[float]], *, whole: bool) -> Outcome | None:
-        """Look at all differences so far.
-
-        Args:
-            gains: For each task in the order of the patterns' bits, one difference of -1, 0 or 1 for each repeat;
-                none where nothing was measured or the task was not run yet.
-            whole: Whether every task was run, so that the comparison may be given up as hopeless.
-
-        Returns:
-            The outcome, None when there is another look.
-        """
+        """Look at all differences so far."""
         weight = self._weights.pop(0)
         totals = _totals(self._alive, [round(sum(task)) for task in gains])
         own, ranked = totals[0], sorted(totals, reverse=True)
@@ -112,7 +91,7 @@ class JointSignFlips:
 
 
 def _least_accepted(ranked: Sequence[int], room: int) -> int:
-    """Give the least total that is accepted when at most so many patterns may be; more than any where none may."""
+    """Return the least total that is accepted when at most so many patterns may be; more than any where none may."""
     if room <= 0:
         return ranked[0] + 1
     first_without = ranked[room] if room < len(ranked) else 0

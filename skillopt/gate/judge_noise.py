@@ -33,15 +33,7 @@ _FEWEST_RESULTS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """How often two readings of one criterion of one result agreed.
-
-    Args:
-        agreed: Criteria of results on which both readings said the same.
-        criteria: Criteria of results that were read twice.
-        results: Results that they are of.
-        low: Lower end of the 95% interval of the share that agrees.
-        high: Upper end.
-    """
+    """How often two readings of one criterion of one result agreed."""
 
     agreed: int
     criteria: int
@@ -51,7 +43,7 @@ class JudgeAgreement:
 
     @property
     def share(self) -> float:
-        """Give the share of criteria on which the judge agrees with itself, in [0, 1]."""
+        """The share of criteria on which the judge agrees with itself, in [0, 1]."""
         return self.agreed / self.criteria
 
     @property
@@ -67,9 +59,6 @@ def judge_agreement(rollouts: Iterable[Rollout]) -> JudgeAgreement | None:
     """Measure how often a judge agrees with itself, by what it read twice; None where it read nothing twice.
 
     Results that address the judge are left out: it read them in two versions.
-
-    Args:
-        rollouts: Any; only judged ones count, each distinct one once.
     """
     pairs = [_both(judgement) for judgement in _judgements(rollouts)]
     rows = [row for row in pairs if row]
@@ -86,12 +75,6 @@ def explained_gain(before: Sequence[Rollout], after: Sequence[Rollout], metric: 
     The scores by first and by second readings differ by noise alone, and the gain of a pair has that of two scores: as
     much as between two readings, which is more than is left of it in a majority. What is the same pair of texts counts
     once, however often it was judged: a judge that repeats itself must not look certain by it.
-
-    Args:
-        before: Rollouts of the incumbent.
-        after: Rollouts of the candidate on the same tasks.
-        metric: Which number is compared.
-        confidence: That noise brings no more than this, in (0.5, 1).
     """
     squares = [
         _score_change(judgement, metric) ** 2 for judgement in _judgements((*before, *after)) if _both(judgement)
@@ -106,17 +89,11 @@ def explained_gain(before: Sequence[Rollout], after: Sequence[Rollout], metric: 
 
 
 def is_explained(gains: Collection[float], before: Sequence[Rollout], after: Sequence[Rollout], metric: Metric) -> bool:
-    """Say whether a judge's noise alone explains a gain: noise between its readings, or noise that it repeats.
+    """Return whether a judge's noise alone explains a gain: noise between its readings, or noise that it repeats.
 
     A judge that gives one text the same arbitrary verdict each time agrees with itself, and repeats of one pair of
     texts show its verdict again and again. Over tasks it is as often for one side as for the other, so a gain must
     also be shown with every task counted once.
-
-    Args:
-        gains: Of the tasks, repeats averaged.
-        before: Rollouts of the incumbent.
-        after: Rollouts of the candidate on the same tasks.
-        metric: Which number is compared.
     """
     if not gains or not _judgements((*before, *after)):
         return False
@@ -125,7 +102,7 @@ def is_explained(gains: Collection[float], before: Sequence[Rollout], after: Seq
 
 
 def _judgements(rollouts: Iterable[Rollout]) -> list[Judgement]:
-    """Give what was judged and addresses nobody, each rollout once."""
+    """Return what was judged and addresses nobody, each rollout once."""
     found: dict[tuple[str, str, int], Judgement] = {}
     for one in rollouts:
         judgement = one.score.judgement if one.score else None
@@ -143,7 +120,7 @@ def _both(judgement: Judgement) -> list[bool]:
 
 
 def _score_change(judgement: Judgement, metric: Metric) -> float:
-    """Give how far the scores by the first and by the second reading are apart, in [-1, 1]."""
+    """Return how far the scores by the first and by the second reading are apart, in [-1, 1]."""
     first, second = (_score(marks, judgement) for marks in judgement.readings[:2])
     return metric.of(second) - metric.of(first)
 
@@ -160,7 +137,7 @@ def _distinct_pairs(before: Sequence[Rollout], after: Sequence[Rollout]) -> list
 
 
 def _shown(rollouts: Sequence[Rollout]) -> dict[str, list[str]]:
-    """Give what the judge was shown, by task."""
+    """Return what the judge was shown, by task."""
     found: dict[str, list[str]] = {}
     for one in rollouts:
         if one.score is not None and one.score.judgement is not None:
@@ -169,7 +146,7 @@ def _shown(rollouts: Sequence[Rollout]) -> dict[str, list[str]]:
 
 
 def _interval(rows: Sequence[Sequence[bool]]) -> tuple[float, float]:
-    """Give Wilson's interval of the share that agrees; criteria of one result that go together count for less."""
+    """Return Wilson's interval of the share that agrees; criteria of one result that go together count for less."""
     count, results = sum(map(len, rows)), len(rows)
     share = sum(map(sum, rows)) / count
     size = float(results)

@@ -12,12 +12,7 @@ __all__ = ["Pairs", "has_partial_scores"]
 
 @dataclass(slots=True)
 class Pairs:
-    """Rollouts of incumbent and candidate, in the same order of tasks and repeats.
-
-    Args:
-        before: Of the incumbent.
-        after: Of the candidate.
-    """
+    """Rollouts of incumbent and candidate, in the same order of tasks and repeats."""
 
     before: list[Rollout] = field(default_factory=list)
     after: list[Rollout] = field(default_factory=list)
@@ -33,12 +28,7 @@ class Pairs:
         self.after += other.after
 
     def gains(self, order: Sequence[Task], metric: Metric) -> list[list[float]]:
-        """Give the differences of each task's repeats, oldest first; those not measured for both are left out.
-
-        Args:
-            order: Tasks.
-            metric: Which number is compared.
-        """
+        """Return the differences of each task's repeats, oldest first; those not measured for both are left out."""
         found: dict[str, list[float]] = {}
         for before, after in zip(self.before, self.after, strict=True):
             if before.score is not None and after.score is not None:
@@ -47,5 +37,5 @@ class Pairs:
 
 
 def has_partial_scores(rollouts: Iterable[Rollout], metric: Metric) -> bool:
-    """Say whether some score is neither 0 nor 1 by the metric."""
+    """Return whether some score is neither 0 nor 1 by the metric."""
     return any(metric.of(rollout.score) not in (0.0, 1.0) for rollout in rollouts if rollout.score is not None)

@@ -11,14 +11,7 @@ __all__ = ["Worth", "front", "known_losses", "measured_worth"]
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What is wanted of a skill; `None` is not known.
-
-    Args:
-        score: Of a task, in [0, 1]; more is better.
-        tokens: Of SKILL.md, estimated; as of all below, less is better.
-        usd: US dollars that the target takes for a task.
-        turns: Model calls that the target makes for a task.
-    """
+    """What is wanted of a skill; `None` is not known."""
 
     score: float
     tokens: float
@@ -27,18 +20,12 @@ class Worth:
 
     @property
     def costs(self) -> tuple[float | None, ...]:
-        """Give what is to be kept small beside the score's loss."""
+        """What is to be kept small beside the score's loss."""
         return (self.tokens, self.usd, self.turns)
 
 
 def measured_worth(score: float, tokens: float, rollouts: Sequence[Rollout]) -> Worth:
-    """Put together what is known of a skill; its costs are those of the target, without what judging took.
-
-    Args:
-        score: In [0, 1].
-        tokens: Of its SKILL.md, estimated.
-        rollouts: Those that the costs are taken from; only the ones with a score count, and one must.
-    """
+    """Put together what is known of a skill; its costs are those of the target, without what judging took."""
     spent = [rollout.trajectory.usage for rollout in rollouts if rollout.score is not None]
     dollars = [usage.usd for usage in spent if usage.usd is not None]
     usd = fmean(dollars) if len(dollars) == len(spent) else None
@@ -56,11 +43,7 @@ def known_losses(worths: Sequence[Worth]) -> list[tuple[float, ...]]:
 
 
 def front(losses: Sequence[Sequence[float]]) -> tuple[int, ...]:
-    """Give the places of those that no other is as good as: at most as great in every number; of equals the first.
-
-    Args:
-        losses: What is to be kept small, the same objectives in each.
-    """
+    """Return the places of those that no other is as good as: at most as great in every number; of equals the first."""
     kept: list[int] = []
     # Whoever beats another comes before it, and is kept or beaten by one that is.
     for at in sorted(range(len(losses)), key=lambda place: tuple(losses[place])):

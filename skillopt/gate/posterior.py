@@ -37,52 +37,36 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """What is believed of a gain: normal.
-
-    Args:
-        gain: Its mean.
-        spread: Its standard deviation, > 0.
-    """
+    """What is believed of a gain: normal."""
 
     gain: float
     spread: float
 
     @property
     def probability(self) -> float:
-        """Give the probability that the gain is above 0."""
+        """The probability that the gain is above 0."""
         return NormalDist().cdf(self.gain / self.spread)
 
     @property
     def low(self) -> float:
-        """Give the lower end of the 90% interval."""
+        """The lower end of the 90% interval."""
         return max(-1.0, self.gain - _NINETY * self.spread)
 
     @property
     def high(self) -> float:
-        """Give the upper end of the 90% interval."""
+        """The upper end of the 90% interval."""
         return min(1.0, self.gain + _NINETY * self.spread)
 
 
 def prior_from_training(before: float, after: float, tasks: int) -> Prior:
-    """Expect on other tasks a part of what was gained on `train`.
-
-    Args:
-        before: Mean score of the train tasks under the incumbent, in [0, 1].
-        after: The same under the draft.
-        tasks: Train tasks; fewer tell less.
-    """
+    """Expect on other tasks a part of what was gained on `train`."""
     gain = _CARRIES_OVER * (after - before)
     by_chance = 0.5 / math.sqrt(max(1, tasks))
     return Prior(gain, math.sqrt((_SPREAD_OF_GAIN * (after - before)) ** 2 + _LEAST_SPREAD**2 + by_chance**2 / 4))
 
 
 def estimate_gain(gains: Sequence[float], prior: Prior) -> Posterior:
-    """Shrink the mean of tasks' gains towards the prior.
-
-    Args:
-        gains: One number for each task, in [-1, 1], repeats averaged; none gives the prior.
-        prior: What was believed before.
-    """
+    """Shrink the mean of tasks' gains towards the prior."""
     if not gains:
         return Posterior(prior.gain, prior.spread)
     mean, count = fmean(gains), len(gains)

@@ -19,12 +19,7 @@ _PROVING_ROUNDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """Chances of the verdicts.
-
-    Args:
-        proven: That the first comparison ends in `accept`, in [0, 1].
-        here: That it does, or that the gain is `proven here`.
-    """
+    """Chances of the verdicts."""
 
     proven: float
     here: float
@@ -39,17 +34,7 @@ def gate_power(
     spread: float | None = None,
     runs: int = 120,
 ) -> Power:
-    """Simulate first comparisons of a candidate with so much to show; the same arguments give the same numbers.
-
-    Args:
-        rates: Kinds of tasks, equally frequent: mean score before and after, in [0, 1]; for pass/fail, the share of
-            runs that pass. At least one.
-        tasks: Tasks that are compared on, > 0.
-        rounds: How many runs of all tasks under both texts are affordable, from 0; more than four are not used.
-        error: Left to the skill, in (0, 0.5); a first comparison uses seven tenths of it.
-        spread: Standard deviation of partial scores from run to run; None for pass/fail.
-        runs: Simulated comparisons; chances are exact to about 1 / sqrt(runs) / 2.
-    """
+    """Simulate first comparisons of a candidate with so much to show; the same arguments give the same numbers."""
     random = Random(f"{tasks}/{rounds}/{spread}")
     proven = here = 0
     for _ in range(runs):
@@ -63,7 +48,7 @@ def gate_power(
 def _compare(
     drawn: Sequence[tuple[float, float]], rounds: int, error: float, spread: float | None, random: Random
 ) -> Outcome | None:
-    """Give `accept` for proven, `inconclusive` for proven here, None where nothing is shown."""
+    """Return `accept` for proven, `inconclusive` for proven here, None where nothing is shown."""
     if not rounds:
         return None
     test: JointSignFlips | RoundBets

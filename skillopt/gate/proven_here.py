@@ -38,25 +38,16 @@ _BETS: Final = (0.05, 0.15, 0.3, 0.5, 0.75)
 
 
 def here_error(earlier: int) -> float:
-    """Give the error for one of many drafts on the same tasks, such that all of them together keep to the promise.
+    """Return the error for one of many drafts on the same tasks, such that all of them together keep to the promise.
 
     >>> [round(here_error(earlier), 4) for earlier in range(3)]
     [0.07, 0.021, 0.0063]
-
-    Args:
-        earlier: Drafts before it that were tested, ≥ 0.
     """
     return HERE_ERROR * _SHARE * (1.0 - _SHARE) ** earlier
 
 
 class HereTest:
-    """Follows the rounds of one draft.
-
-    Args:
-        tasks: How many there are in a round, > 0.
-        patterns: Of signs, for `HERE_ROUNDS` times as many bits as there are tasks.
-        error: Probability of a false `proven here`, in (0, 1).
-    """
+    """Follows the rounds of one draft."""
 
     def __init__(self, tasks: int, patterns: Sequence[int], error: float = HERE_ERROR) -> None:
         self._tasks, self._error = tasks, error
@@ -66,16 +57,11 @@ class HereTest:
 
     @property
     def over(self) -> bool:
-        """Say whether the incumbent did as well by now, so that no further round is worth running."""
+        """Whether the incumbent did as well by now, so that no further round is worth running."""
         return math.fsum(gain for one in self._rounds for gain in one) <= 0
 
     def look(self, gains: Sequence[float | None]) -> bool:
-        """Take in a round, and say whether a gain on these tasks is shown.
-
-        Args:
-            gains: Candidate minus incumbent of each task in one order, in [-1, 1]; None where one of them was not
-                measured.
-        """
+        """Take in a round, and say whether a gain on these tasks is shown."""
         self._rounds.append([gain for gain in gains if gain is not None])
         pairs = [gain for one in self._rounds for gain in one]
         if not is_pass_fail(pairs):

@@ -14,13 +14,7 @@ __all__ = ["RoundBets"]
 
 
 class RoundBets:
-    """Bets that the candidate's mean is higher, round after round.
-
-    Args:
-        tasks: How many there are, > 0.
-        error: Probability of a false `accept` in all rounds together, in (0, 1).
-        shares: Of the error, one for each round; together 1.
-    """
+    """Bets that the candidate's mean is higher, round after round."""
 
     def __init__(self, tasks: int, error: float, shares: Sequence[float]) -> None:
         self._tasks = tasks
@@ -32,16 +26,7 @@ class RoundBets:
         self.spent = 0.0
 
     def look(self, gains: Sequence[Sequence[float]], *, whole: bool) -> Outcome | None:
-        """Look at all differences so far.
-
-        Args:
-            gains: For each task in the order drawn beforehand, the differences of its repeats, in [-1, 1]; none where
-                nothing was measured or the task was not run yet.
-            whole: Whether every task was run in this round; else only the first tasks were.
-
-        Returns:
-            The outcome, None when there is another look.
-        """
+        """Look at all differences so far."""
         share = self._shares[0]
         means = [fmean(task) if task else None for task in gains]
         upto = len(means) if whole else max((at + 1 for at, mean in enumerate(means) if mean is not None), default=0)

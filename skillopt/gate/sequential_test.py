@@ -46,18 +46,7 @@ _STEP: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SequentialPlan:
-    """What is fixed before the first look.
-
-    Args:
-        tasks: Most tasks that there are to look at, > 0.
-        confidence: What an `accept` must reach, in (0, 1); alpha is one minus it.
-        margin: The gain that an `accept` must exceed, in (-1, 1).
-        least_chance: Stop when the chance of an `accept` falls below this, were the gain at the upper
-            95% limit of what was seen, in [0, 0.5]. 0 goes on while an `accept` is possible at all.
-
-    Raises:
-        ValueError: A number is out of its range.
-    """
+    """What is fixed before the first look."""
 
     tasks: int
     confidence: float = 0.9
@@ -75,22 +64,13 @@ class SequentialPlan:
 
     @property
     def target(self) -> float:
-        """Give the logarithm of the e-value that is enough, 1/alpha."""
+        """The logarithm of the e-value that is enough, 1/alpha."""
         return -math.log1p(-self.confidence)
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """The evidence so far.
-
-    Args:
-        plan: What was fixed beforehand.
-        differences: Candidate minus incumbent for each task looked at, in order, in [-1, 1]; None
-            where it could not be measured.
-        log_e_value: Logarithm of the e-value. It stays as it is once it has reached the target.
-        log_peak: The greatest it ever was, at least 0.
-        squares: Sum of squared differences from the margin.
-    """
+    """The evidence so far."""
 
     plan: SequentialPlan
     differences: tuple[float | None, ...] = ()
@@ -110,12 +90,12 @@ class SequentialTest:
 
     @property
     def e_value(self) -> float:
-        """Give the e-value by now, at least 0."""
+        """The e-value by now, at least 0."""
         return math.exp(self.log_e_value)
 
     @property
     def confidence(self) -> float:
-        """Give the confidence that the gain exceeds the margin, in [0, 1): one minus an anytime-valid p-value."""
+        """The confidence that the gain exceeds the margin, in [0, 1): one minus an anytime-valid p-value."""
         return -math.expm1(-self.log_peak)
 
 
@@ -124,13 +104,6 @@ def observe(bets: SequentialTest, differences: Sequence[float | None]) -> Sequen
 
     Cutting the same sequence into other batches changes nothing. What must not happen is that the order
     follows the results, such as that in which rollouts come back.
-
-    Args:
-        bets: The evidence so far.
-        differences: One number in [-1, 1] for each task, repeats averaged; None where nothing was measured.
-
-    Raises:
-        ValueError: A number is out of range, or there are more tasks than planned.
     """
     if len(differences) > bets.left:
         raise ValueError(
@@ -153,7 +126,7 @@ def observe(bets: SequentialTest, differences: Sequence[float | None]) -> Sequen
 
 
 def conclude(bets: SequentialTest) -> Outcome | None:
-    """Say whether the comparison is over, and how; None asks for more tasks.
+    """Return whether the comparison is over, and how; None asks for more tasks.
 
     `accept` when the e-value has reached 1/alpha and the mean exceeds the margin. It is over without that when
     no tasks are left, when not even wins throughout could reach 1/alpha, or when the chance is below the
@@ -172,7 +145,7 @@ def conclude(bets: SequentialTest) -> Outcome | None:
 
 
 def lower_limit(bets: SequentialTest) -> float:
-    """Give the limit that the true gain exceeds with the plan's confidence, whenever one looks, in [-1, 1].
+    """Return the limit that the true gain exceeds with the plan's confidence, whenever one looks, in [-1, 1].
 
     It is found by inverting the test: all gains below it are refuted.
     """
@@ -185,12 +158,12 @@ def lower_limit(bets: SequentialTest) -> float:
 
 
 def upper_limit(bets: SequentialTest) -> float:
-    """Give the limit that the true gain stays below with the plan's confidence, whenever one looks."""
+    """Return the limit that the true gain stays below with the plan's confidence, whenever one looks."""
     return -lower_limit(replace(bets, differences=tuple(None if d is None else -d for d in bets.differences)))
 
 
 def _is_futile(bets: SequentialTest, mean: float) -> bool:
-    """Tell whether the tasks left cannot, or hardly, lead to an `accept`."""
+    """Return whether the tasks left cannot, or hardly, lead to an `accept`."""
     plan, count = bets.plan, len(bets.measured)
     missing = plan.target - bets.log_e_value
     if missing > bets.left * math.log1p(BOLDEST * (1 - plan.margin) / (1 + plan.margin)) + 1e-9:

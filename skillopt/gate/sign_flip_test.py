@@ -28,12 +28,7 @@ _ONE: Final = 1 << (_BITS - 2)
 
 
 def mean_p_value(differences: Sequence[float], confidence: float) -> float:
-    """Give a one-sided p-value of a mean gain that is valid for the kind of differences found.
-
-    Args:
-        differences: One number for each task, in [-1, 1], in an order that does not follow the results.
-        confidence: What will be asked for, in (0, 1): bets aim at it, and gain little beyond.
-    """
+    """Return a one-sided p-value of a mean gain that is valid for the kind of differences found."""
     if is_pass_fail(differences):
         return p_value(differences)
     target = -math.log1p(-confidence)
@@ -47,20 +42,17 @@ def mean_p_value(differences: Sequence[float], confidence: float) -> float:
 
 
 def is_pass_fail(differences: Sequence[float]) -> bool:
-    """Say whether differences are those of single outcomes, passed or failed."""
+    """Return whether differences are those of single outcomes, passed or failed."""
     return all(difference in (-1.0, 0.0, 1.0) for difference in differences)
 
 
 def p_value(differences: Sequence[float]) -> float:
-    """Give the one-sided p-value of paired differences under random signs; ties carry no weight.
+    """Return the one-sided p-value of paired differences under random signs; ties carry no weight.
 
     Exact up to 62 differing tasks on the grid, and to ten digits beyond.
 
     >>> p_value([1.0, 1.0, 1.0])
     0.125
-
-    Args:
-        differences: One number for each task, in [-1, 1], repeats averaged.
     """
     steps = _on_grid([difference for difference in differences if difference != 0])
     sizes = [abs(step) for step in steps if step]
@@ -82,7 +74,7 @@ def _on_grid(differences: Sequence[float]) -> list[int]:
 
 
 def _share_within(sizes: Sequence[int], most: int) -> float:
-    """Give the share of all subsets of sizes whose sum is at most a number."""
+    """Return the share of all subsets of sizes whose sum is at most a number."""
     if most < 0:
         return 0.0
     slot = ((1 << (_BITS - 1)) - 1).to_bytes(_BITS // 8, "little")

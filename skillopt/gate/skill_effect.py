@@ -33,15 +33,7 @@ class SkillEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EffectPlan:
-    """What is fixed before the first pair.
-
-    Args:
-        pairs: Most pairs of rollouts, > 0.
-        loss: The mean score that an `idle` skill gains or loses at most, in (0, 1): what its removal may lose.
-        error: Share of the skills said to help or hurt that is wrong on average, at most, in (0, 1); the chance that a
-            gain above `loss` is called idle is at most half of it, for each skill.
-        skills: How many are tested at once, > 0.
-    """
+    """What is fixed before the first pair."""
 
     pairs: int
     loss: float = 0.1
@@ -53,19 +45,13 @@ class EffectPlan:
         return SequentialTest(SequentialPlan(self.pairs, 1 - self.error / 2, margin))
 
     def confidence(self, found: int) -> float:
-        """Give what the test of a side must reach for this to be one of so many that help or hurt."""
+        """Return what the test of a side must reach for this to be one of so many that help or hurt."""
         return 1 - self.error * found / (2 * self.skills)
 
 
 @dataclass(frozen=True, slots=True)
 class EffectTest:
-    """The pairs so far, and what they show.
-
-    Args:
-        plan: What was fixed beforehand.
-        gains: With the skill minus without, of each pair in the order drawn; None where one was not measured.
-        found: How many skills of the audit help or hurt by now.
-    """
+    """The pairs so far, and what they show."""
 
     plan: EffectPlan
     gains: tuple[float | None, ...] = ()
@@ -73,11 +59,7 @@ class EffectTest:
     _tests: tuple[SequentialTest, ...] = field(default=(), repr=False)
 
     def observe(self, gains: Sequence[float | None]) -> "EffectTest":
-        """Look at the next pairs; once there is an answer, it stays.
-
-        Args:
-            gains: One number in [-1, 1] for each pair; None where one was not measured.
-        """
+        """Look at the next pairs; once there is an answer, it stays."""
         tests = self._tests or self._begin()
         found = list(gains)
         turned = [None if gain is None else -gain for gain in found]
@@ -100,7 +82,7 @@ class EffectTest:
 
     @property
     def log_e_values(self) -> tuple[float, float]:
-        """Give the logarithms of the e-values that it helps, and that it hurts."""
+        """The logarithms of the e-values that it helps, and that it hurts."""
         if not self._tests:
             return 0.0, 0.0
         above, below, *_ = self._tests
@@ -108,7 +90,7 @@ class EffectTest:
 
     @property
     def effect(self) -> SkillEffect:
-        """Say what is shown by now."""
+        """What is shown by now."""
         if not self._tests:
             return SkillEffect.UNKNOWN
         above, below = (test.log_e_value >= test.plan.target for test in self._tests[:2])
@@ -119,7 +101,7 @@ class EffectTest:
 
     @property
     def outstanding(self) -> bool:
-        """Tell whether it would help or hurt, were it the only skill that is tested."""
+        """Whether it would help or hurt, were it the only skill that is tested."""
         return max(self.log_e_values) >= self.plan.test(0.0).plan.target
 
     @property
@@ -134,13 +116,13 @@ class EffectTest:
 
     @property
     def gain(self) -> float | None:
-        """Give the mean gain so far; None before the first."""
+        """The mean gain so far; None before the first."""
         measured = self.measured
         return math.fsum(measured) / len(measured) if measured else None
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Give what the mean gain on these tasks lies between, each end with half of the error."""
+        """What the mean gain on these tasks lies between, each end with half of the error."""
         test = observe(self.plan.test(0.0), self.gains)
         return lower_limit(test), upper_limit(test)
 
@@ -154,11 +136,7 @@ class EffectTest:
 
 
 def share_error(tests: Sequence[EffectTest]) -> list[EffectTest]:
-    """Count by e-BH which skills help or hurt, and let all tests go on from there.
-
-    Args:
-        tests: Of all skills that are tested at once.
-    """
+    """Count by e-BH which skills help or hurt, and let all tests go on from there."""
     values = sorted((value for test in tests for value in test.log_e_values), reverse=True)
     found = 0
     for count, value in enumerate(values[: len(tests)], 1):
@@ -168,13 +146,7 @@ def share_error(tests: Sequence[EffectTest]) -> list[EffectTest]:
 
 
 def draw_tasks(tasks: int, pairs: int, random: Random) -> list[tuple[int, int]]:
-    """Draw the order of the pairs: the index of the task, and how often it came before.
-
-    Args:
-        tasks: Tasks of the suite, > 0.
-        pairs: Most pairs.
-        random: Decides.
-    """
+    """Draw the order of the pairs: the index of the task, and how often it came before."""
     counts = [0] * tasks
     drawn = []
     for _ in range(pairs):

@@ -22,14 +22,7 @@ _AIM: Final = 0.8
 
 
 def next_stake(missing: float, left: int, square: float, margin: float = 0.0) -> float:
-    """Choose the share of the e-value to put on the next task.
-
-    Args:
-        missing: Logarithm of what the e-value must still be multiplied by; none is staked at 0 or below.
-        left: Tasks left, > 0.
-        square: Squared difference that a task is expected to show.
-        margin: The gain that must be exceeded, in (-1, 1).
-    """
+    """Choose the share of the e-value to put on the next task."""
     if missing <= 0:
         return 0.0
     return min(math.sqrt(2 * missing / (max(_AIM * left, 1.0) * square)), BOLDEST / (1 + margin))

@@ -39,11 +39,6 @@ class TestChoice:
     Pass/fail outcomes are judged by signs, partial scores by bets. Which of the two is decided by scores that were seen
     before a comparison, or by its first look where there were none; a partial score that turns up later counts as
     passed or failed.
-
-    Args:
-        tasks: How many are compared on.
-        settings: Metric, confidence and seed.
-        spent: Error that earlier comparisons on the same tasks spent.
     """
 
     __test__ = False
@@ -57,17 +52,17 @@ class TestChoice:
 
     @property
     def allowance(self) -> float:
-        """Give the error that the next comparison may spend; repeats tell little more of partial scores."""
+        """The error that the next comparison may spend; repeats tell little more of partial scores."""
         return self.budget.left * COMPARISON_SHARE
 
     @property
     def exhausted(self) -> bool:
-        """Say whether nothing can be accepted any more, because too little error is left for so many tasks."""
+        """Whether nothing can be accepted any more, because too little error is left for so many tasks."""
         return self.allowance < max(_LEAST_ERROR, 0.5**self._tasks)
 
     @property
     def partial(self) -> bool:
-        """Say whether scores are partial, as far as some were seen."""
+        """Whether scores are partial, as far as some were seen."""
         return bool(self._partial)
 
     def see(self, rollouts: Iterable[Rollout]) -> Metric:
@@ -77,14 +72,7 @@ class TestChoice:
         return self._settings.metric if self._partial else Metric.HARD
 
     def begin(self, incumbent: str, rounds: int, seed: str, *, halved: bool) -> GainTest:
-        """Begin a comparison.
-
-        Args:
-            incumbent: Digest of the text that the candidate is compared with.
-            rounds: Most runs of every task.
-            seed: Of the sign patterns.
-            halved: Whether the first look is at half of the tasks.
-        """
+        """Begin a comparison."""
         if self._partial:
             return RoundBets(self._tasks, max(self.allowance, _NOTHING), round_shares(rounds))
         carried, patterns = self._carried
@@ -93,17 +81,7 @@ class TestChoice:
         return JointSignFlips(patterns, self.allowance, round_weights(rounds, halved=halved))
 
     def conclude(self, incumbent: str, test: GainTest, found: Outcome, *, explained: bool = False) -> float:
-        """Pay for a comparison; an undecided draft goes on where it stopped, what was rejected has no successor.
-
-        Args:
-            incumbent: Digest of the text that the candidate was compared with.
-            test: What was looked with.
-            found: What it found.
-            explained: Whether the judge's noise explains what it found: all that it might spend is spent then.
-
-        Returns:
-            The error spent.
-        """
+        """Pay for a comparison; an undecided draft goes on where it stopped, what was rejected has no successor."""
         spent = self.allowance if explained else test.spent
         self.budget = self.budget.spend(spent)
         goes_on = isinstance(test, JointSignFlips) and found is Outcome.INCONCLUSIVE and not explained
@@ -112,12 +90,7 @@ class TestChoice:
 
 
 def round_weights(rounds: int, *, halved: bool) -> list[float]:
-    """Give the share of a comparison's error that is used up to each look, by signs.
-
-    Args:
-        rounds: Most runs of every task, from 1 to 3.
-        halved: Whether there is a look at half of the tasks.
-    """
+    """Return the share of a comparison's error that is used up to each look, by signs."""
     return [*_WEIGHTS[0 if halved else 1 : rounds], 1.0]
 
 

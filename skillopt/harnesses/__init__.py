@@ -32,14 +32,7 @@ class HarnessDriver:
 
 @dataclass(frozen=True, slots=True)
 class HarnessParts:
-    """What a harness can be made from.
-
-    Args:
-        settings: The run's settings.
-        folder: Where rollouts are handed off.
-        load_model: Makes a model of a name, for harnesses that talk to one.
-        project: The folder of skillopt.toml.
-    """
+    """What a harness can be made from."""
 
     settings: Settings
     folder: Path
@@ -66,15 +59,7 @@ _PROVIDERS: Final = ("anthropic", "openai", "openai-compatible")
 
 
 def find_harness_driver(name: str, agents: Mapping[str, AgentTable]) -> HarnessDriver:
-    """Find the driver of a harness by its name; nothing is imported.
-
-    Args:
-        name: One of HARNESSES, or of an agent that has a table, with `/model` behind it to choose the target's model.
-        agents: The tables of skillopt.toml, beside those that are shipped.
-
-    Raises:
-        SettingsError: There is no harness of that name, or it has no models to choose from.
-    """
+    """Find the driver of a harness by its name; nothing is imported."""
     kind, _, model = name.partition("/")
     table = find_agent_table(kind, agents)
     if kind not in HARNESSES and table is not None:
@@ -93,16 +78,7 @@ def find_harness_driver(name: str, agents: Mapping[str, AgentTable]) -> HarnessD
 
 
 def load_harness(name: str, wanted: HarnessParts) -> Harness:
-    """Import a driver and make a harness of it.
-
-    Args:
-        name: As `find_harness_driver` takes it.
-        wanted: What it is made of.
-
-    Raises:
-        SettingsError: There is no harness of that name, it has no models to choose from, or nobody agreed to its table,
-            or to what skillopt.toml lets it do.
-    """
+    """Import a driver and make a harness of it."""
     settings = wanted.settings
     driver, (kind, _, model) = find_harness_driver(name, settings.agents), name.partition("/")
     table = find_agent_table(kind, settings.agents)
@@ -130,7 +106,7 @@ def load_harness(name: str, wanted: HarnessParts) -> Harness:
 
 
 def runs_agent(settings: Settings) -> bool:
-    """Tell whether the target is an agent, which may do whatever the sandbox lets it."""
+    """Return whether the target is an agent, which may do whatever the sandbox lets it."""
     kind = settings.harness.partition("/")[0]
     return kind in AGENTS or find_agent_table(kind, settings.agents) is not None
 
@@ -147,7 +123,7 @@ def _check_model(name: str, kind: str, model: str, table: AgentTable) -> None:
 
 
 def _unknown(name: str, kind: str, agents: Mapping[str, AgentTable]) -> str:
-    """Say what was expected in place of a name, and which name was probably meant."""
+    """Return what was expected in place of a name, and which name was probably meant."""
     provider, _, model = name.partition("/")
     full = (name,) if provider in _PROVIDERS and model else guess_full_names(name)
     if full:

@@ -50,11 +50,7 @@ _FILE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ChatHarness:
-    """Runs tasks by asking a model once.
-
-    Args:
-        target: The model.
-    """
+    """Runs tasks by asking a model once."""
 
     target: Model
 
@@ -68,11 +64,7 @@ class ChatHarness:
         return self.target.worst_case(_prompt_of(request.task), system=_system_of(request))
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Ask, and write the files of the answer into the workspace.
-
-        Raises:
-            InfrastructureError: The provider failed.
-        """
+        """Ask, and write the files of the answer into the workspace."""
         reply = self.target.reply(_prompt_of(request.task), system=_system_of(request))
         written = [_write(workspace, found) for found in _FILE.finditer(reply.text)]
         answer = _FILE.sub("", reply.text).strip()

@@ -18,20 +18,12 @@ _LARGEST: Final = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class HandoffHarness:
-    """Runs tasks by handing them off.
-
-    Args:
-        folder: Where the work lies.
-    """
+    """Runs tasks by handing them off."""
 
     folder: Path
 
     def __post_init__(self) -> None:
-        """Refuse answers to what was never asked.
-
-        Raises:
-            UsageError: There are some.
-        """
+        """Refuse answers to what was never asked."""
         HandoffFolder(self.folder).check()
 
     @property
@@ -44,12 +36,7 @@ class HandoffHarness:
         return Usage(calls=1)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Take back what was done, or hand it off.
-
-        Raises:
-            AnswersPendingError: It is not done yet.
-            UsageError: The answer cannot be read.
-        """
+        """Take back what was done, or hand it off."""
         skill, task = request.skill, request.task
         key = digest_of(request.digest, task.digest, str(request.repeat))
         files = [File("prompt.md", task.prompt.encode("utf-8", "replace"))]

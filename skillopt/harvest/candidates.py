@@ -26,19 +26,7 @@ _WHOLE: Final = "The result does all that the request asks for, and nothing that
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A request that may become a task.
-
-    Args:
-        task: With a drafted verifier.
-        times: How often it was asked, near copies included.
-        sessions: In how many sessions.
-        corrections: How often the person was against a result.
-        failures: Repeated failures that it had.
-        redacted: Whether something was taken out of it.
-        commit: Where its files are from, empty for none.
-        after: How many requests came before it in its session.
-        unnamed: How many files were left out because their names hold secrets or personal data.
-    """
+    """A request that may become a task."""
 
     task: Task
     times: int
@@ -75,11 +63,7 @@ _FilesOf = Callable[[Request], tuple[str, tuple[File, ...]]]
 
 
 def grouped_requests(requests: Sequence[Request]) -> list[tuple[Request, ...]]:
-    """Group near copies, those that went wrong or came often first.
-
-    Args:
-        requests: Of one skill.
-    """
+    """Group near copies, those that went wrong or came often first."""
     groups = [tuple(requests[at] for at in group) for group in near_copies([one.text for one in requests])]
     return sorted(
         groups, key=lambda group: (-sum(bool(one.corrections) for one in group), -len(group), group[0].session)
@@ -89,14 +73,7 @@ def grouped_requests(requests: Sequence[Request]) -> list[tuple[Request, ...]]:
 def make_candidates(
     groups: Iterable[Sequence[Request]], often: Mapping[str, int], files_of: _FilesOf, redaction: Redaction
 ) -> Iterator[Candidate]:
-    """Make a candidate of each group of near copies, when it is asked for.
-
-    Args:
-        groups: Requests that are nearly the same.
-        often: Repeated failures.
-        files_of: Looks up files.
-        redaction: Has learned all that was said, so that what one request names is gone from all.
-    """
+    """Make a candidate of each group of near copies, when it is asked for."""
     for group in groups:
         yield _candidate(group, often, files_of, redaction)
 
@@ -107,15 +84,6 @@ def without_twins(
     """Leave out what is nearly the same as a task that is there, or as a candidate before it, files included.
 
     Tasks that are nearly the same could end in different splits, where one tells of the other.
-
-    Args:
-        candidates: Asked for until there are enough.
-        known: The tasks that are there.
-        most: How many are enough, ≥ 1.
-        dropped: Word digests of those that a person threw away.
-
-    Returns:
-        Those that are left, at most so many; and (id, reason) of others that were seen.
     """
     kept, left_out = list[Candidate](), list[tuple[str, str]]()
     seen = [_Seen(task) for task in known]
@@ -142,7 +110,7 @@ class _Seen:
         self.content, self.words, self.wording = task.content_digest, word_digests(task.prompt), wording(task)
 
     def is_twin(self, other: "_Seen") -> bool:
-        """Tell whether another task is nearly the same."""
+        """Return whether another task is nearly the same."""
         return (
             self.content == other.content
             or is_near_copy(self.task.prompt, [other.words])

@@ -30,11 +30,7 @@ _PHRASE: Final = re.compile(
 
 
 def find_named_secrets(line: str) -> Iterator[str]:
-    """Give the values that a line calls secret.
-
-    Args:
-        line: A line of what was said.
-    """
+    """Return the values that a line calls secret."""
     yield from (found["value"] for found in _NAMED.finditer(line))
 
 
@@ -43,10 +39,6 @@ def mask_named_secrets(text: str, mask: str) -> str:
 
     >>> mask_named_secrets("DB_PASS=abc12; curl -u ann:Pw9 x; Passwort lautet Sommer26!", "[secret]")
     'DB_PASS=[secret]; curl -u ann:[secret] x; Passwort lautet [secret]'
-
-    Args:
-        text: What was said.
-        mask: What stands in its place.
     """
     text = _PHRASE.sub(rf"\g<name>{mask}", _COOKIE.sub(rf"\g<name> {mask}", text))
     return _NAMED.sub(lambda found: f"{found[0][: -len(found['value'])]}{mask}", text)

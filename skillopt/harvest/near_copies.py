@@ -53,7 +53,7 @@ def word_digests(text: str) -> frozenset[str]:
 
 
 def is_near_copy(text: str, others: Collection[AbstractSet[str]]) -> bool:
-    """Tell whether a text is nearly the same as one of those whose word digests are given."""
+    """Return whether a text is nearly the same as one of those whose word digests are given."""
     own = word_digests(text)
     return any(_are_alike(own, other) for other in others)
 
@@ -68,13 +68,10 @@ def _are_alike(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
 
 
 def _pairs(words: Sequence[frozenset[str]]) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    """Give the pairs that can be alike.
+    """Return the pairs that can be alike.
 
     Sets of words that share enough of them share one of the rarest of each: with n words, of which k are the least
     that must be shared, one of its n - k + 1 rarest.
-
-    Args:
-        words: No two the same, the shortest first.
     """
     often = Counter(word for own in words for word in own)
     places: dict[str, list[int]] = {}
@@ -90,7 +87,7 @@ def _pairs(words: Sequence[frozenset[str]]) -> Iterator[tuple[frozenset[str], fr
 def _met(
     rare: Sequence[str], places: Mapping[str, Sequence[int]], least: int, words: Sequence[frozenset[str]]
 ) -> Iterator[int]:
-    """Give the shorter ones that have a rare word too, and words enough."""
+    """Return the shorter ones that have a rare word too, and words enough."""
     seen = set[int]()
     for word in rare:
         for other in reversed(places.get(word, ())):

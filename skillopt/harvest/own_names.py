@@ -64,15 +64,7 @@ _GENERIC: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class OwnNames:
-    """What is known of a person beforehand; empty for what is not.
-
-    Args:
-        name: Their full name, as git writes it into commits.
-        address: Their e-mail address.
-        accounts: Names of their account on this machine.
-        home: Their home folder, full path.
-        host: The name of this machine.
-    """
+    """What is known of a person beforehand; empty for what is not."""
 
     name: str = ""
     address: str = ""

@@ -44,13 +44,7 @@ _LINE_BREAK: Final = r"(?:\r?\n[ \t>|]{0,20})?"
 
 
 class Redaction:
-    """Redacts texts that belong together.
-
-    Args:
-        find: The scanner.
-        known: Secrets that are known beforehand, such as those of the environment.
-        own: Names of the person, which are known beforehand too.
-    """
+    """Redacts texts that belong together."""
 
     def __init__(self, find: FindSecrets, known: Iterable[str] = (), own: OwnNames | None = None) -> None:
         self._find, self._own = find, own or OwnNames()
@@ -95,7 +89,7 @@ class Redaction:
 
 
 def _broken_secrets(text: str) -> Iterable[str]:
-    """Give the secrets of a known shape that a line break cuts in two."""
+    """Return the secrets of a known shape that a line break cuts in two."""
     joined, breaks, gone = _BROKEN.sub("", text), list[int](), 0
     for found in _BROKEN.finditer(text):
         breaks.append(found.start() - gone)

@@ -35,21 +35,7 @@ _QUOTED: Final = re.compile(r"'[^']{30,400}'|\"[^\"]{30,400}\"|(?:/[\w.@-]+)+")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person asked for, and how it went.
-
-    Args:
-        session: Client and id of its session.
-        text: Their words.
-        skills: Names of the skills in use, those of this request first.
-        corrections: What they said against the result, in order.
-        failures: How commands and tools failed, as they said it: secrets are found in that, not in what is normalised.
-        paths: What may be paths of files that it was about.
-        started: When its session began, as the client wrote it.
-        branch: The git branch of the session, empty where not known.
-        commit: The git commit of the session, empty where not known.
-        cwd: Where the session began.
-        after: How many requests of its session came before it.
-    """
+    """What a person asked for, and how it went."""
 
     session: str
     text: str
@@ -65,7 +51,7 @@ class Request:
 
 
 def is_correction(text: str) -> bool:
-    """Tell whether words are against what was done before, rather than a new request.
+    """Return whether words are against what was done before, rather than a new request.
 
     >>> [is_correction(text) for text in ("No, use tabs.", "Now add a test for it.", "It still fails on Windows")]
     [True, False, True]
@@ -74,7 +60,7 @@ def is_correction(text: str) -> bool:
 
 
 def session_requests(session: PastSession) -> tuple[Request, ...]:
-    """Give the requests of a session; what was said against a result belongs to the request before."""
+    """Return the requests of a session; what was said against a result belongs to the request before."""
     found, loaded, stopped = list[Request](), dict[str, None](), False
     for turn in session.turns:
         skills = tuple(dict.fromkeys((*turn.skills, *reversed(loaded))))
@@ -126,9 +112,5 @@ def _corrected(request: Request, turn: PastTurn) -> Request:
 
 
 def failure_key(failure: str) -> str:
-    """Write a failure so that the same one in another session is the same text.
-
-    Args:
-        failure: What a command or tool said; for showing it, redacted before.
-    """
+    """Write a failure so that the same one in another session is the same text."""
     return " ".join(_NUMBER.sub("0", _QUOTED.sub("…", failure)).split())

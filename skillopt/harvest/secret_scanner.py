@@ -15,11 +15,7 @@ _BY_ENTROPY: Final = frozenset({"Base64HighEntropyString", "HexHighEntropyString
 
 @contextmanager
 def secret_scanner() -> Iterator[FindSecrets]:
-    """Give a function that finds the secrets on a line.
-
-    Raises:
-        UsageError: The scanner is not installed.
-    """
+    """Return a function that finds the secrets on a line."""
     try:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class  # noqa: PLC0415 - an extra
         from detect_secrets.core.scan import scan_line  # noqa: PLC0415 - the same

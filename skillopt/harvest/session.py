@@ -31,16 +31,7 @@ class SessionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """What a person said, and what the agent did until they spoke again.
-
-    Args:
-        text: Their words.
-        skills: Names of skills that were loaded or called, in order.
-        failures: How commands and tools failed, one line each.
-        paths: What may be paths of files in the words and in what tools were given, as it stood there.
-        interrupted: Whether the person stopped the agent.
-        own: Whether the agent used the tools of this program.
-    """
+    """What a person said, and what the agent did until they spoke again."""
 
     text: str
     skills: tuple[str, ...] = ()
@@ -52,18 +43,7 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True)
 class PastSession:
-    """A session.
-
-    Args:
-        client: `claude-code` or `codex`.
-        id: As the client names it.
-        kind: Who was there.
-        cwd: The folder it began in, empty where the client did not say.
-        started: Its first time, as the client wrote it; empty for none.
-        branch: The git branch it began on, empty where not known.
-        commit: The git commit it began at, empty where not known.
-        turns: In order.
-    """
+    """A session."""
 
     client: str
     id: str
@@ -88,12 +68,7 @@ class _TurnDraft:
 
 @dataclass(slots=True)
 class SessionDraft:
-    """Collects a session line by line; what it keeps is bounded, however long the session is.
-
-    Args:
-        client: `claude-code` or `codex`.
-        kind, id, cwd, started, branch, commit: As of a session; set them when the log says so.
-    """
+    """Collects a session line by line; what it keeps is bounded, however long the session is."""
 
     client: str
     kind: SessionKind = SessionKind.PERSON
@@ -147,7 +122,7 @@ class SessionDraft:
             self._turns[-1].interrupted = True
 
     def finish(self) -> PastSession:
-        """Give the session."""
+        """Return the session."""
         turns = tuple(
             PastTurn(one.text, tuple(one.skills), tuple(one.failures), tuple(one.paths), one.interrupted, one.own)
             for one in self._turns
@@ -164,7 +139,7 @@ _ERROR: Final = re.compile(r"error|exception|failed|not found|no such|denied|can
 
 
 def _failure_line(text: str) -> str:
-    r"""Give the line of an output that says what went wrong: the last that names an error, else the last.
+    r"""Return the line of an output that says what went wrong: the last that names an error, else the last.
 
     >>> _failure_line("Traceback (most recent call last):\n  File ...\nKeyError: 'name'\nexit 1")
     "KeyError: 'name'"

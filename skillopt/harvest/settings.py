@@ -24,15 +24,7 @@ class HarvestSettings(BaseModel):
 
 
 def read_harvest_settings(origin: str, table: object) -> HarvestSettings:
-    """Read the table.
-
-    Args:
-        origin: The file, for errors.
-        table: As it stands there; None for none.
-
-    Raises:
-        SettingsError: A setting is unknown or does not fit.
-    """
+    """Read the table."""
     if not isinstance(table, dict | None):
         raise SettingsError(f"{origin}: expected the table [harvest], found harvest = {table!r}")
     try:

@@ -42,14 +42,7 @@ _MOST_LINES: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class TakenAction:
-    """One thing that the target said or did.
-
-    Args:
-        tool: Name of the tool; empty for text.
-        text: What was said, or the arguments of the tool as plain text.
-        result: What came back.
-        paths: Files that it writes or deletes, as they are named there.
-    """
+    """One thing that the target said or did."""
 
     tool: str
     text: str
@@ -72,7 +65,7 @@ def read_actions(trajectory: Trajectory) -> tuple[TakenAction, ...]:
 
 
 def is_reading(action: TakenAction, inputs: tuple[File, ...]) -> bool:
-    """Tell whether a tool use looks at an input file: it names one, by a pattern too, or prints a line of one."""
+    """Return whether a tool use looks at an input file: it names one, by a pattern too, or prints a line of one."""
     if not action.tool:
         return False
     names = [file.path.rpartition("/")[2] for file in inputs]
@@ -86,13 +79,13 @@ def is_reading(action: TakenAction, inputs: tuple[File, ...]) -> bool:
 
 
 def final_output(trajectory: Trajectory) -> str:
-    """Give all that the target wrote into files, as far as its record tells, and its answer."""
+    """Return all that the target wrote into files, as far as its record tells, and its answer."""
     written = [action.text for action in read_actions(trajectory) if action.paths]
     return "\n".join([*written, trajectory.answer])
 
 
 def text_of(files: tuple[File, ...]) -> str:
-    """Give files as one text, each cut where it is very long."""
+    """Return files as one text, each cut where it is very long."""
     return "\n".join(file.content[:_MOST_TEXT].decode("utf-8", "replace") for file in files)
 
 
@@ -120,7 +113,7 @@ def _used(call: ToolCall) -> TakenAction:
 
 
 def _plain(arguments: str) -> tuple[str, tuple[str, ...]]:
-    """Give arguments as the tool reads them, and the files that they name as such."""
+    """Return arguments as the tool reads them, and the files that they name as such."""
     try:
         found = json.loads(arguments)
     except ValueError:

@@ -84,13 +84,7 @@ _OUTSIDE: Final = {
 
 
 def find_acts(task: Task, trajectory: Trajectory, start: str = "") -> tuple[Act, ...]:
-    """List the acts of a rollout; what the task itself names is none.
-
-    Args:
-        task: What was asked.
-        trajectory: What was done.
-        start: The text of the skill before training: what it asks for is no sign of training.
-    """
+    """List the acts of a rollout; what the task itself names is none."""
     known = f"{task.prompt}\n{text_of(task.files)}\n{start}"
     names = VerifierNames.of(task)
     actions = read_actions(trajectory)

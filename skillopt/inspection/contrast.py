@@ -30,13 +30,7 @@ _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 
 @dataclass(frozen=True, slots=True)
 class Ordinary:
-    """The ordinary rollouts of a task, read once.
-
-    Args:
-        task: What was asked.
-        rollouts: Under the text before training, or what else is ordinary for the task.
-        start: The text of the skill before training.
-    """
+    """The ordinary rollouts of a task, read once."""
 
     task: Task
     rollouts: Sequence[Rollout]
@@ -52,7 +46,7 @@ class Ordinary:
 
     @property
     def read_first(self) -> int | None:
-        """Tell how many of those that passed, or of all where none did, looked at the input; None unless all did."""
+        """How many of those that passed, or of all where none did, looked at the input; None unless all did."""
         passed = [
             actions
             for one, actions in zip(self.rollouts, self.actions, strict=True)
@@ -64,12 +58,7 @@ class Ordinary:
 
 
 def find_differences(ordinary: Ordinary, rollout: Rollout) -> Iterator[Act]:
-    """Find what a rollout did otherwise in how it worked.
-
-    Args:
-        ordinary: The ordinary rollouts of its task.
-        rollout: What is looked at.
-    """
+    """Find what a rollout did otherwise in how it worked."""
     task, actions = ordinary.task, read_actions(rollout.trajectory)
     reads = [at for at, action in enumerate(actions) if is_reading(action, task.files)]
     if task.files and ordinary.read_first is not None:
@@ -81,14 +70,7 @@ def find_differences(ordinary: Ordinary, rollout: Rollout) -> Iterator[Act]:
 
 
 def find_learnt_answer(ordinary: Ordinary, output: str, added: str, others: str) -> Iterator[Act]:
-    """Find the answer to one task in what training added to the skill, where nothing else tells it.
-
-    Args:
-        ordinary: The ordinary rollouts of its task.
-        output: What the rollout wrote and answered.
-        added: What training added to the skill.
-        others: What the results of the other tasks are compared with: what they share is a rule, no memory.
-    """
+    """Find the answer to one task in what training added to the skill, where nothing else tells it."""
     reference = reference_text(ordinary.task.verifier)
     values = data_values(reference) or data_values(output)
     shared = data_values(others)
@@ -124,7 +106,7 @@ def _learnt_phrase(ordinary: Ordinary, answer: str, added: str, others: str) -> 
 
 
 def _answered_before(ordinary: Ordinary, actions: Sequence[TakenAction], read: int, trajectory: Trajectory) -> str:
-    """Give what was written of the result before the first look at the input, and stayed; empty for nothing."""
+    """Return what was written of the result before the first look at the input, and stayed; empty for nothing."""
     answers = data_values(reference_text(ordinary.task.verifier)) or data_values(trajectory.answer)
     answers |= data_values(text_of(ordinary.task.files))
     answers -= data_values(f"{ordinary.task.prompt}\n{ordinary.start}")

@@ -32,15 +32,7 @@ _INSTEAD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RunRollouts:
-    """The rollouts of a run.
-
-    Args:
-        tasks: The suite's tasks.
-        start: Rollouts under the text before training.
-        trained: Rollouts under texts that training wrote.
-        start_text: SKILL.md before training.
-        texts: What training wrote, by the digest of the skill, as far as the run recorded it.
-    """
+    """The rollouts of a run."""
 
     tasks: Sequence[Task]
     start: Sequence[Rollout]
@@ -67,7 +59,7 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
 
 
 def added_text(before: str, after: str) -> str:
-    """Give the lines of a text that another one does not have."""
+    """Return the lines of a text that another one does not have."""
     known = {line.strip() for line in before.split("\n")}
     return "\n".join(line for line in after.split("\n") if line.strip() not in known)
 
@@ -84,7 +76,7 @@ class _Contrast:
     _read: dict[str, tuple[Ordinary, frozenset[str]]] = field(default_factory=dict)
 
     def ordinary(self, skill: str) -> tuple[Ordinary, frozenset[str]]:
-        """Give the ordinary rollouts for one under a text, with the acts that they have."""
+        """Return the ordinary rollouts for one under a text, with the acts that they have."""
         key = "" if self.start else skill
         if key not in self._read:
             found = self.start or [one for one in self.trained if one.skill_digest != skill]
@@ -109,7 +101,7 @@ class _Contrast:
 def _grouped(
     task: Task, rollouts: Iterable[Rollout], contrast: _Contrast, same: Mapping[tuple[str, str, int], Act]
 ) -> Iterator[Suspicion]:
-    """Give the first rollout of each sign, and how many show it."""
+    """Return the first rollout of each sign, and how many show it."""
     found: dict[Sign, Suspicion] = {}
     for rollout in rollouts:
         acts = list(contrast.acts(rollout))
@@ -140,7 +132,7 @@ def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
 
 
 def _gained(rollout: Rollout, ordinary: Sequence[Rollout]) -> bool:
-    """Tell whether a rollout passed or scored higher than the mean ordinary one."""
+    """Return whether a rollout passed or scored higher than the mean ordinary one."""
     if rollout.score is None:
         return False
     scores = [one.score.value for one in ordinary if one.score is not None]
@@ -181,7 +173,7 @@ def _same_outputs(
 
 
 def _normal(rollout: Rollout) -> str:
-    """Give the whole output on one line; empty where the record does not tell what was written into files."""
+    """Return the whole output on one line; empty where the record does not tell what was written into files."""
     writing = [one for one in read_actions(rollout.trajectory) if one.paths]
     told = any(len(one.text) > _LEAST_OUTPUT + sum(map(len, one.paths)) for one in writing)
     if (writing or rollout.trajectory.files_changed) and not told:

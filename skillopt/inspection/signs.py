@@ -34,19 +34,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A finding, for a person to look at.
-
-    Args:
-        sign: What kind it is.
-        task: Id of the task.
-        skill: Digest of the text under which it was found first.
-        repeat: Which repeat.
-        rollouts: How many rollouts of the task show the same sign, ≥ 1.
-        what: What was done, in one line.
-        quote: The place in the rollout; untrusted.
-        ordinary: What ordinary rollouts of the task do instead, in one line.
-        sure: How sure that is, `likely` or `possible`, and why, in one line.
-    """
+    """A finding, for a person to look at."""
 
     sign: Sign
     task: str

@@ -31,13 +31,7 @@ _NAMES: Final = frozenset({"file", "answer", "expected", "collect", "argv", "tim
 
 @dataclass(frozen=True, slots=True)
 class VerifierNames:
-    """Names of a verifier that are not the task's own.
-
-    Args:
-        files: Base names of its files.
-        loaded: Names that its programs load, without folders and endings.
-        folders: Where its files are, empty for the top.
-    """
+    """Names of a verifier that are not the task's own."""
 
     files: tuple[str, ...]
     loaded: frozenset[str]
@@ -59,7 +53,7 @@ class VerifierNames:
         return cls(tuple(dict.fromkeys(name for name in files if name not in own)), frozenset(loaded - theirs), folders)
 
     def loaded_at(self, path: str) -> str:
-        """Give the name by which the verifier would load a file at a path; empty where it would not."""
+        """Return the name by which the verifier would load a file at a path; empty where it would not."""
         if not path.endswith(_LOADABLE):
             return ""
         parts = [part for part in path.removeprefix("./").split("/") if part not in ("", "__pycache__", "node_modules")]
@@ -68,7 +62,7 @@ class VerifierNames:
 
 
 def is_named(name: str, text: str) -> bool:
-    """Tell whether a text has a name as a word of its own."""
+    """Return whether a text has a name as a word of its own."""
     start = text.find(name)
     while start >= 0:
         before, after = text[max(0, start - 1) : start], text[start + len(name) : start + len(name) + 1]
@@ -79,7 +73,7 @@ def is_named(name: str, text: str) -> bool:
 
 
 def reference_text(spec: VerifierSpec) -> str:
-    """Give what a result is compared with, as far as the verifier holds it as data."""
+    """Return what a result is compared with, as far as the verifier holds it as data."""
     data = tuple(file for file in spec.files if not file.path.endswith(_CODE) and "akefile" not in file.path)
     said = [leaf for part in spec.parts for leaf in _answers(json.loads(part.options))]
     return "\n".join([text_of(data), *said])
@@ -92,7 +86,7 @@ def _answers(options: dict[str, object]) -> Iterator[str]:
 
 
 def _outputs(spec: VerifierSpec) -> Iterator[str]:
-    """Give the names of files that the target is to write."""
+    """Return the names of files that the target is to write."""
     for part in spec.parts:
         options = json.loads(part.options)
         for named in (options.get("file"), options.get("answer"), *(options.get("collect") or ())):

@@ -30,13 +30,7 @@ _FOCUS: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class PlannedReading:
-    """One of several readings of the same evidence.
-
-    Args:
-        name: What it looks for, in a word.
-        focus: The same as a sentence of the prompt; empty for whatever helps.
-        turn: Share of the evidence that goes from the front to the end, in [0, 1).
-    """
+    """One of several readings of the same evidence."""
 
     name: str
     focus: str
@@ -44,11 +38,7 @@ class PlannedReading:
 
 
 def plan_readings(groups: int) -> tuple[PlannedReading, ...]:
-    """Say what each reading of a group looks for; a single one looks for whatever helps.
-
-    Args:
-        groups: Readings; the fourth looks for the same as the first.
-    """
+    """Return what each reading of a group looks for; a single one looks for whatever helps."""
     if groups == 1:
         return (PlannedReading("any", "", 0.0),)
     return tuple(
@@ -64,25 +54,17 @@ def rotate(items: Sequence[T], turn: float) -> tuple[T, ...]:
 
 
 def value_of(edits: Sequence[str], numbers: Mapping[str, float]) -> float:
-    """Give what a patch is worth before anything is run: how far its edits are supported beyond nothing said.
-
-    Args:
-        edits: Ids of its edits.
-        numbers: How far each edit is supported, in [0, 1].
-    """
+    """Return what a patch is worth before anything is run: how far its edits are supported beyond nothing said."""
     return sum(numbers[edit] - NOTHING_SAID for edit in edits)
 
 
 def advantages(values: Sequence[float]) -> tuple[float, ...]:
-    """Give the advantage of each member of a group: its distance from the mean in standard deviations.
+    """Return the advantage of each member of a group: its distance from the mean in standard deviations.
 
     >>> advantages([1.0, 2.0, 3.0])
     (-1.224744871391589, 0.0, 1.224744871391589)
     >>> advantages([0.4, 0.4])
     (0.0, 0.0)
-
-    Args:
-        values: Of the members, at least one; of equal ones none has an advantage.
 
     Source:
         Group-relative advantage over several candidates of one state: GRPO (arXiv:2402.03300), used on skill

@@ -31,14 +31,6 @@ class CappedRunner:
     of the optimizer model and of the judge. Money, tokens and the judge's calls are foreseen from the mean of what was
     measured so far, with the held-out test kept back; that no call passes a cap on money or tokens is the meter's work
     (metering).
-
-    Args:
-        runner: Where the answers come from.
-        settings: The caps.
-        held-out: Rollouts of the held-out test.
-        kept: Rollouts kept back for a last gate; `release` gives them free.
-        place: What the caps are for, in messages.
-        ahead: Lets idle workers begin what a course asks; None to begin nothing ahead.
     """
 
     def __init__(
@@ -85,7 +77,7 @@ class CappedRunner:
 
     @property
     def looks_ahead(self) -> bool:
-        """Say whether work may be begun ahead: not before it is known what a rollout takes of a capped budget."""
+        """Whether work may be begun ahead: not before it is known what a rollout takes of a capped budget."""
         settings = self._settings
         priced = settings.max_usd or settings.max_tokens or settings.max_calls
         return self._ahead is not None and bool(self._measured or not priced)
@@ -95,9 +87,6 @@ class CappedRunner:
 
         Nothing is counted before it is asked for in its turn. So that what is asked meanwhile passes no cap either, at
         most a third of the rollouts that are left is begun.
-
-        Args:
-            course: Asks a runner; it may be run several times.
         """
         begin = copy(self)
 
@@ -126,11 +115,11 @@ class CappedRunner:
         self._kept += left - left // _PARTS
 
     def __getstate__(self) -> dict[str, object]:
-        """Give what a copy has: all but who answers."""
+        """Return what a copy has: all but who answers."""
         return {**vars(self), "_runner": None, "_ahead": None, "_asked": set(self._asked)}
 
     def affords(self, rollouts: int) -> int:
-        """Say how many times training may still ask for so many rollouts; at least 1, and many without a cap."""
+        """Return how many times training may still ask for so many rollouts; at least 1, and many without a cap."""
         return _MANY if self._settings.max_rollouts is None else max(1, (self.left - self._kept) // rollouts)
 
     @property
@@ -140,13 +129,7 @@ class CappedRunner:
         return _MANY if most is None else most - self._held_out - self.rollouts_asked
 
     def raise_caps(self, settings: Settings, held_out: int, kept: int) -> None:
-        """Go on under higher caps.
-
-        Args:
-            settings: The caps.
-            held_out: Rollouts of the held-out test, made or kept back.
-            kept: Rollouts kept back for a last gate.
-        """
+        """Go on under higher caps."""
         self._settings, self._held_out, self._kept = settings, held_out, kept
 
     def release(self, kept: int = 0) -> None:

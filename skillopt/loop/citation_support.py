@@ -45,7 +45,7 @@ class _Evidence:
 
 
 def ground(edits: Sequence[Edit], shown: Sequence[tuple[Task, Rollout]]) -> dict[str, float]:
-    """Give by id how far each edit is supported by the rollouts that were shown.
+    """Return by id how far each edit is supported by the rollouts that were shown.
 
     Each cited task is a repeat of the claim "this edit comes of that task", and the number is the mean of the
     Beta posterior over a uniform prior: `(1 + Σ wᵢ) / (2 + n)` for n cited tasks, an edit that cites none counting
@@ -55,10 +55,6 @@ def ground(edits: Sequence[Edit], shown: Sequence[tuple[Task, Rollout]]) -> dict
     and where nothing is left to compare with, wᵢ is one half. A cited task that did not fail counts half. A task is
     like an edit by the words that both have, each weighing `log((N + 1) / (k + 1))` when k of the N tasks shown
     have it.
-
-    Args:
-        edits: Proposed edits with distinct ids.
-        shown: All that the optimizer model was shown in this step; each rollout has a score.
 
     Source:
         That a skill should hold what interaction showed, a posterior, and that the degree can be measured from
@@ -88,7 +84,7 @@ def _support(edit: Edit, evidence: _Evidence) -> float:
 
 
 def _placed(value: float, others: Sequence[float]) -> float:
-    """Give the share of others below a value, equals counted half."""
+    """Return the share of others below a value, equals counted half."""
     if not others:
         return NOTHING_SAID
     return sum((other < value) + (other == value) / 2 for other in others) / len(others)

@@ -29,13 +29,7 @@ _PROBES: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One kind of question to the optimizer model.
-
-    Args:
-        runner: Asks.
-        schema: JSON schema of the replies.
-        name: Tells the probes of one place in the run from those of others, which are recorded.
-    """
+    """One kind of question to the optimizer model."""
 
     runner: Runner
     schema: str
@@ -44,29 +38,14 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[C, R]):
-    """What came of asking about a group of items.
-
-    Args:
-        replies: What was read: one reply about the whole, or those about its halves.
-        skipped: Halves, or the whole, that got no readable answer, each with the reason.
-    """
+    """What came of asking about a group of items."""
 
     replies: tuple[R, ...] = ()
     skipped: tuple[tuple[Sequence[C], str], ...] = ()
 
 
 def consult(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> tuple[R, ...]:
-    """Ask prompts and read the replies; a reply that cannot be read is asked for once more.
-
-    Args:
-        stage: Where to ask.
-        prompts: What to ask.
-        read: Reads a reply.
-
-    Raises:
-        ReplyError: A repaired reply cannot be read either, or a prompt gets no answer where others do.
-        ProviderError: The provider is away.
-    """
+    """Ask prompts and read the replies; a reply that cannot be read is asked for once more."""
     found = _answers(stage, prompts, read)
     for answer in found:
         if isinstance(answer, ReplyError):
@@ -77,20 +56,7 @@ def consult(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> t
 def consult_in_halves(
     stage: Stage, groups: Sequence[Sequence[C]], ask: Callable[[Sequence[C]], str], read: Callable[[str], R]
 ) -> tuple[Answered[C, R], ...]:
-    """Ask about groups of items; a group whose prompt fails is asked about in halves, and then skipped.
-
-    Args:
-        stage: Where to ask.
-        groups: What to ask about, none of them empty.
-        ask: Writes the prompt about a group or a half of one.
-        read: Reads a reply.
-
-    Returns:
-        For each group, what was read and what was skipped.
-
-    Raises:
-        ProviderError: The provider is away.
-    """
+    """Ask about groups of items; a group whose prompt fails is asked about in halves, and then skipped."""
     found: list[Answered[C, R]] = []
     for group, answer in zip(groups, _answers(stage, [ask(group) for group in groups], read), strict=True):
         half = len(group) // 2
@@ -109,11 +75,7 @@ def consult_in_halves(
 
 
 def _answers(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> list[R | ReplyError]:
-    """Ask and read; give for each prompt what its reply says, or why there is nothing.
-
-    Raises:
-        ProviderError: The provider is away: nothing else was answered, and no probe is.
-    """
+    """Ask and read; give for each prompt what its reply says, or why there is nothing."""
     replies = _replies(stage, prompts)
     failed = [reply for reply in replies if isinstance(reply, ProviderError)]
     if failed and len(failed) == len(replies) and not _alive(stage):
@@ -150,7 +112,7 @@ def _read(stage: Stage, prompt: str, reply: Reply | ProviderError, read: Callabl
 
 
 def _words(error: ProviderError) -> str:
-    """Give the provider's own words, without the advice for somebody whose run has ended."""
+    """Return the provider's own words, without the advice for somebody whose run has ended."""
     return str(error.__cause__ if isinstance(error.__cause__, ProviderError) else error)
 
 

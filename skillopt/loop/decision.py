@@ -33,15 +33,7 @@ def measure_baseline(run: TrainingRun) -> Iterator[Event]:
 def run_gate(
     run: TrainingRun, step: int, epoch: int = 1, candidate: Skill | None = None, changes: tuple[Change, ...] = ()
 ) -> Iterator[Event]:
-    """Compare a candidate with the incumbent on `val`; accept it, let it wait, or remember why not.
-
-    Args:
-        run: The state of the run.
-        step: Where in the run this is.
-        epoch: From 1.
-        candidate: What is compared; the draft when None.
-        changes: The edits of the candidate; those that wait when it is the draft.
-    """
+    """Compare a candidate with the incumbent on `val`; accept it, let it wait, or remember why not."""
     held: tuple[Line, ...] = ()
     run.gated = (candidate or run.draft.skill).digest
     if candidate is None:
@@ -75,13 +67,7 @@ def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: S
 
 
 def held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
-    """Say what a person must look at before it becomes a version, empty for nothing.
-
-    Args:
-        run: The state of the run.
-        held: Lines that wait for a person.
-        candidate: What is left without them.
-    """
+    """Return what a person must look at before it becomes a version, empty for nothing."""
     text = run.draft.skill.text if held else candidate.text
     marks = find_marks(run.draft.incumbent.text, text, frozenset(run.settings.allow))
     if not held:
@@ -129,7 +115,7 @@ def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
 
 
 def _waits(run: TrainingRun, outcome: Outcome) -> bool:
-    """Say whether a candidate that was not accepted may get better yet: it is undecided, or still grows.
+    """Return whether a candidate that was not accepted may get better yet: it is undecided, or still grows.
 
     Before the first version a draft always waits: few tasks reject by chance what its grade will say in the end.
     """
@@ -139,7 +125,7 @@ def _waits(run: TrainingRun, outcome: Outcome) -> bool:
 
 
 def expected_gain(run: TrainingRun) -> Prior:
-    """Give what the train tasks let expect of the draft on others."""
+    """Return what the train tasks let expect of the draft on others."""
     tasks = sum(len(learner.start) for learner in run.learners)
     mended = sum(
         learner.mended * (learner.rates.answering - learner.rates.without) * len(learner.start)

@@ -14,14 +14,7 @@ __all__ = ["Draft", "Line", "inverse"]
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """An edit with what it is to mend.
-
-    Args:
-        edit: What it changes.
-        targets: By cited task, the symptoms that it is to make go away.
-        packed: Whether it says several things, for which only all tasks together are cited.
-        evidence: Log-likelihood ratio that it is needed, from runs so far.
-    """
+    """An edit with what it is to mend."""
 
     edit: Edit
     targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -29,7 +22,7 @@ class Line:
     evidence: float = 0.0
 
     def mends(self, task: str, symptoms: frozenset[str]) -> bool:
-        """Say whether a task shows that the line has done something: its symptoms are gone, or one of several."""
+        """Return whether a task shows that the line has done something: its symptoms are gone, or one of several."""
         targets = self.targets[task]
         if self.packed or len(targets) > 1:
             return bool(targets - symptoms)
@@ -37,11 +30,7 @@ class Line:
 
 
 class Draft:
-    """A skill in training.
-
-    Args:
-        incumbent: What was accepted last, or training starts from.
-    """
+    """A skill in training."""
 
     def __init__(self, incumbent: Skill) -> None:
         self.incumbent = self.skill = incumbent
@@ -80,7 +69,7 @@ class Draft:
         self.set(held)
 
     def marked(self, allow: Collection[LintClass]) -> tuple[Line, ...]:
-        """Give the lines that a person must look at; all of them where only together they say such a thing."""
+        """Return the lines that a person must look at; all of them where only together they say such a thing."""
 
         def is_marked(skill: Skill) -> bool:
             return bool(find_marks(self.incumbent.text, skill.text, frozenset(allow)))
@@ -92,7 +81,7 @@ class Draft:
         return self.lines if is_marked(self.build(rest)) else held
 
     def without(self, held: Sequence[Line]) -> tuple[Skill, tuple[Change, ...]]:
-        """Give the draft without some of its lines, and the changes that are left."""
+        """Return the draft without some of its lines, and the changes that are left."""
         return self._built([line for line in self.lines if line not in held])
 
     @property
@@ -108,13 +97,7 @@ class Draft:
 
 
 def inverse(edit: Edit, identity: str, tasks: Collection[str]) -> Edit | None:
-    """Give the edit that takes an accepted one back; None where its text says no more where it stood.
-
-    Args:
-        edit: An `add` or a `replace`.
-        identity: Id of the new edit.
-        tasks: What it cites.
-    """
+    """Return the edit that takes an accepted one back; None where its text says no more where it stood."""
     why = "nothing was seen to need it"
     if edit.op is Op.ADD:
         return Edit(identity, Op.DELETE, edit.content.strip("\n"), rationale=why, tasks=tuple(tasks))

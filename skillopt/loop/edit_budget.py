@@ -9,16 +9,10 @@ __all__ = ["clip", "scheduled_edits"]
 
 
 def scheduled_edits(step: int, steps: int, most: int, least: int) -> int:
-    """Give the edits allowed in one step: half a cosine from the first step to the last.
+    """Return the edits allowed in one step: half a cosine from the first step to the last.
 
     >>> [scheduled_edits(step, 8, 4, 2) for step in range(1, 9)]
     [4, 4, 3, 3, 3, 2, 2, 2]
-
-    Args:
-        step: 1 to `steps`.
-        steps: Steps in the run, ≥ 1.
-        most: Edits at the start, ≥ `least`.
-        least: Edits at the end, ≥ 1.
 
     Source:
         The schedule of the published loop.
@@ -28,13 +22,7 @@ def scheduled_edits(step: int, steps: int, most: int, least: int) -> int:
 
 
 def clip(ranked: Sequence[Change], edits: int, tokens: int) -> tuple[Change, ...]:
-    """Keep the best-ranked changes that fit both budgets; a change that is too large is passed over.
-
-    Args:
-        ranked: Changes, best first.
-        edits: Most changes to keep, ≥ 0.
-        tokens: Most changed tokens in all, 0 for no limit.
-    """
+    """Keep the best-ranked changes that fit both budgets; a change that is too large is passed over."""
     kept: list[Change] = []
     for change in ranked:
         used = sum(other.tokens for other in kept)

@@ -22,19 +22,12 @@ Refusal = tuple[Edit, str]
 
 
 def check_change(before: SkillDocument, after: SkillDocument, allow: Collection[LintClass]) -> str:
-    """Say why a change may not be made, in one line; empty when it may."""
+    """Return why a change may not be made, in one line; empty when it may."""
     return "; ".join(finding.message for finding in lint_change(before.text, after.text, frozenset(allow)))
 
 
 def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocument, shown: str = "") -> str:
-    """Say what protected text a document has that the first one lacks, in one line; empty for none.
-
-    Args:
-        protected: Of the suite.
-        first: What training began with, so that a leak in small pieces is seen whole.
-        after: The document as it would be.
-        shown: Feedback on training tasks that the proposer was shown, one text after the other; its words are no leak.
-    """
+    """Return what protected text a document has that the first one lacks, in one line; empty for none."""
     known = set(first.text.splitlines())
     added = "\n".join(line for line in after.text.splitlines() if line not in known)
     reasons = (leak.reason for leak in find_leaks(protected, added, first.text, shown)) if added else ()
@@ -47,17 +40,7 @@ def check_edits(
     allow: Collection[LintClass],
     by_people: Sequence[PeoplesRefusal] = (),
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
-    """Apply each edit alone; refuse those that people refused, that cannot be applied, or that the lint refuses.
-
-    Args:
-        document: The incumbent.
-        edits: Proposed edits.
-        allow: Classes of text that may be added though the lint refuses them.
-        by_people: What people refused before, oldest first.
-
-    Returns:
-        The sound edits as they would change the document, each alone, and the others with the reason.
-    """
+    """Apply each edit alone; refuse those that people refused, that cannot be applied, or that the lint refuses."""
     sound: list[Change] = []
     refused: list[Refusal] = []
     for edit in edits:
@@ -78,13 +61,7 @@ def check_edits(
 def join_edits(
     document: SkillDocument, ranked: Sequence[Change], allow: Collection[LintClass]
 ) -> tuple[Patch, tuple[Refusal, ...]]:
-    """Apply edits together; one that conflicts with a better-ranked one is refused, and says so.
-
-    Args:
-        document: The incumbent.
-        ranked: Sound edits, best first.
-        allow: As for `check_edits`.
-    """
+    """Apply edits together; one that conflicts with a better-ranked one is refused, and says so."""
     patch = Patch(document, ())
     refused: list[Refusal] = []
     with suppress(EditError):  # most often all go together, which is one application in place of one for each

@@ -44,15 +44,7 @@ def elimination_reason(found: Eliminated) -> str:
 def eliminate(
     learner: Learner, carried: Sequence[Line], good: Sequence[Line], moved: Collection[str]
 ) -> list[Eliminated]:
-    """Leave out what nothing needs, and make the rest the draft.
-
-    Args:
-        learner: Runs tasks, and holds the draft.
-        carried: All lines of the candidate; those that are neither the draft's nor good are there because they may
-            work beside others.
-        good: New lines that may have done something.
-        moved: Tasks that moved in the patch tests.
-    """
+    """Leave out what nothing needs, and make the rest the draft."""
     draft = learner.draft
     good = [line for line in good if line in carried]
     if not good:
@@ -112,7 +104,7 @@ def _leave_out(
 
 
 def _kept_without_test(learner: Learner, line: Line, alone: Sequence[str], beside: Mapping[str, Seen]) -> bool | None:
-    """Say what runs so far decide about a line; None when it must be left out to tell."""
+    """Return what runs so far decide about a line; None when it must be left out to tell."""
     rates = learner.rates
     if line.packed:  # a task needs one of the things that it says, and leaving out one of them shows nothing elsewhere
         return True
@@ -205,5 +197,5 @@ def _grown(learner: Learner, base: Sequence[Line], own: Sequence[Line], names: S
 
 
 def _wanted(lines: Sequence[Line], name: str) -> frozenset[str]:
-    """Give all that lines are to make go away from a task."""
+    """Return all that lines are to make go away from a task."""
     return frozenset().union(*(line.targets[name] for line in lines if name in line.targets))

@@ -210,6 +210,6 @@ def _names(tasks: Sequence[str]) -> str:
 
 
 def _cut(reason: str) -> str:
-    """Give a reason on one line: one that quotes edits can be as long as they are."""
+    """Return a reason on one line: one that quotes edits can be as long as they are."""
     line = " ".join(reason.split())
     return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]} …"

@@ -360,7 +360,7 @@ Event = (
 
 
 def newest_draft(events: Iterable[Event]) -> DraftChanged | DraftGraded | None:
-    """Give what waits after some events of a run: graded, or as it was when the run was stopped; None for nothing."""
+    """Return what waits after some events of a run: graded, or as it was when the run was stopped; None for nothing."""
     found: DraftChanged | DraftGraded | None = None
     for event in events:
         if isinstance(event, DraftGraded):
@@ -378,17 +378,13 @@ def _adapters() -> dict[str, TypeAdapter[Event]]:
 
 
 def encode_event(event: Event) -> tuple[str, str]:
-    """Give an event's kind and its JSON text."""
+    """Return an event's kind and its JSON text."""
     kind = type(event).__name__
     return kind, _adapters()[kind].dump_json(event).decode()
 
 
 def decode_event(kind: str, payload: str) -> Event:
-    """Read an event back from its kind and JSON text.
-
-    Raises:
-        LedgerError: It is none, as on a page of the ledger that was torn.
-    """
+    """Read an event back from its kind and JSON text."""
     try:
         return _adapters()[kind].validate_json(payload)
     except (KeyError, ValidationError) as error:

@@ -19,10 +19,6 @@ class CrossFoldRunner:
 
     So a gate on all tasks compares texts with tasks that their edits were not derived from. A fold without a draft
     leaves the tasks of the other one as they are: ties.
-
-    Args:
-        runner: Runs rollouts.
-        folds: The tasks of both.
     """
 
     def __init__(self, runner: CappedRunner, folds: Sequence[Sequence[Task]]) -> None:
@@ -31,16 +27,11 @@ class CrossFoldRunner:
         self._drafts: dict[str, tuple[Skill, ...]] = {}
 
     def set_drafts(self, joined: Skill, drafts: Iterable[Skill]) -> None:
-        """Say which drafts stand behind the joined one.
-
-        Args:
-            joined: The draft that is compared.
-            drafts: Of each fold.
-        """
+        """Return which drafts stand behind the joined one."""
         self._drafts[joined.digest] = tuple(drafts)
 
     def judged(self, joined: Skill) -> tuple[str, ...]:
-        """Give the digests of what runs on the tasks of each fold in the place of the joined draft."""
+        """Return the digests of what runs on the tasks of each fold in the place of the joined draft."""
         return tuple(draft.digest for draft in reversed(self._drafts.get(joined.digest, ())))
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
@@ -68,10 +59,6 @@ def join_lines(joined: Draft, drafts: Sequence[Draft]) -> list[Skill]:
 
     A line that stands there already is left out, and so is one whose text a line of the other fold replaces. Of the
     orders tried, the one that keeps lines for the most tasks counts: added lines mostly fit into a rewritten section.
-
-    Args:
-        joined: The draft of the run.
-        drafts: Of each fold, with the same incumbent.
     """
     lines: dict[tuple[str, ...], Line] = {}
     for draft in drafts:
@@ -101,7 +88,7 @@ def drop_edits(draft: Draft, refused: Sequence[Refusal]) -> list[Refusal]:
 
 
 def _said(edit: Edit) -> tuple[str, ...]:
-    """Give what makes two edits the same."""
+    """Return what makes two edits the same."""
     return edit.op.value, edit.anchor, edit.section, edit.content.strip()
 
 

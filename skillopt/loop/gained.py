@@ -81,7 +81,7 @@ def gained_by_draft(events: Iterable[Event]) -> Headline | None:
 
 
 def why_nothing(events: Iterable[Event]) -> str:
-    """Say why a run accepted nothing, by how far its edits came; empty where something was accepted."""
+    """Return why a run accepted nothing, by how far its edits came; empty where something was accepted."""
     happened = list(events)
     if any(isinstance(event, VersionAccepted) for event in happened):
         return ""

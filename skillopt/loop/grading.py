@@ -42,7 +42,7 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
 
 
 def _problem(run: TrainingRun, grading: Grading) -> Generator[Event, None, tuple[str, Outcome]]:
-    """Say whether a draft becomes a version, and what keeps one that is better from it: a person, or a sibling."""
+    """Return whether a draft becomes a version, and what keeps one that is better from it: a person, or a sibling."""
     enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
     if run.gate.graded is None or not enough:
         return "", Outcome.INCONCLUSIVE

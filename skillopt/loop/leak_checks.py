@@ -23,15 +23,7 @@ def find_leaking_edits(
     edits: Sequence[Edit],
     shown: str = "",
 ) -> list[Refusal]:
-    """Find the fewest edits without which a document carries no protected text, each with the reason.
-
-    Args:
-        protected: Of the suite.
-        first: What training began with, so that a leak in small pieces is seen whole.
-        document: What the edits are made to.
-        edits: The edits, best first.
-        shown: Feedback on training tasks that the proposer was shown.
-    """
+    """Find the fewest edits without which a document carries no protected text, each with the reason."""
     draft = Draft(Skill("", document))
     if check_leaks(protected, first, document, shown):  # what is there already is no reason to refuse an edit
         first = _with_leaking_lines(protected, first, document, shown)
@@ -68,7 +60,7 @@ def _with_leaking_lines(
 
 
 def _carriers(edits: Sequence[Edit], problem: Callable[[Sequence[Edit]], str]) -> list[Edit]:
-    """Give the smallest set of edits that carries a leak, the last ones where several do."""
+    """Return the smallest set of edits that carries a leak, the last ones where several do."""
     for size in range(1, _MOST_TOGETHER + 1):
         for left_out in combinations(reversed(edits), size):
             if not problem([edit for edit in edits if edit not in left_out]):

@@ -73,18 +73,7 @@ class Seen:
 
 
 class Learner:
-    """Learns from one set of tasks; a fold has its own, so that nothing passes from one fold to the other.
-
-    Args:
-        incumbent: Where training starts.
-        tasks: Of the train split, or of one fold.
-        measure: Runs tasks, each under a skill and with a fresh repeat; gives None for what has no score.
-        draw: Draws of this learner.
-        metric: Which number of a score is compared.
-        most_tries: Most reflections on one symptom, ≥ 3.
-        refused: What people refused before the run.
-        begin: Lets idle workers begin tasks that will be run in any case, in this order.
-    """
+    """Learns from one set of tasks; a fold has its own, so that nothing passes from one fold to the other."""
 
     def __init__(  # noqa: PLR0913 - what learning begins with
         self,
@@ -149,11 +138,7 @@ class Learner:
         self.begin_ahead([(self.draft.skill, self.tasks[name]) for name in order[: self._wanted]])
 
     def begin(self, rollouts: Iterable[Rollout]) -> None:
-        """Take up rollouts of the incumbent that were made already.
-
-        Args:
-            rollouts: Of these tasks and others.
-        """
+        """Take up rollouts of the incumbent that were made already."""
         for rollout in rollouts:
             if rollout.task_id in self.tasks and rollout.score is not None:
                 seen = self._note(self.draft.incumbent, rollout.task_id, rollout)
@@ -177,11 +162,7 @@ class Learner:
         self._cited.update(symptoms)
 
     def revive(self, shown: Mapping[str, Seen]) -> list[Line]:
-        """Give dropped lines whose symptoms have come back, once each: what nothing seemed to need was needed.
-
-        Args:
-            shown: Failing tasks by id.
-        """
+        """Return dropped lines whose symptoms have come back, once each: what nothing seemed to need was needed."""
         found = []
         for line in list(self.dropped):
             symptoms = frozenset().union(*line.targets.values())
@@ -201,32 +182,32 @@ class Learner:
 
     @property
     def answered(self) -> frozenset[str]:
-        """Give the symptoms that kept lines answer."""
+        """The symptoms that kept lines answer."""
         return _symptoms_of((*self.draft.accepted, *self.draft.lines))
 
     @property
     def share(self) -> float:
-        """Give the share of proposed lines that survived elimination, with a prior of 1 in 2.5."""
+        """The share of proposed lines that survived elimination, with a prior of 1 in 2.5."""
         return min(0.95, self.kept / self.proposed)
 
     @property
     def readings(self) -> int:
-        """Give how often a reflection reads the same failures: more often where few of its edits survive."""
+        """How often a reflection reads the same failures: more often where few of its edits survive."""
         if self.harm:  # more lines at a time hide more harm
             return 1
         return 1 + sum(self.share < share for share in _WEAK_PROPOSER)
 
     def gave_up(self, symptom: str) -> bool:
-        """Say whether so many reflections have failed at a symptom that another one is not worth its call."""
+        """Return whether so many reflections have failed at a symptom that another one is not worth its call."""
         tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - self.share))
         return self.tries[symptom] >= min(self._most_tries, max(_FEWEST_TRIES, tries))
 
     def live(self, symptoms: Iterable[str]) -> frozenset[str]:
-        """Give the symptoms that are not given up."""
+        """Return the symptoms that are not given up."""
         return frozenset(symptom for symptom in symptoms if not self.gave_up(symptom))
 
     def pick(self) -> dict[str, Seen]:
-        """Give failing tasks under the draft as it is: known ones first, then tasks never run, then passed ones."""
+        """Return failing tasks under the draft as it is: known ones first, then tasks never run, then passed ones."""
         first, noisy = not self.visits, self.rates.noisy
         wanted = self._wanted
         order = [name for name in self.tasks if name not in self.aside and name not in self._unmeasurable]
@@ -291,7 +272,7 @@ class Learner:
                 del found[name]
 
     def next_batch(self, size: int) -> list[str]:
-        """Give the next tasks of an epoch, in an order drawn for each."""
+        """Return the next tasks of an epoch, in an order drawn for each."""
         if not self._epoch:
             self._epoch = [name for name in self.tasks if name not in self.aside]
             self.draw.shuffle(self._epoch)
@@ -319,12 +300,12 @@ class Learner:
 
     @property
     def _unmeasurable(self) -> frozenset[str]:
-        """Give the tasks that never ran, though it was tried more than once."""
+        """The tasks that never ran, though it was tried more than once."""
         return frozenset(name for name, times in self._missing.items() if times > 1 and name not in self.seen)
 
     @property
     def open(self) -> bool:
-        """Say whether something is left to learn: a task never run, or an unanswered symptom that two tasks show."""
+        """Whether something is left to learn: a task never run, or an unanswered symptom that two tasks show."""
         if self.pooled:
             return False
         if self.dry >= _DRY:
@@ -341,7 +322,7 @@ class Learner:
 
     @property
     def done(self) -> bool:
-        """Say whether steps bring nothing new and nothing is left to learn."""
+        """Whether steps bring nothing new and nothing is left to learn."""
         return self.idle >= _IDLE and not self.open
 
     @property
@@ -353,7 +334,7 @@ class Learner:
 
     @property
     def mended(self) -> float:
-        """Give the share of tasks that failed under the incumbent and whose failures waiting lines answer."""
+        """The share of tasks that failed under the incumbent and whose failures waiting lines answer."""
         before = _symptoms_of(self.draft.accepted)
         after = before | _symptoms_of(self.draft.lines)
         digest, good = self.draft.skill.digest, 0
@@ -364,24 +345,14 @@ class Learner:
         return good / max(1, len(self.start))
 
     def lead(self, tasks: int) -> float:
-        """Give the z that a paired test of the draft on fresh tasks may expect.
-
-        Args:
-            tasks: How many there are.
-        """
+        """Return the z that a paired test of the draft on fresh tasks may expect."""
         gain, (without, answering) = self.mended, (self.rates.without, self.rates.answering)
         changed = answering * (1 - without) + without * (1 - answering)
         spread = gain * changed + (1 - gain) * 2 * without * (1 - without)
         return gain * (answering - without) * math.sqrt(tasks / max(0.02, spread))
 
     def cover(self, lines: Sequence[Line], names: Sequence[str], times: int) -> list[str]:
-        """Choose few tasks such that each line is seen on some of those that it cites.
-
-        Args:
-            lines: What is to be seen.
-            names: Tasks to choose from.
-            times: How often each line is to be seen; one that says several things twice as often.
-        """
+        """Choose few tasks such that each line is seen on some of those that it cites."""
         need = [times * (2 if line.packed else 1) for line in lines]
         pool = [name for name in names if any(name in line.targets for line in lines)]
         self.draw.shuffle(pool)

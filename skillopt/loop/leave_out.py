@@ -34,16 +34,7 @@ _AT_A_TIME: Final = 3
 
 @dataclass(slots=True)
 class LeaveOut:
-    """The test of one line.
-
-    Args:
-        line: What is left out.
-        names: Tasks that it is left out on, in turn.
-        evidence: Log-likelihood ratio that it is needed, at first from earlier runs.
-        least: Evidence at which it is not needed for sure.
-        enough: Evidence above which it stays when it was run most often without being sure.
-        inverse: What takes an accepted line back, which cannot be left out; None for one that waits.
-    """
+    """The test of one line."""
 
     line: Line
     names: Sequence[str]
@@ -58,7 +49,7 @@ class LeaveOut:
 
     @property
     def open(self) -> bool:
-        """Say whether more runs are needed to tell."""
+        """Whether more runs are needed to tell."""
         return self.least < self.evidence < ENOUGH and self.runs < _MOST_RUNS
 
     def skip(self, name: str) -> None:
@@ -70,7 +61,7 @@ class LeaveOut:
 
     @property
     def needed(self) -> bool:
-        """Say whether something needs the line, by what is known."""
+        """Whether something needs the line, by what is known."""
         return self.evidence > self.enough
 
     @property
@@ -80,7 +71,7 @@ class LeaveOut:
 
     @property
     def scores(self) -> tuple[float | None, float | None]:
-        """Give the mean scores without the line, and of the candidate beside it; None where nothing was run."""
+        """The mean scores without the line, and of the candidate beside it; None where nothing was run."""
         return _mean_score(self.without), _mean_score(self.beside)
 
 
@@ -89,15 +80,6 @@ def leave_out(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut],
 
     Lines that one task cites and nothing seems to need may stand in for each other, so of these one goes in a round,
     and the others are tested again without it.
-
-    Args:
-        learner: Runs tasks.
-        base: The candidate.
-        tests: One for each line in question; each ends with its evidence.
-        beside: Runs of the candidate that have decided about no line yet; each decides about one.
-
-    Returns:
-        The lines that are left.
     """
     left, going = list(base), list(tests)
     start = {test.line: test.evidence for test in tests}
@@ -143,7 +125,7 @@ def _begin_rounds(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveO
 
 
 def _without(learner: Learner, base: Sequence[Line], test: LeaveOut) -> Skill:
-    """Give the candidate without the line of a test."""
+    """Return the candidate without the line of a test."""
     rest = [line for line in base if line is not test.line]
     return learner.draft.build([*rest, test.inverse] if test.inverse else rest)
 
@@ -172,7 +154,7 @@ def _run_round(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut]
 def _beside(
     learner: Learner, base: Sequence[Line], failing: Iterable[tuple[LeaveOut, str, Seen]], known: dict[str, Seen]
 ) -> list[Seen | None]:
-    """Give a run of the candidate for each failure, one that was made already where there is one."""
+    """Return a run of the candidate for each failure, one that was made already where there is one."""
     text, found, wanted = learner.draft.build(base), [], []
     for at, (_, name, _) in enumerate(failing):
         found.append(known.pop(name, None))

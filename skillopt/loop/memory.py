@@ -26,13 +26,7 @@ _QUOTED_TOKENS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class PeoplesRefusal:
-    """An edit that people refused in an earlier version or draft, and why.
-
-    Args:
-        edit: The edit.
-        reason: In their words, safe to show; empty where they gave none.
-        by: Who, as git or the forge names them; empty where that is not known.
-    """
+    """An edit that people refused in an earlier version or draft, and why."""
 
     edit: Edit
     reason: str
@@ -40,12 +34,12 @@ class PeoplesRefusal:
 
     @property
     def words(self) -> str:
-        """Say who refused it and why, for a prompt and for a person."""
+        """Who refused it and why, for a prompt and for a person."""
         return refusal_words("it", self.by, self.reason)
 
 
 def refusal_words(what: str, by: str, reason: str) -> str:
-    """Say who refused something and why.
+    """Return who refused something and why.
 
     >>> refusal_words("it", "Ada", "too long"), refusal_words("it", "", "")
     ('Ada refused it: too long', 'a person refused it and gave no reason')
@@ -54,15 +48,10 @@ def refusal_words(what: str, by: str, reason: str) -> str:
 
 
 def refused_by_people(edit: Edit, refused: Sequence[PeoplesRefusal], document: SkillDocument) -> str:
-    """Say who refused text of an edit before, and why; empty where nobody has.
+    """Return who refused text of an edit before, and why; empty where nobody has.
 
     A list item or paragraph is the same but for case, spaces, list markers and full stops. Another wording is another
     edit, and text that the document has already is not refused.
-
-    Args:
-        edit: What is proposed.
-        refused: What people refused, oldest first.
-        document: The text that the edit would change.
     """
     known = {_plain(line) for line in document.text.splitlines()}
     new = {key: text for key, text in _said(edit).items() if edit.op is Op.DELETE or key[1] not in known}
@@ -75,11 +64,7 @@ def refused_by_people(edit: Edit, refused: Sequence[PeoplesRefusal], document: S
 
 
 class Memory:
-    """What one run, or one fold of it, has learned about editing; none of it ships with the skill.
-
-    Args:
-        by_people: What people refused before the run, oldest first.
-    """
+    """What one run, or one fold of it, has learned about editing; none of it ships with the skill."""
 
     def __init__(self, by_people: Sequence[PeoplesRefusal] = ()) -> None:
         self.by_people = tuple(by_people)
@@ -88,13 +73,7 @@ class Memory:
         self.notes = ""
 
     def tried(self, edit: Edit, figures: str, shown: str = "") -> None:
-        """Remember an edit that was measured and not kept.
-
-        Args:
-            edit: What was tried.
-            figures: What came of it, in numbers, as in `2 better, 0 worse of 5: not certain`.
-            shown: What the target did with it (`render_effect`).
-        """
+        """Remember an edit that was measured and not kept."""
         self._remember(edit, TriedEdit(edit.summary, EditFate.TRIED, figures, shown))
 
     def refused(self, edit: Edit, reason: str) -> None:
@@ -111,11 +90,7 @@ class Memory:
         self._edits.pop(_key(edit), None)
 
     def listing(self, most: int = MOST_LISTED) -> tuple[TriedEdit, ...]:
-        """Give the newest edits of each fate, oldest first; those that people refused come before all others.
-
-        Args:
-            most: Edits of each fate, ≥ 0.
-        """
+        """Return the newest edits of each fate, oldest first; those that people refused come before all others."""
         newest = list(reversed(self._edits.values()))
         kept = [edit for fate in EditFate for edit in _first(newest, fate, most)]
         people = [TriedEdit(one.edit.summary, EditFate.PEOPLE, one.words) for one in self.by_people]
@@ -124,7 +99,7 @@ class Memory:
 
     @property
     def rejected(self) -> tuple[str, ...]:
-        """Give what was tried or refused, newest last, in a line each."""
+        """What was tried or refused, newest last, in a line each."""
         found = [edit for edit in self._edits.values() if edit.fate is not EditFate.UNTRIED]
         return tuple(f"{edit.summary}: {edit.reason}" for edit in found[-MOST_REMEMBERED:])
 
@@ -150,5 +125,5 @@ def _plain(block: str) -> str:
 
 
 def _key(edit: Edit) -> tuple[str, ...]:
-    """Give what makes an edit the same edit."""
+    """Return what makes an edit the same edit."""
     return edit.op.value, edit.anchor, edit.section, edit.content

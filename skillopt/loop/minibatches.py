@@ -37,15 +37,7 @@ _Measured = tuple[Task, Rollout]
 
 
 class MinibatchReflection:
-    """Asks about minibatches, then joins and orders what they propose.
-
-    Args:
-        runner: Asks the optimizer model.
-        document: The skill that the rollouts were made with.
-        told: What is known from before.
-        settings: Sizes and limits.
-        step: Number of the step.
-    """
+    """Asks about minibatches, then joins and orders what they propose."""
 
     def __init__(self, runner: Runner, document: SkillDocument, told: Told, settings: Settings, step: int) -> None:
         self._runner, self._document, self._told, self._settings = runner, document, told, settings

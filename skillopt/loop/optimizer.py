@@ -44,25 +44,7 @@ def train(  # noqa: PLR0913 - what a run is made of
     siblings: Sequence[Sibling] = (),
     ahead: Callable[[Callable[[Runner], object]], None] | None = None,
 ) -> Iterator[Event]:
-    """Train a skill on a suite, yielding what happens as it happens.
-
-    Args:
-        skill: Where training starts.
-        suite: Tasks in three splits.
-        settings: All that shapes the run.
-        runner: Answers rollouts and prompts.
-        released: What the last version is compared with on `test`, the start unless it is given; and what text was
-            before the first version, for the leak check.
-        spent: Error that earlier runs of the skill spent on the same `val` tasks.
-        raised: The same settings with higher caps; under each in turn the run goes on from where it ended.
-        refused: Edits that people refused in earlier versions or drafts; they are not tried again.
-        siblings: Skills whose tasks no version may lower.
-        ahead: Lets idle workers begin what a course will ask; it changes when things run, and nothing that is decided.
-
-    Raises:
-        SuiteError: There is no task to learn from, or none to judge by.
-        InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
-    """
+    """Train a skill on a suite, yielding what happens as it happens."""
     run = TrainingRun(
         skill, settle_folds(suite, settings), settings, runner, spent, refused, siblings=siblings, ahead=ahead
     )

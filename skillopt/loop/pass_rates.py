@@ -16,14 +16,7 @@ _NOISY = 0.32
 
 @dataclass(slots=True)
 class PassRates:
-    """What reruns have shown so far; a prior of little weight until then.
-
-    Args:
-        gone: Reruns without any answer to a symptom in which it was gone.
-        reruns: Such reruns.
-        held: Runs with an answer in which the symptom stayed away.
-        answered: Such runs.
-    """
+    """What reruns have shown so far; a prior of little weight until then."""
 
     gone: float = 0.2
     reruns: float = 2.0
@@ -32,33 +25,33 @@ class PassRates:
 
     @property
     def without(self) -> float:
-        """Give the chance that a symptom is gone though nothing answers it, in [0.05, 0.6]."""
+        """The chance that a symptom is gone though nothing answers it, in [0.05, 0.6]."""
         return min(0.6, max(0.05, self.gone / self.reruns))
 
     @property
     def answering(self) -> float:
-        """Give the chance that it is gone with the line that answers it, in [0.6, 0.95]."""
+        """The chance that it is gone with the line that answers it, in [0.6, 0.95]."""
         least = max(self.without + 0.25, 0.6)
         return min(0.95, max(least, (self.held + 4 * (1 - self.without)) / (self.answered + 4)))
 
     @property
     def for_it(self) -> float:
-        """Give the evidence that one run with the symptom gone is for a line: log-likelihood ratio, > 0."""
+        """The evidence that one run with the symptom gone is for a line: log-likelihood ratio, > 0."""
         return math.log(self.answering / self.without)
 
     @property
     def against(self) -> float:
-        """Give the evidence that one run with the symptom there is against a line, > 0."""
+        """The evidence that one run with the symptom there is against a line, > 0."""
         return math.log((1 - self.without) / (1 - self.answering))
 
     @property
     def noisy(self) -> bool:
-        """Say whether one run tells little."""
+        """Whether one run tells little."""
         return self.without + 1 - self.answering > _NOISY
 
     @property
     def repeats(self) -> int:
-        """Give the runs that a decision about one line takes, from 1 to 5."""
+        """The runs that a decision about one line takes, from 1 to 5."""
         rate = self.answering
         return max(1, min(_MOST_REPEATS, round(2 / (rate * self.for_it - (1 - rate) * self.against))))
 

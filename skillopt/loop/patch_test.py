@@ -28,14 +28,7 @@ _MOST_EVIDENCE: Final = 2.6
 
 @dataclass(slots=True)
 class PatchTest:
-    """What a patch came to.
-
-    Args:
-        helped: Lines that may have done something.
-        moved: Tasks that now pass, or whose feedback moved on.
-        after: How the tasks that were run went, with what helped each most.
-        harm: Whether a task moved with its own lines and not with the whole patch.
-    """
+    """What a patch came to."""
 
     helped: list[Line] = field(default_factory=list)
     moved: set[str] = field(default_factory=set)
@@ -49,14 +42,7 @@ class PatchTest:
 
 
 def run_patch_test(learner: Learner, carried: Sequence[Line], good: Sequence[Line], lines: Sequence[Line]) -> PatchTest:
-    """Try new lines together on tasks that they cite.
-
-    Args:
-        learner: Runs tasks.
-        carried: Lines that the reflection saw: the draft's, and what earlier tests of this chain brought.
-        good: Those of earlier tests that helped.
-        lines: The patch.
-    """
+    """Try new lines together on tasks that they cite."""
     rates, draft = learner.rates, learner.draft
     trial = [*carried, *lines]
     cited = list(dict.fromkeys(name for line in lines for name in line.targets))
@@ -92,7 +78,7 @@ def run_patch_test(learner: Learner, carried: Sequence[Line], good: Sequence[Lin
 
 
 def _known(learner: Learner, lines: Sequence[Line]) -> frozenset[str]:
-    """Give the symptoms that tasks show without a patch, and those that it is for."""
+    """Return the symptoms that tasks show without a patch, and those that it is for."""
     wanted = (symptoms for line in lines for symptoms in line.targets.values())
     return frozenset().union(*learner.start.values(), *(seen.symptoms for seen in learner.seen.values()), *wanted)
 
@@ -109,18 +95,14 @@ def _moves(lines: Sequence[Line], name: str, seen: Seen) -> bool:
 
 
 def _packed_moved(line: Line, after: Mapping[str, Seen]) -> bool:
-    """Say whether one of several things that a line says has done something anywhere."""
+    """Return whether one of several things that a line says has done something anywhere."""
     return line.packed and any(name in line.targets and line.mends(name, seen.symptoms) for name, seen in after.items())
 
 
 def _try_own(
     learner: Learner, test: PatchTest, base: Sequence[Line], lines: Sequence[Line], left: Sequence[str], whole: str
 ) -> dict[str, Sequence[Line]]:
-    """Try on tasks that do not do well the lines that cite them and no others, and once halves of these.
-
-    Returns:
-        By task, the lines with which it moved.
-    """
+    """Try on tasks that do not do well the lines that cite them and no others, and once halves of these."""
     known, found, halved = _known(learner, lines), dict[str, Sequence[Line]](), False
 
     def begin(names: Sequence[str]) -> None:

@@ -33,13 +33,7 @@ _ROUNDS: Final = 2
 
 
 def take_pooled_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
-    """Run the next train tasks and take up what a reflection on their failures proposes.
-
-    Args:
-        run: The state of the run.
-        learner: Of the train tasks, or of one fold.
-        step: From 1, in the run.
-    """
+    """Run the next train tasks and take up what a reflection on their failures proposes."""
     found = learner.run(learner.draft.skill, learner.next_batch(_BATCH))
     yield from run.suspicions(step)
     yield TrainMeasured(step, tally(seen.rollout for seen in found.values()))
@@ -50,14 +44,7 @@ def take_pooled_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[
 
 
 def take_pooled(run: TrainingRun, learner: Learner, step: int, failing: Mapping[str, Seen]) -> Iterator[Event]:
-    """Take up what a reflection on failures proposes.
-
-    Args:
-        run: The state of the run.
-        learner: Of the train tasks, or of one fold.
-        step: From 1, in the run.
-        failing: The tasks to reflect on.
-    """
+    """Take up what a reflection on failures proposes."""
     lines = yield from propose_lines(run, learner, step, learner.draft.lines, failing)
     learner.proposed += len(lines)
     free = _MOST_WAITING - sum(_growth(line.edit) for line in learner.draft.lines)
@@ -76,12 +63,7 @@ def take_pooled(run: TrainingRun, learner: Learner, step: int, failing: Mapping[
 
 
 def is_promising(learner: Learner, val: int) -> bool:
-    """Say whether the newest half epoch leads the first epoch by more than the gate's noise.
-
-    Args:
-        learner: Of the train tasks.
-        val: Tasks of the gate.
-    """
+    """Return whether the newest half epoch leads the first epoch by more than the gate's noise."""
     scores, train = learner.scores, len(learner.tasks)
     recent = max(1, train // 2)
     if not learner.first_scores or len(scores) - learner.asked_at < recent:

@@ -57,16 +57,7 @@ _MOST_CITED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ProposalTerms:
-    """What came before a proposal, and what its verdict can claim.
-
-    Args:
-        earlier: The error that each proposal before has spent, 0 where none reached the gate. Each is measured with
-            repeats of its own, and all verdicts together keep to the confidence asked for.
-        few: Whether tasks are so few that they are in folds: what cannot be proven is graded on these very tasks.
-        shown: Whether evidence of tasks that decide was shown to whoever proposes: `proven here` is the most then.
-        tested_here: How many proposals before were tested on these very tasks; they share one error.
-        siblings: Skills whose tasks no version may lower.
-    """
+    """What came before a proposal, and what its verdict can claim."""
 
     earlier: Sequence[float] = ()
     few: bool = False
@@ -77,13 +68,7 @@ class ProposalTerms:
 
 @dataclass(frozen=True, slots=True)
 class ToldBefore:
-    """What a proposal is checked against beside the incumbent.
-
-    Args:
-        first: The text before the first proposal, so that a leak in pieces is seen whole; the incumbent when None.
-        shown: Feedback on train tasks that the proposer was shown; its words are no leak.
-        by_people: What people refused before, oldest first.
-    """
+    """What a proposal is checked against beside the incumbent."""
 
     first: SkillDocument | None = None
     shown: str = ""
@@ -100,18 +85,7 @@ def check_proposal(
     settings: Settings,
     before: ToldBefore = _NOTHING_BEFORE,
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
-    """Apply edits, or say of each one that cannot be tried why.
-
-    Args:
-        document: The incumbent.
-        edits: What is proposed; more than the edit budget are refused, as are more changed tokens.
-        suite: Its train tasks are what edits may cite; each must cite one or more.
-        settings: Budgets, and what the lint lets pass.
-        before: What people refused, and what is no leak.
-
-    Returns:
-        The edits as they change the document, each alone, and the refused ones with the reason.
-    """
+    """Apply edits, or say of each one that cannot be tried why."""
     train = {task.id for task in suite.tasks(Split.TRAIN)}
     refused = {edit.id: (edit, reason) for edit in edits if (reason := _ungrounded(edit, train))}
     for edit in edits[settings.edit_budget :]:
@@ -145,16 +119,7 @@ def check_proposal(
 def try_proposal(
     proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, terms: ProposalTerms
 ) -> Iterator[Event]:
-    """Test sound edits together, leave each out, and gate what is needed.
-
-    Args:
-        proposal: What `check_proposal` let pass.
-        skill: The incumbent.
-        suite: Its tasks.
-        settings: What shapes test and gate.
-        runner: Runs rollouts.
-        terms: What came before it.
-    """
+    """Test sound edits together, leave each out, and gate what is needed."""
     capped = CappedRunner(runner, settings, 0)
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, 1)
     try:
@@ -172,7 +137,7 @@ def _try(
     runner: CappedRunner,
     terms: ProposalTerms,
 ) -> Generator[Event, None, tuple[str, int]]:
-    """Give why it ended, and how many versions were accepted."""
+    """Return why it ended, and how many versions were accepted."""
     kept: Sequence[Change] = proposal
     if settings.patch_tests:
         needed = yield from _test(proposal, skill, suite, settings, runner, len(terms.earlier))
@@ -206,13 +171,13 @@ def _try(
 
 
 def _for_a_person(skill: Skill, text: str, settings: Settings) -> str:
-    """Say what a person must look at first; empty for nothing."""
+    """Return what a person must look at first; empty for nothing."""
     marks = find_marks(skill.text, text, frozenset(settings.allow))
     return f"a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
 
 
 def _siblings(guard: SiblingGuard, candidate: Skill) -> Generator[Event, None, tuple[str, str]]:
-    """Say which protected sibling falls, and why none could be measured; both are empty where all is well."""
+    """Return which protected sibling falls, and why none could be measured; both are empty where all is well."""
     try:
         fall = yield from guard.check(1, candidate)
     except BudgetReached as reached:
@@ -288,7 +253,7 @@ def _without_leaks(
 
 
 def _ungrounded(edit: Edit, train: set[str]) -> str:
-    """Say what is wrong with the tasks that an edit cites; empty when nothing is."""
+    """Return what is wrong with the tasks that an edit cites; empty when nothing is."""
     unknown = [name for name in edit.tasks if name not in train]
     if unknown:
         return f"expected ids of train tasks as the evidence shows them, found {', '.join(map(repr, unknown[:3]))}"

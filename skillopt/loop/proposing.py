@@ -22,16 +22,7 @@ def propose_lines(
     shown: Mapping[str, Seen],
     digest: str = "",
 ) -> Generator[Event, None, list[Line]]:
-    """Ask for a patch; give its sound edits as lines, each with the symptoms that it is to mend.
-
-    Args:
-        run: The state of the run.
-        learner: Of the tasks that are shown.
-        step: From 1, in the run.
-        carried: Lines of the text that the patch is for.
-        shown: Failing tasks by id.
-        digest: What passes, and what the last patch changed.
-    """
+    """Ask for a patch; give its sound edits as lines, each with the symptoms that it is to mend."""
     settings, memory = run.settings, learner.memory
     skill = learner.draft.build(carried)
     yield StepStarted(1, step, settings.edit_budget)
@@ -62,10 +53,6 @@ def make_lines(edits: Sequence[Edit], shown: Mapping[str, frozenset[str]]) -> li
 
     That is what all tasks share which it cites. Where they share nothing, or one task shows several things, it is what
     no other edit is for.
-
-    Args:
-        edits: Of one patch.
-        shown: The symptoms of each task.
     """
     cited = [[name for name in dict.fromkeys(edit.tasks) if name in shown] or list(shown) for edit in edits]
     shared = [frozenset.intersection(*(shown[name] for name in names)) for names in cited]
@@ -87,7 +74,7 @@ def make_lines(edits: Sequence[Edit], shown: Mapping[str, frozenset[str]]) -> li
 def _refuse_leaks(
     run: TrainingRun, learner: Learner, step: int, changes: Sequence[Change], skill: Skill, shown: Mapping[str, Seen]
 ) -> Generator[Event, None, list[Edit]]:
-    """Give the edits that carry no protected text into the draft."""
+    """Return the edits that carry no protected text into the draft."""
     run.hear(seen.rollout.score.feedback for seen in shown.values() if seen.rollout.score)
     edits = [change.edit for change in changes]
     leaking = dict(run.leaking_edits(skill, edits))

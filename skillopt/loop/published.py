@@ -16,11 +16,7 @@ __all__ = ["learn_as_published"]
 
 
 def learn_as_published(run: TrainingRun) -> Generator[Event, None, str]:
-    """Go through the train split again and again; say why it ended.
-
-    Raises:
-        InvalidMeasurementError: Of a batch, a smaller share than the coverage floor was measured.
-    """
+    """Go through the train split again and again; say why it ended."""
     settings, progress = run.settings, run.progress
     if run.draft.lines:  # a cap came before its gate
         yield from run_gate(run, progress.steps + 1, progress.epochs + 1)

@@ -45,16 +45,11 @@ class ReadingPool:
         self.patches.append((reading, tuple(dict.fromkeys(edit.key for edit in edits))))
 
     def advantages(self, edits: Mapping[EditKey, Edit], numbers: Mapping[str, float]) -> tuple[float, ...]:
-        """Give the advantage of each candidate patch in its group.
-
-        Args:
-            edits: All edits by key, named.
-            numbers: How far each is supported, by id.
-        """
+        """Return the advantage of each candidate patch in its group."""
         return advantages([value_of([edits[key].id for key in keys], numbers) for _, keys in self.patches])
 
     def gained(self, edits: Mapping[EditKey, Edit], numbers: Mapping[str, float]) -> dict[str, float]:
-        """Give by edit id the advantage of the best candidate patch that has the edit."""
+        """Return by edit id the advantage of the best candidate patch that has the edit."""
         found = self.advantages(edits, numbers) if self.patches else ()
         return {
             edit.id: max(gain for gain, (_, keys) in zip(found, self.patches, strict=True) if key in keys)

@@ -44,7 +44,7 @@ def recheck(learner: Learner, step: int) -> Iterator[Event]:
 
 
 def _tests(learner: Learner) -> Iterator[LeaveOut]:
-    """Give a test for each line of weak evidence; it begins with as much evidence for it as can be lost."""
+    """Return a test for each line of weak evidence; it begins with as much evidence for it as can be lost."""
     draft = learner.draft
     for line in sorted((*draft.accepted, *draft.lines), key=lambda line: line.edit.id):
         if line.packed or not line.targets or line.evidence >= _WEAK:
@@ -55,7 +55,7 @@ def _tests(learner: Learner) -> Iterator[LeaveOut]:
 
 
 def _taken_back(learner: Learner, line: Line) -> Line | None:
-    """Give what takes an accepted line back; None where its text is not there any more."""
+    """Return what takes an accepted line back; None where its text is not there any more."""
     edit = inverse(line.edit, f"{line.edit.id}-back", line.edit.tasks)
     if edit is None:
         return None

@@ -34,16 +34,7 @@ _Measured = tuple[Task, Rollout]
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What the optimizer model is told beside the evidence.
-
-    Args:
-        document: The skill that the rollouts were made with; edits are of this text.
-        digest: What passes and what the last patch changed (`write_digest`).
-        tried: What became of earlier edits (`Memory.listing`).
-        memory: The optimizer model's own notes.
-        by_people: What people refused; an edit that says the same is not tried.
-        readings: Readings of the same evidence, ≥ 1; more than the setting asks for where few edits turn out right.
-    """
+    """What the optimizer model is told beside the evidence."""
 
     document: SkillDocument
     digest: str = ""
@@ -54,18 +45,13 @@ class Briefing:
 
     @property
     def told(self) -> Told:
-        """Give what a prompt says of earlier steps."""
+        """What a prompt says of earlier steps."""
         return Told(self.digest, self.tried, self.memory)
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """An alternative to edits of the patch: it changes the same text, so that only one of them can be taken.
-
-    Args:
-        change: The alternative, applied alone.
-        instead_of: Ids of the edits that it excludes.
-    """
+    """An alternative to edits of the patch: it changes the same text, so that only one of them can be taken."""
 
     change: Change
     instead_of: tuple[str, ...]
@@ -73,17 +59,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a reflection came to.
-
-    Args:
-        patch: The patch to try.
-        refused: Edits that cannot be tried, with the reason.
-        untried: Sound edits for which there was no place, with the reason.
-        rivals: Alternatives to edits of the patch, best first.
-        findings: What there is to report of failures, support, candidate patches and skipped prompts.
-        failures: What the optimizer model calls the failures of tasks.
-        shown: Ids of the failing tasks that it was shown.
-    """
+    """What a reflection came to."""
 
     patch: Patch
     refused: tuple[Refusal, ...] = ()
@@ -97,19 +73,7 @@ class Proposal:
 def propose_edits(
     runner: Runner, briefing: Briefing, measured: Sequence[_Measured], settings: Settings, step: int, budget: int
 ) -> Proposal:
-    """Turn rollouts into the patch to try; where no prompt gets an answer the patch is empty and a finding says so.
-
-    Args:
-        runner: Asks the optimizer model.
-        briefing: The skill and what is known so far.
-        measured: Tasks with rollouts that have a score, made with that skill.
-        settings: Sizes and limits.
-        step: Number of the step; it prefixes the ids of edits.
-        budget: Most edits to try.
-
-    Raises:
-        ProviderError: The provider of the optimizer model is away.
-    """
+    """Turn rollouts into the patch to try; where no prompt gets an answer the patch is empty and a finding says so."""
     published = MinibatchReflection(runner, briefing.document, briefing.told, settings, step)
     failures = [pair for pair in measured if pair[1].score is not None and not pair[1].score.passed]
     if settings.minibatch_size:
@@ -187,7 +151,7 @@ def _join(
 
 
 def _collide(document: SkillDocument, first: Edit, second: Edit) -> bool:
-    """Say whether two edits, each of them sound, change the same text."""
+    """Return whether two edits, each of them sound, change the same text."""
     try:
         apply_edits(document, [first, second])
     except EditConflictError:

@@ -26,14 +26,7 @@ LEAST_TEST_TASKS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What a candidate must beat before it is offered, and what training began with.
-
-    Args:
-        skill: The released version.
-        looks: How often `test` was looked at already for a candidate to replace it.
-        first: The text before the first version of all, so that a leak whose pieces come in several runs is seen
-            whole; None where there is no version yet.
-    """
+    """What a candidate must beat before it is offered, and what training began with."""
 
     skill: Skill
     looks: int = 0
@@ -41,13 +34,9 @@ class Released:
 
 
 def look_confidence(confidence: float, look: int) -> float:
-    """Give the confidence that a look asks for, so that all looks together err with at most the chance allowed.
+    """Return the confidence that a look asks for, so that all looks together err with at most the chance allowed.
 
     The first takes half of that chance, each further one half of what is left: 1 - (1 - confidence) / 2^look.
-
-    Args:
-        confidence: Of a verdict, in (0, 1).
-        look: From 1.
     """
     return 1.0 - (1.0 - confidence) * 0.5**look
 
@@ -55,18 +44,7 @@ def look_confidence(confidence: float, look: int) -> float:
 def check_release(
     runner: Runner, released: Released, candidate: Skill, tasks: Sequence[Task], settings: Settings
 ) -> Iterator[HeldOutTestMeasured | ReleaseCheckWithheld]:
-    """Score both on the held-out tasks, unless they are too few or were looked at too often.
-
-    Args:
-        runner: Runs rollouts.
-        released: The released version, and the looks so far.
-        candidate: What would replace it.
-        tasks: The held-out tasks.
-        settings: Metric, confidence, coverage, and how many looks are allowed.
-
-    Raises:
-        InvalidMeasurementError: Too little could be measured; it is no look, and a rerun measures what is missing.
-    """
+    """Score both on the held-out tasks, unless they are too few or were looked at too often."""
     look = released.looks + 1
     if not tasks:
         yield ReleaseCheckWithheld("the suite has no held-out tasks", look)

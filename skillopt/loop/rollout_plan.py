@@ -22,14 +22,7 @@ _MOST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class RolloutPlan:
-    """How many rollouts are for what; what is left is for learning.
-
-    Args:
-        baseline: To measure the first skill on `val`, repeats included. With folds these tasks teach as well.
-        gate: Kept back for the last gate, both sides; less than 2 for each task where the cap is small.
-        test: Kept back for the release check, both sides; 0 where it cannot be paid for or there is none.
-        learning: For all else under the cap; None without a cap.
-    """
+    """How many rollouts are for what; what is left is for learning."""
 
     baseline: int
     gate: int
@@ -38,12 +31,7 @@ class RolloutPlan:
 
 
 def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
-    """Share the cap of a run.
-
-    Args:
-        suite: Its tasks, as `settle_folds` gives them.
-        settings: The cap, the gate's rule, and how often the baseline is repeated.
-    """
+    """Share the cap of a run."""
     val, test = len(suite.tasks(Split.VAL)), 2 * len(suite.tasks(Split.TEST))
     cap = settings.max_rollouts
     if settings.gate is GateRule.STRICT:
@@ -66,12 +54,7 @@ def _with_learning(plan: RolloutPlan, cap: int | None) -> RolloutPlan:
 
 
 def least_rollouts(suite: Suite, settings: Settings) -> int:
-    """Give the smallest cap that has room for a baseline, one batch and one gate on all of `val`.
-
-    Args:
-        suite: The tasks.
-        settings: All but the cap.
-    """
+    """Return the smallest cap that has room for a baseline, one batch and one gate on all of `val`."""
     cap = 1
     while True:
         capped = settings.model_copy(update={"max_rollouts": cap})
@@ -85,12 +68,7 @@ def least_rollouts(suite: Suite, settings: Settings) -> int:
 
 
 def settle_folds(suite: Suite, settings: Settings) -> Suite:
-    """Give the suite as a run can use it: with folds where gate and cap carry them, else with one of them as `train`.
-
-    Args:
-        suite: The tasks.
-        settings: The gate's rule and the cap; folds need a gate that compares side by side, and some 5 rollouts a task.
-    """
+    """Return the suite as a run can use it: with folds where gate and cap allow, else with one as `train`."""
     if suite.folds is None:
         return suite
     few = settings.max_rollouts is not None and settings.max_rollouts < ROLLOUTS_FOR_FOLDS * len(suite.splits)

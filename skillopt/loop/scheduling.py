@@ -26,7 +26,7 @@ _LAST_STEP: Final = 10
 
 
 def gate_is_due(run: TrainingRun) -> bool:
-    """Say whether the draft is to be compared with the incumbent now.
+    """Return whether the draft is to be compared with the incumbent now.
 
     That is when its lead on train is clear, when steps bring nothing new, or while the rollouts last.
     """
@@ -46,11 +46,6 @@ def gate_is_due(run: TrainingRun) -> bool:
 
 
 def next_learner(run: TrainingRun, later: int = 0) -> Learner | None:
-    """Give the learner whose turn it is; None when nothing is left to learn, or the draft only waits for the gate.
-
-    Args:
-        run: The state of the run.
-        later: Steps from now, by what is known now.
-    """
+    """Return the learner whose turn it is; None when nothing is left to learn, or the draft only waits for the gate."""
     turns = (run.learners[(run.step + later + number) % len(run.learners)] for number in range(len(run.learners)))
     return next((learner for learner in turns if not learner.done), None)

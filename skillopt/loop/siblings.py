@@ -46,13 +46,7 @@ _MOST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """A skill whose tasks no accepted version of another one may lower.
-
-    Args:
-        name: Its name.
-        skill: Its text, as it lies in the work tree.
-        tasks: Its `val` tasks.
-    """
+    """A skill whose tasks no accepted version of another one may lower."""
 
     name: str
     skill: Skill
@@ -60,14 +54,10 @@ class Sibling:
 
 
 def error_for_each(siblings: int, confidence: float) -> float:
-    """Give the chance with which one sibling may refuse a version that disturbs none: all share one error.
+    """Return the chance with which one sibling may refuse a version that disturbs none: all share one error.
 
     >>> round(error_for_each(4, 0.9), 3)
     0.025
-
-    Args:
-        siblings: How many are protected, ≥ 1.
-        confidence: Of a verdict, in (0, 1).
     """
     return (1.0 - confidence) / siblings
 
@@ -84,12 +74,7 @@ def sibling_words(event: SiblingMeasured) -> str:
 
 
 def rollouts_kept(siblings: Sequence[Sibling], settings: Settings) -> int:
-    """Count the rollouts to keep back for one candidate: whole repeats of both sides, at most a part of the cap.
-
-    Args:
-        siblings: Those that are protected.
-        settings: The harness and the cap.
-    """
+    """Count the rollouts to keep back for one candidate: whole repeats of both sides, at most a part of the cap."""
     if settings.harness.partition("/")[0] in _LISTING_ONLY:
         return 0
     wanted = sum(2 * len(one.tasks) * whole_repeats(len(one.tasks)) for one in siblings)
@@ -98,31 +83,18 @@ def rollouts_kept(siblings: Sequence[Sibling], settings: Settings) -> int:
 
 
 def identify_siblings(siblings: Sequence[Sibling]) -> tuple[str, ...]:
-    """Give what a run's configuration says of its siblings: nothing where it has none."""
+    """Return what a run's configuration says of its siblings: nothing where it has none."""
     parts = [part for one in siblings for part in (one.name, one.skill.digest, *(task.digest for task in one.tasks))]
     return (f"{_MARK}{digest_of(*parts)}",) if parts else ()
 
 
 def without_siblings(config: Sequence[str]) -> list[str]:
-    """Give the parts of a run's configuration but for its siblings."""
+    """Return the parts of a run's configuration but for its siblings."""
     return [part for part in config if not part.startswith(_MARK)]
 
 
 class SiblingGuard:
-    """Measures siblings beside a candidate.
-
-    Args:
-        siblings: Those that are protected; with none nothing is run.
-        start: The text that candidates are compared with: the one that training began with, so that small losses of
-            several versions add up. One without text and files is no skill.
-        settings: Harness, metric, confidence, coverage and seed.
-        runner: Runs rollouts within the caps.
-
-    Attributes:
-        protected: The siblings.
-        kept: Rollouts to keep back for one candidate.
-        refused: Digests of candidates beside which a sibling fell.
-    """
+    """Measures siblings beside a candidate."""
 
     def __init__(self, siblings: Sequence[Sibling], start: Skill, settings: Settings, runner: CappedRunner) -> None:
         self.protected = tuple(siblings)
@@ -134,23 +106,11 @@ class SiblingGuard:
         self.refused: set[str] = set()
 
     def words(self, candidate: Skill) -> tuple[str, ...]:
-        """Say what was found of each sibling beside a candidate; nothing where none was measured."""
+        """Return what was found of each sibling beside a candidate; nothing where none was measured."""
         return self._found.get(candidate.digest, ())
 
     def check(self, step: int, candidate: Skill) -> Generator[SiblingMeasured, None, str]:
-        """Run the tasks of each sibling with both texts beside it.
-
-        Args:
-            step: Where in the run this is.
-            candidate: What is to be accepted.
-
-        Returns:
-            Why it is refused; empty where no sibling is shown to fall.
-
-        Raises:
-            BudgetReached: The caps do not leave enough; the candidate was not cleared.
-            InvalidMeasurementError: Too little could be measured.
-        """
+        """Run the tasks of each sibling with both texts beside it."""
         words: list[str] = []
         with self._runner.using(self.kept):
             for sibling in self.protected:

@@ -16,11 +16,7 @@ __all__ = ["begin_next_step"]
 
 
 def begin_next_step(run: TrainingRun) -> None:
-    """Let idle workers begin the step after this one, where it is another fold's.
-
-    Args:
-        run: The state of the run, before this step.
-    """
+    """Let idle workers begin the step after this one, where it is another fold's."""
     step = run.step
     if run.cross is None or not run.runner.looks_ahead or next_learner(run, 1) is next_learner(run):
         return

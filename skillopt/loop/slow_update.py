@@ -43,18 +43,7 @@ def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
 
 
 def compare_epochs(runner: Runner, before: Skill, after: Skill, sample: Sequence[Task], repeat: int) -> str:
-    """Run both skills on the same train tasks and put the outcome in words.
-
-    Args:
-        runner: Runs the rollouts.
-        before: The skill as it was at the end of the previous epoch.
-        after: The skill as it is now.
-        sample: Train tasks.
-        repeat: Of all these rollouts.
-
-    Returns:
-        A fenced text with the tasks that improved, regressed, keep failing and stay right.
-    """
+    """Run both skills on the same train tasks and put the outcome in words."""
     requests = [RolloutRequest(skill, task, repeat) for skill in (before, after) for task in sample]
     rollouts = runner.rollouts(requests)
     lines = [
@@ -83,11 +72,7 @@ def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generato
 
 
 def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) -> SkillDocument:
-    """Ask for durable guidance and write it in its protected region; the same document when none came.
-
-    Raises:
-        ReplyError: The reply could not be read, not even after one repair.
-    """
+    """Ask for durable guidance and write it in its protected region; the same document when none came."""
     stage = Stage(runner, SLOW_UPDATE_SCHEMA, "guidance")
     (guidance,) = consult(stage, [ask_slow_update(document, comparison)], read_slow_update)
     if guidance == document.region(GUIDANCE):
@@ -102,7 +87,7 @@ def _write_notes(runner: Runner, memory: Memory, comparison: str) -> str:
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:
-    """Say how one task changed; empty when it was not measured twice."""
+    """Return how one task changed; empty when it was not measured twice."""
     if old.score is None or new.score is None:
         return ""
     change = new.score.value - old.score.value

@@ -51,13 +51,7 @@ class _Chain:
 
 
 def take_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
-    """Ask for edits that mend what fails, and bring into the draft those that something needs.
-
-    Args:
-        run: The state of the run.
-        learner: Of the train tasks, or of one fold.
-        step: From 1, in the run.
-    """
+    """Ask for edits that mend what fails, and bring into the draft those that something needs."""
     if learner.pooled:
         yield from take_pooled_step(run, learner, step)
         return
@@ -116,7 +110,7 @@ def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Cha
 
 
 def _digest(learner: Learner, chain: _Chain) -> str:
-    """Say what passes under the draft, and what the last patch of the chain fixed."""
+    """Return what passes under the draft, and what the last patch of the chain fixed."""
     text = learner.draft.skill.digest
     known = [(learner.tasks[name], seen) for name, seen in learner.seen.items() if seen.text == text]
     outcomes = [(task, not seen.symptoms) for task, seen in known]

@@ -86,7 +86,7 @@ class StepLines:
         self._gate: GateDecided | None = None
 
     def lines(self, event: Event) -> Iterator[str]:
-        """Give the lines that are due with an event."""
+        """Return the lines that are due with an event."""
         step = getattr(event, "step", 0)
         if isinstance(event, StepStarted | TrainMeasured) and step != self._step.number:
             yield from self._end_step()
@@ -221,7 +221,7 @@ class _Step:
             yield f"{count_noun(len(self.waiting), 'edit')} in the draft"
 
     def refusals(self) -> Iterator[str]:
-        """Say why edits were refused, the most frequent reasons first."""
+        """Return why edits were refused, the most frequent reasons first."""
         reasons = Counter(reason for _, reason in self._refused if not reason.startswith(_NOT_REFUSED))
         for reason, count in reasons.most_common(_MOST_REASONS):
             edit = next(edit for edit, found in self._refused if found == reason)
@@ -232,7 +232,7 @@ class _Step:
 
 
 def _compared(gate: GateDecided) -> str:
-    """Say what a gate found."""
+    """Return what a gate found."""
     verdict, what = gate.verdict, count_noun(len(gate.changes), "edit") if gate.changes else gate.kind
     words = compared_words(verdict, "" if gate.judged else VAL)
     return f"gate, {what}: {words}, fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"

@@ -6,13 +6,7 @@ __all__ = ["sure_rounds", "sure_runs"]
 
 
 def sure_runs(groups: Sequence[tuple[Sequence[str], int, int]], found: int) -> list[str]:
-    """Give the tasks of each group that are run in any case, where a group is left once enough failing ones are found.
-
-    Args:
-        groups: Tasks in the order in which they are run, the failing ones after which no more are run, and the most
-            runs by the end of the group.
-        found: Failing tasks that are known.
-    """
+    """Return tasks of each group that are run in any case, where a group is left once enough failing ones are found."""
     sure: list[str] = []
     most_runs = 0
     for names, most, limit in groups:
@@ -25,13 +19,6 @@ def sure_runs(groups: Sequence[tuple[Sequence[str], int, int]], found: int) -> l
 
 
 def sure_rounds(evidence: Sequence[float], low: float, high: float, step: float) -> int:
-    """Count the rounds after the next one that are made in any case: no evidence can have left its bounds by then.
-
-    Args:
-        evidence: Of each test now.
-        low: Evidence at which a test ends.
-        high: The same at the other end.
-        step: The most that one round changes, > 0.
-    """
+    """Count the rounds after the next one that are made in any case: no evidence can have left its bounds by then."""
     spare = min((min(high - one, one - low) for one in evidence), default=0.0)
     return max(0, int(spare / step - 1e-9))

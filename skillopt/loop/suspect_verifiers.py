@@ -26,12 +26,7 @@ _LONGEST_REASON: Final = 200
 
 
 class SuspectVerifiers:
-    """The suspects of one run; what it says follows from what it was told, in order.
-
-    Args:
-        train: Tasks of the train split.
-        share: Most of them that may be set aside, in [0, 1]; with 0, flagging is all.
-    """
+    """The suspects of one run; what it says follows from what it was told, in order."""
 
     def __init__(self, train: int, share: float) -> None:
         self._most = int(train * share)
@@ -41,7 +36,7 @@ class SuspectVerifiers:
 
     @property
     def set_aside(self) -> frozenset[str]:
-        """Give the tasks that the run is not to train on any more."""
+        """The tasks that the run is not to train on any more."""
         return frozenset(self._set_aside)
 
     def add_rollouts(self, step: int, rollouts: Iterable[Rollout]) -> Iterator[VerifierSuspected]:
@@ -76,22 +71,18 @@ class SuspectVerifiers:
         yield VerifierSuspected(step, task, reason, by, set_aside)
 
     def _rest_passing(self, task: str) -> float:
-        """Give the share of other tasks that passed when they ran last."""
+        """Return the share of other tasks that passed when they ran last."""
         last = [_passed(rollouts[-1]) for name, rollouts in self._seen.items() if name != task and rollouts]
         return sum(last) / len(last) if last else 0.0
 
 
 def measured_reason(rollouts: Sequence[Rollout], rest_passing: float) -> str:
-    """Say why the rollouts of a task make its verifier suspect; empty when they do not.
+    """Return why the rollouts of a task make its verifier suspect; empty when they do not.
 
     Two facts count. The same answer both passed and failed: the verifier does not repeat itself. Or the task
     failed in each of many rollouts under several documents, always with the same answer, while most other tasks
     pass: either nothing in a document reaches this task, or the answer is right. Only rollouts that ended well
     with an answer and wrote no files can be compared, because a trajectory does not hold what is in files.
-
-    Args:
-        rollouts: Of one task, under any documents.
-        rest_passing: Share of the other tasks that pass by now.
     """
     told = [rollout for rollout in rollouts if _comparable(rollout)]
     verdicts: dict[str, set[bool]] = defaultdict(set)

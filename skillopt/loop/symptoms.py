@@ -24,15 +24,11 @@ _VOLATILE = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?m?s\b|/\S*/")
 
 
 def symptoms_of(task: Task, rollout: Rollout) -> frozenset[str]:
-    """Give what is wrong, one string each, the same for the same failure of another rollout.
+    """Return what is wrong, one string each, the same for the same failure of another rollout.
 
     A line of feedback is a symptom without what changes from run to run: addresses, durations, folders, and numbers
     or long text that the target produced. Where a model judges, if only in part, or nothing is said, the tenths of the
     score that are missing are symptoms too.
-
-    Args:
-        task: What was to be done.
-        rollout: One that has a score.
 
     >>> from skillopt.rollouts import Status, Trajectory
     >>> from skillopt.tasks import VerifierSpec

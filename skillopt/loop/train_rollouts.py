@@ -27,14 +27,7 @@ _AWAY: Final = 8
 
 
 class TrainRollouts:
-    """Runs train tasks.
-
-    Args:
-        runner: Runs rollouts.
-        stream: What the repeats are drawn for.
-        first: Number of the first repeat in the stream.
-        ahead: Lets idle workers begin what a course will ask.
-    """
+    """Runs train tasks."""
 
     def __init__(
         self,
@@ -49,11 +42,7 @@ class TrainRollouts:
         self._unread: list[Rollout] = []
 
     def measure(self, wanted: Sequence[tuple[Skill, Task]]) -> list[Rollout | None]:
-        """Run tasks, each under a skill of its own, side by side; None for what has no score.
-
-        Raises:
-            InvalidMeasurementError: Of the newest rollouts less than a tenth could be measured.
-        """
+        """Run tasks, each under a skill of its own, side by side; None for what has no score."""
         requests = self._number(wanted, self._repeats)
         rollouts = self._runner.rollouts(requests)
         self._newest.extend(rollouts)
@@ -72,7 +61,7 @@ class TrainRollouts:
             self._ahead(lambda runner: runner.rollouts(requests))
 
     def _number(self, wanted: Sequence[tuple[Skill, Task]], repeats: Counter[tuple[str, str]]) -> list[RolloutRequest]:
-        """Give each its next repeat, and count it."""
+        """Return each its next repeat, and count it."""
         requests = []
         for skill, task in wanted:
             key = (skill.digest, task.id)
@@ -82,15 +71,15 @@ class TrainRollouts:
 
     @property
     def alive(self) -> bool:
-        """Say whether enough of the newest rollouts could be measured for the provider not to be what fails."""
+        """Whether enough of the newest rollouts could be measured for the provider not to be what fails."""
         measured = sum(rollout.score is not None for rollout in self._newest)
         return measured >= _ALIVE * len(self._newest) > 0
 
     def newest(self, count: int) -> list[Rollout]:
-        """Give the newest of the rollouts that were not read yet, those without a score included."""
+        """Return the newest of the rollouts that were not read yet, those without a score included."""
         return self._unread[-count:]
 
     def read(self) -> list[Rollout]:
-        """Give the rollouts since they were read last, those without a score included."""
+        """Return the rollouts since they were read last, those without a score included."""
         found, self._unread = self._unread, []
         return found

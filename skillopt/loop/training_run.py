@@ -47,18 +47,7 @@ class EpochProgress:
 
 
 class TrainingRun:
-    """What the stages of the loop share.
-
-    Args:
-        skill: Where training starts.
-        suite: Tasks in three splits.
-        settings: All that shapes the run.
-        runner: Answers rollouts and prompts.
-        spent: Error that earlier runs spent on the same `val` tasks.
-        refused: Edits that people refused in earlier versions or drafts.
-        siblings: Skills whose tasks no version may lower.
-        ahead: Lets idle workers begin what a course will ask; None to begin nothing ahead.
-    """
+    """What the stages of the loop share."""
 
     def __init__(  # noqa: PLR0913 - what a run is made of
         self,
@@ -113,12 +102,12 @@ class TrainingRun:
 
     @property
     def draft(self) -> Draft:
-        """Give the draft in training."""
+        """The draft in training."""
         return self.learner.draft
 
     @property
     def memory(self) -> Memory:
-        """Give what is remembered of edits."""
+        """What is remembered of edits."""
         return self.learner.memory
 
     @property
@@ -188,7 +177,7 @@ class TrainingRun:
             self._lost = frozenset(lost)
 
     def judged(self, candidate: Skill) -> tuple[str, ...]:
-        """Give the digests of what runs on each fold in a candidate's place; none without folds."""
+        """Return the digests of what runs on each fold in a candidate's place; none without folds."""
         return self.cross.judged(candidate) if self.cross is not None else ()
 
     def draft_changed(self) -> Iterator[Event]:
@@ -204,5 +193,5 @@ class TrainingRun:
         return self._proposals
 
     def random(self, stream: str, epoch: int) -> Random:
-        """Give the draws of one purpose in one epoch; no two streams share any."""
+        """Return the draws of one purpose in one epoch; no two streams share any."""
         return Random(f"{self.settings.seed}/{stream}/{epoch}")

@@ -46,11 +46,7 @@ MODELS: Final = {
 
 
 def find_model_driver(name: str) -> ModelDriver:
-    """Find the driver of a model by its name; nothing is imported.
-
-    Raises:
-        SettingsError: There is no such driver, or it has no models to choose from.
-    """
+    """Find the driver of a model by its name; nothing is imported."""
     kind, _, model = name.partition("/")
     if kind not in MODELS:
         raise SettingsError(_unknown(name, kind))
@@ -64,17 +60,7 @@ def find_model_driver(name: str) -> ModelDriver:
 def load_model(
     name: str, settings: Settings, folder: Path = Path(".skillopt/handoff"), *, target: bool = False
 ) -> Model:
-    """Import a driver and make a model of it.
-
-    Args:
-        name: One of MODELS, with `/model` behind it to choose which.
-        settings: Seed, prices and addresses.
-        folder: Where prompts are handed off.
-        target: Whether it does tasks, so that the settings of the target hold for it.
-
-    Raises:
-        SettingsError: There is no such driver, it has no models to choose from, or it lacks what it needs.
-    """
+    """Import a driver and make a model of it."""
     driver, (_, _, model) = find_model_driver(name), name.partition("/")
     options: dict[str, Callable[[], object]] = {
         "model": lambda: model,
@@ -92,7 +78,7 @@ def load_model(
 
 
 def _unknown(name: str, kind: str) -> str:
-    """Say what was expected in place of a name, and which name was probably meant."""
+    """Return what was expected in place of a name, and which name was probably meant."""
     full = guess_full_names(name)
     if full:
         return f"expected provider/model, found {name!r}; did you mean {' or '.join(map(repr, full))}?"

@@ -58,12 +58,7 @@ class AnthropicModel(ApiModel):
     url_variable = "ANTHROPIC_BASE_URL"
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        """Answer one prompt.
-
-        Raises:
-            ProviderError: The provider failed.
-            SettingsError: There is no key.
-        """
+        """Answer one prompt."""
         import anthropic  # noqa: PLC0415 - takes over a second to import
 
         try:
@@ -74,12 +69,7 @@ class AnthropicModel(ApiModel):
         return self._read(text)
 
     def look_up(self) -> None:
-        """Ask for the model's entry.
-
-        Raises:
-            ProviderError: No server answers, it refuses the key, or it has no such model.
-            SettingsError: There is no key.
-        """
+        """Ask for the model's entry."""
         import anthropic  # noqa: PLC0415 - as above
 
         try:

@@ -20,15 +20,7 @@ _OVERHEAD: Final = 1_000
 
 @dataclass(frozen=True)
 class ApiModel:
-    """Settings of a model behind an API; a driver adds how to ask.
-
-    Args:
-        model: Name of the model, as the provider knows it.
-        base_url: Where the API is; None is what the environment says, else the provider's own.
-        prices: The user's own prices.
-        timeout: Seconds without a word from the provider that end a call.
-        max_tokens: Most tokens of an answer, thinking included; one that needs more ends with status `limit`.
-    """
+    """Settings of a model behind an API; a driver adds how to ask."""
 
     driver: ClassVar[str]
     """Name of the driver."""
@@ -47,18 +39,14 @@ class ApiModel:
     max_tokens: int = 16_000
 
     def __post_init__(self) -> None:
-        """Refuse a missing name.
-
-        Raises:
-            SettingsError: There is no model's name.
-        """
+        """Refuse a missing name."""
         if not self.model:
             expected = f"expected the name of a model, as in {self.driver}/{self.example}"
             raise SettingsError(f"{expected}, found {self.driver!r}")
 
     @property
     def url(self) -> str | None:
-        """Give the address of the API, None for the provider's own."""
+        """The address of the API, None for the provider's own."""
         return self.base_url or os.environ.get(self.url_variable) or None
 
     @property
@@ -74,15 +62,10 @@ class ApiModel:
         return Usage(1, read, self.max_tokens, max((usd for usd in costs if usd is not None), default=None))
 
     def look_up(self) -> None:
-        """Ask the provider whether it has the model, which is free.
-
-        Raises:
-            ProviderError: No server answers, it refuses the key, or it has no such model.
-            SettingsError: There is no key.
-        """
+        """Ask the provider whether it has the model, which is free."""
         raise NotImplementedError
 
     def cost(self, plain: int, output: int, *, cache_read: int = 0, cache_write: int = 0) -> float | None:
-        """Give the price of a call in US dollars; None when the model's price is not known."""
+        """Return the price of a call in US dollars; None when the model's price is not known."""
         price = find_price(self.model, self.prices)
         return cost_of(price, plain, output, cache_read=cache_read, cache_write=cache_write)

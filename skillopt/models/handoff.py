@@ -16,20 +16,12 @@ _TITLE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class HandoffModel:
-    """Answers prompts by handing them off.
-
-    Args:
-        folder: Where the prompts lie.
-    """
+    """Answers prompts by handing them off."""
 
     folder: Path
 
     def __post_init__(self) -> None:
-        """Refuse answers to prompts that were never asked.
-
-        Raises:
-            UsageError: There are some.
-        """
+        """Refuse answers to prompts that were never asked."""
         HandoffFolder(self.folder).check()
 
     @property
@@ -42,12 +34,7 @@ class HandoffModel:
         return Usage(calls=1)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        """Give the answer, or hand the prompt off.
-
-        Raises:
-            AnswersPendingError: There is no answer yet.
-            UsageError: The answer cannot be read.
-        """
+        """Return the answer, or hand the prompt off."""
         texts = {"prompt.md": prompt, "system.md": system, "schema.json": schema}
         files = [File(name, text.encode("utf-8", "replace")) for name, text in texts.items() if text]
         about = prompt.lstrip().partition("\n")[0][:_TITLE]

@@ -66,12 +66,7 @@ class OpenAIModel(ApiModel):
     max_tokens: int = 32_000
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        """Answer one prompt.
-
-        Raises:
-            ProviderError: The provider failed.
-            SettingsError: There is no key.
-        """
+        """Answer one prompt."""
         import openai  # noqa: PLC0415 - takes half a second to import
 
         request: dict[str, Any] = {
@@ -93,12 +88,7 @@ class OpenAIModel(ApiModel):
         return self._read(text)
 
     def look_up(self) -> None:
-        """Ask for the model's entry.
-
-        Raises:
-            ProviderError: No server answers, it refuses the key, or it has no such model.
-            SettingsError: There is no key.
-        """
+        """Ask for the model's entry."""
         import openai  # noqa: PLC0415 - as above
 
         try:
@@ -142,7 +132,7 @@ class OpenAIModel(ApiModel):
 
 
 def _status_of(response: _Response) -> Status:
-    """Tell how an answer ended; one that failed is raised in the provider's own words."""
+    """Return how an answer ended; one that failed is raised in the provider's own words."""
     if response.status == "completed":
         return Status.OK
     if response.status == "incomplete" and response.incomplete_details:

@@ -61,11 +61,7 @@ class _Completion(BaseModel):
 
 @dataclass(frozen=True)
 class OpenAICompatibleModel(ApiModel):
-    """Answers prompts by Chat Completions. Arguments as for `ApiModel`, and one; `base_url` ends with the version.
-
-    Args:
-        temperature: Of sampling; None for the server's own.
-    """
+    """Answers prompts by Chat Completions. Arguments as for `ApiModel`, and one; `base_url` ends with the version."""
 
     driver = "openai-compatible"
     example = "llama4"
@@ -74,11 +70,7 @@ class OpenAICompatibleModel(ApiModel):
     _without_json_mode: Event = field(default_factory=Event, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse a missing name or address.
-
-        Raises:
-            SettingsError: There is no model's name, or no server.
-        """
+        """Refuse a missing name or address."""
         super().__post_init__()
         if not self.base_url:
             raise SettingsError(
@@ -92,11 +84,7 @@ class OpenAICompatibleModel(ApiModel):
         return super().identity + ("" if self.temperature is None else f" temperature={self.temperature:g}")
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        """Answer one prompt, in JSON mode where a schema is given; the schema itself is more than many servers know.
-
-        Raises:
-            ProviderError: The server failed.
-        """
+        """Answer one prompt, in JSON mode where a schema is given; the schema itself is more than many servers know."""
         import openai  # noqa: PLC0415 - takes half a second to import
 
         messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": prompt}]
@@ -123,11 +111,7 @@ class OpenAICompatibleModel(ApiModel):
         return self._read(text, system + prompt)
 
     def look_up(self) -> None:
-        """Ask for the list of models; few servers have an entry for each, and some list none.
-
-        Raises:
-            ProviderError: No server answers, it refuses the key, or it lists other models only.
-        """
+        """Ask for the list of models; few servers have an entry for each, and some list none."""
         import openai  # noqa: PLC0415 - as above
 
         try:
@@ -150,7 +134,7 @@ class OpenAICompatibleModel(ApiModel):
 
     @property
     def _hint(self) -> str:
-        """Say what most often is wrong with an address that answers otherwise; empty where it is right."""
+        """What most often is wrong with an address that answers otherwise; empty where it is right."""
         if not self.base_url or _VERSION.search(self.base_url):
             return ""
         return f"; base_url is {self.base_url!r}: most servers want the version in its path, as in http://HOST:PORT/v1"

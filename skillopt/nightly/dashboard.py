@@ -68,14 +68,7 @@ class NightFailure(_Strict):
 
 
 class _PaidNight(_Strict):
-    """A night of this month.
-
-    Args:
-        id: Names the night, so that it counts once.
-        at: When it began.
-        usd: Its cost in US dollars, as far as it is known.
-        priced: Whether that is all of it.
-    """
+    """A night of this month."""
 
     id: _Id
     at: AwareDatetime
@@ -84,14 +77,7 @@ class _PaidNight(_Strict):
 
 
 class SkillStanding(_Strict):
-    """State of a skill after a night.
-
-    Args:
-        skill: Its configured name.
-        status: Its state.
-        reason: Why.
-        url: Address of its open or declined pull request, empty for none.
-    """
+    """State of a skill after a night."""
 
     skill: _Name
     status: SkillStatus
@@ -100,15 +86,7 @@ class SkillStanding(_Strict):
 
 
 class DashboardMemory(_Strict):
-    """What lasts from night to night.
-
-    Args:
-        version: Of this format.
-        nights: Nights of the newest month, oldest first.
-        trends: By skill, share of `val` tasks passed after each night that measured it, oldest first.
-        failure: The last failure; None for none.
-        standings: State of every skill after the last night that looked at it.
-    """
+    """What lasts from night to night."""
 
     version: Literal[1] = 1
     nights: Annotated[tuple[_PaidNight, ...], Field(max_length=_MOST_NIGHTS)] = ()
@@ -120,14 +98,7 @@ class DashboardMemory(_Strict):
 
 
 class SkillFacts(_Strict):
-    """What training found out about a skill, for the dashboard.
-
-    Args:
-        passed: Share of `val` tasks that its newest text passed, None where the night measured nothing.
-        due: Why it is due after the night; empty when it is not.
-        stale: Whether it is due because its target or its suite changed.
-        declined: Address of its newest pull request, where people closed that and none is open; empty otherwise.
-    """
+    """What training found out about a skill, for the dashboard."""
 
     passed: _Share | None = None
     due: _Words = ""
@@ -136,16 +107,7 @@ class SkillFacts(_Strict):
 
 
 class NightRecord(_Strict):
-    """What a night adds to the memory.
-
-    Args:
-        id: Names the night: 12 hexadecimal digits.
-        at: When it began.
-        usd: What it cost in US dollars, as far as that is known.
-        priced: Whether that is all of it.
-        skills: What was found out, by configured name.
-        others: Names of the skills that the night did not look at, as one for a single pull request.
-    """
+    """What a night adds to the memory."""
 
     id: _Id
     at: AwareDatetime
@@ -169,13 +131,7 @@ def read_memory(body: str) -> DashboardMemory:
 def remember_night(
     memory: DashboardMemory, night: NightRecord, failures: Iterable[NightFailure] = ()
 ) -> DashboardMemory:
-    """Add a night to the memory; one that is there already changes nothing but the failure.
-
-    Args:
-        memory: What was remembered so far.
-        night: The night.
-        failures: What failed in it, the most important first.
-    """
+    """Add a night to the memory; one that is there already changes nothing but the failure."""
     failure = next(iter(failures), memory.failure)
     if any(one.id == night.id for one in memory.nights):
         return memory.model_copy(update={"failure": failure})
@@ -198,13 +154,7 @@ def spent_in_month(memory: DashboardMemory, now: datetime) -> float:
 
 
 def why_no_money(memory: DashboardMemory, cap_usd: float | None, now: datetime) -> str:
-    """Say why this month pays for no more training; empty when it does.
-
-    Args:
-        memory: What the month's nights cost.
-        cap_usd: Cap of the month; None for none.
-        now: The time.
-    """
+    """Return why this month pays for no more training; empty when it does."""
     spent = spent_in_month(memory, now)
     if cap_usd is None or spent < cap_usd:
         return ""
@@ -212,13 +162,7 @@ def why_no_money(memory: DashboardMemory, cap_usd: float | None, now: datetime) 
 
 
 def build_dashboard(memory: DashboardMemory, cap_usd: float | None, now: datetime) -> str:
-    """Write the body of a dashboard issue: what people read, and then the memory.
-
-    Args:
-        memory: With the last night in it.
-        cap_usd: Cap of the month; None for none.
-        now: The time.
-    """
+    """Write the body of a dashboard issue: what people read, and then the memory."""
     lines = tuple(
         SkillLine(one.skill, one.status, one.reason, one.url, memory.trends.get(one.skill, ()))
         for one in memory.standings
@@ -240,12 +184,7 @@ def build_dashboard(memory: DashboardMemory, cap_usd: float | None, now: datetim
 
 
 def standing_of(night: SkillNight, facts: SkillFacts) -> SkillStanding:
-    """Say how a skill stands after a night.
-
-    Args:
-        night: What the night did for it.
-        facts: What training found out about it.
-    """
+    """Return how a skill stands after a night."""
     url = next((one.url for one in (night.offer, night.draft, night.description) if one.is_open), "")
     found: tuple[tuple[bool, SkillStatus, str, str], ...] = (
         (night.training is Training.FAILED, SkillStatus.FAILED, night.reason, url),
@@ -273,18 +212,7 @@ def standing_of(night: SkillNight, facts: SkillFacts) -> SkillStanding:
 def update_dashboard(
     forge: Forge, record: NightRecord, nights: Sequence[SkillNight], cap_usd: float | None, now: datetime
 ) -> str:
-    """Write the dashboard issue anew, with this night in it, and give its address; doing it again changes nothing.
-
-    Args:
-        forge: Keeps the issue.
-        record: What is to be remembered of the night.
-        nights: What became of each skill.
-        cap_usd: Cap of the month; None for none.
-        now: The time.
-
-    Raises:
-        ForgeError: The forge failed.
-    """
+    """Write the dashboard issue anew, with this night in it, and give its address; doing it again changes nothing."""
     issue = forge.find_issue(DASHBOARD_TOPIC)
     # The record comes from an artifact; a month to come would hide this one.
     record = record.model_copy(update={"at": min(record.at, now)})

@@ -36,14 +36,9 @@ _SIBLING: Final = re.compile(r"(?P<skill>[a-z0-9]+(?:-[a-z0-9]+)*) (?P<before>\S
 def offer_description(
     context: NightlyContext, target: Target, requests: Sequence[PullRequest] = ()
 ) -> BranchOffer | None:
-    """Say what is offered of a skill's newest trained description, None where its branch does not exist.
+    """Return what is offered of a skill's newest trained description, None where its branch does not exist.
 
     A description that people refused is never offered again, whatever commit it is in.
-
-    Args:
-        context: Repository, remote and default branch.
-        target: The skill.
-        requests: Pull requests from its branch of descriptions, newest first.
     """
     repository, name = context.project.repository(), target.name
     tip = repository.ref_tip(f"{DESCRIPTION_BRANCHES}{name}")

@@ -25,19 +25,7 @@ class DueCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DueFacts:
-    """What decides whether a skill is due.
-
-    Args:
-        skill: Its name.
-        target: Identity of the configured target.
-        suite: Digest of its suite.
-        unfinished: Why its newest run ended early; empty when it did not.
-        days: Days since its newest finished run; None when there is none.
-        trained_on: Identity of the target of that run, empty for unknown.
-        trained_with: Digest of the suite of that run, empty for unknown.
-        changed: Whether people have changed its text since.
-        score: Score to expect on `val` by what was measured last, None for unknown.
-    """
+    """What decides whether a skill is due."""
 
     skill: str
     target: str
@@ -60,12 +48,7 @@ class Due:
 
 
 def why_due(facts: DueFacts, due_days: float) -> Due | None:
-    """Say why a skill is due, None when it is not.
-
-    Args:
-        facts: What is known of the skill.
-        due_days: Days after which it is due anyway; 0 for never.
-    """
+    """Return why a skill is due, None when it is not."""
     fit = compare_targets(facts.trained_on, facts.target)
     found: tuple[tuple[bool, DueCause, str], ...] = (
         (bool(facts.unfinished), DueCause.UNFINISHED, f"its last run ended early: {facts.unfinished}"),

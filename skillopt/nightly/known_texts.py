@@ -34,18 +34,7 @@ class DefaultBranch:
 
 @dataclass(frozen=True, slots=True)
 class KnownTexts:
-    """A skill's versions, and the digests of its texts.
-
-    Args:
-        repository: Where it is.
-        target: The skill, its folder and settings.
-        branch: Newest commit of its branch, empty for none.
-        versions: Its versions, newest first.
-        here: Of the text in the work tree.
-        tip: Of the newest text of its branch, empty for no branch.
-        known: Of every text that the branch had, the one that training began with included.
-        default: Of the text on the default branch, empty where it is not there.
-    """
+    """A skill's versions, and the digests of its texts."""
 
     repository: Repository
     target: Target
@@ -58,12 +47,7 @@ class KnownTexts:
 
 
 def read_texts(repository: Repository, target: Target, default_branch: DefaultBranch) -> KnownTexts:
-    """Read what git knows of a skill.
-
-    Raises:
-        SkillError: It cannot be read.
-        RepositoryError: Git cannot read a commit.
-    """
+    """Read what git knows of a skill."""
     branch = repository.branch_tip(target.name) or ""
     versions = repository.versions(target.name, branch) if branch else ()
     commits = _commits(branch, versions)
@@ -77,13 +61,7 @@ def read_texts(repository: Repository, target: Target, default_branch: DefaultBr
 def read_many_texts(
     repository: Repository, targets: Sequence[Target], default_branch: DefaultBranch
 ) -> dict[str, KnownTexts]:
-    """Read what git knows of many skills, by their names; what cannot be read like this is left out, to be read alone.
-
-    Args:
-        repository: Where they are.
-        targets: The skills.
-        default_branch: The default branch.
-    """
+    """Read what git knows of many skills, by name; what cannot be read like this is left out."""
     try:
         tips = repository.tips()
         times = Counter(one.name for one in targets)  # two tables of skillopt.toml may name one folder
@@ -128,7 +106,7 @@ def _read_part(
 
 
 def _of_branch(read: Sequence[str | None]) -> tuple[str, frozenset[str]]:
-    """Give the digest of the newest text of a branch, and all of them."""
+    """Return the digest of the newest text of a branch, and all of them."""
     known = [digest for digest in read if digest is not None]
     return (known[0] if known else ""), frozenset(known)
 
@@ -143,13 +121,7 @@ def _commits(branch: str, versions: Sequence[Version]) -> list[str]:
 def _read_places(
     repository: Repository, asked: Sequence[tuple[Target, str, Sequence[str]]], default: str = ""
 ) -> list[list[str | None]]:
-    """Give the digest of each skill at each of its commits, of all together with a few git processes.
-
-    Args:
-        repository: Where they are.
-        asked: Skills, their folders in the repository, and the commits.
-        default: The last commit of each, where a text that cannot be read so is None; empty for no such commit.
-    """
+    """Return the digest of each skill at each of its commits, of all together with a few git processes."""
     places = [FolderAt(commit, path) for _, path, commits in asked for commit in commits]
     listed = list_folders(repository.root, places, is_shipped)
     objects = list(dict.fromkeys(sha for files in listed for sha in (files or {}).values()))
@@ -170,7 +142,7 @@ def _read_places(
 
 
 def _on_default(repository: Repository, target: Target, path: str, default_branch: DefaultBranch) -> str:
-    """Give the digest of the skill on the default branch, empty where it is not there."""
+    """Return the digest of the skill on the default branch, empty where it is not there."""
     if not default_branch.commit:
         return ""
     if not any(file.path == SKILL_FILE for file in repository.read_folder(default_branch.commit, path)):
@@ -179,7 +151,7 @@ def _on_default(repository: Repository, target: Target, path: str, default_branc
 
 
 def _skills_here(repository: Repository, targets: Sequence[Target]) -> dict[str, str]:
-    """Give the digests of the skills in the work tree, by name; without those that lie in a repository of their own."""
+    """Return digests of the skills in the work tree, by name; without those that lie in a repository of their own."""
     seen: dict[str, tuple[Path, ...]] = {}
     skills: dict[str, Skill] = {}
     for target in targets:

@@ -12,14 +12,7 @@ __all__ = ["Newcomers", "OpenLimit", "introduce"]
 
 @dataclass(frozen=True, slots=True)
 class Newcomers:
-    """How new pull requests are treated.
-
-    Args:
-        labels: Labels that they get.
-        reviewers: Who is asked to review those that are no drafts.
-        assignees: Who they are assigned to.
-        held_reason: Why none is opened now; empty when one may be.
-    """
+    """How new pull requests are treated."""
 
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
@@ -29,18 +22,13 @@ class Newcomers:
 
 @dataclass(slots=True)
 class OpenLimit:
-    """How many pull requests are open, and how many may be.
-
-    Args:
-        most: Open ones at which no more are opened; 0 for no limit.
-        open: Those that are.
-    """
+    """How many pull requests are open, and how many may be."""
 
     most: int
     open: int = 0
 
     def newcomers(self, settings: NightlySettings) -> Newcomers:
-        """Say how the pull request of a skill is treated if it is opened now."""
+        """Return how the pull request of a skill is treated if it is opened now."""
         held = f"waits: {self.open} pull requests are open, and `most_open` is {self.most}"
         reason = held if 0 < self.most <= self.open else ""
         return Newcomers(settings.labels, settings.reviewers, settings.assignees, reason)
@@ -51,17 +39,7 @@ class OpenLimit:
 
 
 def introduce(forge: Forge, number: int, newcomers: Newcomers, *, draft: bool) -> Sequence[str]:
-    """Give a pull request its labels, reviewers and assignees; a name that the forge does not take is a remark.
-
-    Args:
-        forge: Keeps pull requests.
-        number: Of the pull request.
-        newcomers: How it is treated.
-        draft: Whether it is a draft, which nobody is asked to review.
-
-    Raises:
-        ForgeError: The forge failed otherwise.
-    """
+    """Return a pull request its labels, reviewers and assignees; a name that the forge does not take is a remark."""
     notes = []
     reviewers = () if draft else newcomers.reviewers
     for labels, people, assignees in (

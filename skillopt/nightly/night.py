@@ -34,13 +34,7 @@ class Training(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Caps of a whole night; 0 is no cap. Recorded rollouts and calls are free.
-
-    Args:
-        rollouts: Most that are begun.
-        usd: Most that is spent, in US dollars.
-        at_once: Skills that are trained at a time, ≥ 1; they share the caps and the workers.
-    """
+    """Caps of a whole night; 0 is no cap. Recorded rollouts and calls are free."""
 
     rollouts: int = 0
     usd: float = 0.0
@@ -49,25 +43,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class SkillNight:
-    """Result of a night for one skill.
-
-    Args:
-        skill: Its configured name.
-        training: What was done.
-        cause: Why it was due, empty when it was not.
-        reason: Why training ended, was not begun, or failed.
-        run: Id of the run, empty for none.
-        versions: Versions accepted.
-        rollouts: Rollouts that were begun.
-        usd: What was spent in US dollars, None when some price is not known.
-        answered_usd: What the calls that were answered cost, None when the price of some is not known.
-        failed_calls: Calls whose failure left their cost unknown.
-        answers: What was done about commands and boxes of people, a line each.
-        offer: What was done with its pull request.
-        draft: What was done with the pull request of its draft.
-        described: What came of training its description, in a sentence; empty where it was not due.
-        description: What was done with the pull request of its description.
-    """
+    """Result of a night for one skill."""
 
     skill: str
     training: Training
@@ -88,17 +64,7 @@ class SkillNight:
 
 @dataclass(frozen=True, slots=True)
 class Nightly:
-    """Result of a night.
-
-    Args:
-        skills: Its skills in the order of their turns.
-        rollouts: Rollouts that were begun.
-        usd: What was spent in US dollars, None when some price is not known.
-        answered_usd: What the calls that were answered cost, None when the price of some is not known.
-        failed_calls: Calls whose failure left their cost unknown.
-        dashboard: Address of the issue with the state of every skill; empty for none.
-        problems: What failed that is of no one skill.
-    """
+    """Result of a night."""
 
     skills: tuple[SkillNight, ...]
     rollouts: int = 0
@@ -110,7 +76,7 @@ class Nightly:
 
     @property
     def price(self) -> str:
-        """Give the cost in words; calls whose cost is unknown are counted beside it."""
+        """The cost in words; calls whose cost is unknown are counted beside it."""
         known = "price unknown" if self.answered_usd is None else f"${self.answered_usd:.2f}"
         if not self.failed_calls:
             return known
@@ -119,17 +85,12 @@ class Nightly:
 
     @property
     def broken(self) -> bool:
-        """Tell whether something failed that a person must look at."""
+        """Whether something failed that a person must look at."""
         return bool(self.problems) or any(one.training is Training.FAILED for one in self.skills)
 
 
 def with_failure(row: SkillNight, error: Exception) -> SkillNight:
-    """Say that something failed for a skill; the first failure comes first, for it is the likely cause of the second.
-
-    Args:
-        row: What the night did for the skill so far.
-        error: What failed.
-    """
+    """Say that something failed for a skill; the first failure comes first: it is the likely cause."""
     reason = f"{row.reason}; then: {error}" if row.training is Training.FAILED else str(error)
     return replace(row, training=Training.FAILED, reason=reason)
 
@@ -139,14 +100,6 @@ class RemainingBudget:
     """The remaining budget of a night, and what was used.
 
     Skills may be trained at a time: what a meter may use is kept from the others until it is subtracted.
-
-    Args:
-        budget: Caps of the night.
-        places: Where the calls of all skills wait for their turn; None where one skill is trained after the other.
-        rollouts: Rollouts begun so far.
-        usd: US dollars spent so far, None where some price is not known.
-        answered: Usage of the calls that were answered.
-        failed_calls: Calls whose failure left their cost unknown.
     """
 
     budget: Budget
@@ -160,7 +113,7 @@ class RemainingBudget:
 
     @property
     def exhausted(self) -> bool:
-        """Tell whether no more training may begin."""
+        """Whether no more training may begin."""
         spent = self.usd or 0.0
         return 0 < self.budget.rollouts <= self.rollouts or 0 < self.budget.usd <= spent
 
@@ -168,10 +121,6 @@ class RemainingBudget:
         """Make a meter for one skill: capped at its share of the whole, and at what remains.
 
         Where others have all that remains, it waits until one of them is done. Where nothing remains it allows nothing.
-
-        Args:
-            share: Of the night's budget, in (0, 1].
-            most: Rollouts at most beside that; 0 for no such cap.
         """
         with self._returned:
             while self._lent and self._all_lent():
@@ -197,7 +146,7 @@ class RemainingBudget:
             self._returned.notify_all()
 
     def _left(self) -> tuple[int, float]:
-        """Give the rollouts and dollars that are neither used nor lent."""
+        """Return the rollouts and dollars that are neither used nor lent."""
         lent = self._lent.values()
         rollouts = self.budget.rollouts - self.rollouts - sum(caps.rollouts for caps in lent)
         return rollouts, self.budget.usd - (self.usd or 0.0) - fsum(caps.usd for caps in lent)
@@ -207,5 +156,5 @@ class RemainingBudget:
         return (self.budget.rollouts > 0 and rollouts < 1) or (self.budget.usd > 0 and usd < _LEAST_USD)
 
     def night(self, rows: tuple[SkillNight, ...]) -> Nightly:
-        """Give the result of the night."""
+        """Return the result of the night."""
         return Nightly(rows, self.rollouts, self.usd, self.answered.usd, self.failed_calls)

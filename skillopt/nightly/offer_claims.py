@@ -46,15 +46,7 @@ _BETTER: Final = Demand(Required.BETTER)
 
 @dataclass(frozen=True, slots=True)
 class ClaimSources:
-    """What claims are made from.
-
-    Args:
-        project: Where the skill is.
-        target: The skill, its suite and settings.
-        ledger: What was measured.
-        observer: Follows rollouts.
-        allowance: Caps what may be paid; None for no cap beside the settings' own.
-    """
+    """What claims are made from."""
 
     project: Project
     target: Target
@@ -73,14 +65,7 @@ class Claimed:
 
 
 def claim(sources: ClaimSources, place: OfferPlace, view: OfferView, views: Mapping[str, RunView]) -> Claimed:
-    """Say what is shown of an offered text, measuring it where its own run does not say.
-
-    Args:
-        sources: What claims are made from.
-        place: What is offered.
-        view: The same as read from git.
-        views: What the ledger has of the runs behind it, by id.
-    """
+    """Return what is shown of an offered text, measuring it where its own run does not say."""
     grading = None
     if view.versions and (run := views.get(view.versions[-1].run)) is not None:
         view = replace(view, run=run)
@@ -111,7 +96,7 @@ def claim(sources: ClaimSources, place: OfferPlace, view: OfferView, views: Mapp
 
 
 def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:
-    """Give digests of the text that the newest version's run began with and of the default branch's.
+    """Return digests of the text that the newest version's run began with and of the default branch's.
 
     None where what is offered is not that version's text, or the suite is another one now.
     """
@@ -188,7 +173,7 @@ def _counts(verdict: Verdict) -> str:
 
 
 def _proof(tasks: int, gain: float, settings: Settings) -> str:
-    """Say how many more tasks would prove a gain of this size, if none got worse."""
+    """Return how many more tasks would prove a gain of this size, if none got worse."""
     if gain <= 0:
         return "No gain was seen, so more tasks like these would hardly prove one."
 

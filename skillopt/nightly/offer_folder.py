@@ -29,16 +29,7 @@ _LARGEST: Final = 50_000_000
 
 
 class SkillOffers(BaseModel):
-    """What is to be done about the pull requests of one skill.
-
-    Args:
-        skill: Its configured name.
-        name: Its own name, which its branches have.
-        version: Its newest version; None where there is none, or it was not looked at.
-        draft: Its draft; None where there is none.
-        description: Its newest trained description; None where there is none.
-        answers: What is said to people who asked for something.
-    """
+    """What is to be done about the pull requests of one skill."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,20 +42,12 @@ class SkillOffers(BaseModel):
 
     @property
     def branches(self) -> tuple[BranchOffer, ...]:
-        """Give what is offered, of whatever kind."""
+        """What is offered, of whatever kind."""
         return tuple(one for one in (self.version, self.draft, self.description) if one is not None)
 
 
 class OfferFolder(BaseModel):
-    """What `nightly train` leaves for `nightly offer`.
-
-    Args:
-        version: Of this format.
-        remote: Name of the git remote, empty for none.
-        night: What became of each skill.
-        offers: What is to be done about pull requests.
-        record: What the dashboard is to remember of the night.
-    """
+    """What `nightly train` leaves for `nightly offer`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -76,11 +59,7 @@ class OfferFolder(BaseModel):
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder of a night, and find out whether files can be written there.
-
-    Raises:
-        UsageError: They cannot.
-    """
+    """Make the folder of a night, and find out whether files can be written there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -91,11 +70,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_offers(folder: Path, remote: str, night: Nightly, offers: Sequence[SkillOffers], record: NightRecord) -> None:
-    """Write offers and results in a folder.
-
-    Raises:
-        UsageError: The folder cannot be written.
-    """
+    """Write offers and results in a folder."""
     made = OfferFolder(remote=remote, night=night, offers=tuple(offers), record=record)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -107,11 +82,7 @@ def write_offers(folder: Path, remote: str, night: Nightly, offers: Sequence[Ski
 
 
 def read_offers(folder: Path) -> OfferFolder:
-    """Read what `nightly train` wrote.
-
-    Raises:
-        UsageError: It is not there, or is something else.
-    """
+    """Read what `nightly train` wrote."""
     path = folder / OFFERS
     try:
         # Neither a link nor a pipe, on which reading would wait: the folder comes from another job.

@@ -18,15 +18,7 @@ __all__ = ["WrittenOffer", "write_offer"]
 
 @dataclass(frozen=True, slots=True)
 class WrittenOffer:
-    """What a pull request says.
-
-    Args:
-        view: What is offered.
-        title: Its title.
-        body: Its text.
-        mark: Hidden line in the text by which a night knows that it need not be written again.
-        page: Page of the tasks before and after; empty where none were run for this text.
-    """
+    """What a pull request says."""
 
     view: OfferView
     title: str
@@ -36,12 +28,7 @@ class WrittenOffer:
 
 
 def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
-    """Write what is offered down, measuring it where no run says what it would claim.
-
-    Args:
-        sources: What claims are made from.
-        place: What is offered.
-    """
+    """Write what is offered down, measuring it where no run says what it would claim."""
     line = read_line(place)
     views = _views(sources, line)
     found = claim(sources, place, read_offered(place, line, views), views)

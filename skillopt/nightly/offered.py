@@ -29,17 +29,7 @@ __all__ = ["OfferPlace", "changed_by_people", "read_line", "read_offered", "susp
 
 @dataclass(frozen=True, slots=True)
 class OfferPlace:
-    """What is offered, and into what.
-
-    Args:
-        repository: Where both are.
-        skill: Name of the skill.
-        path: Its folder in the repository.
-        branch: The branch that is offered.
-        tip: Its newest commit.
-        into: Name of the default branch.
-        base: Its newest commit.
-    """
+    """What is offered, and into what."""
 
     repository: Repository
     skill: str
@@ -72,13 +62,7 @@ def changed_by_people(place: OfferPlace, line: EditLine) -> tuple[PersonsCommit,
 
 
 def read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]) -> OfferView:
-    """Describe what is offered, without what was measured of it.
-
-    Args:
-        place: What is offered.
-        line: Its commits.
-        views: What the ledger has of their runs, by id.
-    """
+    """Describe what is offered, without what was measured of it."""
     before, after = place.text(place.base), place.text(place.tip)
     numbers = {one.key: one.number for one in line.edits}
     edits = [edit for step in line.steps for edit in _edits(step, views, numbers)]
@@ -124,11 +108,7 @@ def _version(version: Version) -> OfferedVersion:
 
 
 def suspicious_runs(views: Mapping[str, RunView]) -> tuple[str, ...]:
-    """Say which runs have rollouts whose score may have been got without the work, a line for each.
-
-    Args:
-        views: Runs behind what is offered, by id.
-    """
+    """Return which runs have rollouts whose score may have been got without the work, a line for each."""
     return tuple(
         f"suspicious rollouts: {count_noun(len(view.suspicions), 'finding')} in run {view.run}: "
         f"{', '.join(dict.fromkeys(one.sign.value for one in view.suspicions))}"

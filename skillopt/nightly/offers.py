@@ -27,16 +27,7 @@ NO_RECORD: Final = "the record of its run is not here"
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A text that may get a pull request.
-
-    Args:
-        branch: Where it is.
-        tip: Its commit, empty for none.
-        record: The run behind it, None where that is not recorded here.
-        unfit_reason: Why it gets no pull request; empty when it may have one.
-        moot_reason: Why an open pull request for it is closed; empty for none.
-        mark: Text in the body of its pull request that names this very text; empty where the commit names it.
-    """
+    """A text that may get a pull request."""
 
     branch: str
     tip: str
@@ -47,13 +38,7 @@ class Offer:
 
 
 def find_version_offer(state: SkillState, into: str, ledger: Ledger) -> Offer:
-    """Find the newest version of a skill, and whether it may have a pull request.
-
-    Args:
-        state: State of the skill.
-        into: Name of the default branch.
-        ledger: Where its runs are recorded.
-    """
+    """Find the newest version of a skill, and whether it may have a pull request."""
     branch = f"skillopt/{state.target.name}"
     # What people committed or dropped on top of a version is theirs to have measured and offered, too.
     newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
@@ -74,13 +59,7 @@ def find_version_offer(state: SkillState, into: str, ledger: Ledger) -> Offer:
 
 
 def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger) -> Offer:
-    """Find the draft of a skill, and whether it may have a draft pull request.
-
-    Args:
-        state: State of the skill.
-        repository: Where it is.
-        ledger: Where its runs are recorded.
-    """
+    """Find the draft of a skill, and whether it may have a draft pull request."""
     branch = DraftBranch(repository, state.target.name, repository.relative(state.target.folder))
     draft = branch.read()
     if draft is None:
@@ -98,7 +77,7 @@ def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger) 
 
 
 def _moot(state: SkillState, newest: Version | None, into: str) -> str:
-    """Say why an open pull request is about a text that nobody offers any more; empty where it is offered."""
+    """Return why an open pull request is about a text that nobody offers any more; empty where it is offered."""
     begins_anew = newest is not None and newest.sha == state.tip and commit_kind(newest) == "start"
     if state.conflicts:
         return ""  # it says what contradicts what, and waits for a person

@@ -57,14 +57,7 @@ _NUMBERED: Final = frozenset({Verb.DROP, Verb.EXPLAIN})
 
 @dataclass(frozen=True, slots=True)
 class AskedCommand:
-    """One command of a comment.
-
-    Args:
-        verb: What is asked for; None for a line that is not understood.
-        numbers: Numbers of edits, as the text of the pull request counts them.
-        skill: The skill that it names, empty for that of the pull request.
-        reason: Why, in the words of who asks, at most 300 characters of one line; the line that is not understood.
-    """
+    """One command of a comment."""
 
     verb: Verb | None
     numbers: tuple[int, ...] = ()
@@ -74,13 +67,7 @@ class AskedCommand:
 
 @dataclass(frozen=True, slots=True)
 class ListedEdit:
-    """One edit in the checklist of a pull request.
-
-    Args:
-        number: As people call it.
-        key: First twelve characters of its version's commit, a slash and its place there, counted from 1.
-        ticked: Whether its box is ticked.
-    """
+    """One edit in the checklist of a pull request."""
 
     number: int
     key: str
@@ -97,9 +84,6 @@ def read_commands(text: str) -> tuple[AskedCommand, ...]:
     (AskedCommand(verb=<Verb.DROP: 'drop'>, numbers=(7, 8), skill='', reason='too strict'),)
     >>> read_commands("/skillopt dance")
     (AskedCommand(verb=None, numbers=(), skill='', reason='/skillopt dance'),)
-
-    Args:
-        text: The comment.
     """
     found = (_read_line(line[:_LONGEST_LINE]) for line in _lines_outside_code(text[:_LONGEST]))
     return tuple(islice((one for one in found if one is not None), _MOST_COMMANDS))
@@ -109,9 +93,6 @@ def read_checklist(body: str) -> tuple[ListedEdit, ...]:
     """Read the checklist of edits in the text of a pull request.
 
     A number that stands there twice is somebody's own text: what comes first counts.
-
-    Args:
-        body: Text of the pull request.
     """
     found: dict[int, ListedEdit] = {}
     for box in _BOX.finditer(body[:_LONGEST]):
@@ -121,17 +102,12 @@ def read_checklist(body: str) -> tuple[ListedEdit, ...]:
 
 
 def unticked_edits(body: str) -> tuple[ListedEdit, ...]:
-    """Give the edits whose boxes are not ticked in the text of a pull request."""
+    """Return the edits whose boxes are not ticked in the text of a pull request."""
     return tuple(edit for edit in read_checklist(body) if not edit.ticked)
 
 
 def carry_unticked(old: str, new: str) -> str:
-    """Untick in a newer text of a pull request what people have unticked in the one that is there.
-
-    Args:
-        old: The text that is there.
-        new: The text that replaces it.
-    """
+    """Untick in a newer text of a pull request what people have unticked in the one that is there."""
     keys = {edit.key for edit in unticked_edits(old)}
 
     def untick(box: re.Match[str]) -> str:

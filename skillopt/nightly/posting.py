@@ -44,14 +44,7 @@ _Number = Annotated[int, Field(ge=0, lt=2**63)]
 
 @dataclass(frozen=True, slots=True)
 class PullRequestUpdate:
-    """What was done with a pull request.
-
-    Args:
-        action: `opened`, `updated`, `closed`; empty when nothing changed.
-        url: Its address, empty when there is none.
-        notes: Remarks for the reader.
-        is_open: Whether it is open now.
-    """
+    """What was done with a pull request."""
 
     action: str = ""
     url: str = ""
@@ -63,22 +56,6 @@ class BranchOffer(BaseModel):
     """What is offered from one branch: facts for the policy, and the text of its pull request.
 
     The text names nobody and no issue, whoever wrote it: what a forge would act on is broken up.
-
-    Args:
-        branch: Its name.
-        seen: Where the remote had it when this was written, empty for nowhere.
-        tip: Where it is to be, empty for nowhere.
-        unfit_reason: Why it gets no pull request; empty when it may have one.
-        moot_reason: Why an open pull request from it is closed; empty for none.
-        missing_reason: Why there is no text where one is needed; empty where there is one, or none is needed.
-        proven: Whether it was shown to be better on new tasks; what was not gets a draft pull request.
-        mark: Text in the body that names this very text of the skill; empty where the commit names it.
-        known_by: Text in the body of a pull request that says it has been written for this offer already.
-        title: Title of the pull request, empty for none.
-        body: Its text.
-        decided: Whether the newest commit is a decision of people, which is pushed whatever else is offered.
-        opened: Number of the pull request that was open when the forge was asked, 0 for none.
-        notes: Remarks for the reader of the night's result.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -105,23 +82,17 @@ class BranchOffer(BaseModel):
 
     @property
     def command(self) -> str:
-        """Give the command that offers from this branch."""
+        """The command that offers from this branch."""
         return "skillopt audit" if self.branch.startswith("skillopt-audit/") else "skillopt nightly"
 
     @property
     def facts(self) -> BranchFacts:
-        """Give what the policy decides by."""
+        """What the policy decides by."""
         return BranchFacts(self.tip, self.moot_reason, self.unfit_reason, self.mark, self.opened)
 
 
 class PostedAnswer(BaseModel):
-    """What is said under a pull request to people who asked for something.
-
-    Args:
-        pull_request: Its number.
-        lines: What was done, a line for each.
-        last: Number of the last comment that is answered; 0 where only boxes were.
-    """
+    """What is said under a pull request to people who asked for something."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -133,20 +104,7 @@ class PostedAnswer(BaseModel):
 def post_offer(
     forge: Forge, offer: BranchOffer, push: Callable[[], bool], newcomers: Newcomers = _NONE
 ) -> PullRequestUpdate:
-    """Do what the policy decides for the pull request of a branch.
-
-    Args:
-        forge: Keeps pull requests.
-        offer: What is offered.
-        push: Pushes the branch and tells whether there was anything to push.
-        newcomers: How a pull request is treated that is opened now.
-
-    Raises:
-        VersionConflictError: The remote's branch was moved by someone.
-        RemoteError: The remote failed.
-        ForgeError: The forge failed.
-        LedgerError: There is no text for a version that has no pull request yet.
-    """
+    """Do what the policy decides for the pull request of a branch."""
     requests = _list_pull_requests(forge, offer, push)
     found = decide_pull_request(offer.facts, requests)
     # Where people deleted the branch, a decision does not bring it back; one that never was there had no pull request.
@@ -185,16 +143,7 @@ def post_offer(
 
 
 def post_answers(forge: Forge, branches: Sequence[str], answers: Sequence[PostedAnswer]) -> None:
-    """Say in one comment what was done about commands and boxes, and remember up to which comment they are answered.
-
-    Args:
-        forge: Keeps pull requests.
-        branches: Of the skill; a pull request of another one is not touched.
-        answers: What is said.
-
-    Raises:
-        ForgeError: The forge failed.
-    """
+    """Say in one comment what was done about commands and boxes, and remember up to which comment they are answered."""
     for answer in answers:
         requests = (one for branch in branches for one in forge.pull_requests(branch))
         request = next((one for one in requests if one.number == answer.pull_request), None)

@@ -24,15 +24,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BranchFacts:
-    """State of a skill's branch, or of its draft's.
-
-    Args:
-        tip: Its newest commit.
-        moot_reason: Why an open pull request is closed; empty for none.
-        unfit_reason: Why what is there gets no pull request; empty when it may have one.
-        mark: Text by which a pull request of this very text is known; empty where its commit tells.
-        opened: Number of the pull request that was open when the night began, 0 for none.
-    """
+    """State of a skill's branch, or of its draft's."""
 
     tip: str
     moot_reason: str = ""
@@ -51,7 +43,7 @@ class PullRequestDecision:
 
 
 def closed_by_people(request: PullRequest) -> bool:
-    """Tell whether people closed a pull request without a merge; what a night closed is no decision of theirs."""
+    """Return whether people closed a pull request without a merge; what a night closed is no decision of theirs."""
     return request.state == "closed" and not request.body.startswith(CLOSED_BY_NIGHT)
 
 
@@ -60,10 +52,6 @@ def decide_pull_request(facts: BranchFacts, requests: Sequence[PullRequest]) -> 
 
     A text whose pull request people closed or merged never gets another one: if a merged text is gone, somebody
     reverted it on purpose. A draft is written anew by each run, so it is its text that was refused, not its commit.
-
-    Args:
-        facts: State of the branch.
-        requests: The pull requests from it, newest first.
     """
     opened = next((one.number for one in requests if one.state == "open"), None)
     if facts.moot_reason:

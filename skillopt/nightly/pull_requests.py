@@ -31,14 +31,7 @@ __all__ = ["NightlyContext", "OfferMaking", "offer_draft", "offer_version"]
 
 @dataclass(frozen=True, slots=True)
 class NightlyContext:
-    """Where versions are offered.
-
-    Args:
-        project: What is offered.
-        remote: Holds the branches; None where there is none.
-        tips: Where its branches are.
-        default_branch: The default branch.
-    """
+    """Where versions are offered."""
 
     project: Project
     remote: Remote | None
@@ -59,15 +52,7 @@ class NightlyContext:
 
 @dataclass(frozen=True, slots=True)
 class OfferMaking:
-    """What offers are made with.
-
-    Args:
-        context: Repository and remote.
-        ledger: Where runs are recorded.
-        report: Folder for pages of tasks before and after; None for none.
-        observer: Follows what is measured.
-        allowance: Caps what measuring may cost; None for no cap beside the settings' own.
-    """
+    """What offers are made with."""
 
     context: NightlyContext
     ledger: Ledger
@@ -78,13 +63,7 @@ class OfferMaking:
 
 @dataclass(frozen=True, slots=True)
 class _There:
-    """What remote and forge have of a branch.
-
-    Args:
-        seen: Where the remote has it, empty for nowhere.
-        opened: Text of its open pull request, empty for none.
-        may_open: Whether its newest commit may get a pull request that says only what is measured now.
-    """
+    """What remote and forge have of a branch."""
 
     seen: str
     opened: str
@@ -92,13 +71,7 @@ class _There:
 
 
 def offer_version(making: OfferMaking, state: SkillState, requests: Sequence[PullRequest] = ()) -> BranchOffer | None:
-    """Say what is offered of a skill's newest version, None where its branch does not exist.
-
-    Args:
-        making: What it is made with.
-        state: State of the skill.
-        requests: Pull requests from its branch, newest first.
-    """
+    """Return what is offered of a skill's newest version, None where its branch does not exist."""
     context = making.context
     if not state.tip:
         return None
@@ -109,14 +82,9 @@ def offer_version(making: OfferMaking, state: SkillState, requests: Sequence[Pul
 
 
 def offer_draft(making: OfferMaking, state: SkillState, requests: Sequence[PullRequest] = ()) -> BranchOffer | None:
-    """Say what is offered of a skill's draft, None where there is and was none.
+    """Return what is offered of a skill's draft, None where there is and was none.
 
     A draft that has become a version is removed.
-
-    Args:
-        making: What it is made with.
-        state: State of the skill.
-        requests: Pull requests from its branch, newest first.
     """
     context = making.context
     repository = context.project.repository()
@@ -136,13 +104,6 @@ def _offered(making: OfferMaking, state: SkillState, offer: Offer, there: _There
     Where the record of its run is gone, as in a clone without a ledger, an open pull request must still be true: its
     text is measured anew as soon as it is of other texts or tasks than it was measured with. A version that never had a
     pull request gets one as soon as it is measured.
-
-    Args:
-        making: What it is made with.
-        state: State of the skill.
-        offer: What is offered.
-        there: What remote and forge have of the branch.
-        notes: Remarks on the branch.
     """
     place = _place(making.context, state, offer)
     measured = _measured_mark(state, place)
@@ -183,7 +144,7 @@ def _place(context: NightlyContext, state: SkillState, offer: Offer) -> OfferPla
 
 
 def _measured_mark(state: SkillState, place: OfferPlace) -> str:
-    """Give the hidden line that names the texts and the suite that a pull request was measured with."""
+    """Return the hidden line that names the texts and the suite that a pull request was measured with."""
     texts = digest_of(place.text(place.base), place.text(place.tip), state.due_facts.suite)
     return f"<!-- skillopt measured: {texts[:16]} -->"
 

@@ -43,19 +43,7 @@ class _Strict(BaseModel):
 
 
 class Asked(_Strict):
-    """Something that a person with write access asks for in a pull request, by a command or an unticked box.
-
-    Args:
-        verb: What; None for a command that is not understood.
-        pull_request: Number of the pull request.
-        edits: Keys of the edits it is about.
-        numbers: The same edits as the text of the pull request counts them.
-        by: Login of who asks; empty for a box, of which the forge does not say who unticked it.
-        reason: Why, in their words; the command that is not understood.
-        skill: The skill that it names where that is not the one of the pull request; empty otherwise.
-        comment: Number of the comment; 0 for a box.
-        url: Where it stands.
-    """
+    """Something that a person with write access asks for in a pull request, by a command or an unticked box."""
 
     verb: Verb | None
     pull_request: int
@@ -78,17 +66,7 @@ class Closing(_Strict):
 
 
 class SkillReview(_Strict):
-    """What the forge has of a skill.
-
-    Args:
-        skill: Its configured name.
-        versions: Pull requests from `skillopt/<skill>`, newest first.
-        drafts: Pull requests from `skillopt-draft/<skill>`, newest first.
-        descriptions: Pull requests from `skillopt-trigger/<skill>`, newest first.
-        asked: What people ask for in the open ones, the oldest first.
-        closings: What was said where one was closed without a merge.
-        ignored: Who asked last that the skill is left alone; None where nobody did, or somebody took it back since.
-    """
+    """What the forge has of a skill."""
 
     skill: str
     versions: tuple[PullRequest, ...] = ()
@@ -100,27 +78,17 @@ class SkillReview(_Strict):
 
     @property
     def requests(self) -> tuple[PullRequest, ...]:
-        """Give all its pull requests."""
+        """All its pull requests."""
         return (*self.versions, *self.drafts, *self.descriptions)
 
     @property
     def training_wanted(self) -> tuple[Asked, ...]:
-        """Give what asks for training, whether or not anything else makes the skill due."""
+        """What asks for training, whether or not anything else makes the skill due."""
         return tuple(one for one in self.asked if one.verb in (Verb.RETRY, Verb.REBASE) and not one.skill)
 
 
 class ReviewState(_Strict):
-    """All that a night has to know of remote and forge.
-
-    Args:
-        version: Of this format.
-        forge: Name of the forge.
-        facts: What the forge says of the repository.
-        remote: Name of the git remote, empty for none.
-        tips: Where its branches were; None where there is no remote.
-        skills: What the forge has of each skill, at least one.
-        memory: What the dashboard issue remembers; empty where there is none.
-    """
+    """All that a night has to know of remote and forge."""
 
     version: Literal[1] = 1
     forge: str
@@ -131,23 +99,17 @@ class ReviewState(_Strict):
     memory: DashboardMemory = DashboardMemory()
 
     def of(self, skill: str) -> SkillReview:
-        """Give what the forge has of a skill."""
+        """Return what the forge has of a skill."""
         return next((one for one in self.skills if one.skill == skill), SkillReview(skill=skill))
 
 
 def open_text(requests: Sequence[PullRequest]) -> str:
-    """Give the text of the open one of some pull requests, empty where none is."""
+    """Return the text of the open one of some pull requests, empty where none is."""
     return next((one.body for one in requests if one.state == "open"), "")
 
 
 def read_asked(request: PullRequest, comments: Iterable[Comment], names: Collection[str]) -> tuple[Asked, ...]:
-    """Read what people ask for in an open pull request and nobody has answered yet, the oldest first.
-
-    Args:
-        request: The pull request.
-        comments: What was said under it; only that of people with write access counts.
-        names: Names of its skill.
-    """
+    """Read what people ask for in an open pull request and nobody has answered yet, the oldest first."""
     done, body = last_handled(request.body)
     boxes = unticked_edits(body)
     number = request.number
@@ -178,7 +140,7 @@ def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
 
 
 def _is_near(said: str, closed: str) -> bool:
-    """Tell whether something was said when a pull request was closed, or minutes before or after."""
+    """Return whether something was said when a pull request was closed, or minutes before or after."""
     try:
         apart = datetime.fromisoformat(said) - datetime.fromisoformat(closed)
     except (ValueError, TypeError):  # a time without a zone is none of the forge
@@ -195,10 +157,6 @@ def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[
     """Find who wants the skill left alone: the newest command of this kind counts, on whatever pull request it stands.
 
     So it lasts as long as the forge keeps the comment, and needs no file.
-
-    Args:
-        said: Comments on the skill's pull requests, with these.
-        names: Names of the skill; who names another one says nothing about this one.
     """
     found = [
         _asked(request, comment, one, names)
@@ -211,11 +169,7 @@ def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[
 
 
 def write_state(state: ReviewState, path: Path) -> None:
-    """Write the state to a file.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
+    """Write the state to a file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(state.model_dump_json(indent=1), encoding="utf-8")
@@ -224,11 +178,7 @@ def write_state(state: ReviewState, path: Path) -> None:
 
 
 def read_state(path: Path) -> ReviewState:
-    """Read what `nightly check` wrote.
-
-    Raises:
-        UsageError: There is no such file, or it is something else.
-    """
+    """Read what `nightly check` wrote."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)

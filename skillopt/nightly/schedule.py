@@ -12,18 +12,12 @@ _DAYS: Final[tuple[Weekday, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "
 
 
 def why_no_training(days: Sequence[Weekday], hours: str, now: datetime) -> str:
-    """Say why no training may begin now; empty when it may.
+    """Return why no training may begin now; empty when it may.
 
     >>> why_no_training(["sat", "sun"], "", datetime(2026, 11, 22, 14, 3))
     ''
     >>> why_no_training([], "22-6", datetime(2026, 11, 22, 14, 3))
     'it is 14:03, and training begins between 22:00 and 6:00'
-
-    Args:
-        days: Weekdays, empty for all.
-        hours: First and last hour, as in `22-6`: from 22:00 until 6:00, a part of the day that may pass midnight and
-            belongs to the weekday it began on; empty for all.
-        now: The time on the clock of this machine.
     """
     first, last = map(int, hours.split("-")) if hours else (0, 24)
     passes_midnight = first >= last

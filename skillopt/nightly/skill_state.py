@@ -30,19 +30,7 @@ _MEASURED = frozenset({VersionAccepted.__name__, BaselineMeasured.__name__})
 
 @dataclass(frozen=True, slots=True)
 class SkillState:
-    """State of a skill.
-
-    Args:
-        target: The skill, its folder and settings.
-        tip: Newest commit of its branch, empty for none.
-        versions: Its versions, newest first.
-        on_default_branch: Whether the default branch has the branch's text.
-        diverged: Whether people changed the skill on the default branch beside its branch.
-        start: Which text training begins with.
-        unfinished: The newest run, when it ended early.
-        due_facts: What decides whether it is due.
-        conflicts: Sentences that people changed on its branch, and others differently on the default branch.
-    """
+    """State of a skill."""
 
     target: Target
     tip: str
@@ -56,7 +44,7 @@ class SkillState:
 
     @property
     def moves_on(self) -> bool:
-        """Tell whether training begins with the default branch's text, merged into the skill's branch.
+        """Whether training begins with the default branch's text, merged into the skill's branch.
 
         A run that began with that very text goes on from where it began.
         """
@@ -73,16 +61,16 @@ class _Recorded:
 
     @property
     def unfinished(self) -> RunRecord | None:
-        """Give the newest run, when it ended early."""
+        """The newest run, when it ended early."""
         return next((run for run in self.runs[:1] if run.state != "finished"), None)
 
     @property
     def finished(self) -> RunRecord | None:
-        """Give the newest run that finished."""
+        """The newest run that finished."""
         return next((run for run in self.runs if run.state == "finished"), None)
 
     def last(self) -> tuple[str, str, str]:
-        """Give end, target and suite of the last finished run; from the newest version where no run is recorded."""
+        """Return end, target and suite of the last finished run; from the newest version where no run is recorded."""
         if (run := self.finished) is not None:
             return run.ended_at, str(json.loads(run.config)[1]), run.suite_digest
         newest = next((version for version in self.versions if version.trailer("Val-After")), None)
@@ -101,19 +89,7 @@ def read_skill_state(
     now: datetime,
     texts: KnownTexts | None = None,
 ) -> SkillState:
-    """Read the state of a skill.
-
-    Args:
-        selection: The skill, its suite and settings.
-        default_branch: The default branch.
-        ledger: Where its runs are recorded.
-        now: The time.
-        texts: What git knows of it, read with that of others; None to read it now.
-
-    Raises:
-        UsageError: The skill or its suite cannot be used.
-        VersionConflictError: The default branch has a text of it that is neither here nor on its branch.
-    """
+    """Read the state of a skill."""
     project = selection.project()
     if texts is None:
         texts = read_texts(project.repository(), project.target(selection), default_branch)
@@ -149,7 +125,7 @@ def read_skill_state(
 
 
 def measured_pass_rate(ledger: Ledger, run: str) -> float | None:
-    """Give the share of `val` tasks that the newest text of a run passed; None where nothing was measured."""
+    """Return the share of `val` tasks that the newest text of a run passed; None where nothing was measured."""
     for row in reversed(list(ledger.events(run))):
         event = decode_event(row.kind, row.payload)
         if isinstance(event, VersionAccepted) and event.verdict.pairs:
@@ -171,12 +147,12 @@ def _start(texts: KnownTexts, unfinished: RunRecord | None) -> Start:
 
 
 def _begun(run: RunRecord | None) -> str:
-    """Give the digest of the text that a run began with, empty for no run."""
+    """Return the digest of the text that a run began with, empty for no run."""
     return decode_skill(run.skill, run.start).digest if run else ""
 
 
 def _score(ledger: Ledger, runs: Iterable[RunRecord]) -> float | None:
-    """Give the score to expect on `val` by what the newest run measured last."""
+    """Return the score to expect on `val` by what the newest run measured last."""
     for run in runs:
         for row in reversed(ledger.events(run.id)):
             if row.kind not in _MEASURED:

@@ -19,15 +19,7 @@ def prompt_names() -> tuple[str, ...]:
 
 
 def fill(name: str, **values: str) -> str:
-    """Fill in a prompt in one pass, so that a value is never taken for a placeholder.
-
-    Args:
-        name: Which prompt.
-        values: One text per placeholder.
-
-    Raises:
-        ValueError: Placeholders and values do not match.
-    """
+    """Fill in a prompt in one pass, so that a value is never taken for a placeholder."""
     template = _template(name)
     wanted = set(_PLACEHOLDER.findall(template))
     if wanted != values.keys():

@@ -38,17 +38,7 @@ class TriedDescription:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionEvidence:
-    """What a new description is written from; only training requests.
-
-    Args:
-        name: Name of the skill.
-        description: The one it has.
-        body: What the skill says.
-        siblings: Name and description of every other skill that is installed.
-        missed: Requests for which it was not loaded, each with what was loaded instead.
-        false: Requests for which it was loaded and should not be.
-        right: Requests that go right.
-    """
+    """What a new description is written from; only training requests."""
 
     name: str
     description: str
@@ -60,13 +50,7 @@ class DescriptionEvidence:
 
 
 def ask_description(evidence: DescriptionEvidence, tried: Sequence[TriedDescription], most: int) -> str:
-    """Ask for a new description; `read_description` reads it.
-
-    Args:
-        evidence: What it is written from.
-        tried: What became of descriptions before, oldest first.
-        most: Most characters.
-    """
+    """Ask for a new description; `read_description` reads it."""
     siblings = [f"{name}: {shorten_middle(text, _SIBLING_TOKENS)}" for name, text in evidence.siblings[:_MOST_SIBLINGS]]
     return fill(
         "describe",
@@ -83,11 +67,7 @@ def ask_description(evidence: DescriptionEvidence, tried: Sequence[TriedDescript
 
 
 def read_description(reply: str) -> str:
-    """Read a description; spaces and line ends become single spaces.
-
-    Raises:
-        ReplyError: The reply is not the JSON asked for.
-    """
+    """Read a description; spaces and line ends become single spaces."""
     return " ".join(read_object(reply, _Description, "description").description.split())
 
 

@@ -17,14 +17,7 @@ _LONGEST_NAME: Final = 60
 def write_digest(
     outcomes: Sequence[tuple[Task, bool]], fixed: Sequence[str] = (), broken: Sequence[str] = (), aside: int = 0
 ) -> str:
-    """Say in a few lines how many tasks pass and what changed; empty when nothing is known.
-
-    Args:
-        outcomes: Tasks with whether each passed when it was run last under the text that is shown.
-        fixed: Ids of tasks that the last patch made pass.
-        broken: Ids of tasks that passed before it and do not now.
-        aside: Tasks that nothing mended, which are not waited for any more.
-    """
+    """Say in a few lines how many tasks pass and what changed; empty when nothing is known."""
     if not outcomes:
         return ""
     lines = [f"{_share([passed for _, passed in outcomes])} tasks pass with this skill."]

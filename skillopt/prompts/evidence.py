@@ -40,13 +40,7 @@ def shorten_middle(text: str, tokens: int) -> str:
 
 
 def render_rollout(task: Task, rollout: Rollout, tokens: int) -> str:
-    """Show one rollout; feedback first, because it is what a cut must not take.
-
-    Args:
-        task: The task that was done; its verifier is not shown.
-        rollout: A rollout with a score.
-        tokens: Budget of the whole, in estimated tokens; the trajectory gets what is left.
-    """
+    """Show one rollout; feedback first, because it is what a cut must not take."""
     score = rollout.score
     head = [f"### Task {task.id}", f"status: {rollout.status.value}"]
     if score is not None:

@@ -21,15 +21,7 @@ _READ: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """A task as the table shows it.
-
-    Args:
-        task: Its id.
-        passed: How often it passed.
-        repeats: How often it was run.
-        group: Number of its group of failures, from 1; 0 where it always passed.
-        feedback: Of its newest failure, whole. Untrusted.
-    """
+    """A task as the table shows it."""
 
     task: str
     passed: int
@@ -39,7 +31,7 @@ class EvidenceRow:
 
 
 def feedback_line(feedback: str, characters: int = _LONGEST) -> str:
-    r"""Give the first line of feedback, cut, and how many more there are.
+    r"""Return the first line of feedback, cut, and how many more there are.
 
     >>> feedback_line("row 1: expected 3\nrow 2: expected 4")
     'row 1: expected 3 (and 1 more line)'
@@ -52,13 +44,7 @@ def feedback_line(feedback: str, characters: int = _LONGEST) -> str:
 
 
 def write_evidence_table(rows: Sequence[EvidenceRow], tokens: int = TABLE_TOKENS) -> str:
-    """Write the rows of failures, the largest group first, then the tasks that always pass.
-
-    Args:
-        rows: The tasks that were measured.
-        tokens: Budget; lines of feedback are cut so that the table fits, but never below a length that still tells one
-            from another, so a table of very many groups is longer.
-    """
+    """Write the rows of failures, the largest group first, then the tasks that always pass."""
     groups: dict[int, list[EvidenceRow]] = {}
     for row in rows:
         groups.setdefault(row.group, []).append(row)

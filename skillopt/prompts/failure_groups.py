@@ -34,13 +34,7 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """Tasks that failed with the same feedback.
-
-    Args:
-        task: The one that is shown in full.
-        rollout: How it went.
-        others: Ids of the others.
-    """
+    """Tasks that failed with the same feedback."""
 
     task: Task
     rollout: Rollout
@@ -53,11 +47,7 @@ class FailureGroup:
 
 
 def group_failures(failures: Sequence[tuple[Task, Rollout]]) -> tuple[FailureGroup, ...]:
-    """Put failures with equal feedback together, numbers that are values aside; the largest groups come first.
-
-    Args:
-        failures: Tasks with a rollout each; one without feedback is alone, for nothing says that it is like another.
-    """
+    """Put failures with equal feedback together, numbers that are values aside; the largest groups come first."""
     found: dict[object, list[tuple[Task, Rollout]]] = {}
     for number, (task, rollout) in enumerate(failures):
         feedback = rollout.score.feedback if rollout.score else ""
@@ -69,12 +59,7 @@ def group_failures(failures: Sequence[tuple[Task, Rollout]]) -> tuple[FailureGro
 
 
 def render_failures(groups: Sequence[FailureGroup], tokens: int = EVIDENCE_TOKENS) -> tuple[str, tuple[str, ...]]:
-    """Show groups of failures, fenced as untrusted, and give the ids of the tasks that are shown.
-
-    Args:
-        groups: Those that come first are shown first; what does not fit is counted.
-        tokens: Budget of all, in estimated tokens.
-    """
+    """Show groups of failures, fenced as untrusted, and give the ids of the tasks that are shown."""
     parts = [_render(group, ROLLOUT_TOKENS) for group in groups]
     if sum(map(estimate_tokens, parts)) > tokens:
         each = max(_LEAST_TOKENS, tokens // len(groups) - _CUT_TOKENS)
@@ -101,6 +86,6 @@ def _render(group: FailureGroup, tokens: int) -> str:
 
 
 def _normal(feedback: str) -> frozenset[str]:
-    """Give what feedback says, line by line: without order, repeats, spacing, case and values that are numbers."""
+    """Return what feedback says, line by line: without order, repeats, spacing, case and values that are numbers."""
     lines = (" ".join(line.casefold().split()) for line in feedback.splitlines())
     return frozenset(_NUMBER.sub(lambda found: found[0] if found["name"] else "#", line) for line in lines if line)

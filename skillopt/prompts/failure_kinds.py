@@ -62,13 +62,7 @@ def read_kind(text: object) -> TaskFailureKind | None:
 def kind_of(
     stated: TaskFailureKind | None, tasks: Sequence[str], named: Mapping[str, TaskFailureKind]
 ) -> TaskFailureKind | None:
-    """Give the kind of an edit: the one stated, else the most frequent one of the tasks it cites.
-
-    Args:
-        stated: What the reply says of the edit itself.
-        tasks: What the edit cites.
-        named: Kinds by task.
-    """
+    """Return the kind of an edit: the one stated, else the most frequent one of the tasks it cites."""
     if stated is not None:
         return stated
     counts = Counter(

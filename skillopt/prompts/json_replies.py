@@ -41,16 +41,7 @@ def _strict(part: object) -> object:
 
 
 def read_object(reply: str, shape: type[M], key: str) -> M:
-    """Read the JSON object of a reply that has a key.
-
-    Args:
-        reply: What the model wrote.
-        shape: What the object must be.
-        key: What it must have, to be told from others.
-
-    Raises:
-        ReplyError: There is no such object, or it has another shape.
-    """
+    """Read the JSON object of a reply that has a key."""
     try:
         return shape.model_validate(find_object(reply, key))
     except ValidationError as error:
@@ -61,18 +52,10 @@ def read_object(reply: str, shape: type[M], key: str) -> M:
 
 
 def find_object(reply: str, key: str, part: str = "") -> dict[str, object]:
-    """Give the last JSON object of a reply that has a key.
+    """Return the last JSON object of a reply that has a key.
 
     Line ends inside strings and commas before a closing bracket are let pass. Of a reply that breaks off, or whose
     outer object is missing, the parts that can be read are given as a list under the key.
-
-    Args:
-        reply: What the model wrote.
-        key: What the object must have.
-        part: Key of the objects that may be salvaged from a broken reply; empty for none.
-
-    Raises:
-        ReplyError: There is no such object.
     """
     seen: list[dict[str, object]] = []
     for text in (_THINKING.sub(" ", reply), reply):
@@ -105,7 +88,7 @@ def _objects(text: str) -> Iterator[dict[str, object]]:
 
 
 def _problem(reply: str, key: str, seen: list[dict[str, object]]) -> str:
-    """Say what stood there instead."""
+    """Return what stood there instead."""
     if seen:
         return f"expected a JSON object with the key {key!r}, found one with {sorted(map(str, seen[-1]))[:10]}"
     start = reply.find("{")

@@ -66,14 +66,7 @@ JUDGE_SCHEMA: Final = json.dumps(
 
 @dataclass(frozen=True, slots=True)
 class JudgedResult:
-    """What is judged.
-
-    Args:
-        task: What was asked for.
-        criteria: What must hold.
-        reference: What a good result would be; empty for nothing.
-        result: What was delivered.
-    """
+    """What is judged."""
 
     task: str
     criteria: tuple[str, ...]
@@ -83,13 +76,7 @@ class JudgedResult:
 
 @dataclass(frozen=True, slots=True)
 class JudgeReading:
-    """One reading of a judge.
-
-    Args:
-        marks: As in `Judgement`, one for each criterion.
-        advice: What to do better, in words of the judge.
-        misled: Whether it found met what no result can meet; its marks count for nothing.
-    """
+    """One reading of a judge."""
 
     marks: str
     advice: str
@@ -97,13 +84,7 @@ class JudgeReading:
 
 
 def ask_judge(judged: JudgedResult, asked: Sequence[int], number: int) -> str:
-    """Fill in the prompt of one reading.
-
-    Args:
-        judged: What is judged. Nothing in it tells which skill, if any, the result was made with.
-        asked: Which criteria, by their place from 0.
-        number: Of the reading, from 1: each has an order, a key and a control of its own.
-    """
+    """Fill in the prompt of one reading."""
     order, key, control = _drawn(judged, asked, number)
     listed = [control if at is None else judged.criteria[at] for at in order]
     numbered = "\n".join(f"{place}. {' '.join(text.split())}" for place, text in enumerate(listed, 1))
@@ -118,11 +99,7 @@ def ask_judge(judged: JudgedResult, asked: Sequence[int], number: int) -> str:
 
 
 def read_judge(reply: str, judged: JudgedResult, asked: Sequence[int], number: int) -> JudgeReading:
-    """Read one reading; a verdict that cannot be read leaves its criterion open.
-
-    Raises:
-        ReplyError: It is not the JSON asked for, the key is wrong, or the control has no verdict.
-    """
+    """Read one reading; a verdict that cannot be read leaves its criterion open."""
     order, key, _ = _drawn(judged, asked, number)
     found = find_object(reply, "verdicts")
     if found.get("key") != key:
@@ -144,7 +121,7 @@ def read_judge(reply: str, judged: JudgedResult, asked: Sequence[int], number: i
 
 
 def _verdicts(found: object) -> Iterator[tuple[int, str]]:
-    """Give the place and the mark of each verdict that can be read."""
+    """Return the place and the mark of each verdict that can be read."""
     for item in found if isinstance(found, list) else []:
         try:
             verdict = _Verdict.model_validate(item)

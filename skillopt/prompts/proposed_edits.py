@@ -60,18 +60,18 @@ class ProposedEdit(BaseModel):
 
     @property
     def text(self) -> str:
-        """Give the new text, however it was written."""
+        """The new text, however it was written."""
         return self.content if self.content.strip() else "\n".join(line.content for line in self.lines)
 
     @property
     def doubled(self) -> bool:
-        """Tell whether it has new text twice, of which one would be dropped in silence."""
+        """Whether it has new text twice, of which one would be dropped in silence."""
         lines = "\n".join(line.content for line in self.lines)
         return bool(self.content.strip() and lines.strip() and self.content.split() != lines.split())
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Give what makes an edit the same edit."""
+        """What makes an edit the same edit."""
         return self.op.value, self.anchor, self.section, self.text
 
     @property
@@ -80,18 +80,14 @@ class ProposedEdit(BaseModel):
         return tuple(dict.fromkeys((*self.tasks, *(task for line in self.lines for task in line.tasks))))
 
     def named(self, identity: str) -> Edit:
-        """Give it an id.
-
-        Raises:
-            EditError: It lacks what its operation needs.
-        """
+        """Return it an id."""
         section = "" if self.anchor and self.op is not Op.REWRITE else self.section
         anchor = "" if self.op is Op.REWRITE else self.anchor
         content = "" if self.op is Op.DELETE else self.text
         return Edit(identity, self.op, anchor, section, content, self.rationale, self.cited, self._line_tasks())
 
     def _line_tasks(self) -> tuple[tuple[str, ...], ...]:
-        """Give the tasks behind each block of the text; nothing where lines and blocks cannot be matched."""
+        """Return the tasks behind each block of the text; nothing where lines and blocks cannot be matched."""
         if self.op is Op.DELETE or not any(line.tasks for line in self.lines):
             return ()
         found = tuple(line.tasks for line in self.lines for _ in blocks_of(line.content))
@@ -100,14 +96,7 @@ class ProposedEdit(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """What a reflection says.
-
-    Args:
-        edits: What it proposes.
-        kinds: The kind of failure that each edit is about, None where the reply names none.
-        failures: What it calls the failures of tasks.
-        unread: Parts that could not be read as edits.
-    """
+    """What a reflection says."""
 
     edits: tuple[ProposedEdit, ...]
     kinds: tuple[TaskFailureKind | None, ...]
@@ -116,11 +105,7 @@ class Reflection:
 
 
 def read_reflection(reply: str) -> Reflection:
-    """Read edits, and what the reply says of failures; an unknown kind of failure counts as none.
-
-    Raises:
-        ReplyError: The reply has no list of edits, or none of those in it can be read.
-    """
+    """Read edits, and what the reply says of failures; an unknown kind of failure counts as none."""
     found = find_object(reply, "edits", part="op")
     edits: list[ProposedEdit] = []
     kinds: list[TaskFailureKind | None] = []
@@ -141,11 +126,7 @@ def read_reflection(reply: str) -> Reflection:
 
 
 def _read_edit(raw: object) -> ProposedEdit:
-    """Read one edit.
-
-    Raises:
-        ReplyError: It is none, or lacks what its operation needs.
-    """
+    """Read one edit."""
     if not isinstance(raw, dict):
         raise ReplyError(f"expected an object with the key 'op', found {type(raw).__name__}")
     try:
@@ -186,7 +167,7 @@ def _read_failure(raw: object) -> NamedFailure | None:
 
 
 def _text(value: object) -> str:
-    """Give a text as it is, several joined by line ends, and nothing for null."""
+    """Return a text as it is, several joined by line ends, and nothing for null."""
     if isinstance(value, list):
         return "\n".join(map(_text, value))
     return "" if value is None else str(value)
@@ -199,7 +180,7 @@ def _names(value: object) -> list[str]:
 
 
 def _list(value: object) -> Sequence[object]:
-    """Give a list as it is, a lone value as a list of one, and null as an empty one."""
+    """Return a list as it is, a lone value as a list of one, and null as an empty one."""
     if isinstance(value, list):
         return value
     return () if value is None else (value,)

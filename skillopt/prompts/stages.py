@@ -50,15 +50,7 @@ _Kind = Annotated[TaskFailureKind | None, WithJsonSchema({"type": "string", "enu
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a reflection is asked for.
-
-    Args:
-        failures: From failures, else from successes.
-        budget: Most edits.
-        tokens: Most changed tokens of all edits, 0 for no limit.
-        focus: What this reading is to look for, in a sentence; empty for whatever helps.
-        kinds: Whether it names the kind of each failure.
-    """
+    """What a reflection is asked for."""
 
     failures: bool
     budget: int
@@ -69,13 +61,7 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a reflection is told beside the evidence.
-
-    Args:
-        digest: What passes and what changed (`write_digest`), fenced; empty for nothing.
-        tried: What became of earlier edits.
-        memory: The optimizer model's own notes.
-    """
+    """What a reflection is told beside the evidence."""
 
     digest: str = ""
     tried: Sequence[TriedEdit] = ()
@@ -126,14 +112,7 @@ META_UPDATE_SCHEMA: Final = schema_of(_Memory)
 
 
 def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told) -> str:
-    """Ask for edits from rollouts; `read_reflection` reads it.
-
-    Args:
-        document: The skill that the rollouts were made with.
-        evidence: The rollouts, fenced.
-        aim: What is asked for.
-        told: What is known from before.
-    """
+    """Ask for edits from rollouts; `read_reflection` reads it."""
     common = {
         "budget": str(aim.budget),
         "tokens": f", with at most about {aim.tokens} tokens of changed text in all" if aim.tokens else "",
@@ -173,11 +152,7 @@ def ask_ranking(document: SkillDocument, edits: Sequence[Edit], *, budget: int, 
 
 
 def read_ranking(reply: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Read an order; edits that the reply leaves out are ranked last, as they stood.
-
-    Raises:
-        ReplyError: The reply is not the JSON asked for, or names an edit that was not there.
-    """
+    """Read an order; edits that the reply leaves out are ranked last, as they stood."""
     order = read_object(reply, _Ranking, "order").order
     by_id = {edit.id: edit for edit in edits}
     strangers = [identity for identity in order if identity not in by_id]
@@ -199,11 +174,7 @@ def ask_slow_update(document: SkillDocument, comparison: str) -> str:
 
 
 def read_slow_update(reply: str) -> str:
-    """Read guidance; empty when there is nothing worth saying.
-
-    Raises:
-        ReplyError: The reply is not the JSON asked for.
-    """
+    """Read guidance; empty when there is nothing worth saying."""
     return read_object(reply, _Guidance, "guidance").guidance.strip()
 
 
@@ -219,11 +190,7 @@ def ask_meta_update(memory: str, accepted: Sequence[str], rejected: Sequence[str
 
 
 def read_meta_update(reply: str) -> str:
-    """Read the notes.
-
-    Raises:
-        ReplyError: The reply is not the JSON asked for.
-    """
+    """Read the notes."""
     return read_object(reply, _Memory, "memory").memory.strip()
 
 

@@ -85,13 +85,7 @@ TASK_DRAFTS_SCHEMA: Final = schema_of(_Tasks)
 
 @dataclass(frozen=True, slots=True)
 class TaskDraft:
-    """A task that a model drafted; nobody has looked at it yet.
-
-    Args:
-        task: The task.
-        near_miss: Whether it only looks like work for a rule of the skill.
-        why: What it tests, in the model's words.
-    """
+    """A task that a model drafted; nobody has looked at it yet."""
 
     task: Task
     near_miss: bool = False
@@ -107,14 +101,7 @@ class DraftReading:
 
 
 def ask_task_drafts(skill: Skill, count: int, known: Iterable[str], *, judged: bool) -> str:
-    """Ask for drafts of tasks; `read_task_drafts` reads them.
-
-    Args:
-        skill: Its text, and its other files as far as they are text, are shown as data.
-        count: How many, ≥ 1.
-        known: Prompts of tasks that are there already.
-        judged: Whether a model can judge criteria.
-    """
+    """Ask for drafts of tasks; `read_task_drafts` reads them."""
     texts = ((file.path, file.content) for file in skill.files if b"\0" not in file.content)
     files = "\n\n".join(f"### {path}\n{content.decode('utf-8', 'replace')}" for path, content in texts)
     listed = "\n".join(f"- {' '.join(prompt.split())}" for prompt in known)
@@ -130,15 +117,7 @@ def ask_task_drafts(skill: Skill, count: int, known: Iterable[str], *, judged: b
 
 
 def read_task_drafts(reply: str, taken: Iterable[str] = ()) -> DraftReading:
-    """Read drafts; ids are made plain and unique.
-
-    Args:
-        reply: What the model wrote.
-        taken: Ids that are taken already.
-
-    Raises:
-        ReplyError: The reply has no list of tasks.
-    """
+    """Read drafts; ids are made plain and unique."""
     stated = find_object(reply, "tasks", part="prompt")["tasks"]
     if not isinstance(stated, list) or not stated:
         raise ReplyError(f"expected a list of tasks, found {str(stated)[:80]!r}")
@@ -167,11 +146,7 @@ def _draft(name: str, read: _Task) -> TaskDraft:
 
 
 def _spec(check: _Check) -> VerifierSpec:
-    """Make the verifier of a check.
-
-    Raises:
-        ReplyError: It lacks what its kind needs.
-    """
+    """Make the verifier of a check."""
     if check.kind == "criteria":
         return VerifierSpec("rubric", _options(criteria=[text for text in check.criteria if text.strip()]))
     wanted = {"regex": check.pattern, "exact": check.value, "numeric": check.value, "json": check.value}[check.kind]

@@ -38,14 +38,7 @@ HEADINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TriedEdit:
-    """An edit of an earlier step.
-
-    Args:
-        summary: The edit on one line.
-        fate: What became of it.
-        reason: Figures of an edit that was tried; else why it was not.
-        shown: What the target did with it, in at most SHOWN_TOKENS; empty where nothing was measured.
-    """
+    """An edit of an earlier step."""
 
     summary: str
     fate: EditFate
@@ -67,12 +60,7 @@ def render_tried(edits: Sequence[TriedEdit]) -> str:
 
 
 def render_effect(without: Rollout | None, with_it: Rollout) -> str:
-    """Show what the target did with an edit on one task, and without it where that was run, in SHOWN_TOKENS.
-
-    Args:
-        without: The same task without the edit.
-        with_it: A rollout with the edit.
-    """
+    """Show what the target did with an edit on one task, and without it where that was run, in SHOWN_TOKENS."""
     sides = [("without it", without), ("with it", with_it)]
     known = [(name, rollout) for name, rollout in sides if rollout is not None and rollout.score is not None]
     each = SHOWN_TOKENS // max(1, len(known)) - 15  # the words around
@@ -80,7 +68,7 @@ def render_effect(without: Rollout | None, with_it: Rollout) -> str:
 
 
 def _outcome(rollout: Rollout, tokens: int) -> str:
-    """Give a score, the feedback and the answer on one line; feedback gets what it needs first."""
+    """Return a score, the feedback and the answer on one line; feedback gets what it needs first."""
     score = rollout.score
     if score is None:
         return "not measured"

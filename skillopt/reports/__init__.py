@@ -26,11 +26,7 @@ _SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".json": "json",
 
 
 def format_of(name: str | None, output: Path | None) -> str:
-    """Choose the format: the one that is named, else that of the file's suffix, else Markdown.
-
-    Raises:
-        UsageError: There is no such format.
-    """
+    """Choose the format: the one that is named, else that of the file's suffix, else Markdown."""
     chosen = name or _SUFFIXES.get(output.suffix.lower() if output else ".md", "")
     if chosen not in FORMATS:
         found = repr(name or str(output))
@@ -39,7 +35,7 @@ def format_of(name: str | None, output: Path | None) -> str:
 
 
 def render_view(view: RunView, name: str) -> str:
-    """Give a run's report in one of the formats."""
+    """Return a run's report in one of the formats."""
     module, _, function = FORMATS[name].partition(":")
     render = cast("Callable[[RunView], str]", getattr(import_module(module), function))  # each is, by its test
     return render(view)

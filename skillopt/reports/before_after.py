@@ -46,14 +46,7 @@ class TaskChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """The first thing that the target did differently: its number from 1, what it is, and both sides.
-
-    Args:
-        number: Which tool use, or which line of what it wrote.
-        what: `tool use` or `line`.
-        before: Empty where this side had ended.
-        after: Empty where this side had ended.
-    """
+    """The first thing that the target did differently: its number from 1, what it is, and both sides."""
 
     number: int
     what: str
@@ -63,18 +56,7 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class DifferingTask:
-    """A task that went differently, with the pair of its repeats that differs most.
-
-    Args:
-        task: What was asked.
-        change: What became of it.
-        before: The rollout under the old text.
-        after: The rollout of the same repeat under the new text.
-        repeats: How many pairs were measured.
-        passes: How many of them passed, before and after.
-        scores: Mean scores, before and after, in [0, 1].
-        parting: Where the two part, None where the target did the same.
-    """
+    """A task that went differently, with the pair of its repeats that differs most."""
 
     task: Task
     change: TaskChange
@@ -87,13 +69,7 @@ class DifferingTask:
 
 
 def find_differing_tasks(tasks: Iterable[Task], pairs: Pairs, metric: Metric) -> tuple[DifferingTask, ...]:
-    """List the tasks that went differently, broken ones first, then by how much was lost.
-
-    Args:
-        tasks: Tasks that may be shown.
-        pairs: Rollouts under the old and the new text, in the same order of tasks and repeats.
-        metric: Which number of a score is compared.
-    """
+    """List the tasks that went differently, broken ones first, then by how much was lost."""
     measured: dict[str, list[_Pair]] = defaultdict(list)
     for before, after in zip(pairs.before, pairs.after, strict=True):
         if before.score is not None and after.score is not None:
@@ -123,18 +99,13 @@ def find_parting(before: Trajectory, after: Trajectory) -> Parting | None:
 
 
 def describe_worst(changed: Sequence[DifferingTask], most: int = 3) -> str:
-    """Show the tasks that lost most as Markdown to fold out, feedback before and after; empty when none lost.
-
-    Args:
-        changed: As `find_differing_tasks` lists them.
-        most: How many.
-    """
+    """Show the tasks that lost most as Markdown to fold out, feedback before and after; empty when none lost."""
     lost = [one for one in changed if one.change in (TaskChange.BROKEN, TaskChange.WORSE)]
     return "\n\n".join(map(_described, lost[:most]))
 
 
 def task_anchor(task: str) -> str:
-    """Give the name under which a task stands on the page; ids can hold what no address can.
+    """Return the name under which a task stands on the page; ids can hold what no address can.
 
     >>> task_anchor("val-007")
     'task-val-007'
@@ -155,7 +126,7 @@ class _Pair:
 
 
 def _changed(task: Task, pairs: Sequence[_Pair]) -> DifferingTask | None:
-    """Say what became of a task, None when nothing did."""
+    """Return what became of a task, None when nothing did."""
     gain = fmean(pair.gain for pair in pairs)
     passes = sum(pair.passes[0] for pair in pairs), sum(pair.passes[1] for pair in pairs)
     held = [share > _HALF * len(pairs) for share in passes]

@@ -65,12 +65,7 @@ _AFTER_GATES: Final = Stream.LEARNING.repeat(0)
 
 
 def build_view(head: RunView, recorded: RunRecords) -> RunView:
-    """Build the view of a run from its record.
-
-    Args:
-        head: What is known of the run without its events.
-        recorded: What is recorded.
-    """
+    """Build the view of a run from its record."""
     return _Gathering(head, recorded).view()
 
 
@@ -96,7 +91,7 @@ class _Gathering:
         ]
 
     def view(self) -> RunView:
-        """Give the whole view."""
+        """Return the whole view."""
         for at, event in self._recorded.events:
             self._note(at, event)
         splits = self._recorded.splits
@@ -157,7 +152,7 @@ class _Gathering:
         self._versions[0] = replace(self._versions[0], score=score, passed=passed)
 
     def _train(self) -> frozenset[str] | None:
-        """Give the tasks that edits may be made from, those of both folds where there are any; None when not known."""
+        """Return tasks that edits may be made from, those of both folds where there are any; None when not known."""
         folded = frozenset().union(*self._recorded.folds)
         splits = self._recorded.splits
         train = frozenset(task for task, split in splits.items() if split is Split.TRAIN or task in folded)
@@ -279,11 +274,11 @@ class _Gathering:
         return PairView(task, *(self._mean(rows) for rows in (old, new)), *(_share(rows) for rows in (old, new)))
 
     def _rows(self, skill: str, task: str) -> Mapping[int, ResultRow]:
-        """Give what was recorded of a task under a skill, or under what was run on its fold in the skill's place."""
+        """Return what was recorded of a task under a skill, or under what was run on its fold in the skill's place."""
         return self._results.get((self._judged.get((skill, task), skill), task), {})
 
     def _repeat_beside(self, before: str, task: str, repeat: int) -> int | None:
-        """Give the incumbent's repeat that a candidate's was compared with.
+        """Return the incumbent's repeat that a candidate's was compared with.
 
         That is the same one, or one of the baseline, each of which decides once before the gate runs any other.
         """
@@ -338,7 +333,7 @@ def _share_passed(verdict: Verdict, *, after: bool) -> float:
 
 
 def _costs(verdict: Verdict, side: int) -> tuple[float | None, float | None]:
-    """Give what the target took for a task under the incumbent (0) or the candidate (1), as far as it is recorded."""
+    """Return what the target took for a task under the incumbent (0) or the candidate (1), as far as it is recorded."""
     return (verdict.worths[side].usd, verdict.worths[side].turns) if verdict.worths else (None, None)
 
 

@@ -50,15 +50,7 @@ _HEADINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SkillLine:
-    """A skill on the dashboard.
-
-    Args:
-        skill: Its name.
-        status: Its state.
-        reason: Why it is in this state; empty for nothing to say.
-        url: Address of its pull request, empty for none.
-        trend: Share of `val` tasks passed after each night that measured it, in [0, 1], oldest first.
-    """
+    """A skill on the dashboard."""
 
     skill: str
     status: SkillStatus
@@ -78,18 +70,7 @@ class FailureView:
 
 @dataclass(frozen=True, slots=True)
 class DashboardView:
-    """All that the dashboard shows.
-
-    Args:
-        skills: The skills in the order of the configuration.
-        month: The month, as in `2026-11`.
-        nights: Nights of the month so far.
-        spent_usd: What they cost in US dollars, as far as prices are known.
-        unpriced_nights: Nights among them whose cost is not known in full.
-        cap_usd: Cap of the month in US dollars; None for none.
-        updated: When the last night ended, in words.
-        failure: The last failure; None for none.
-    """
+    """All that the dashboard shows."""
 
     skills: tuple[SkillLine, ...]
     month: str

@@ -26,11 +26,7 @@ _UNMOVED = "it moved none of the tasks that it cites"
 
 
 class EditFates:
-    """Follows the edits of a run.
-
-    Args:
-        train: Ids of the tasks that edits may be made from; None when they are not known.
-    """
+    """Follows the edits of a run."""
 
     def __init__(self, train: Collection[str] | None) -> None:
         self._train = train
@@ -58,12 +54,7 @@ class EditFates:
         )
 
     def note(self, event: Event, text: str) -> None:
-        """Take in the next event of the run.
-
-        Args:
-            event: Any event; most are not about edits.
-            text: The newest version's SKILL.md, in which the sections of edits are looked up.
-        """
+        """Take in the next event of the run."""
         match event:
             case EditsGrounded():
                 self._support |= dict(event.numbers)

@@ -87,7 +87,7 @@ def _kinds(others: Sequence[EditView], limits: LengthLimits) -> str:
 
 
 def _kind(edit: EditView) -> str:
-    """Give the kind of a reason: elimination and gate put numbers first, then what follows from them."""
+    """Return the kind of a reason: elimination and gate put numbers first, then what follows from them."""
     if edit.fate is Fate.JOINED:
         return "it was in no candidate that met a gate"
     return edit.reason if edit.fate in (Fate.REFUSED, Fate.UNMOVED) else edit.reason.rpartition(": ")[2]

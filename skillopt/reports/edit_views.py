@@ -24,13 +24,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EliminationView:
-    """What elimination found of an edit, which was left out of the candidate on train tasks that it cites.
-
-    Args:
-        tasks: How many; 0 where earlier runs had told.
-        without, with_it: Mean scores without the edit and, beside that, with it; None where nothing was run.
-        kept, reason: Whether it stayed, and why.
-    """
+    """What elimination found of an edit, which was left out of the candidate on train tasks that it cites."""
 
     tasks: int
     without: float | None
@@ -50,24 +44,7 @@ class PatchTestView:
 
 @dataclass(frozen=True, slots=True)
 class EditView:
-    """A proposed edit and what became of it.
-
-    Args:
-        id: Unique in its run.
-        step: When it was proposed.
-        op: `add`, `delete` or `replace`.
-        section: Title of the section that it changes, empty when it is not known.
-        anchor: The text that it deletes, replaces or follows, empty for none.
-        before, after: The text that it takes away, and the text that it brings; empty for none.
-        rationale: Why, in the proposer's words.
-        tasks: Ids of the train tasks that motivated it.
-        tokens_added, tokens_removed: Estimated tokens of `after` and of `before`.
-        fate, reason: What became of it, and why.
-        elimination: What leaving it out showed, None where it did not come so far.
-        gate, version: Numbers of the last gate that it met, and of the version that it came with; None for none.
-        support: How far the rollouts it cites speak for it, in [0, 1]; None where it was not recorded.
-        diff: Unified diff of this edit alone, empty when it met no gate.
-    """
+    """A proposed edit and what became of it."""
 
     id: str
     step: int

@@ -40,9 +40,6 @@ def inline_code(text: str) -> str:
 
     >>> inline_code("@team merge")
     '<code><!-- -->&#x40;team merge</code>'
-
-    Args:
-        text: Any text; line breaks become blanks.
     """
     flat = " ".join(escape_hidden(text).split())
     return f"<code>{_escaped(flat)}</code>" if flat else ""
@@ -56,9 +53,6 @@ def code_span(text: str) -> str:
 
     >>> code_span("write `12.50` so"), code_span("ask @team")
     ('`` write `12.50` so ``', '<code>ask <!-- -->&#x40;team</code>')
-
-    Args:
-        text: Any text; line breaks become blanks.
     """
     flat = " ".join(escape_hidden(text).split())
     if not flat or _ACTS_AS_WRITTEN.search(flat):
@@ -69,21 +63,12 @@ def code_span(text: str) -> str:
 
 
 def diff_block(lines: Sequence[str]) -> str:
-    """Show lines of a diff, each after its sign, as a block that GitHub colours.
-
-    Args:
-        lines: Untrusted, each with the sign it begins with.
-    """
+    """Show lines of a diff, each after its sign, as a block that GitHub colours."""
     return text_block("\n".join(" ".join(line.splitlines()) for line in lines), "diff")
 
 
 def text_block(text: str, language: str = "") -> str:
-    """Show untrusted text as a block between more backticks than it holds; as `code_block` where it could act.
-
-    Args:
-        text: Any text.
-        language: How GitHub colours it, as in `diff`; our own word.
-    """
+    """Show untrusted text as a block between more backticks than it holds; as `code_block` where it could act."""
     shown = "\n".join(escape_hidden(line).expandtabs(4) for line in text.splitlines())
     if _ACTS_AS_WRITTEN.search(shown):
         return code_block(shown, language)
@@ -92,22 +77,12 @@ def text_block(text: str, language: str = "") -> str:
 
 
 def web_link(address: str, words: str) -> str:
-    """Link to a page that a forge named; an address that is none is shown as code.
-
-    Args:
-        address: Untrusted.
-        words: Our own words that are linked.
-    """
+    """Link to a page that a forge named; an address that is none is shown as code."""
     return f"[{words}]({address})" if _ADDRESS.fullmatch(address) else inline_code(address)
 
 
 def code_block(text: str, language: str = "") -> str:
-    """Show untrusted text as a block of its own, line by line; none begins with a word for bots.
-
-    Args:
-        text: Any text.
-        language: How GitHub colours it, as in `diff`; our own word.
-    """
+    """Show untrusted text as a block of its own, line by line; none begins with a word for bots."""
     lines = escape_hidden(text.replace("\r\n", "\n").replace("\r", "\n")).expandtabs(4).split("\n")
     opening = f'<pre lang="{language}">' if language else "<pre>"
     shown = (_reference(line[0]) + _escaped(line[1:]) if line else "" for line in lines)
@@ -115,21 +90,13 @@ def code_block(text: str, language: str = "") -> str:
 
 
 def shell_block(lines: Sequence[str]) -> str:
-    """Show commands to be copied; an escaped block where a value in one of them could do something.
-
-    Args:
-        lines: One command each, its values quoted for a shell.
-    """
+    """Show commands to be copied; an escaped block where a value in one of them could do something."""
     text = "\n".join(lines)
     return f"```sh\n{text}\n```" if all(map(_COMMAND.fullmatch, lines)) else code_block(text)
 
 
 def comment_marker(skill: str) -> str:
-    """Give the hidden line by which the pull request or comment of a skill is found again.
-
-    Args:
-        skill: Its name; whatever a name cannot hold is left out.
-    """
+    """Return the hidden line by which the pull request or comment of a skill is found again."""
     return f"<!-- skillopt:{re.sub(r'[^a-z0-9-]', '', skill)} -->"
 
 

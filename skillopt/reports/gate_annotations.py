@@ -20,11 +20,7 @@ _MOST_TASKS = 10
 
 
 def render_annotations(report: GateReport) -> str:
-    """Render the findings, errors first; empty when there are none.
-
-    Args:
-        report: What became of the change.
-    """
+    """Render the findings, errors first; empty when there are none."""
     findings = [finding for change in report.changes for finding in (*_verdicts(change), *change.findings)]
     ordered = sorted(findings, key=lambda finding: (_ORDER[finding.weight], not finding.person))
     return "\n".join(_command(finding, strict=report.strict) for finding in ordered[:MOST_ANNOTATIONS])

@@ -59,7 +59,7 @@ def _for_a_person(report: GateReport) -> Iterator[str]:
 
 
 def _cost(report: GateReport) -> Iterator[str]:
-    """Say what this gate cost; nothing where nothing was measured."""
+    """Return what this gate cost; nothing where nothing was measured."""
     usages = [usage for change in report.changes for usage in (change.spent or {}).values()]
     asked = sum(change.rollouts for change in report.changes)
     if asked:

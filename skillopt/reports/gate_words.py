@@ -11,12 +11,12 @@ __all__ = ["change_outcome", "change_passed", "gate_outcome", "is_change"]
 
 
 def is_change(view: RunView) -> bool:
-    """Tell whether a run gated a change by people, so that nobody proposed edits and nothing was accepted."""
+    """Return whether a run gated a change by people, so that nobody proposed edits and nothing was accepted."""
     return view.kind == "gate"
 
 
 def change_passed(view: RunView) -> bool | None:
-    """Tell whether a change passed, on `test` too where that was asked for; None where all of it was not decided."""
+    """Return whether a change passed, on `test` too where that was asked for; None where all of it was not decided."""
     gate = view.gates[-1] if view.gates else None
     if gate is None or view.state != "finished" or (gate.passed and view.test_withheld):
         return None

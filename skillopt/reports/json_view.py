@@ -14,7 +14,7 @@ __all__ = ["render_json"]
 
 
 def render_json(view: RunView) -> str:
-    """Give the whole view as JSON, with what follows from it: each cell's state and each gain."""
+    """Return the whole view as JSON, with what follows from it: each cell's state and each gain."""
     fields = asdict(view)
     fields["verdict"] = view.verdict
     fields["headline"] = None if view.headline is None else asdict(view.headline) | {"words": view.headline.words}

@@ -21,7 +21,7 @@ _EPOCH = "1970-01-01T00:00:00"
 
 
 def render_junit(view: RunView) -> str:
-    """Give the run as JUnit XML."""
+    """Return the run as JUnit XML."""
     gate = _judged_gate(view)
     suites = [("verdict", [_verdict(view)])]
     if gate is not None:

@@ -15,16 +15,7 @@ _MANY = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class LengthLimits:
-    """How long texts and lists of a report may be.
-
-    Args:
-        text: Most characters of an untrusted text.
-        name: Most characters of a task's id.
-        names: Most tasks in a list.
-        edits: Most rows of edits that were taken.
-        gates: Most rows of gates.
-        refused: Most rows of edits that were not taken; 0 leaves their table out.
-    """
+    """How long texts and lists of a report may be."""
 
     text: int = 1000
     name: int = 200

@@ -21,13 +21,7 @@ __all__ = ["InspectedRun", "inspect_run", "load_inspected_view", "run_rollouts"]
 
 @dataclass(frozen=True, slots=True)
 class InspectedRun:
-    """What was looked at in a run, and what was found.
-
-    Args:
-        view: The run, with what was found.
-        trained: Rollouts under texts that training wrote.
-        ordinary: Rollouts under the text before training.
-    """
+    """What was looked at in a run, and what was found."""
 
     view: RunView
     trained: int
@@ -37,18 +31,7 @@ class InspectedRun:
 def inspect_run(
     project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
 ) -> InspectedRun:
-    """Contrast the rollouts of a run under trained text with ordinary ones of the same tasks.
-
-    Args:
-        project: Where it was.
-        ledger: Its open ledger.
-        record: The run.
-        suite: Where its tasks are, when that is not configured.
-        all_splits: Whether rollouts of held-out tasks may be quoted, too.
-
-    Raises:
-        UsageError: The suite is not there, or no longer the one of the run.
-    """
+    """Contrast the rollouts of a run under trained text with ordinary ones of the same tasks."""
     run = run_rollouts(project, ledger, record, suite)
     view = load_view(project, ledger, record, suite)
     suspicions = find_suspicions(run)
@@ -57,17 +40,7 @@ def inspect_run(
 
 
 def run_rollouts(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunRollouts:
-    """Read the rollouts of a run, before training and under what it wrote.
-
-    Args:
-        project: Where it was.
-        ledger: Its open ledger.
-        record: The run.
-        suite: Where its tasks are, when that is not configured.
-
-    Raises:
-        UsageError: The suite is not there, or no longer the one of the run.
-    """
+    """Read the rollouts of a run, before training and under what it wrote."""
     tasks = suite_of_run(project, record, suite)
     if tasks is None:
         raise UsageError(
@@ -86,14 +59,7 @@ def run_rollouts(project: Project, ledger: Ledger, record: RunRecord, suite: Pat
 
 
 def load_inspected_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:
-    """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand.
-
-    Args:
-        project: Where it was.
-        ledger: Its open ledger.
-        record: The run.
-        suite: Where its tasks are, when that is not configured.
-    """
+    """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand."""
     try:
         return inspect_run(project, ledger, record, suite).view
     except UsageError:
@@ -101,7 +67,7 @@ def load_inspected_view(project: Project, ledger: Ledger, record: RunRecord, sui
 
 
 def _texts(start: Skill, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """Give the texts that a run wrote, by the digest of the skill."""
+    """Return the texts that a run wrote, by the digest of the skill."""
     for event in events:
         if isinstance(event, DraftChanged | DraftGraded | GateDecided | VersionAccepted) and event.text:
             yield text_digest(start, event.text), event.text

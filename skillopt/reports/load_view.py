@@ -31,16 +31,7 @@ _NEWEST = 1_000
 
 
 def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
-    """Find the run that a user means.
-
-    Args:
-        ledger: Where runs are.
-        name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
-            A gate that is over is meant only where there is nothing else.
-
-    Raises:
-        UsageError: There is no such run.
-    """
+    """Find the run that a user means."""
     # A gate gave its verdict where it was asked for; whoever asks for a skill's run means what trained it.
     named = ledger.runs(name or "", -1 if name else _NEWEST)
     runs = sorted(named, key=lambda run: run.kind == "gate" and run.state != "running")
@@ -52,14 +43,7 @@ def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
 
 
 def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:
-    """Put together what is recorded of a run.
-
-    Args:
-        project: Where it was.
-        ledger: Its open ledger.
-        record: The run.
-        suite: Where its tasks are, when that is not configured.
-    """
+    """Put together what is recorded of a run."""
     start, events = start_and_events(ledger, record)
     head = _head(project, ledger, record)
     declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
@@ -73,24 +57,18 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
 
 
 def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
-    """Put together how far a run is, without what single tasks came to, which takes longer to read.
-
-    Args:
-        project: Where it was.
-        ledger: Its open ledger.
-        record: The run.
-    """
+    """Put together how far a run is, without what single tasks came to, which takes longer to read."""
     return build_view(_head(project, ledger, record), RunRecords(*start_and_events(ledger, record)))
 
 
 def target_identity(record: RunRecord) -> str:
-    """Give what rollouts of a run are filed under: who did them, and who judged them where a model did."""
+    """Return what rollouts of a run are filed under: who did them, and who judged them where a model did."""
     judge = _judge(record)
     return f"{json.loads(record.config)[1]}{f' judge={judge}' if judge else ''}"
 
 
 def start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
-    """Give the skill that a run starts from, and its events."""
+    """Return the skill that a run starts from, and its events."""
     events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     return decode_skill(record.skill, record.start), events
 
@@ -148,7 +126,7 @@ def _plain(value: object) -> str:
 
 
 def suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
-    """Give the suite as the run used it; None when it is not there or not the one of the run."""
+    """Return the suite as the run used it; None when it is not there or not the one of the run."""
     try:
         suite = project.target(Selection(str(project.root / record.skill_path), {}, path)).suite()
     except SkilloptError:
@@ -163,7 +141,7 @@ def suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suit
 
 
 def _commits(project: Project, record: RunRecord) -> Mapping[int, str]:
-    """Give the commits of a run's versions by their numbers, 0 for the text it starts from where that was committed."""
+    """Return commits of a run's versions by their numbers, 0 for the text it starts from where that was committed."""
     try:
         versions = project.repository().versions(record.skill)
     except SkilloptError:

@@ -38,7 +38,7 @@ _MARKS = {CellState.PASSED: "pass", CellState.MIXED: "mixed", CellState.FAILED: 
 
 
 def render_markdown(view: RunView) -> str:
-    """Give the run as Markdown."""
+    """Return the run as Markdown."""
     limits = LengthLimits(text=5000)
     ended = f"It ended: {inline_code(view.reason)}." if view.reason else "The run is not over."
     parts = [

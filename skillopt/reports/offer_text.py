@@ -42,7 +42,7 @@ _MOST_EDITS: Final = 400
 
 
 def offer_title(view: OfferView) -> str:
-    """Give the title: the skill, the tasks passed before and after, and the grade of what is not proven."""
+    """Return the title: the skill, the tasks passed before and after, and the grade of what is not proven."""
     name = re.sub(r"[^a-z0-9-]", "", view.skill)
     words = ["draft"] * view.draft + [view.grade.value if view.grade else "unproven"]
     grade = "" if view.proven else f" ({', '.join(words)})"
@@ -52,7 +52,7 @@ def offer_title(view: OfferView) -> str:
 
 
 def offer_mark(view: OfferView) -> str:
-    """Give the hidden line by which a text that says the same is known, so that nothing is written twice."""
+    """Return the hidden line by which a text that says the same is known, so that nothing is written twice."""
     claim = view.claim
     said = (claim.headline.words, claim.shown) if claim else (view.unmeasured,)
     facts = digest_of(view.before, view.after, view.tip, view.grade or "", *said, *view.flags)
@@ -60,15 +60,7 @@ def offer_mark(view: OfferView) -> str:
 
 
 def offer_body(view: OfferView, limit: int = OFFER_LIMIT) -> str:
-    """Write the text; where it is too long, details go first, then words of edits.
-
-    Args:
-        view: What is offered.
-        limit: Most characters, counted as UTF-16 units.
-
-    Raises:
-        ValueError: Not even the headline fits.
-    """
+    """Write the text; where it is too long, details go first, then words of edits."""
     for text in _shorter_and_shorter(view):
         if length(text) <= limit:
             return text
@@ -115,7 +107,7 @@ def _body(view: OfferView, longest: int, most: int, details: str) -> str:
 
 
 def _headline(view: OfferView) -> str:
-    """Say what was measured, of which texts, with whose commits in it; claim nothing where nothing was."""
+    """Return what was measured, of which texts, with whose commits in it; claim nothing where nothing was."""
     into = code_span(view.into)
     if view.claim is None:
         return f"**Not measured**: {code_span(view.unmeasured)}. Nothing is claimed of this text against {into}."
@@ -145,7 +137,7 @@ def _whose(view: OfferView) -> str:
 
 
 def _red_box(view: OfferView) -> str:
-    """Say what a person must look at."""
+    """Return what a person must look at."""
     rows = [f"> - {code_span(truncate(flag, 300))}" for flag in view.flags]
     if view.conflicts:
         rows.append(f"> - {count_noun(len(view.conflicts), 'place')} changed by people here and on {view.into}, too:")
@@ -240,7 +232,7 @@ def _box(view: OfferView, edit: OfferedEdit, longest: int, before: str = "") -> 
 
 
 def _plain_item(text: str) -> str:
-    """Give a text on one line; of a single item of a list, without its sign."""
+    """Return a text on one line; of a single item of a list, without its sign."""
     flat = " ".join(text.split())
     return flat if "\n" in text.strip() else flat.removeprefix("- ")
 
@@ -296,7 +288,7 @@ def _by_people(view: OfferView) -> str:
 
 
 def _siblings(view: OfferView) -> str:
-    """Say what was found of the skills beside it, of the newest version for which they were run."""
+    """Return what was found of the skills beside it, of the newest version for which they were run."""
     newest = next((one.siblings for one in reversed(view.versions) if one.siblings), ())
     return f"**Skills beside it**: {'; '.join(code_span(truncate(words, 200)) for words in newest)}." if newest else ""
 

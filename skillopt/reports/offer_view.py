@@ -17,23 +17,7 @@ __all__ = ["OfferClaim", "OfferView", "OfferedEdit", "OfferedLine", "OfferedVers
 
 @dataclass(frozen=True, slots=True)
 class OfferedEdit:
-    """An edit between the default branch's text and the text that is offered.
-
-    Args:
-        number: From 1, over all versions, oldest first.
-        key: First 12 digits of its version's commit, a slash, and its place there from 1.
-        op: `add`, `delete`, `replace` or `rewrite`.
-        section: Section that it changes, empty where that is not known.
-        before: Text that it takes away.
-        after: Text that it brings.
-        gone: Whole lines of its version's difference that are its own, those that went.
-        come: The same, those that came.
-        rationale: Why, in the proposer's words.
-        tasks: Train tasks that motivated it.
-        fixed: Those of them that passed or moved on when it was tried; empty where its run is not recorded here.
-        broke: Tasks that its version broke, where the version is this edit alone.
-        elimination: What leaving it out showed; None where that was not tried or is not recorded here.
-    """
+    """An edit between the default branch's text and the text that is offered."""
 
     number: int
     key: str
@@ -61,18 +45,7 @@ class OfferedLine:
 
 @dataclass(frozen=True, slots=True)
 class OfferedVersion:
-    """A version between the two texts: its commit, what it says it does, what its gate measured, and its cost.
-
-    Args:
-        commit: Its commit.
-        subject: First line of its message.
-        passed: Tasks passed before and after, as its gate measured them; empty where it met none.
-        grading: What was shown of it, None for nothing.
-        usd: What its run had cost by then, in US dollars; None where that is not known.
-        rollouts: Rollouts that its run had asked for by then.
-        run: Its run.
-        siblings: What was found of each protected sibling beside it, in words.
-    """
+    """A version between the two texts: its commit, what it says it does, what its gate measured, and its cost."""
 
     commit: str
     subject: str
@@ -103,16 +76,7 @@ class TextConflict:
 
 @dataclass(frozen=True, slots=True)
 class OfferClaim:
-    """What was measured of the offered text against the default branch's.
-
-    Args:
-        headline: Tasks passed, before and after.
-        verdict: The comparison.
-        shown: What follows from it, in words.
-        fresh: Whether the two were run against each other for this text; else it is what the version's own run shows.
-        usd: What measuring it cost, in US dollars; None where that is not known.
-        rollouts: Rollouts that were asked for.
-    """
+    """What was measured of the offered text against the default branch's."""
 
     headline: Headline
     verdict: Verdict
@@ -124,32 +88,7 @@ class OfferClaim:
 
 @dataclass(frozen=True, slots=True)
 class OfferView:
-    """A text that is offered, and what is known of it.
-
-    Args:
-        skill: Name of the skill.
-        branch: Where it is.
-        into: The default branch.
-        base: Commit of the default branch, empty where there is no remote.
-        tip: Commit that is offered.
-        before: SKILL.md at `base`, empty for a skill that is not there.
-        after: SKILL.md at `tip`.
-        versions: Versions between them, oldest first.
-        edits: Their edits.
-        lines: Lines of the difference, in the order of a diff.
-        people: Commits of people between them, oldest first.
-        dropped: Edits that people dropped: what each said, and who dropped it.
-        conflicts: What people changed on both sides.
-        claim: What was measured; None where it could not be.
-        unmeasured: Why it could not be; empty where there is a claim.
-        grade: What is shown of the text that is offered; None for nothing.
-        grading: The figures behind the grade, None where it is not of the newest version as it was gated.
-        proof: What would prove it, in words; empty where it is proven or nothing is known.
-        flags: What a person must look at, in words.
-        draft: Whether it waits as a draft and is no version yet.
-        page: Address of the page of tasks before and after, empty for none.
-        run: The newest run behind it, None where that is not recorded here.
-    """
+    """A text that is offered, and what is known of it."""
 
     skill: str
     branch: str
@@ -176,7 +115,7 @@ class OfferView:
 
     @property
     def proven(self) -> bool:
-        """Say whether it is shown to be better on new tasks, so that it may be an ordinary pull request."""
+        """Whether it is shown to be better on new tasks, so that it may be an ordinary pull request."""
         return self.grade is Grade.PROVEN and not self.draft and not self.unmeasured
 
     @property

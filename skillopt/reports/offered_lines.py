@@ -19,11 +19,6 @@ def share_lines(before: str, after: str, edits: Sequence[Edit]) -> list[tuple[tu
     """Share the lines in which a version differs from the one before among its edits: those that went, and that came.
 
     A line is that edit's whose own text has it, or is in it, or has most words in common with it.
-
-    Args:
-        before: The text that the edits begin with.
-        after: The text that they came to.
-        edits: All edits in between, at least one.
     """
     gone, come = _differing(before, after)
     shares: list[tuple[list[str], list[str]]] = [([], []) for _ in edits]
@@ -39,11 +34,6 @@ def label_lines(before: str, after: str, edits: Sequence[OfferedEdit]) -> tuple[
 
     What no edit explains is by people. Blank lines are left out: they separate what edits bring, and nobody reviews
     them.
-
-    Args:
-        before: The text that the edits begin with.
-        after: The text that they and people came to.
-        edits: All edits in between, oldest first.
     """
     gone = {line.strip(): edit.number for edit in edits for line in edit.gone}
     come = {line.strip(): edit.number for edit in edits for line in edit.come}
@@ -82,7 +72,7 @@ def _differing(before: str, after: str) -> tuple[list[str], list[str]]:
 
 
 def _nearest(line: str, texts: Sequence[str], ops: Sequence[Op]) -> int:
-    """Give the place of the text that a line belongs to; a rewrite names no text that goes, so it takes the rest."""
+    """Return the place of the text that a line belongs to; a rewrite names no text that goes, so it takes the rest."""
     plain, words = line.strip(), set(_WORD.findall(line.casefold()))
 
     def nearness(at: int) -> tuple[bool, bool, bool, float]:

@@ -53,7 +53,7 @@ _LENGTH_LIMITS: Final = (
 
 
 def pull_request_title(view: RunView) -> str:
-    """Give the title: the skill and what was gained, nothing that a model wrote."""
+    """Return the title: the skill and what was gained, nothing that a model wrote."""
     name = re.sub(r"[^a-z0-9-]", "", view.skill)
     if is_change(view):
         return f"{name}: change {change_outcome(view)}"
@@ -67,15 +67,7 @@ def pull_request_title(view: RunView) -> str:
 
 
 def pull_request_body(view: RunView, limit: int = LIMIT) -> str:
-    """Write the text of a pull request; where it is too long it is shortened part by part, and says so.
-
-    Args:
-        view: The run.
-        limit: Most characters, counted as UTF-16 units.
-
-    Raises:
-        ValueError: Not even the verdict fits.
-    """
+    """Write the text of a pull request; where it is too long it is shortened part by part, and says so."""
     for text in _shorter_and_shorter(view):
         if length(text) <= limit:
             return text
@@ -122,12 +114,7 @@ def _body(view: RunView, limits: LengthLimits, shortened: str) -> str:
 
 
 def run_details(view: RunView, limits: LengthLimits) -> str:
-    """Write what a run's record tells beside its headline and the edits that were taken.
-
-    Args:
-        view: The run.
-        limits: How long texts and lists may be.
-    """
+    """Write what a run's record tells beside its headline and the edits that were taken."""
     return _sections(
         [
             ("Waiting", lambda: draft(view)),

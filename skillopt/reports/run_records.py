@@ -13,18 +13,7 @@ __all__ = ["RunRecords", "digests_of", "text_digest"]
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """What is recorded of a run.
-
-    Args:
-        start: The skill that training starts from.
-        events: Its events in order, each with when it was first recorded.
-        results: What the recorded rollouts of its skills came to.
-        splits: The suite's tasks in order, by id; empty when the suite is not at hand.
-        commits: Commits by the number of the version; 0 is the text that training starts from.
-        draft: Commit of its draft, and the version that a person made of it, each empty for none; then the lines that
-            wait for a person.
-        folds: Ids of the tasks of two folds that taught and judged in turn; empty for fixed splits.
-    """
+    """What is recorded of a run."""
 
     start: Skill
     events: Sequence[tuple[str, Event]]

@@ -90,12 +90,7 @@ def judged_on(view: RunView) -> str:
 
 
 def draft(view: RunView, *, fetch: bool = False) -> str:
-    """State what waits, what was shown of it and what was not, and what to do with it; empty when nothing waits.
-
-    Args:
-        view: The run.
-        fetch: Whether the commands begin with fetching the draft from the remote.
-    """
+    """State what waits, what was shown of it and what was not, and what to do with it; empty when nothing waits."""
     if (found := view.draft) is None:
         return ""
     grading, skill = found.grading, quote(view.skill)
@@ -141,14 +136,7 @@ def size_change(view: RunView) -> str:
 
 
 def comparison_line(view: RunView, verdict: Verdict, interval: tuple[float, float] | None, place: str = "") -> str:
-    """Write a comparison on one line: tasks passed, score, gain, interval, wins, ties and losses.
-
-    Args:
-        view: The run.
-        verdict: The comparison.
-        interval: Of its gain, None when not known.
-        place: Which tasks; those of the gate when empty.
-    """
+    """Write a comparison on one line: tasks passed, score, gain, interval, wins, ties and losses."""
     missing = f", {verdict.missing} not measured" if verdict.missing else ""
     where = place or ("" if view.folded else VAL)
     gain = f"{metric_label(view.metric)} {verdict.gain:+.3f}{format_interval(interval, view.confidence)}"
@@ -297,7 +285,7 @@ def cost(view: RunView) -> str:
 
 
 def reproduce(view: RunView) -> str:
-    """Give the commands that repeat the run, look further, and roll back."""
+    """Return the commands that repeat the run, look further, and roll back."""
     if is_change(view):
         again = shell_block([f"skillopt report {quote(view.run)}", _again(view)])
         return f"{again}\n\nThe last one repeats the gate where the change is checked out; what is recorded is free."
@@ -317,7 +305,7 @@ def reproduce(view: RunView) -> str:
 
 
 def _again(view: RunView) -> str:
-    """Give the command of the run, with the settings in which it differs from its preset."""
+    """Return the command of the run, with the settings in which it differs from its preset."""
     if view.kind == "gate":
         return f"skillopt gate {quote(view.base)}"
     if view.kind == "proposal":

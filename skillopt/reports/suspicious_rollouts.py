@@ -15,12 +15,7 @@ _MOST_QUOTE: Final = 200
 
 
 def suspicious_rollouts(view: RunView, most: int = _MOST) -> str:
-    """List what is suspicious, each with its place and what ordinary rollouts do instead; empty for nothing.
-
-    Args:
-        view: The run.
-        most: Findings that are listed.
-    """
+    """List what is suspicious, each with its place and what ordinary rollouts do instead; empty for nothing."""
     if not view.suspicions:
         return ""
     rows = [

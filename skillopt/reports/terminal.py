@@ -25,12 +25,7 @@ _GATES: Final = 5
 
 
 def render_terminal(view: RunView, width: int = 80) -> str:
-    """Draw the run as it is now.
-
-    Args:
-        view: The run.
-        width: Columns of the terminal; fewer than 20 are treated as 20.
-    """
+    """Draw the run as it is now."""
     width = max(width, _LEAST)
     lines = [
         *_head(view, width),

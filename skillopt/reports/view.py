@@ -55,19 +55,7 @@ class PairView:
 
 @dataclass(frozen=True, slots=True)
 class GateView:
-    """A comparison of a candidate with the incumbent on `val`.
-
-    Args:
-        number, step: From 1, in order, and when.
-        kind: `edits`, `slow update`, or `change` for one by people.
-        verdict: What was found: outcome, reason, scores, wins, ties, losses, flips, confidence.
-        at: When it was first recorded, ISO 8601 in UTC.
-        edits: Ids of the candidate's edits.
-        interval: Limits of the gain, each at the confidence of the settings; None when not known.
-        rollouts: Rollouts asked so far in the run, None when it is not recorded.
-        version, tasks: What was accepted, None for nothing; the tasks of `val` in order, empty without the suite.
-        passed: Whether a change by people is what was asked for, None for candidates.
-    """
+    """A comparison of a candidate with the incumbent on `val`."""
 
     number: int
     step: int
@@ -84,21 +72,7 @@ class GateView:
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """A text of the skill: number 0 is what training starts from; others were accepted, or are a person's `change`.
-
-    Args:
-        number, commit: From 0, and where it is in git, empty when it is not there.
-        digest: Identifies the skill with all its files.
-        text, tokens: The whole SKILL.md, and its estimated tokens.
-        passed: Tasks of `val` passed, of how many, as measured; empty when not measured or not recorded.
-        step, kind, gate, edits: The step, kind, number and edits of the gate that accepted it.
-        score: Mean score on `val` in the gate's metric, as measured; None when not measured.
-        rollouts, at: Rollouts asked until then, and when, ISO 8601 in UTC.
-        usd, turns: Means over rollouts of its first gate, of the target; None when not known.
-        front: Whether no other version is as good by score, tokens, and what of those two is known of all.
-        expected: Score to expect when measured again, None for one that was not chosen for its score.
-        grading: What was shown of it, None where that was not graded.
-    """
+    """A text of the skill: number 0 is what training starts from; others were accepted, or are a person's `change`."""
 
     number: int
     commit: str
@@ -122,17 +96,7 @@ class VersionView:
 
 @dataclass(frozen=True, slots=True)
 class DraftView:
-    """What waited when the run ended, or waits now.
-
-    Args:
-        text, tokens: The whole SKILL.md, and its estimated tokens.
-        edits: Ids of its edits.
-        grading: What was shown of it, None before it was graded.
-        branch, commit: Where it is published; no commit where it is not, or has been replaced.
-        taken: The version that a person made of it, empty for none.
-        headline: Tasks passed by the incumbent and by the draft; None where it was not measured.
-        marks: Lines that a person must look at before it becomes a version, each with the reason and its text.
-    """
+    """What waited when the run ended, or waits now."""
 
     text: str
     tokens: int
@@ -147,14 +111,7 @@ class DraftView:
 
 @dataclass(frozen=True, slots=True)
 class BaselineView:
-    """The first skill on `val`.
-
-    Args:
-        tally: What its rollouts came to.
-        score: Mean score in the gate's metric.
-        noise: Standard error of a gain when nothing changed, None when it was measured once only.
-        least_gain: The smallest gain that the gate could certify on this split, None when none.
-    """
+    """The first skill on `val`."""
 
     tally: Tally
     score: float
@@ -179,16 +136,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """A measurement on `val`: `start`, or the outcome of a gate.
-
-    Args:
-        rollouts: Asked until then, None when not recorded.
-        score: Share of tasks passed, in [0, 1].
-        outcome: `start` or the gate's.
-        best: The same of the newest version by then.
-        gate, version: The gate and what it accepted, None for none.
-        passed: Tasks passed, as in `2 of 48`; empty where no task was measured on both sides.
-    """
+    """A measurement on `val`: `start`, or the outcome of a gate."""
 
     rollouts: int | None
     score: float
@@ -201,16 +149,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class TestView:
-    """The release check on the held-out `test` split.
-
-    Args:
-        before, after: The version that was compared with, and the newest one.
-        verdict: What was found.
-        interval: Limits of the gain, each at the confidence that the settings ask for; None when not known.
-        released: Digest of the version that was compared with, empty for where training started.
-        look: Which look at this split this was for that version, from 1.
-        tasks: The tasks of `test`, in the suite's order; empty when the suite is not at hand.
-    """
+    """The release check on the held-out `test` split."""
 
     __test__ = False  # pytest would take it for a test
 
@@ -248,39 +187,7 @@ class RunCaps:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run, as its record tells it.
-
-    Args:
-        run, skill: Its id, and the name of the skill.
-        kind: `training`, `proposal` when somebody else than the loop wrote the edits, or `gate` of a change.
-        state: `running`, `finished`, `stopped`, `failed`, or `interrupted` (its process is gone).
-        reason: Why it ended, empty while it goes on.
-        started, ended: When, ISO 8601 in UTC; empty while it goes on.
-        branch, base: Where its versions are, and the commit it started from, empty for none.
-        suite, suite_digest: Name of the suite, and what identifies its tasks.
-        splits: Tasks of each split, or of `fold 1` and `fold 2`, which teach and judge in turn; empty when the suite is
-            not at hand.
-        target, model, judge: Who did rollouts, proposed edits, and judged rubrics; empty for nobody.
-        preset, metric, gate_rule, confidence, seed: The settings that say most.
-        settings: All settings that can change a result, name and value.
-        limits, steps_planned: Caps, and most steps; 0 where learning ends by what it finds.
-        baseline: The first skill on `val`, None before it was measured.
-        steps, edits, gates: Steps, all edits that were proposed, and all gates that decided, in order.
-        versions: Number 0 first; the text that a `gate` compared is number 1, whatever became of it.
-        curve: Score on `val` over rollouts.
-        test, test_withheld: The release check, or why there was none, where a reason was given.
-        funnel: How many edits came how far.
-        spend: What the answers that the run paid for cost, role by role.
-        rollouts, calls: Of the target and of the optimizer model, asked for and paid.
-        heat: Tasks by versions, in the suite's order.
-        suspects: Train tasks whose verifier looks wrong, and why.
-        set_aside: Train tasks that failed under every patch.
-        skipped: Prompts that got no answer, with the tasks that they were about.
-        siblings: What was found of each protected sibling beside each candidate, in words.
-        suspicions: Rollouts whose score may have been got without the work; read by `report`, not by `watch`.
-        draft: What waits, None for nothing.
-        format: Version of this shape.
-    """
+    """A run, as its record tells it."""
 
     run: str
     skill: str
@@ -328,18 +235,18 @@ class RunView:
 
     @property
     def caution(self) -> str:
-        """Say what scores are worth where programs of verifiers ran without a sandbox; empty elsewhere."""
+        """What scores are worth where programs of verifiers ran without a sandbox; empty elsewhere."""
         unboxed = self.target.endswith(CHECKS_UNBOXED)
         return "Scores of command verifiers can be gamed: their programs ran without a sandbox." if unboxed else ""
 
     @property
     def folded(self) -> bool:
-        """Say whether two folds taught and judged in turn."""
+        """Whether two folds taught and judged in turn."""
         return FOLDS[0] in self.splits
 
     @property
     def headline(self) -> Headline | None:
-        """Give the tasks passed by the text that the run began with and by the newest version, on the same tasks.
+        """The tasks passed by the text that the run began with and by the newest version, on the same tasks.
 
         None where no version was accepted.
         """

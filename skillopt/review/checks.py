@@ -55,21 +55,7 @@ def check_new_text(
     protected: ProtectedText | None,
     brought: ProtectedText | None = None,
 ) -> tuple[ChangeFinding, ...]:
-    """Find what a change adds to a skill.
-
-    Args:
-        before: The skill as it was, None for a new one.
-        after: The skill as it would be.
-        path: Its folder in the repository.
-        allow: Classes of text that may be added.
-        protected: Of the tasks that were there before the change, None when there are none or no scan is wanted. Text
-            of these is a leak.
-        brought: Of the tasks that the change itself adds. A rule may come together with its task, so text of these is
-            no leak, but said: that such a task passes shows nothing about others.
-
-    Returns:
-        Findings in the order of files and lines. What was there before is not found again.
-    """
+    """Find what a change adds to a skill."""
     leaks = tuple(_leaks(before, after, path, protected))
     places = {one.path for one in leaks}
     quoted = {one.path: one for one in _leaks(before, after, path, brought) if one.path not in places}
@@ -124,7 +110,7 @@ def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFind
 
 
 def _weigh(one: LintFinding, text: str) -> tuple[Weight, bool]:
-    """Give the weight of a finding, and whether a person must look at it."""
+    """Return the weight of a finding, and whether a person must look at it."""
     person = one.kind in _FOR_A_PERSON
     if one.kind is LintClass.HTML_COMMENT:
         line = _LINE_END.split(text)[one.line - 1]
@@ -159,7 +145,7 @@ def _first_line(protected: ProtectedText, lines: Sequence[str], known: str, leak
 
 
 def _texts(skill: Skill | None) -> dict[str, str]:
-    """Give the text files of a skill by path, SKILL.md first."""
+    """Return the text files of a skill by path, SKILL.md first."""
     if skill is None:
         return {}
     others = {file.path: file.content for file in skill.files if b"\0" not in file.content}

@@ -14,12 +14,7 @@ _NOTHING: Final = "0"
 
 @dataclass(frozen=True, slots=True)
 class EventBase:
-    """What an event compares with.
-
-    Args:
-        revision: A commit, or the default or base branch as the clone has it from `origin`.
-        reason: Why that one, in a few words.
-    """
+    """What an event compares with."""
 
     revision: str
     reason: str
@@ -35,13 +30,6 @@ def find_event_base(event: Mapping[str, Any], default_branch: str = "") -> Event
 
     >>> find_event_base({"before": "0" * 40, "repository": {"default_branch": "main"}}).revision
     'refs/remotes/origin/main'
-
-    Args:
-        event: Its payload, as GitHub wrote it.
-        default_branch: Name of the default branch where the payload does not say it; empty when nobody knows.
-
-    Raises:
-        UsageError: It names no base, and no default branch is known.
     """
     if branch := _text(event, "pull_request", "base", "ref"):
         return EventBase(f"refs/remotes/origin/{branch}", "the pull request's base branch")

@@ -16,12 +16,7 @@ and runs scripts, so how a change of them does is not what a prompt shows."""
 
 
 def find_first_change(before: Skill | None, after: Skill) -> tuple[str, int]:
-    """Give file and line, from 1, of the first change that a reader of the new skill can see.
-
-    Args:
-        before: The old skill, None for none.
-        after: The new one.
-    """
+    """Return file and line, from 1, of the first change that a reader of the new skill can see."""
     if before is None or before.document.text != after.document.text:
         return _SKILL_FILE, _first_line(before.document.text if before else "", after.document.text)
     old = {file.path: file.content for file in before.files}
@@ -33,13 +28,7 @@ def find_first_change(before: Skill | None, after: Skill) -> tuple[str, int]:
 
 
 def unexercised_files(harness: str, before: Skill, after: Skill) -> tuple[str, ...]:
-    """List the files beside SKILL.md that differ and that rollouts by a harness do not exercise, sorted.
-
-    Args:
-        harness: The setting.
-        before: The old skill.
-        after: The new one.
-    """
+    """List the files beside SKILL.md that differ and that rollouts by a harness do not exercise, sorted."""
     if harness.partition("/")[0] not in _WITHOUT_TOOLS:
         return ()
     old, new = ({file.path: file.content for file in skill.files} for skill in (before, after))
@@ -47,13 +36,7 @@ def unexercised_files(harness: str, before: Skill, after: Skill) -> tuple[str, .
 
 
 def find_unmeasured(settings: Settings, before: Skill, after: Skill) -> tuple[str, str] | None:
-    """Say why tasks would measure nothing of what differs, with the name of the finding; None where they measure it.
-
-    Args:
-        settings: How rollouts get the skill.
-        before: The old skill.
-        after: The new one.
-    """
+    """Say why tasks would measure nothing of what differs, with the name of the finding; None where they measure it."""
     if before.document.text == after.document.text and unexercised_files(settings.harness, before, after):
         kind = settings.harness.partition("/")[0]
         return "not exercised", f"only files beside SKILL.md differ, and {kind} opens and runs none of them"
@@ -68,7 +51,7 @@ def find_unmeasured(settings: Settings, before: Skill, after: Skill) -> tuple[st
 
 
 def _only_description(before: SkillDocument, after: SkillDocument) -> bool:
-    """Tell whether two documents differ in `description` and in no other field, nor in the body."""
+    """Return whether two documents differ in `description` and in no other field, nor in the body."""
     if before.text == after.text or before.body != after.body:
         return False
     try:
@@ -80,7 +63,7 @@ def _only_description(before: SkillDocument, after: SkillDocument) -> bool:
 
 
 def _without_lines(value: Value, *, top: bool = True) -> object:
-    """Give fields without the lines they stand on, and the topmost ones without the description."""
+    """Return fields without the lines they stand on, and the topmost ones without the description."""
     if isinstance(value, Fields):
         named = [(item.name, _without_lines(item.value, top=False)) for item in value.items]
         return [one for one in named if not top or one[0] != "description"]

@@ -36,14 +36,7 @@ _MOST_TASKS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What is asked of a change.
-
-    Args:
-        required: Shown better, or not shown worse.
-        margin: With `not-worse`, a loss of so much must be ruled out, in (0, 1), or the change is refused; 0 asks for
-            no such thing.
-        release: Whether it is compared on `test`, too.
-    """
+    """What is asked of a change."""
 
     required: Required = Required.NOT_WORSE
     margin: float = 0.0
@@ -55,20 +48,7 @@ class Demand:
 
 
 class ChangeGate:
-    """Compares the new text of a skill with the old one.
-
-    Args:
-        before: The old text; an empty one stands for no skill.
-        after: The new text.
-        suite: Its tasks.
-        settings: The gate's rule, metric, confidence and coverage. The rule `strict` compares with a recorded score,
-            which there is none of, and is taken as `paired`.
-        runner: Runs rollouts.
-        demand: What is asked.
-
-    Attributes:
-        pairs: What was run on `val`, once that was decided.
-    """
+    """Compares the new text of a skill with the old one."""
 
     def __init__(
         self, before: Skill, after: Skill, suite: Suite, settings: Settings, runner: Runner, demand: Demand
@@ -83,12 +63,7 @@ class ChangeGate:
         self.pairs = Pairs()
 
     def events(self, earlier: Sequence[float] = ()) -> Iterator[Event]:
-        """Run the comparison.
-
-        Args:
-            earlier: The error that each change measured on this suite before has spent. Each is measured with repeats
-                of its own, and where a gain must be shown, all verdicts together keep to the confidence asked for.
-        """
+        """Run the comparison."""
         suite = self._suite
         yield RunStarted(self._after.name, self._before.digest, suite.name, suite.digest, 0)
         try:
@@ -190,13 +165,7 @@ class ChangeGate:
 
 
 def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
-    """Say why so many tasks could never show what is asked, with the number that could; empty when they can.
-
-    Args:
-        tasks: Tasks of `val`.
-        settings: The gate's rule and confidence.
-        demand: What is asked.
-    """
+    """Return why so many tasks could never show what is asked, with the number that could; empty when they can."""
     asked = "a gain" if demand.required is Required.BETTER else "anything"
     if demand.required is not Required.BETTER and demand.margin:
         asked = f"that no loss of {demand.margin:g} is there"
@@ -216,11 +185,7 @@ def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
 
 
 def exchanged(verdict: Verdict) -> Verdict:
-    """Read a verdict on `is the old text better than the new one?` as one on the new text.
-
-    Returns:
-        `reject` when the old text was shown better, else `inconclusive`.
-    """
+    """Read a verdict on `is the old text better than the new one?` as one on the new text."""
     shown = verdict.outcome is Outcome.ACCEPT
     return replace(
         verdict,

@@ -70,16 +70,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeFinding:
-    """One thing that a change brings.
-
-    Args:
-        path: File in the repository; untrusted.
-        line: 1-based line of the new text.
-        weight: What it does.
-        rule: Name of the rule.
-        message: What was found, and what to do; parts of it are untrusted.
-        person: Whether a person must look at it before the change is merged, whatever was measured.
-    """
+    """One thing that a change brings."""
 
     path: str
     line: int
@@ -91,18 +82,7 @@ class ChangeFinding:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a measurement came to.
-
-    Args:
-        verdict: New text against old. `accept` when it is shown better, `reject` when it is shown worse (or not
-            better, where that is required), else `inconclusive`.
-        answer: To what is required.
-        reason: That in words.
-        lowest: With `confidence` the true gain is above this, in [-1, 1].
-        confidence: Of `lowest`.
-        worse: Ids of the tasks that score lower, what lost most first.
-        test: The comparison on `test`, None where there was none.
-    """
+    """What a measurement came to."""
 
     verdict: Verdict
     answer: ReviewAnswer
@@ -115,17 +95,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class BaseMeasurement:
-    """What the suite and the settings of the base say of a change that alters the suite.
-
-    Args:
-        standing: Where the change stands by them.
-        reason: Why, in words.
-        judged: What the measurement came to, None where there was none.
-        tasks: Tasks of the base's `val`.
-        run: Id of the run in the ledger, empty where nothing was run.
-        page: File name of the page that shows both sides of each task, empty for none.
-        worst: The tasks that lost most, as Markdown in which all untrusted text is escaped; empty when none lost.
-    """
+    """What the suite and the settings of the base say of a change that alters the suite."""
 
     standing: Standing
     reason: str
@@ -138,31 +108,7 @@ class BaseMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class GatedChange:
-    """One skill of a change.
-
-    Args:
-        skill: Its name.
-        kind: What became of it.
-        path: Its folder in the repository, the old one when it was deleted; untrusted, as are the other paths.
-        before_path: Where it was, empty for a new one.
-        files: Files in the folder that differ.
-        standing: Where it stands.
-        reason: Why, in words.
-        findings: What was found in it.
-        judged: What its measurement came to, None where there was none.
-        suite: Name of the suite.
-        tasks: Tasks of its `val`.
-        run: Id of the run in the ledger, empty where nothing was run.
-        looks: How many changes were measured on this suite, this one included.
-        rollouts: Rollouts asked for.
-        paid_rollouts: Of those, how many this command ran itself.
-        spent: What each role consumed in this command.
-        base_measurement: What the base's suite says, None where the change leaves the suite alone.
-        first_path: The file whose change is first to be read: SKILL.md, else the first that differs.
-        first_line: Its first changed line, from 1.
-        page: File name of the page that shows both sides of each task, empty for none.
-        worst: The tasks that lost most, as Markdown in which all untrusted text is escaped; empty when none lost.
-    """
+    """One skill of a change."""
 
     skill: str
     kind: ChangeKind
@@ -194,17 +140,7 @@ class GatedChange:
 
 @dataclass(frozen=True, slots=True)
 class GateReport:
-    """What became of a change.
-
-    Args:
-        base: What the user compared with.
-        head: What the user asked about.
-        before: The commit that the old texts are from: the merge base, unless the base itself was asked for.
-        after: The commit that the new texts are from, empty for the work tree.
-        required: What each skill must be.
-        strict: Whether warnings refuse.
-        changes: The skills that differ.
-    """
+    """What became of a change."""
 
     base: str
     head: str
@@ -216,7 +152,7 @@ class GateReport:
 
     @property
     def exit_code(self) -> int:
-        """Give 1 when a skill is refused (strict: or untestable), else 3 when one could not be measured, else 0."""
+        """1 when a skill is refused (strict: or untestable), else 3 when one could not be measured, else 0."""
         standings = {change.standing for change in self.changes}
         refusing = {Standing.REFUSED, Standing.UNTESTABLE} if self.strict else {Standing.REFUSED}
         return 1 if standings & refusing else 3 if Standing.INVALID in standings else 0

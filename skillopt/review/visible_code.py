@@ -16,9 +16,6 @@ def lines_shown_as_code(text: str) -> frozenset[int]:
 
     >>> sorted(lines_shown_as_code("A\n\n```html\n<!-- seen -->\n```\n\n`<!-- seen -->` too\n\n<!-- not -->\n"))
     [3, 4, 5, 7]
-
-    Args:
-        text: Markdown.
     """
     found: set[int] = set()
     for token in MarkdownIt("commonmark").enable("table").parse(text):

@@ -14,15 +14,7 @@ __all__ = ["find_changed_agent"]
 def find_changed_agent(
     old: RevisionProject, new: RevisionProject, before: Settings | None, now: Settings, flags: Mapping[str, object]
 ) -> tuple[ChangeFinding, ...]:
-    """Refuse a change that brings harness, table, sandbox or leave to do without one along; a flag makes them the same.
-
-    Args:
-        old: The base.
-        new: The change.
-        before: Settings of the skill in the base; None where it has no suite there.
-        now: Settings of the skill in the change.
-        flags: Settings of whoever runs the command.
-    """
+    """Refuse a change that also changes harness, table or sandbox; a flag makes them the same."""
     if not old.commits_config and not new.commits_config:
         return ()  # it is kept out of the repository: whoever runs this wrote it
     if not old.commits_config:

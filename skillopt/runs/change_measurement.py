@@ -22,13 +22,7 @@ _WORK = "gate"
 
 @dataclass(frozen=True, slots=True)
 class ChangedTexts:
-    """Two texts of a skill.
-
-    Args:
-        before: The old text; an empty one stands for no skill.
-        after: The new text.
-        base: The commit of the old text.
-    """
+    """Two texts of a skill."""
 
     before: Skill
     after: Skill
@@ -37,18 +31,7 @@ class ChangedTexts:
 
 @dataclass(frozen=True, slots=True)
 class ChangeMeasurement:
-    """What measuring a change came to.
-
-    Args:
-        standing: Where the change stands.
-        reason: Why, in words.
-        judged: In numbers; None where too little was measured.
-        run: Id of the run in the ledger.
-        looks: How many changes were measured on this suite, this one included.
-        rollouts: Rollouts asked for.
-        paid_rollouts: Of those, how many were run now.
-        pairs: The rollouts of `val`.
-    """
+    """What measuring a change came to."""
 
     standing: Standing
     reason: str
@@ -63,18 +46,7 @@ class ChangeMeasurement:
 def measure_change(
     plan: RunPlan, change: ChangedTexts, demand: Demand, ledger: Ledger, observer: RunObserver
 ) -> ChangeMeasurement:
-    """Compare two texts of a skill on the suite of a plan.
-
-    Args:
-        plan: Suite, settings and drivers.
-        change: The texts.
-        demand: What is asked of the new one.
-        ledger: Where it is recorded.
-        observer: Follows the rollouts.
-
-    Raises:
-        InfrastructureError: A provider failed, or too little was measured.
-    """
+    """Compare two texts of a skill on the suite of a plan."""
     record = _record(ledger, plan, change, demand)
     run = RecordedRun(plan, ledger, record, observer)
     gate = ChangeGate(change.before, change.after, plan.suite, plan.target.settings, run.runner, demand)

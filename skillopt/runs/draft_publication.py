@@ -49,16 +49,7 @@ Of such leftovers 26 of 65 were worse than the version in simulation, so a guess
 
 @dataclass(frozen=True, slots=True)
 class DraftState:
-    """The draft that a run ended with.
-
-    Args:
-        branch: Name of its branch.
-        commit: Where it is, empty where it was not published.
-        grading: Its grade with figures, None where the run ended before it was graded.
-        note: Why it was not published, empty where it was.
-        replaced: Commit of the draft of an earlier proposal that it took the place of, which is kept; empty for none.
-        marks: Lines that a person must look at before it becomes a version, each with the reason and its text.
-    """
+    """The draft that a run ended with."""
 
     branch: str
     commit: str
@@ -83,7 +74,7 @@ class _Waiting:
 
     @property
     def unfit_reason(self) -> str:
-        """Say why it is not published, empty where it is."""
+        """Why it is not published, empty where it is."""
         grading = self.grading
         if grading is None:
             return ""
@@ -95,16 +86,7 @@ class _Waiting:
 
 
 def publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) -> DraftState | None:
-    """Bring the branch of a skill's draft to what a run recorded: publish, replace or remove the draft.
-
-    Args:
-        repository: Where versions are.
-        ledger: Where the run is recorded.
-        record: The run; a draft of an earlier run stays where this one has none, unless it became a version.
-
-    Returns:
-        The run's draft; None where it has none.
-    """
+    """Bring the branch of a skill's draft to what a run recorded: publish, replace or remove the draft."""
     branch = DraftBranch(repository, record.skill, record.skill_path)
     rows = ledger.events(record.id)
     waiting = _find_waiting([(row.at, decode_event(row.kind, row.payload)) for row in rows])
@@ -126,13 +108,7 @@ def publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) -> 
 
 
 def recover_draft(root: Path, repository: Repository, skill: str) -> None:
-    """Publish the draft of a run whose process was killed before it could; a project without a ledger has none.
-
-    Args:
-        root: The project.
-        repository: Where versions are.
-        skill: Name of the skill.
-    """
+    """Publish the draft of a run whose process was killed before it could; a project without a ledger has none."""
     try:
         opened = closing(Ledger.open(root, read_only=True))
     except UsageError:
@@ -144,7 +120,7 @@ def recover_draft(root: Path, repository: Repository, skill: str) -> None:
 
 
 def became_version(branch: DraftBranch) -> bool:
-    """Tell whether the newest commit of a skill's versions has the text of its draft."""
+    """Return whether the newest commit of a skill's versions has the text of its draft."""
     repository, draft = branch.repository, branch.tip
     tip = repository.branch_tip(branch.skill)
     if draft is None or tip is None:
@@ -154,14 +130,7 @@ def became_version(branch: DraftBranch) -> bool:
 
 
 def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, draft: Version) -> str:
-    """Say why a draft cannot become a version, empty when it can: its figures are about other texts than there are now.
-
-    Args:
-        repository: Where it is.
-        target: Names the skill and its folder.
-        branch: Its branch.
-        draft: What is there.
-    """
+    """Say why a draft cannot become a version, empty when it can: its figures are about other texts."""
 
     def digest(commit: str) -> str:
         return read_version(repository, target.name, commit, branch.path, missing_ok=True).digest
@@ -248,7 +217,7 @@ def _new_version(repository: Repository, record: RunRecord, waiting: _Waiting) -
 
 
 def _incumbent(repository: Repository, record: RunRecord, waiting: _Waiting) -> str:
-    """Give the commit with the text that the draft is compared with: the run's newest version, else its start."""
+    """Return the commit with the text that the draft is compared with: the run's newest version, else its start."""
     if waiting.accepted:
         versions = repository.versions(record.skill)
         own = [one for one in versions if one.trailer(_RUN) == record.id and one.trailer(ACCEPTED)]

@@ -19,7 +19,7 @@ def runs_on(ledger: Ledger, kind: str, skill: str, suite_digest: str) -> list[Ru
 
 
 def earlier_spending(ledger: Ledger, record: RunRecord) -> list[float]:
-    """Give the error that each earlier run of the same kind spent, oldest first; 0 where the gate decided nothing."""
+    """Return the error that each earlier run of the same kind spent, oldest first; 0 where the gate decided nothing."""
     return [sum(gate.verdict.error_spent for gate in gates) for gates in _earlier_gates(ledger, record)]
 
 

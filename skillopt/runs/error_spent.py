@@ -29,16 +29,7 @@ def error_spent(events: Iterable[Event]) -> float:
 def spent_by_earlier(
     ledger: Ledger, versions: Iterable[Version], suite: Suite, skill: str, until: str = ""
 ) -> tuple[ErrorSpent, ...]:
-    """List what training runs and proposals of a skill spent on today's `val` tasks.
-
-    Args:
-        ledger: Where runs are recorded.
-        versions: Of the skill; those whose runs the ledger lacks count by their trailers.
-        suite: Today's tasks.
-        skill: Its name.
-        until: Only what was recorded before this time counts, so that a run that goes on gets the same answer as at
-            its start; ISO 8601 in UTC, empty for all.
-    """
+    """List what training runs and proposals of a skill spent on today's `val` tasks."""
     runs = [run for run in ledger.runs(skill) if run.kind != "gate"]
     found = [_of_run(ledger, run, suite, until) for run in runs]
     known = {run.id for run in runs}
@@ -49,15 +40,7 @@ def spent_by_earlier(
 
 
 def error_budget(root: Path, versions: Iterable[Version], suite: Suite, skill: str, allowed: float) -> ErrorBudget:
-    """Give what is left of a skill's error; without a ledger, by the trailers of its versions alone.
-
-    Args:
-        root: The project.
-        versions: Of the skill.
-        suite: Today's tasks.
-        skill: Its name.
-        allowed: One minus the confidence that the settings ask for.
-    """
+    """Return what is left of a skill's error; without a ledger, by the trailers of its versions alone."""
     try:
         opened = closing(Ledger.open(root, read_only=True))
     except UsageError:
@@ -75,7 +58,7 @@ def _of_run(ledger: Ledger, run: RunRecord, suite: Suite, until: str) -> ErrorSp
 
 
 def _shared(ledger: Ledger, run: RunRecord, gates: Iterable[GateDecided], suite: Suite) -> float:
-    """Give the share of today's `val` tasks that the gates of a run on another suite looked at, by id."""
+    """Return the share of today's `val` tasks that the gates of a run on another suite looked at, by id."""
     start = decode_skill(run.skill, run.start)
     compared = {start.with_document(SkillDocument(gate.text)).digest for gate in gates if gate.text}
     _, target, _, *rest = without_siblings(json.loads(run.config))

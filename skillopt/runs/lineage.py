@@ -26,11 +26,7 @@ __all__ = [
 
 
 def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
-    """List the versions of a skill, newest first.
-
-    Raises:
-        UsageError: There are none yet.
-    """
+    """List the versions of a skill, newest first."""
     versions = repository.versions(skill)
     if not versions:
         message = f"skill {skill!r} has no versions yet; train it with `skillopt optimize {skill}`"
@@ -39,13 +35,10 @@ def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
 
 
 def starting_commit(versions: Sequence[Version]) -> str:
-    """Give the commit with the text that training started from: the parent of the first accepted or taken version.
+    """Return the commit with the text that training started from: the parent of the first accepted or taken version.
 
     Where people declined what was trained, or changed the default branch's text beside it, it is the commit from
     which training then started anew.
-
-    Args:
-        versions: Of one skill, newest first, at least one.
     """
     for version in versions:
         kind = commit_kind(version)
@@ -58,23 +51,16 @@ def starting_commit(versions: Sequence[Version]) -> str:
 
 
 def newest_version(versions: Sequence[Version]) -> str:
-    """Give the newest commit that was accepted, taken or rolled back to and not declined, or of such a decision.
+    """Return the newest commit that was accepted, taken or rolled back to and not declined, or of such a decision.
 
     Where training starts is no such commit.
-
-    Args:
-        versions: Of one skill, newest first, at least one.
     """
     served = Decisions(tuple(versions)).newest_served
     return versions[0].sha if served is None else served.sha
 
 
 def trained_on(versions: Sequence[Version]) -> Mapping[str, str]:
-    """Give the identity of the target that each version was trained on, by commit; empty where it is unknown.
-
-    Args:
-        versions: Of one skill, newest first.
-    """
+    """Return the identity of the target that each version was trained on, by commit; empty where it is unknown."""
     found: dict[str, str] = {}
     for version in reversed(versions):
         again = found.get(version.trailer(ROLLBACK), "")
@@ -83,11 +69,7 @@ def trained_on(versions: Sequence[Version]) -> Mapping[str, str]:
 
 
 def resolve_version(repository: Repository, target: Target, text: str) -> str:
-    """Give the commit that a user means by the name of a version, which may be `draft`.
-
-    Raises:
-        UsageError: There is no such commit, or no draft.
-    """
+    """Return the commit that a user means by the name of a version, which may be `draft`."""
     if text != DRAFT:
         return repository.resolve(text)
     tip = DraftBranch(repository, target.name, repository.relative(target.folder)).tip
@@ -100,16 +82,7 @@ def resolve_version(repository: Repository, target: Target, text: str) -> str:
 
 
 def skill_at(repository: Repository, target: Target, commit: str) -> Skill:
-    """Read a skill as a commit has it.
-
-    Args:
-        repository: Where it is.
-        target: Names the skill and its folder.
-        commit: A version as the user calls it, `draft` among them.
-
-    Raises:
-        UsageError: There is no such commit, or it has no such skill.
-    """
+    """Read a skill as a commit has it."""
     path = repository.relative(target.folder)
     files = repository.read_folder(resolve_version(repository, target, commit), path)
     if not files:
@@ -120,14 +93,7 @@ def skill_at(repository: Repository, target: Target, commit: str) -> Skill:
 
 @dataclass(frozen=True, slots=True)
 class TextState:
-    """A text that a skill had.
-
-    Args:
-        commit: Where it is.
-        version: The version that it is, None for a text that people committed between versions or that training
-            started from.
-        skill: The text.
-    """
+    """A text that a skill had."""
 
     commit: str
     version: Version | None
@@ -135,15 +101,7 @@ class TextState:
 
 
 def texts_of(repository: Repository, target: Target) -> tuple[TextState, ...]:
-    """List the texts that a skill had on its branch, oldest first, those that people committed in between included.
-
-    Args:
-        repository: Where it is.
-        target: Names the skill and its folder.
-
-    Raises:
-        UsageError: It has no versions yet.
-    """
+    """List the texts that a skill had on its branch, oldest first, those that people committed in between included."""
     states: list[TextState] = []
     path = repository.relative(target.folder)
     for version in reversed(versions_of(repository, target.name)):

@@ -20,12 +20,6 @@ def refusals_before(repository: Repository, skill: str, base: str, suite: Suite)
     """List the edits that people had refused by a commit, oldest first; every front end that proposes reads them here.
 
     A reason that gives away something of the suite is left out: it would reach whoever proposes.
-
-    Args:
-        repository: Where the decisions are.
-        skill: Name of the skill.
-        base: The commit that is started from, empty for none.
-        suite: The tasks or requests of which a reason may tell nothing.
     """
     found = read_decisions(repository, skill, base).refused_edits[-_MOST:] if base else ()
     words = without_leaks([one.word for one in found], suite)

@@ -40,18 +40,7 @@ _BY_PEOPLE: Final = ("taken", "declined", "undeclined", "dropped")
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """Everything that a run needs.
-
-    Args:
-        target: The skill, its folder and settings.
-        suite: Its tasks.
-        drivers: Harness, optimizer model and judge.
-        repository: Where versions are committed.
-        skill_path: The skill's folder in the repository.
-        proposer: Identity of whoever proposes edits.
-        folds: For a proposer of edits to a skill with two folds: the suite with each of them as `train`.
-        siblings: Skills whose tasks no version may lower.
-    """
+    """Everything that a run needs."""
 
     target: Target
     suite: Suite
@@ -69,15 +58,11 @@ class RunPlan:
 
     @property
     def fold(self) -> int:
-        """Give the number of the fold that is `train`, from 1; 0 without folds."""
+        """The number of the fold that is `train`, from 1; 0 without folds."""
         return self.folds.index(self.suite) + 1 if self.folds else 0
 
     def with_fold(self, number: int) -> "RunPlan":
-        """Plan the same with another fold as `train`.
-
-        Raises:
-            UsageError: There is no such fold.
-        """
+        """Plan the same with another fold as `train`."""
         if not self.folds and number == 1:
             return self
         if not 1 <= number <= len(self.folds):
@@ -94,7 +79,7 @@ class RunPlan:
 
     @property
     def base(self) -> str:
-        """Give the commit that a run would start from now; empty for none."""
+        """The commit that a run would start from now; empty for none."""
         return self.repository.branch_tip(self.target.name) or self.repository.head() or ""
 
     @property
@@ -105,16 +90,7 @@ class RunPlan:
 
 
 def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | None = None) -> RunPlan:
-    """RunPlan a run, and refuse a skill or a suite that could not be trained.
-
-    Args:
-        selection: The skill, its suite and settings.
-        proposer: Who proposes edits instead of an optimizer model; empty for the model of the settings.
-        allowance: A meter that caps what this command alone pays for; None for no such cap.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-    """
+    """RunPlan a run, and refuse a skill or a suite that could not be trained."""
     project = selection.project()
     target = project.target(selection)
     repository = project.repository()
@@ -131,19 +107,7 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
 
 
 def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
-    """Find the interrupted run that this command continues, or record a new one.
-
-    Args:
-        plan: The planned run.
-        ledger: Where runs are recorded.
-        start: Which text to begin with.
-
-    Returns:
-        The run, and whether it continues.
-
-    Raises:
-        UsageError: The run that is interrupted was raised to higher caps than those asked for.
-    """
+    """Find the interrupted run that this command continues, or record a new one."""
     settings, suite = plan.target.settings, plan.suite
     config = config_of(settings, plan.identities)
     interrupted = ledger.find_interrupted(plan.target.name, digest_of(config), suite.digest)
@@ -178,14 +142,14 @@ def _taken_up(ledger: Ledger, run: RunRecord) -> RunRecord:
 
 
 def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -> bool:
-    """Tell whether training would go on from the text that a run ended with, or has not ended."""
+    """Return whether training would go on from the text that a run ended with, or has not ended."""
     if run.state != "finished" or start == "worktree":
         return True
     return incumbent_of(plan.target, plan.repository, start).digest == ends_with(ledger, run)
 
 
 def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
-    """Tell whether a run began with the text that is asked for.
+    """Return whether a run began with the text that is asked for.
 
     The run itself may have moved the branch since: a branch that ends with one of its versions is where it goes on.
     """
@@ -208,27 +172,13 @@ def _began_after(repository: Repository, run: RunRecord, commit: str) -> bool:
 
 
 def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: int) -> RunRecord:
-    """Record a run, or continue the one that starts from the same text, configuration and commit.
-
-    Args:
-        plan: The planned run.
-        ledger: Where runs are recorded.
-        skill: The text it starts from.
-        config: Canonical JSON of everything else that can change its results.
-        seed: Its seed; a run that continues keeps its own.
-    """
+    """Record a run, or continue the one that starts from the same text, configuration and commit."""
     suite = plan.folds[0] if plan.folds else plan.suite
     return ledger.begin_run(record_of(skill, suite, config, seed, path=plan.skill_path, base=plan.base))
 
 
 def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> NewVersion | None:
-    """Give the commit that the text needs which a run starts from; None where git has it at the run's base.
-
-    Args:
-        repository: Where versions are.
-        record: The run.
-        at: When the run was begun, ISO 8601.
-    """
+    """Return the commit that the text needs which a run starts from; None where git has it at the run's base."""
     name, base, skill = record.skill, record.base, decode_skill(record.skill, record.start)
     known = read_version(repository, name, base, record.skill_path, missing_ok=True) if base else None
     if known is not None and known.digest == skill.digest:
@@ -247,16 +197,7 @@ def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> New
 
 
 def incumbent_of(target: Target, repository: Repository, start: Start = "auto") -> Skill:
-    """Choose the text to begin with; a text that a person changed outside the branch is never ignored.
-
-    Args:
-        target: The skill and its folder.
-        repository: Where its versions are.
-        start: Which text when work tree and branch differ.
-
-    Raises:
-        UsageError: They differ, and `start` does not say which.
-    """
+    """Choose the text to begin with; a text that a person changed outside the branch is never ignored."""
     worktree = target.skill()
     tip = repository.branch_tip(target.name)
     if tip is None or start == "worktree":

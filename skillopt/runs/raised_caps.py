@@ -25,13 +25,7 @@ _Caps = tuple[float | None, ...]
 
 
 def stages_of(ledger: Ledger, record: RunRecord, settings: Settings) -> tuple[Settings, ...]:
-    """Give the settings that a run began with, and those with each of the caps that it was raised to.
-
-    Args:
-        ledger: Holds the run.
-        record: The run.
-        settings: Of the command that goes on with it; caps higher than the last ones come at the end.
-    """
+    """Return the settings that a run began with, and those with each of the caps that it was raised to."""
     stages = [_first_caps(record), *_raised(_events(ledger, record))]
     asked = _caps_of(settings)
     if _is_higher(asked, stages[-1]):
@@ -40,15 +34,7 @@ def stages_of(ledger: Ledger, record: RunRecord, settings: Settings) -> tuple[Se
 
 
 def find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings: Settings) -> RunRecord | None:
-    """Find the newest run that differs in its caps alone and can go on under higher ones, or under its last ones.
-
-    Args:
-        ledger: Where runs are recorded.
-        skill: Name of the skill.
-        config: Configuration of the command.
-        suite: Its tasks.
-        settings: Of the command.
-    """
+    """Find the newest run that differs in its caps alone and can go on under higher ones, or under its last ones."""
     alike = (run for run in ledger.runs(skill) if run.suite_digest == suite.digest)
     record = next((run for run in alike if _without_caps(run.config) == _without_caps(config)), None)
     if record is None or record.config == config:
@@ -66,16 +52,7 @@ def find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings:
 
 
 def check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> None:
-    """Refuse to go on with a run under caps higher than those asked for.
-
-    Args:
-        ledger: Holds the run.
-        record: The run.
-        settings: Of the command that would go on with it.
-
-    Raises:
-        UsageError: The run was raised to higher caps; nothing was spent.
-    """
+    """Refuse to go on with a run under caps higher than those asked for."""
     last, asked = [_first_caps(record), *_raised(_events(ledger, record))][-1], _caps_of(settings)
     if not _is_higher(last, asked):
         return
@@ -90,7 +67,7 @@ def _written(name: str, cap: float | None) -> str:
 
 
 def ends_with(ledger: Ledger, record: RunRecord) -> str:
-    """Give the digest of the text that a run ended with: its newest version, else where it began."""
+    """Return the digest of the text that a run ended with: its newest version, else where it began."""
     start = decode_skill(record.skill, record.start)
     texts = [event.text for event in _events(ledger, record) if isinstance(event, VersionAccepted)]
     return start.with_document(SkillDocument(texts[-1])).digest if texts else start.digest
@@ -123,7 +100,7 @@ def _as_settings(caps: _Caps) -> dict[str, float | None]:
 
 
 def _is_higher(caps: _Caps, than: _Caps) -> bool:
-    """Say whether no cap is lower and some cap is higher; None is none at all."""
+    """Return whether no cap is lower and some cap is higher; None is none at all."""
     pairs = [(cap or math.inf, other or math.inf) for cap, other in zip(caps, than, strict=True)]
     return all(cap >= other for cap, other in pairs) and any(cap > other for cap, other in pairs)
 

@@ -43,15 +43,7 @@ class TaskStanding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcomes:
-    """Recorded runs of one task.
-
-    Args:
-        task: Its id.
-        runs: How many, under any text.
-        passed: How many of them passed.
-        texts: Under how many texts, no skill counted as one.
-        standing: What that says of it.
-    """
+    """Recorded runs of one task."""
 
     task: str
     runs: int
@@ -62,17 +54,7 @@ class TaskOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class CriterionMarks:
-    """What a judge said of one criterion, over all readings of all results.
-
-    Args:
-        task: Whose criterion it is.
-        number: Of the criterion in its task, from 1.
-        text: The criterion.
-        results: Distinct results that were read.
-        readings: Readings of them.
-        differs: How often two readings of one result differ, in [0, 1].
-        cannot_tell: Share of readings that cannot tell, in [0, 1].
-    """
+    """What a judge said of one criterion, over all readings of all results."""
 
     task: str
     number: int
@@ -84,12 +66,12 @@ class CriterionMarks:
 
     @property
     def undecided(self) -> bool:
-        """Say whether the judge cannot decide it."""
+        """Whether the judge cannot decide it."""
         return self.readings >= _LEAST_MARKS and (self.differs >= _UNDECIDED or self.cannot_tell >= _CANNOT_TELL)
 
 
 def recorded_rollouts(ledger: Ledger, drivers: Drivers, suite: Suite) -> dict[str, list[Rollout]]:
-    """Give the recorded rollouts of a suite's tasks by one target, oldest first, whatever the text; by task id.
+    """Return the recorded rollouts of a suite's tasks by one target, oldest first, whatever the text; by task id.
 
     They are sought among the target's newest 100,000, which may be of other suites, too.
     """
@@ -114,12 +96,7 @@ def count_outcomes(suite: Suite, rollouts: Mapping[str, Sequence[Rollout]]) -> t
 def marks_of_criteria(
     rollouts: Mapping[str, Sequence[Rollout]], more: Mapping[tuple[str, str], Sequence[str]]
 ) -> tuple[CriterionMarks, ...]:
-    """Put together what a judge said of each criterion.
-
-    Args:
-        rollouts: By task id; those that address the judge say nothing of a criterion.
-        more: Further readings, by task id and result as it was shown.
-    """
+    """Put together what a judge said of each criterion."""
     found = []
     for task, own in rollouts.items():
         judged = [one.score.judgement for one in own if one.score is not None and one.score.judgement is not None]

@@ -19,14 +19,7 @@ _READ = frozenset({EditScreened.__name__, PatchTested.__name__})
 
 
 def recorded_rates(ledger: Ledger, skill_digest: str, identity: str, suite: Suite) -> Mapping[str, tuple[int, int]]:
-    """Give by task id how many recorded runs of a skill passed, and how many there are; tasks never run are left out.
-
-    Args:
-        ledger: Where they are recorded.
-        skill_digest: Of the text.
-        identity: Of target and judge.
-        suite: Its tasks.
-    """
+    """Return by task id how many recorded runs of a skill passed, of how many; tasks never run are left out."""
     names = {task.id for _, task in suite.splits}
     found: dict[str, tuple[int, int]] = {}
     for row in ledger.results([skill_digest], identity):
@@ -37,13 +30,7 @@ def recorded_rates(ledger: Ledger, skill_digest: str, identity: str, suite: Suit
 
 
 def training_runs_of(ledger: Ledger, part: Part, identity: str) -> list[RunRecord]:
-    """List the training runs in which a driver had a part, newest first.
-
-    Args:
-        ledger: Where they are recorded.
-        part: Which one it had.
-        identity: Of the driver.
-    """
+    """List the training runs in which a driver had a part, newest first."""
     place = 1 + _PARTS.index(part)  # before the drivers come the settings
     return [
         run
@@ -53,12 +40,7 @@ def training_runs_of(ledger: Ledger, part: Part, identity: str) -> list[RunRecor
 
 
 def recorded_edits(ledger: Ledger, model_identity: str) -> tuple[int, int]:
-    """Count the edits of an optimizer model that lasted in training, and those that were tested.
-
-    Args:
-        ledger: Where its runs are recorded.
-        model_identity: Of the model.
-    """
+    """Count the edits of an optimizer model that lasted in training, and those that were tested."""
     lasted = tested = 0
     for run in training_runs_of(ledger, "optimizer", model_identity):
         kept, seen = set[str](), set[str]()

@@ -24,11 +24,6 @@ def released_of(plan: RunPlan, ledger: Ledger, record: RunRecord) -> Released:
 
     For a run that continues the skill's branch it is the text that the versions there began from; for one that begins
     with another text, such as one that people wrote meanwhile, it is that text.
-
-    Args:
-        plan: Names the skill and its repository.
-        ledger: Holds earlier looks.
-        record: The run.
     """
     name, repository = plan.target.name, plan.repository
     skill = decode_skill(name, record.start)
@@ -43,17 +38,7 @@ def released_of(plan: RunPlan, ledger: Ledger, record: RunRecord) -> Released:
 
 
 def first_text(repository: Repository, skill: str, versions: Sequence[Version], path: str) -> SkillDocument | None:
-    """Read the text before the first version, so that a leak in pieces of several runs or proposals is seen whole.
-
-    Args:
-        repository: Where it is.
-        skill: Name of the skill.
-        versions: Of the skill, newest first.
-        path: Its folder in the repository.
-
-    Returns:
-        The text, empty where the first version made the skill; None where nothing was accepted or taken yet.
-    """
+    """Read the text before the first version, so that a leak in pieces of several runs or proposals is seen whole."""
     oldest = next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
     if oldest is None:
         return None

@@ -21,14 +21,7 @@ __all__ = ["RevisionProject"]
 
 
 class RevisionProject:
-    """A project at a revision, or in the work tree.
-
-    Args:
-        real: The project in the work tree; a suite or a configuration that is not committed is taken from it.
-        repository: Where the revision is.
-        commit: The revision; empty for the work tree.
-        folder: An empty temporary folder.
-    """
+    """A project at a revision, or in the work tree."""
 
     def __init__(self, real: Project, repository: Repository, commit: str, folder: Path) -> None:
         self.commit = commit
@@ -38,11 +31,7 @@ class RevisionProject:
 
     @cached_property
     def project(self) -> Project:
-        """Read the configuration.
-
-        Raises:
-            SettingsError: It cannot be read.
-        """
+        """Read the configuration."""
         if not self.commit:
             return self._real
         content = read_revision_file(self._repository, self.commit, CONFIG)
@@ -53,15 +42,11 @@ class RevisionProject:
 
     @cached_property
     def commits_config(self) -> bool:
-        """Tell whether the configuration is in the repository."""
+        """Whether the configuration is in the repository."""
         return read_revision_file(self._repository, self.commit or "HEAD", CONFIG) is not None
 
     def skill(self, path: str) -> Skill:
-        """Read the skill in a folder of the repository.
-
-        Raises:
-            SkillError: It cannot be read.
-        """
+        """Read the skill in a folder of the repository."""
         if not self.commit:
             return self._target(self._repository.root / path, {}, None).skill()
         return skill_from_files(self._name(path), self._repository.read_folder(self.commit, path))
@@ -76,16 +61,7 @@ class RevisionProject:
         return found
 
     def target(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
-        """Give a skill with its suite and settings.
-
-        Args:
-            path: Its folder in the repository.
-            flags: Settings that override file and environment.
-            suite: Overrides the configured suite.
-
-        Raises:
-            SettingsError: A setting is unknown or out of range.
-        """
+        """Return a skill with its suite and settings."""
         if not self.commit:
             return self._target(self._repository.root / path, flags, suite)
         place = self.project.root / path
@@ -108,7 +84,7 @@ class RevisionProject:
         return tuple((file.relative_to(path).as_posix(), file.read_bytes()) for file in files)
 
     def error_text(self, error: Exception) -> str:
-        """Give the text of an error with paths of the repository instead of the temporary folder."""
+        """Return the text of an error with paths of the repository instead of the temporary folder."""
         return str(error).replace(f"{self._folder}/", "")
 
     def _name(self, path: str) -> str:

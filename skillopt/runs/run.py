@@ -25,14 +25,7 @@ __all__ = ["RecordedRun"]
 
 
 class RecordedRun(Recording):
-    """Keeps what a run yields, commits its versions, and publishes the draft that it ends with.
-
-    Args:
-        plan: The planned run.
-        ledger: Where it is recorded.
-        record: The run.
-        observer: Gets its events and progress.
-    """
+    """Keeps what a run yields, commits its versions, and publishes the draft that it ends with."""
 
     def __init__(self, plan: RunPlan, ledger: Ledger, record: RunRecord, watch: RunObserver) -> None:
         first, *raised = stages_of(ledger, record, plan.target.settings)
@@ -45,12 +38,7 @@ class RecordedRun(Recording):
         self._spent = 0.0
 
     def recorded(self, event: Event, at: str) -> None:
-        """Commit an accepted version that is recorded; at the end, publish the draft.
-
-        Args:
-            event: What happened.
-            at: When it was first recorded, which is the time of the commit.
-        """
+        """Commit an accepted version that is recorded; at the end, publish the draft."""
         if isinstance(event, RunStarted):
             self._started_at = at
         elif isinstance(event, GateDecided):

@@ -38,15 +38,7 @@ class SiblingSettings(BaseModel):
 
 
 def read_sibling_settings(origin: str, table: object) -> SiblingSettings:
-    """Read the table.
-
-    Args:
-        origin: The file, for errors.
-        table: As it stands there; None for none.
-
-    Raises:
-        SettingsError: A setting is unknown or does not fit.
-    """
+    """Read the table."""
     if not isinstance(table, dict | None):
         raise SettingsError(f"{origin}: expected the table [siblings], found siblings = {table!r}")
     try:
@@ -61,18 +53,7 @@ def read_sibling_settings(origin: str, table: object) -> SiblingSettings:
 
 
 def protected_siblings(project: Project, target: Target, flags: Mapping[str, object]) -> tuple[Sibling, ...]:
-    """Read the skills that training of another one may not disturb, with their `val` tasks.
-
-    Args:
-        project: Where they are.
-        target: The skill that is trained; it is no sibling of its own.
-        flags: Settings that override file and environment.
-
-    Raises:
-        SettingsError: The table is wrong.
-        UsageError: There is no such skill, its tasks are too few to show any fall, or one of them is held out of the
-            training; nothing was spent.
-    """
+    """Read the skills that training of another one may not disturb, with their `val` tasks."""
     names = read_sibling_settings(CONFIG, project.siblings).protect
     targets = {(one := project.target(Selection(name, flags, folder=project.root))).folder: one for name in names}
     targets.pop(target.folder, None)
@@ -82,7 +63,7 @@ def protected_siblings(project: Project, target: Target, flags: Mapping[str, obj
 
 
 def with_siblings(suite: Suite, siblings: Sequence[Sibling]) -> Suite:
-    """Give the tasks that the drivers of a run must be able to run and judge: its own, and those of its siblings.
+    """Return the tasks that the drivers of a run must be able to run and judge: its own, and those of its siblings.
 
     A suite refuses twins, so those of siblings get ids and prompts of their own; they are not run from here.
     """
@@ -110,7 +91,7 @@ def _check_held_out(target: Target, siblings: Iterable[Target]) -> None:
 
 
 def _place(target: Target, task: Task) -> str:
-    """Give the file of a task, and its line where the reader keeps lines."""
+    """Return the file of a task, and its line where the reader keeps lines."""
     if target.suite_path is None:
         return target.name
     reading = read_tasks(target.suite_path, commands=True)

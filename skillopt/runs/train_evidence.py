@@ -18,14 +18,7 @@ _REPEATS = 16
 def train_rollouts_of(
     ledger: Ledger, drivers: Drivers, skill: Skill, tasks: Sequence[Task]
 ) -> Mapping[str, list[Rollout]]:
-    """Give the rollouts of evaluations and of training, by task; of each task the last repeat comes last.
-
-    Args:
-        ledger: Where they are recorded.
-        drivers: Of the target as it is now; what another target did is no evidence.
-        skill: The text.
-        tasks: The tasks that may be seen.
-    """
+    """Return the rollouts of evaluations and of training, by task; of each task the last repeat comes last."""
     keys = {
         drivers.key_of(RolloutRequest(skill, task, repeat)): task.id
         for task in tasks

@@ -53,12 +53,7 @@ class VersionOrigin:
 
 
 def subject_of(skill: str, event: VersionAccepted) -> str:
-    """Summarize in one line what the version changes.
-
-    Args:
-        skill: Name of the skill.
-        event: The accepted version.
-    """
+    """Summarize in one line what the version changes."""
     return f"{skill}: {_summary(event.changes) if event.kind == 'edits' else 'renew the durable guidance'}"
 
 
@@ -75,14 +70,7 @@ def draft_body(changes: Sequence[Change], grading: Grading | None) -> str:
 def draft_trailers(
     origin: VersionOrigin, grading: Grading | None, rollouts: int, marks: Sequence[LintFinding]
 ) -> tuple[tuple[str, str], ...]:
-    """List the trailers of a draft.
-
-    Args:
-        origin: Where it comes from.
-        grading: What was shown of it, None for nothing.
-        rollouts: Rollouts asked for in its run so far; 0 where that is not known.
-        marks: What it says that a person must look at.
-    """
+    """List the trailers of a draft."""
     return (
         ("Skill", origin.skill),
         ("Skillopt-Run", origin.run),
@@ -101,12 +89,7 @@ def _summary(changes: Sequence[Change]) -> str:
 
 
 def body_of(event: VersionAccepted, metric: str) -> str:
-    """Explain each edit with its reason, then the result on the validation tasks.
-
-    Args:
-        event: The accepted version.
-        metric: What the gate compared.
-    """
+    """Explain each edit with its reason, then the result on the validation tasks."""
     verdict = event.verdict
     result = (
         f"{compared_words(verdict, VAL, metric)}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
@@ -120,14 +103,7 @@ def body_of(event: VersionAccepted, metric: str) -> str:
 def trailers_of(
     origin: VersionOrigin, event: VersionAccepted, usage: Usage, spent: float
 ) -> tuple[tuple[str, str], ...]:
-    """List the trailers of a version.
-
-    Args:
-        origin: Where it comes from.
-        event: The accepted version.
-        usage: What the run has consumed so far, recorded answers included.
-        spent: Error that the run's gates spent since its version before.
-    """
+    """List the trailers of a version."""
     verdict = event.verdict
     return (
         ("Skill", origin.skill),

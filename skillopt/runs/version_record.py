@@ -23,12 +23,7 @@ _RUN, _STEP = "Skillopt-Run", "Skillopt-Step"
 
 @dataclass(frozen=True, slots=True)
 class RecordedEdit:
-    """An edit of a version.
-
-    Args:
-        change: The edit as it was applied; its rationale is untrusted, as is all that models wrote.
-        elimination: What leaving it out on tasks that it cites showed; None where that was not tried.
-    """
+    """An edit of a version."""
 
     change: Change
     elimination: EditScreened | None
@@ -43,12 +38,7 @@ class RecordedVersion:
 
 
 def recorded_versions(root: Path, versions: Sequence[Version]) -> dict[str, RecordedVersion]:
-    """Read the records of versions, by commit; versions without one are left out.
-
-    Args:
-        root: The project.
-        versions: Of one skill.
-    """
+    """Read the records of versions, by commit; versions without one are left out."""
     found: dict[str, RecordedVersion] = {}
     try:
         opened = closing(Ledger.open(root, read_only=True))

@@ -75,7 +75,7 @@ def without_hidden(text: str) -> str:
 
 
 def _is_hidden(text: str, index: int) -> bool:
-    """Tell whether the character at an index is there without being seen."""
+    """Return whether the character at an index is there without being seen."""
     character = text[index]
     if character in (_ZWJ, _ZWNJ):
         return not _joins(text, index)
@@ -102,7 +102,7 @@ def _is_selector(character: str) -> bool:
 
 
 def _styles(text: str, index: int) -> bool:
-    """Tell whether a style selector follows a character that has two styles."""
+    """Return whether a style selector follows a character that has two styles."""
     base = text[index - 1] if index else ""
     if base in _KEYCAP_BASES and base:
         return text[index + 1 : index + 2] == _KEYCAP
@@ -110,7 +110,7 @@ def _styles(text: str, index: int) -> bool:
 
 
 def _joins(text: str, index: int) -> bool:
-    """Tell whether a joiner stands where emoji sequences, Indic or Arabic spelling put it."""
+    """Return whether a joiner stands where emoji sequences, Indic or Arabic spelling put it."""
     before, after = text[max(index - 2, 0) : index], text[index + 1 : index + 2]
     if before and unicodedata.combining(before[-1]) == _VIRAMA:
         return after.isalpha()
@@ -121,7 +121,7 @@ def _joins(text: str, index: int) -> bool:
 
 
 def _is_pictograph(character: str) -> bool:
-    """Tell whether a character is drawn as a picture or symbol; close enough to Unicode's emoji."""
+    """Return whether a character is drawn as a picture or symbol; close enough to Unicode's emoji."""
     if not character or character < "\u00a9":
         return False
     return character in _STYLED or (

@@ -91,7 +91,7 @@ def _is_host(number: str) -> bool:
 
 
 def _host(url: str) -> str:
-    """Give what an address is known by: its host, with the owner where many share it; all of it where it has none."""
+    """Return what an address is known by: its host, with the owner where many share it; all of it where it has none."""
     scheme = _SCHEME.match(url)
     named = scheme["scheme"].lower() if scheme and "." not in scheme["scheme"] else ""
     if named and named not in _WITH_HOST and not url.startswith("//", len(named) + 1):

@@ -106,7 +106,7 @@ def _parts(window: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def leave_out_lines(text: str, lines: frozenset[int]) -> str:
-    """Give a text without some lines, saying where one was left out."""
+    """Return a text without some lines, saying where one was left out."""
     return "\n".join(LEFT_OUT if at in lines else line for at, line in enumerate(text.split("\n")))
 
 

@@ -277,7 +277,7 @@ def _only_in(protected: ProtectedText, secret: _Secret, values: set[bytes]) -> s
 
 
 def _is_shown(protected: ProtectedText, kind: LeakClass, run: Sequence[bytes]) -> bool:
-    """Tell whether training tasks show a run of words, so that it can be known without a leak.
+    """Return whether training tasks show a run of words, so that it can be known without a leak.
 
     Their answers count as shown where held-out text is at stake: a rule can be learnt from them.
     """

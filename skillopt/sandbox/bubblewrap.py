@@ -65,14 +65,7 @@ def unboxed_checks(choice: SandboxChoice) -> str:
 
 
 class Sandbox:
-    """Wraps a command line.
-
-    Args:
-        choice: `auto` uses bubblewrap where it works, `bwrap` requires it, `none` does not use it.
-
-    Raises:
-        ProviderError: It is required and does not work.
-    """
+    """Wraps a command line."""
 
     def __init__(self, choice: SandboxChoice) -> None:
         self.active = choice != "none" and not _trouble()
@@ -87,29 +80,13 @@ class Sandbox:
     def wrap(
         self, argv: Sequence[str], home: str, workspace: str, *urls: str, shown: Sequence[str] = ()
     ) -> tuple[str, ...]:
-        """Give the command line that runs another one in the sandbox.
-
-        Args:
-            argv: What to run; its program by its full path.
-            home: The disposable home, which holds the socket files of the gateway.
-            workspace: Where it works.
-            urls: Its provider's addresses; an empty one counts for nothing.
-            shown: Other files that it can read; the program among them is shown without what lies beside it.
-
-        Raises:
-            InfrastructureError: The provider is at an address that the sandbox cannot stand in for.
-        """
+        """Return the command line that runs another one in the sandbox."""
         if not self.active:
             return tuple(argv)
         return _boxed(argv, home, workspace, _endpoints(urls, os.environ), shown)
 
     def keep_inside(self, env: Mapping[str, str], home: str) -> bool:
-        """Leave an environment where what `wrap` starts takes it from, inside; tell whether there is a sandbox.
-
-        Args:
-            env: Takes effect inside only, on the program and not on what starts the sandbox.
-            home: As `wrap` takes it.
-        """
+        """Leave an environment where what `wrap` starts takes it from, inside; tell whether there is a sandbox."""
         if not self.active:
             return False
         net = Path(home, _NET)
@@ -119,14 +96,7 @@ class Sandbox:
         return True
 
     def wrap_check(self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = ()) -> tuple[str, ...]:
-        """Give the command line that runs a verifier's program in the sandbox, without network.
-
-        Args:
-            argv: What to run; files that it names by full path can be read inside.
-            home: Its home, also for temporary files.
-            workspace: Where it works.
-            shown: Other folders that it can read.
-        """
+        """Return the command line that runs a verifier's program in the sandbox, without network."""
         if not self.active:
             return tuple(argv)
         program = shutil.which(argv[0]) or ""
@@ -179,7 +149,7 @@ def _trouble() -> str:
 
 
 def _mounts(writable: Sequence[str], programs: Sequence[str], others: Sequence[str] = ()) -> tuple[str, ...]:
-    """Give the view of the file system: what is hidden, what of it is shown again, what can be written."""
+    """Return the view of the file system: what is hidden, what of it is shown again, what can be written."""
     hidden = _hidden()
     wanted = (*_kept(programs), *others, sys.base_prefix, _GATEWAY, os.path.realpath("/etc/resolv.conf"))
     shown: dict[str, str] = {}
@@ -217,14 +187,14 @@ def _hidden() -> dict[str, str]:
 
 
 def _project() -> list[str]:
-    """Give the project that is worked on, whose suites hold the expected answers; none at the top of the system."""
+    """Return the project that is worked on, whose suites hold the expected answers; none at the top of the system."""
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     return [str(root)] if len(root.parts) > len(("/", "usr")) else []
 
 
 def _located(place: str, hidden: Mapping[str, str]) -> str:
-    """Give the path of a place as it is to be made inside, where links within hidden folders are gone."""
+    """Return the path of a place as it is to be made inside, where links within hidden folders are gone."""
     for named, real in hidden.items():
         for outer in (named, real):
             if Path(place).is_relative_to(outer):
@@ -233,7 +203,7 @@ def _located(place: str, hidden: Mapping[str, str]) -> str:
 
 
 def _may_be_shown(place: str, hidden: Mapping[str, str]) -> bool:
-    """Tell what is within a hidden folder and no such folder itself, nor around one; the rest is there anyway."""
+    """Return what is within a hidden folder and no such folder itself, nor around one; the rest is there anyway."""
     located = Path(_located(place, hidden))
     shown = (located, os.path.realpath(place))
     around = any(Path(real).is_relative_to(one) for real in hidden.values() for one in shown)

@@ -39,14 +39,7 @@ _FIRST_SIGNAL, _LAST_SIGNAL = 129, 192
 
 @dataclass(frozen=True, slots=True)
 class CheckProgram:
-    """The program of a verifier.
-
-    Args:
-        argv: Program and arguments; no shell.
-        timeout: Seconds it may take.
-        library: Folders of the Python modules that it may import beside installed ones.
-        shown: Folders that it can read, though they are not where it works.
-    """
+    """The program of a verifier."""
 
     argv: tuple[str, ...]
     timeout: float
@@ -55,16 +48,7 @@ class CheckProgram:
 
 
 def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
-    """Run the program of a verifier and end everything that it started.
-
-    Args:
-        program: The program.
-        cwd: Its working directory, which it may change.
-        box: The sandbox, which may be none.
-
-    Raises:
-        InfrastructureError: The program cannot be started.
-    """
+    """Run the program of a verifier and end everything that it started."""
     path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep)))
     _expect_program(program.argv[0], cwd, path)
     with Workspace.create() as home:

@@ -27,13 +27,7 @@ _SHARE: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may use together with all that it starts.
-
-    Args:
-        processes: Most processes at a time.
-        memory: Most bytes of memory that is not shared.
-        disk: Most bytes on disk in its folders, and of one file anywhere.
-    """
+    """What a program may use together with all that it starts."""
 
     processes: int
     memory: int
@@ -42,13 +36,13 @@ class Limits:
 
 @lru_cache(maxsize=1)
 def rollout_limits() -> Limits:
-    """Give the limits of a rollout: 256 processes, or 4 a core; 8 GiB or 3/4 of the memory there is; 4 GiB of disk."""
+    """Return limits of a rollout: 256 processes, or 4 a core; 8 GiB or 3/4 of the memory there is; 4 GiB of disk."""
     return Limits(max(_MOST_PROCESSES, 4 * (os.cpu_count() or 1)), _memory(8 * _GIBIBYTE), 4 * _GIBIBYTE)
 
 
 @lru_cache(maxsize=1)
 def verifier_limits() -> Limits:
-    """Give the limits of a verifier: 256 processes, or 4 a core; 4 GiB or 3/4 of the memory there is; 2 GiB of disk."""
+    """Return limits of a verifier: 256 processes, or 4 a core; 4 GiB or 3/4 of the memory there is; 2 GiB of disk."""
     return Limits(max(_MOST_PROCESSES, 4 * (os.cpu_count() or 1)), _memory(4 * _GIBIBYTE), 2 * _GIBIBYTE)
 
 
@@ -57,12 +51,7 @@ def _memory(most: int) -> int:
 
 
 class Watch:
-    """Tells when a program uses more than its limits.
-
-    Args:
-        limits: The limits.
-        folders: Where it writes.
-    """
+    """Tells when a program uses more than its limits."""
 
     def __init__(self, limits: Limits, folders: Sequence[str]) -> None:
         self._limits = limits
@@ -71,11 +60,7 @@ class Watch:
         self._next_processes, self._next_disk = now + _PROCESSES_SECONDS, now + _DISK_SECONDS
 
     def exceeded(self, root: int) -> str:
-        """Say which limit a process and those below it have passed; empty for none, or when it is not yet time to look.
-
-        Args:
-            root: Number of the program's first process.
-        """
+        """Say which limit a process and those below it have passed; empty for none, or if it is too early to look."""
         begun = time.monotonic()
         found = ""
         if begun >= self._next_processes:
@@ -156,7 +141,7 @@ def _parent(number: int) -> int:
 
 
 def _unshared(number: int) -> int:
-    """Give the bytes of memory of a process but for what it shares with others, such as programs and libraries."""
+    """Return the bytes of memory of a process but for what it shares with others, such as programs and libraries."""
     try:
         _, resident, shared, *_ = Path(f"/proc/{number}/statm").read_bytes().split()
     except (OSError, ValueError):

@@ -34,15 +34,7 @@ _abandoned = threading.Event()
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """How a program ended.
-
-    Args:
-        status: Exit status; the negative signal number when a signal ended it.
-        stdout: First and last part of what it printed, as UTF-8 with replacement characters.
-        stderr: The same for its error output.
-        timed_out: Whether it was ended because its time was over.
-        exceeded: The limit for which it was ended, such as `more than 256 processes`; empty for none.
-    """
+    """How a program ended."""
 
     status: int
     stdout: str
@@ -60,19 +52,7 @@ def run_process(
     output_limit: int = 1_000_000,
     limits: Limits | None = None,
 ) -> ProcessResult:
-    """Run a program without input in its own process group, and end the whole group with it.
-
-    Args:
-        argv: Program and arguments; no shell.
-        cwd: Its working directory.
-        env: Added to a minimal environment: PATH, LANG, and a private HOME and TMPDIR that are removed.
-        timeout: Wall-clock limit in seconds.
-        output_limit: Most bytes kept of each output; the middle is left out.
-        limits: What it and all that it starts may use together; None for no such limit.
-
-    Raises:
-        InfrastructureError: The program cannot be started.
-    """
+    """Run a program without input in its own process group, and end the whole group with it."""
     with Workspace.create() as private:
         minimal = {
             "PATH": os.environ.get("PATH", os.defpath),
@@ -230,7 +210,7 @@ def _signal(number: int, sign: signal.Signals) -> None:
 
 
 def _environment(process: int) -> bytes:
-    """Give the environment a process was started with; empty when it is gone or another user's."""
+    """Return the environment a process was started with; empty when it is gone or another user's."""
     try:
         return Path(f"/proc/{process}/environ").read_bytes()
     except OSError:

@@ -36,11 +36,7 @@ _BLOCK: Final = 512  # the unit of st_blocks, whatever the disk has
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that is not a plain relative POSIX path inside a folder.
-
-    Raises:
-        SuiteError: It is empty, absolute, or has a part that is empty, `.` or `..`.
-    """
+    """Refuse a path that is not a plain relative POSIX path inside a folder."""
     parts = path.split("/")
     if "" in parts or "." in parts or ".." in parts or "\0" in path or "\\" in path:
         message = f"expected a relative path like 'data/input.csv' without '..', found {path!r}; correct the path"
@@ -56,12 +52,7 @@ class Workspace:
     @staticmethod
     @contextmanager
     def create(files: Iterable[File] = ()) -> "Iterator[Workspace]":
-        """Make a workspace that holds these files.
-
-        Raises:
-            SuiteError: A path leads out of the workspace.
-            OSError: The workspace cannot be made.
-        """
+        """Make a workspace that holds these files."""
         path = tempfile.mkdtemp(prefix="skillopt-")
         try:
             for file in files:
@@ -78,15 +69,6 @@ class Workspace:
         """Make a workspace that holds what another one holds, and over it these files.
 
         Left out are links, symbolic and hard, everything that is not a file or folder, and what may not be read.
-
-        Args:
-            source: The other workspace's folder.
-            files: Placed last; each replaces whatever stands in its way.
-            wanted: Tells of a path in the other workspace whether it is copied, a folder's ends with `/`; None for all.
-
-        Raises:
-            SuiteError: A path leads out of the workspace.
-            OSError: The workspace cannot be made.
         """
         with Workspace.create() as workspace:
             for name, entry in _walk(source):
@@ -108,13 +90,7 @@ class Unreadable:
 
 
 def read_workspace_file(workspace: str, path: str, limit: int) -> bytes | Unreadable:
-    """Read a regular file of a workspace in which an untrusted program has written.
-
-    Args:
-        workspace: The folder.
-        path: Relative path; no part of it may be a symbolic link.
-        limit: Most bytes to read; a larger file is unreadable.
-    """
+    """Read a regular file of a workspace in which an untrusted program has written."""
     check_path(path)
     *parents, name = path.split("/")
     folder: int | None = None

@@ -17,17 +17,7 @@ _PATH = " > "
 
 
 def find_anchor(document: SkillDocument, text: str, edit: str) -> tuple[int, int]:
-    """Find the only place of a text in the body, as offsets.
-
-    Args:
-        document: Where to look.
-        text: What to find; line ends around it do not count.
-        edit: Id of the edit that names it, for errors.
-
-    Raises:
-        EditConflictError: It is not there exactly once.
-        ProtectedTextError: It is in the frontmatter.
-    """
+    """Find the only place of a text in the body, as offsets."""
     anchor = text.strip("\r\n")
     if document.newline == "\r\n" and "\r\n" not in anchor:
         anchor = anchor.replace("\n", "\r\n")
@@ -46,16 +36,7 @@ def find_anchor(document: SkillDocument, text: str, edit: str) -> tuple[int, int
 
 
 def find_section(document: SkillDocument, address: str, edit: str) -> Section:
-    """Find the only section with a title or, where several have the same, with a path such as `Rules > Dates`.
-
-    Args:
-        document: Where to look.
-        address: A title, or titles from an outer to an inner heading; those between and before may be left out.
-        edit: Id of the edit that names it, for errors.
-
-    Raises:
-        EditConflictError: No section has it, or more than one.
-    """
+    """Find the only section with a title or, where several have the same, with a path such as `Rules > Dates`."""
     wanted = address.lstrip("# ").strip()
     paths = _paths(document)
     found = [section for section, path in paths if path[-1] == wanted]
@@ -72,13 +53,13 @@ def find_section(document: SkillDocument, address: str, edit: str) -> Section:
 
 
 def own_text(document: SkillDocument, section: Section) -> tuple[int, int]:
-    """Give the offsets of a section's own text: below its heading, up to the next heading of any level."""
+    """Return the offsets of a section's own text: below its heading, up to the next heading of any level."""
     inner = (other.start for other in document.sections if section.start < other.start < section.end)
     return section.body, min(inner, default=section.end)
 
 
 def block_ending_at(document: SkillDocument, end: int) -> Block | None:
-    """Give the innermost list item or paragraph that an offset lies in, None when there is none."""
+    """Return the innermost list item or paragraph that an offset lies in, None when there is none."""
     blocks = [block for block in document.blocks if block.start < end <= block.end]
     return blocks[-1] if blocks else None
 
@@ -100,13 +81,13 @@ def _paths(document: SkillDocument) -> tuple[tuple[Section, tuple[str, ...]], ..
 
 
 def _leads(parts: list[str], path: tuple[str, ...]) -> bool:
-    """Say whether titles are those of a path in order, ending with its last one."""
+    """Return whether titles are those of a path in order, ending with its last one."""
     left = iter(path)
     return parts[-1] == path[-1] and all(part in left for part in parts)
 
 
 def _nearest(text: str, others: Iterable[str]) -> str:
-    """Give the most similar of some texts, empty when none is alike at all."""
+    """Return the most similar of some texts, empty when none is alike at all."""
     scored = ((SequenceMatcher(None, text[:2000], other[:2000]).ratio(), other) for other in others)
     ratio, best = max(scored, default=(0.0, ""))
     return best if ratio > 0.3 else ""  # noqa: PLR2004 - below, the texts share little but letters

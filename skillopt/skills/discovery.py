@@ -41,14 +41,6 @@ def name_skills(
 
     >>> name_skills(["skills/tidy", "plugins/a/skills/sum", "plugins/b/skills/sum"])
     {'skills/tidy': 'tidy', 'plugins/a/skills/sum': 'a-sum', 'plugins/b/skills/sum': 'b-sum'}
-
-    Args:
-        paths: Their folders in the repository, POSIX, `.` for its root.
-        root_name: What a skill at the root is called.
-        configured: Names of their tables in skillopt.toml, by path; such a name holds where the folder's is not unique.
-
-    Returns:
-        The name of each path, in the order given; no two are the same.
     """
     listed = list(dict.fromkeys(paths))
     folder_names = {path: skill_name(root_name if path == "." else path.rpartition("/")[2]) for path in listed}

@@ -75,7 +75,7 @@ _MOST_LISTED = 100_000
 
 
 def is_left_out(path: str) -> bool:
-    """Tell whether a path lies in a folder that tools keep for themselves, such as `.git` or `node_modules`."""
+    """Return whether a path lies in a folder that tools keep for themselves, such as `.git` or `node_modules`."""
     return not _LEFT_OUT.isdisjoint(PurePosixPath(path).parts)
 
 
@@ -92,13 +92,10 @@ def find_skill_folders(root: Path) -> list[str]:
 
 
 def is_shipped(path: str) -> bool:
-    """Tell whether a path inside a skill folder is part of the skill.
+    """Return whether a path inside a skill folder is part of the skill.
 
     >>> [is_shipped(path) for path in ("scripts/run.py", "evals/evals.json", "graders/check.sh", "tests.csv")]
     [True, False, False, False]
-
-    Args:
-        path: A relative POSIX path of a file or folder.
     """
     parts = PurePosixPath(path).parts
     if not _NOT_SHIPPED.isdisjoint(parts[:1]) or path in _TASK_FILES or path.endswith(_TASK_SUFFIXES):
@@ -111,20 +108,7 @@ def read_skill(
     within: Path | None = None,
     private: Callable[[Sequence[Path]], Collection[Path]] | None = None,
 ) -> Skill:
-    """Read a skill folder.
-
-    Args:
-        folder: The folder that holds SKILL.md; it may itself be reached by a symbolic link.
-        within: The folder, such as the repository, inside which symbolic links are followed; the skill's when None.
-        private: Tells which of some files are not part of the skill, SKILL.md aside; none when None.
-
-    Returns:
-        The skill, named after the folder; what was left out is in `left_out`.
-
-    Raises:
-        SkillError: The folder or its SKILL.md is missing or cannot be read, SKILL.md is over the limit, or there is a
-            special file or a hard link.
-    """
+    """Read a skill folder."""
     root = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would lose the name of a linked folder
     if not root.is_dir():
         found = f"a file; give the folder {str(root.parent)!r}" if root.exists() else "nothing there; check the path"
@@ -149,11 +133,7 @@ def read_skill(
 
 
 def read_document(folder: Path, within: Path) -> SkillDocument:
-    """Read the SKILL.md of a folder alone, as `read_skill` does.
-
-    Raises:
-        SkillError: It is missing, cannot be read, is over the limit or no plain file, or is a link that leads out.
-    """
+    """Read the SKILL.md of a folder alone, as `read_skill` does."""
     place = folder / SKILL_FILE
     real = Path(os.path.realpath(place))
     if not real.is_relative_to(within.resolve()):
@@ -162,15 +142,7 @@ def read_document(folder: Path, within: Path) -> SkillDocument:
 
 
 def find_shared_file(path: Path, links: int) -> str:
-    """Say why a file is not read that has another name elsewhere, where its content need not be meant for others.
-
-    Args:
-        path: The file.
-        links: Its hard links. A checkout of git makes one; installers link the files of packages from their caches.
-
-    Returns:
-        One line with what to do; empty where it may be read.
-    """
+    """Return why a file is not read that has another name elsewhere, where its content need not be meant for others."""
     if links <= 1 or any(path.is_relative_to(prefix) for prefix in (sys.prefix, sys.base_prefix)):
         return ""
     name = quote(path.name)
@@ -181,15 +153,7 @@ def find_shared_file(path: Path, links: int) -> str:
 
 
 def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
-    """Make a skill of its files, as they come from a folder or a git version.
-
-    Args:
-        name: The folder's name.
-        files: All files, SKILL.md included; what does not ship is left out.
-
-    Raises:
-        SkillError: SKILL.md is missing, a path is not relative and plain, or occurs twice.
-    """
+    """Make a skill of its files, as they come from a folder or a git version."""
     known: dict[str, File] = {}
     for file in files:
         if file.path != PurePosixPath(file.path).as_posix() or file.path.startswith("/") or _leaves(file.path):
@@ -206,7 +170,7 @@ def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
 
 
 def _shipped_files(files: tuple[File, ...]) -> tuple[tuple[File, ...], tuple[str, ...]]:
-    """Give the files of a folder that ship, sorted by path, and what to say of those left out for their size."""
+    """Return the files of a folder that ship, sorted by path, and what to say of those left out for their size."""
     known = {file.path: file for file in sorted(files, key=lambda file: file.path) if is_shipped(file.path)}
     sizes = {path: len(file.content) for path, file in known.items()}
     selected, left_out = _select(sizes, lambda path: known[path].content.decode("utf-8", "replace"))
@@ -240,11 +204,7 @@ def encode_skill(skill: Skill) -> bytes:
 
 
 def decode_skill(name: str, encoded: bytes) -> Skill:
-    """Read back what `encode_skill` wrote.
-
-    Raises:
-        SkillError: The bytes are not an encoded skill.
-    """
+    """Read back what `encode_skill` wrote."""
     try:
         files = tuple(File(str(path), b64decode(content, validate=True)) for path, content in json.loads(encoded))
     except (TypeError, ValueError) as error:
@@ -273,13 +233,7 @@ def _missing(place: str, names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A file of a skill folder.
-
-    Args:
-        path: In the skill.
-        place: Where it really lies.
-        links: The symbolic links that lead to it.
-    """
+    """A file of a skill folder."""
 
     path: str
     place: Path
@@ -288,24 +242,14 @@ class _Listed:
 
 @dataclass(slots=True)
 class _Walk:
-    """Lists the files of a skill folder, following links that stay inside.
-
-    Args:
-        root: The skill folder.
-        within: Where links may lead to, resolved.
-        left_out: What was left out, and why.
-    """
+    """Lists the files of a skill folder, following links that stay inside."""
 
     root: Path
     within: Path
     left_out: list[str] = field(default_factory=list)
 
     def files(self) -> Iterator[_Listed]:
-        """Yield the files that ship, in no order that matters.
-
-        Raises:
-            SkillError: A folder cannot be read, a name cannot be shown, or there are too many files.
-        """
+        """Yield the files that ship, in no order that matters."""
         folders: list[tuple[_Listed, tuple[Path, ...]]] = [(_Listed("", self.root), (self.root.resolve(),))]
         count = 0
         while folders:
@@ -340,7 +284,7 @@ class _Walk:
         return entries
 
     def _followed(self, listed: _Listed, around: tuple[Path, ...]) -> Path | None:
-        """Give where a link leads, None for what is left out: outside, not there, or in a circle."""
+        """Return where a link leads, None for what is left out: outside, not there, or in a circle."""
         link = listed.place
         real = Path(os.path.realpath(link))
         inside = real.is_relative_to(self.within) and not link.readlink().is_absolute()
@@ -390,5 +334,5 @@ def _unreadable(path: Path, error: OSError) -> SkillError:
 
 
 def _leaves(path: str) -> bool:
-    """Tell whether a path could name something outside its folder."""
+    """Return whether a path could name something outside its folder."""
     return path in ("", ".") or ".." in PurePosixPath(path).parts or "\x00" in path

@@ -64,32 +64,28 @@ class Fields:
     items: tuple[Field, ...] = ()
 
     def find(self, name: str) -> Field | None:
-        """Give the field of a name."""
+        """Return the field of a name."""
         return next((field for field in self.items if field.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """What a SKILL.md says about itself.
-
-    Args:
-        fields: All its fields, known or not.
-    """
+    """What a SKILL.md says about itself."""
 
     fields: Fields = Fields()
 
     @property
     def name(self) -> str | None:
-        """Give the name when it is text."""
+        """The name when it is text."""
         return self._text("name")
 
     @property
     def description(self) -> str | None:
-        """Give the description when it is text."""
+        """The description when it is text."""
         return self._text("description")
 
     def line_of(self, name: str) -> int:
-        """Give the line of a field, 1 when there is none."""
+        """Return the line of a field, 1 when there is none."""
         field = self.fields.find(name)
         return field.line if field else 1
 
@@ -99,15 +95,7 @@ class Frontmatter:
 
 
 def read_frontmatter(document: SkillDocument) -> Frontmatter | None:
-    """Read the frontmatter of a document.
-
-    Returns:
-        Its fields, or None when the document has no frontmatter.
-
-    Raises:
-        SkillError: It is not closed, too large, too deep, not YAML or not a mapping, or it uses tags,
-            anchors or a key twice. The message starts with `SKILL.md:LINE:`.
-    """
+    """Read the frontmatter of a document."""
     text = document.frontmatter
     if text is None:
         if document.body.partition("\n")[0].partition("\r")[0].rstrip(" \t") == "---":
@@ -124,11 +112,7 @@ def read_frontmatter(document: SkillDocument) -> Frontmatter | None:
 
 
 def read_leniently(document: SkillDocument) -> Frontmatter:
-    """Read the frontmatter as clients do that list a skill whose YAML is broken: line by line where it has to be.
-
-    Returns:
-        Its fields; none where there is no frontmatter. A field read from a line of its own is text.
-    """
+    """Read the frontmatter as clients do that list a skill whose YAML is broken: line by line where it has to be."""
     try:
         return read_frontmatter(document) or Frontmatter()
     except SkillError:
@@ -143,7 +127,7 @@ def read_leniently(document: SkillDocument) -> Frontmatter:
 
 
 def listed_description(document: SkillDocument) -> str:
-    """Give what clients list a skill by: its description, else the first heading or paragraph of its body."""
+    """Return what clients list a skill by: its description, else the first heading or paragraph of its body."""
     described = (read_leniently(document).description or "").strip()
     lines = (line.strip().lstrip("#").strip() for line in document.body.splitlines())
     return described or next((line for line in lines if line and line != "---"), "")
@@ -236,7 +220,7 @@ class _Reader:
         return Fields(tuple(found.values()))
 
     def _scalar(self, node: Node, yaml: YAML) -> str | int | float | bool | None:
-        """Give a scalar's value; what JSON has no value for stays the text it is."""
+        """Return a scalar's value; what JSON has no value for stays the text it is."""
         if not str(node.tag).endswith((":int", ":float", ":bool", ":null")):
             return str(node.value)
         if len(node.value) > _LONGEST_NUMBER:

@@ -14,15 +14,10 @@ _OTHER_BULLET: Final = re.compile(r"^[-*+](?=[ \t])", re.MULTILINE)
 
 
 def fit_lines(document: SkillDocument, content: str, end: int) -> str:
-    r"""Give what to insert at an offset that ends a line, with a blank line unless a list goes on.
+    r"""Return what to insert at an offset that ends a line, with a blank line unless a list goes on.
 
     A list item becomes a sibling of the item above it. Anything else that comes into the middle of a list becomes a
     part of the item above it.
-
-    Args:
-        document: Where it goes.
-        content: New lines, with `\n` between them.
-        end: The offset.
     """
     if not document.text[document.body_start : end].strip():
         lead = "" if document.text[:end].endswith(("\n", "\r")) or not document.text[:end].lstrip("\ufeff") else "\n"

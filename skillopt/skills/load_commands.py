@@ -49,9 +49,5 @@ def find_load_values(text: str, start: int = 0) -> Iterator[re.Match[str]]:
 
     >>> [found[0] for found in find_load_values("Run ${CLAUDE_SKILL_DIR}/a.py on $ARGUMENTS[0], not on $HOME.")]
     ['${CLAUDE_SKILL_DIR}', '$ARGUMENTS[0]']
-
-    Args:
-        text: A text, or a line of it.
-        start: Where to begin.
     """
     return _VALUE.finditer(text, start)

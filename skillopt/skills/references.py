@@ -31,12 +31,6 @@ def select_referred(
     A path counts from the folder of the file that names it, or from the skill's folder. Where a folder is named (a word
     with a slash), its files come after those that are named themselves. A file that is over what is left of the limits
     is passed over.
-
-    Args:
-        start: The file to begin with; it is selected whatever its size.
-        sizes: All files with their sizes in bytes, by path relative to the skill's folder.
-        text_of: Reads a file.
-        limits: Of what is selected, the first file included.
     """
     selected: set[str] = set()
     folders: list[str] = []

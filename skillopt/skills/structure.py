@@ -23,13 +23,7 @@ _WORDS: Final = {
 def find_restructured_line(
     before: SkillDocument, after: SkillDocument, replaced: Sequence[tuple[int, int, int]]
 ) -> str:
-    """Say which line outside of the edits is read as something else after them, or that code is left open; else empty.
-
-    Args:
-        before: The document that the edits are made to.
-        after: The document with them.
-        replaced: Start and end of what each edit replaces in the old text, and the length of its new text, in order.
-    """
+    """Say which line outside of the edits is read as something else after them, or that code stays open; else empty."""
     old, new = _outline(before), _outline(after)
     old_code, new_code = _code(before), _code(after)
     same: dict[int, int] = {}

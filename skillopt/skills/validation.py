@@ -36,14 +36,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong with a skill.
-
-    Args:
-        level: Whose rule it is.
-        severity: How bad it is there.
-        line: 1-based line of the SKILL.md.
-        message: What was expected, what was found, and what to do.
-    """
+    """One thing that is wrong with a skill."""
 
     level: Level
     severity: Severity
@@ -81,11 +74,7 @@ _MOVE = "move detail to files in references/"
 
 
 def validate(skill: Skill) -> tuple[Finding, ...]:
-    """Judge a skill by the specification and by each client.
-
-    Returns:
-        Findings in the order of their lines; empty when nothing is wrong.
-    """
+    """Judge a skill by the specification and by each client."""
     try:
         frontmatter = read_frontmatter(skill.document)
     except SkillError as error:
@@ -108,9 +97,6 @@ def check_trainable(skill: Skill) -> None:
     """Refuse a skill that cannot be trained at all; what a client merely dislikes does not stop training.
 
     A frontmatter that is missing or that only some clients can read does not either: edits leave it alone.
-
-    Raises:
-        SkillError: The text is not UTF-8, the frontmatter is never closed, or a protected region is not.
     """
     document = skill.document
     if document.frontmatter is None:

@@ -38,13 +38,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that changed, with some around them.
-
-    Args:
-        before: First line in the old text, from 1.
-        after: First line in the new text, from 1.
-        pieces: What is in them, in order; those that are not new make up the old lines, those not gone the new ones.
-    """
+    """Lines that changed, with some around them."""
 
     before: int
     after: int
@@ -52,16 +46,7 @@ class Hunk:
 
 
 def diff_words(before: str, after: str, context: int = 3) -> tuple[Hunk, ...]:
-    """Compare two texts.
-
-    Args:
-        before: The old one.
-        after: The new one.
-        context: Lines shown around a change.
-
-    Returns:
-        What changed, in order; empty when they are equal.
-    """
+    """Compare two texts."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     hunks = []
     for group in match_lines(old, new).get_grouped_opcodes(context) if old != new else ():

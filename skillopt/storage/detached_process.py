@@ -9,17 +9,7 @@ __all__ = ["detach", "start_detached"]
 
 
 def start_detached(command: Sequence[str], *, folder: Path, output: Path, errors: Path) -> None:
-    """Start a program that soon calls `detach`, and wait until it has.
-
-    Args:
-        command: The program and its arguments.
-        folder: Where it works.
-        output: File for its stdout.
-        errors: File for its stderr.
-
-    Raises:
-        OSError: It cannot be started, or ended before it was detached.
-    """
+    """Start a program that soon calls `detach`, and wait until it has."""
     with output.open("wb") as out, errors.open("wb") as err:
         ended = subprocess.run(
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, check=False

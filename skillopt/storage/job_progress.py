@@ -20,18 +20,7 @@ _FOLDER: ContextVar[Path | None] = ContextVar("folder of the job that this proce
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """How far a job is.
-
-    Args:
-        place: Where it is, as in `step 2`; empty where there is one place only.
-        kind: What the batch under way consists of: `rollouts` or `calls`; empty before the first.
-        done: Answers received in this batch.
-        total: Answers that it asks for.
-        asked: Rollouts asked for so far in all.
-        spent: What counts against the caps, recorded answers included.
-        roles: What each role consumed in this job itself.
-        news: Verdicts, versions and problems so far: what is worth telling at once.
-    """
+    """How far a job is."""
 
     place: str = ""
     kind: str = ""

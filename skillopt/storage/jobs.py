@@ -67,12 +67,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobTerms:
-    """What is said when a job is started.
-
-    Args:
-        limits: The limits in force by name, as settings name them.
-        words: What it runs, what it is likely to take, and its limits, for whoever asked.
-    """
+    """What is said when a job is started."""
 
     limits: Mapping[str, float] = field(default_factory=dict)
     words: tuple[str, ...] = ()
@@ -92,21 +87,7 @@ class _Order:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A background job.
-
-    Args:
-        id: Its name.
-        skill: The skill that it works on.
-        command: The arguments of `skillopt`.
-        created_at: When it was started, ISO 8601 in UTC.
-        ended_at: When it ended, empty while it runs or where that is unknown.
-        state: Its state.
-        exit_code: Exit code of its command, None while it runs or where that is unknown.
-        output: Standard output so far, cut where it is very long.
-        progress: The last lines of its standard error.
-        terms: What was said when it was started.
-        noted: How far it is by its own note; None before the first.
-    """
+    """A background job."""
 
     id: str
     skill: str
@@ -128,19 +109,7 @@ def start_job(
     files: Sequence[tuple[str, str]] = (),
     terms: JobTerms | None = None,
 ) -> Job:
-    """Start a command in a process of its own.
-
-    Args:
-        root: The project.
-        skill: The skill that the command works on; one job at a time runs for it.
-        command: The arguments of `skillopt`; one that begins with `{job}/` is a file in the job's folder.
-        files: Names and texts of files to put there first.
-        terms: What is said of it, for whoever looks at it later.
-
-    Raises:
-        BusyError: A job runs for this skill.
-        InfrastructureError: The process cannot be started.
-    """
+    """Start a command in a process of its own."""
     folder = state_folder(root) / "jobs"
     folder.mkdir(exist_ok=True)
     with FileLock(folder / "starting.lock", timeout=10):
@@ -164,11 +133,7 @@ def start_job(
 
 
 def check_idle(root: Path, skill: str) -> None:
-    """Refuse a second job of a skill.
-
-    Raises:
-        BusyError: A job runs for this skill.
-    """
+    """Refuse a second job of a skill."""
     for job in list_jobs(root, skill, most=1):  # an older one cannot run, for this one would not have begun
         if job.state is JobState.RUNNING:
             raise BusyError(f"job {job.id} runs for {skill!r} already; wait for it, or cancel it")
@@ -183,11 +148,7 @@ def list_jobs(root: Path, skill: str | None = None, *, most: int = 20) -> tuple[
 
 
 def find_job(root: Path, name: str) -> Job:
-    """Find a job by its name.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Find a job by its name."""
     job = _read(root / ".skillopt" / "jobs" / name) if _ID.fullmatch(name) else None
     if job is None:
         raise UsageError(
@@ -197,11 +158,7 @@ def find_job(root: Path, name: str) -> Job:
 
 
 def wait_for_job(root: Path, name: str, seconds: float) -> Job:
-    """Wait until a job is not running any more, for so many seconds at most.
-
-    Raises:
-        UsageError: There is no such job.
-    """
+    """Wait until a job is not running any more, for so many seconds at most."""
     latest = time.monotonic() + seconds
     while (job := find_job(root, name)).state is JobState.RUNNING and time.monotonic() < latest:
         time.sleep(_LOOK)
@@ -209,11 +166,7 @@ def wait_for_job(root: Path, name: str, seconds: float) -> Job:
 
 
 def cancel_job(root: Path, name: str) -> Job:
-    """Interrupt a job: the first time it waits for calls under way, which are paid for; the second time it does not.
-
-    Raises:
-        UsageError: There is no such job.
-    """
+    """Interrupt a job: the first time it waits for calls under way, which are paid for; the second time it does not."""
     job = find_job(root, name)
     folder = root / ".skillopt" / "jobs" / job.id
     if job.state is JobState.RUNNING:
@@ -227,11 +180,7 @@ def cancel_job(root: Path, name: str) -> Job:
 
 @contextmanager
 def job_process(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Hold the lock of a job in its own process, and give its command; none when it was cancelled before.
-
-    Args:
-        folder: The job's folder.
-    """
+    """Hold the lock of a job in its own process, and give its command; none when it was cancelled before."""
     with FileLock(folder / "lock", timeout=10):
         _write(folder / "pid", str(os.getpid()))
         if (folder / "cancelled").exists():

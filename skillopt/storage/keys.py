@@ -6,10 +6,10 @@ __all__ = ["reply_key", "rollout_key"]
 
 
 def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:
-    """Give the key of a rollout: a digest of everything that can change its result."""
+    """Return the key of a rollout: a digest of everything that can change its result."""
     return digest_of("rollout", skill_digest, task_digest, harness, str(repeat))
 
 
 def reply_key(model: str, prompt: str) -> str:
-    """Give the key of a model's reply."""
+    """Return the key of a model's reply."""
     return digest_of("reply", model, prompt)

@@ -122,13 +122,7 @@ class CostRow:
 
 
 class Ledger:
-    """The open database; use `Ledger.open`, and close it.
-
-    Args:
-        path: The database file.
-        database: An open connection.
-        now: Gives the time, ISO 8601 in UTC.
-    """
+    """The open database; use `Ledger.open`, and close it."""
 
     def __init__(self, path: Path, database: sqlite3.Connection, now: Callable[[], str]) -> None:
         self.path = path
@@ -144,13 +138,7 @@ class Ledger:
         read_only: bool = False,
         now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
     ) -> "Ledger":
-        """Open the ledger of a project; made when missing, unless only to be read.
-
-        Raises:
-            UsageError: There is none to read, or the folder cannot be written.
-            LedgerFormatError: Another version of this program wrote it.
-            LedgerError: It is corrupt.
-        """
+        """Open the ledger of a project; made when missing, unless only to be read."""
         path = root / ".skillopt" / "ledger.db"
         if read_only and not path.exists():
             message = f"no runs yet in {root}; train a skill with `skillopt optimize`"
@@ -168,19 +156,15 @@ class Ledger:
         self._database.close()
 
     def rollouts(self, keys: Sequence[str]) -> dict[str, Rollout]:
-        """Give the recorded rollouts among some keys."""
+        """Return the recorded rollouts among some keys."""
         return self._payloads(_RECORDED, keys, Rollout)
 
     def replies(self, keys: Sequence[str]) -> dict[str, Reply]:
-        """Give the recorded replies among some keys."""
+        """Return the recorded replies among some keys."""
         return self._payloads(_RECORDED, keys, Reply)
 
     def store_rollouts(self, run: str, pairs: Sequence[tuple[str, Rollout]], identity: str = "") -> dict[str, Rollout]:
-        """Record rollouts by key, all in one transaction; each must have a score; `identity` is of target and judge.
-
-        Returns:
-            What is recorded now; for a key that another process recorded first, that one's rollout.
-        """
+        """Record rollouts by key, all in one transaction; each must have a score; `identity` is of target and judge."""
         at = self._now()
         rows = []
         for (key, rollout), packed in zip(pairs, self._pack(pairs, identity), strict=True):
@@ -196,11 +180,7 @@ class Ledger:
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
 
     def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]], identity: str = "") -> dict[str, Reply]:
-        """Record replies by key, all in one transaction; `identity` is the model's.
-
-        Returns:
-            What is recorded now; for a key that another process recorded first, that one's reply.
-        """
+        """Record replies by key, all in one transaction; `identity` is the model's."""
         at = self._now()
         rows = []
         for (key, reply), packed in zip(pairs, self._pack(pairs, identity), strict=True):
@@ -209,7 +189,7 @@ class Ledger:
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
     def failures(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
-        """Give the recorded failures among some keys: failed rollouts that a run went on without."""
+        """Return the recorded failures among some keys: failed rollouts that a run went on without."""
         return self._payloads("SELECT key, payload FROM failures WHERE run = ? AND key IN", keys, Rollout, run)
 
     def store_failures(self, run: str, pairs: Sequence[tuple[str, Rollout]]) -> None:
@@ -234,18 +214,14 @@ class Ledger:
         self._write("UPDATE runs SET state = ?, reason = ?, ended_at = ? WHERE id = ?", [values])
 
     def find_interrupted(self, skill: str, config_digest: str, suite_digest: str) -> RunRecord | None:
-        """Give the newest unfinished run of a skill with this configuration and suite."""
+        """Return the newest unfinished run of a skill with this configuration and suite."""
         wanted = (skill, config_digest, suite_digest)
         same = (run for run in self.runs(skill) if (run.skill, run.config_digest, run.suite_digest) == wanted)
         newest = next(same, None)
         return newest if newest and newest.state != "finished" else None
 
     def run(self, beginning: str) -> RunRecord:
-        """Find a run by its id or the beginning of it.
-
-        Raises:
-            UsageError: There is none, or more than one.
-        """
+        """Find a run by its id or the beginning of it."""
         alike = self._runs("WHERE id >= ? AND id < ?", [beginning, f"{beginning}\U0010ffff"])
         found = [record for record in alike if record.id == beginning] or alike
         if len(found) != 1:
@@ -254,20 +230,15 @@ class Ledger:
         return found[0]
 
     def runs(self, skill: str = "", most: int = -1) -> list[RunRecord]:
-        """List the runs, newest first.
-
-        Args:
-            skill: Only of this one; of all when empty.
-            most: At most so many; all when negative.
-        """
+        """List the runs, newest first."""
         return self._runs("WHERE skill = ?" if skill else "", [skill] if skill else [], most)
 
     def find_run(self, run: str) -> RunRecord | None:
-        """Give the run of an id, or None."""
+        """Return the run of an id, or None."""
         return next(iter(self._runs("WHERE id = ?", [run])), None)
 
     def unfinished_bases(self) -> frozenset[str]:
-        """Give the commits that unfinished runs started from."""
+        """Return the commits that unfinished runs started from."""
         rows = self._read("SELECT DISTINCT base FROM runs WHERE state <> 'finished' AND base <> ''", [])
         return frozenset(base for (base,) in rows)
 
@@ -277,11 +248,7 @@ class Ledger:
         return [RunRecord(*row) for row in self._read(query, [*values, most])]
 
     def append_event(self, run: str, seq: int, kind: str, payload: str) -> str:
-        """Record an event, or check it against the one recorded; give the time of the first record.
-
-        Raises:
-            LedgerError: Another event is recorded at this place.
-        """
+        """Record an event, or check it against the one recorded; give the time of the first record."""
         self._write("INSERT OR IGNORE INTO events VALUES (?,?,?,?,?)", [(run, seq, kind, payload, self._now())])
         ((kept_kind, kept_payload, at),) = self._read(
             "SELECT kind, payload, at FROM events WHERE run = ? AND seq = ?", [run, seq]
@@ -300,12 +267,7 @@ class Ledger:
         return [EventRow(*row) for row in rows]
 
     def results(self, skills: Sequence[str], identity: str) -> list[ResultRow]:
-        """List the results of the recorded rollouts of some skills by one target, whichever run paid for them.
-
-        Args:
-            skills: Digests.
-            identity: Of target and judge.
-        """
+        """List the results of the recorded rollouts of some skills by one target, whichever run paid for them."""
         results: list[ResultRow] = []
         for start in range(0, len(skills), _CHUNK):
             chunk = skills[start : start + _CHUNK]
@@ -314,13 +276,7 @@ class Ledger:
         return results
 
     def run_results(self, run: str, skills: Sequence[str], identity: str) -> list[ResultRow]:
-        """List the results of rollouts that a run paid for, and of those of some skills by one target, with their keys.
-
-        Args:
-            run: Its id.
-            skills: Digests.
-            identity: Of target and judge.
-        """
+        """List the results of rollouts that a run paid for, and of some skills by one target, with their keys."""
         results: dict[str, ResultRow] = {}
         for start in range(0, max(len(skills), 1), _CHUNK):
             chunk = skills[start : start + _CHUNK]
@@ -351,7 +307,7 @@ class Ledger:
         return [CostRow(*row) for row in reversed(self._read(_COSTS, [_NEWEST]))]
 
     def was_billed(self) -> bool:
-        """Tell whether any recorded rollout or reply cost dollars."""
+        """Return whether any recorded rollout or reply cost dollars."""
         return bool(self._read(_BILLED, []))
 
     def _payloads(self, query: str, keys: Sequence[str], shape: type[_Answer], *values: str) -> dict[str, _Answer]:
@@ -368,7 +324,7 @@ class Ledger:
             return self._stored.pack([value for _, value in pairs], identity)
 
     def _read(self, query: str, values: Sequence[object]) -> list[Any]:
-        """Give rows as SQLite types them, which only the schema knows."""
+        """Return rows as SQLite types them, which only the schema knows."""
         with explain_errors(self.path):
             return self._database.execute(query, values).fetchall()
 

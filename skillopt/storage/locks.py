@@ -19,11 +19,7 @@ _OTHERS: Final = 0o077
 
 
 def state_folder(root: Path) -> Path:
-    """Create `.skillopt/` with a `.gitignore` of its own, unless it is there; only its owner may look into it.
-
-    Raises:
-        UsageError: The folder cannot be made.
-    """
+    """Create `.skillopt/` with a `.gitignore` of its own, unless it is there; only its owner may look into it."""
     folder = root / ".skillopt"
     try:
         folder.mkdir(mode=_OWNER_ONLY, exist_ok=True)
@@ -50,11 +46,7 @@ _WAIT_SECONDS: Final = 0.3
 
 @contextmanager
 def writer_lock(root: Path, skill: str) -> Iterator[None]:
-    """Hold the lock of the only process that may train a skill; it ends with the process, however that ends.
-
-    Raises:
-        BusyError: Another process holds it; the message names its id.
-    """
+    """Hold the lock of the only process that may train a skill; it ends with the process, however that ends."""
     folder = state_folder(root) / "locks"
     holder = folder / f"{skill}.pid"
     lock = FileLock(folder / f"{skill}.lock", timeout=_WAIT_SECONDS)
@@ -87,9 +79,6 @@ def review_lock(root: Path) -> Iterator[None]:
     """Hold the lock of whoever decides on drafted tasks of a project, and writes their file and the suite anew.
 
     The thread that holds it may take it again.
-
-    Raises:
-        BusyError: Another process holds it all the time.
     """
     path = state_folder(root) / "review.lock"
     lock = FileLock(path, timeout=_REVIEW_SECONDS, is_singleton=True)
@@ -108,7 +97,7 @@ def review_lock(root: Path) -> Iterator[None]:
 
 
 def is_locked(root: Path, skill: str) -> bool:
-    """Tell whether some process is training a skill now."""
+    """Return whether some process is training a skill now."""
     path = root / ".skillopt" / "locks" / f"{skill}.lock"
     if not path.exists():
         return False

@@ -21,14 +21,7 @@ _NEWEST: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class MeanCost:
-    """Mean cost of recorded calls.
-
-    Args:
-        calls: How many there are, ≥ 1.
-        tokens: Mean tokens of a call, and the standard error of the mean.
-        usd: Mean US dollars of a call, and its standard error; None when some price is not known.
-        pace: Seconds from one record to the next, as many at a time as there were workers; None where there is one.
-    """
+    """Mean cost of recorded calls."""
 
     calls: int
     tokens: tuple[float, float]
@@ -37,25 +30,14 @@ class MeanCost:
 
 
 def recorded_seconds(ledger: Ledger, identity: str) -> list[tuple[str, float]]:
-    """List task and seconds of the newest rollouts of a target that were timed, oldest first.
-
-    Args:
-        ledger: Where they are recorded.
-        identity: Of the target and its judge.
-    """
+    """List task and seconds of the newest rollouts of a target that were timed, oldest first."""
     keys = [row.key for row in ledger.target_results(identity, _NEWEST)]
     found = ledger.rollouts(keys)
     return [(one.task_id, one.seconds) for one in map(found.__getitem__, keys) if one.seconds is not None]
 
 
 def mean_cost(rows: Sequence[CostRow], kind: Literal["rollout", "reply"], identity: str) -> MeanCost | None:
-    """Give the mean cost of the rollouts of a target, or of the replies of a model; None when there are none.
-
-    Args:
-        rows: All that is recorded, in the order of recording.
-        kind: Which of the two.
-        identity: Of the target and its judge, or of the model.
-    """
+    """Return the mean cost of the rollouts of a target, or of the replies of a model; None when there are none."""
 
     def wanted(row: CostRow) -> bool:
         return (row.kind, row.identity) == (kind, identity)

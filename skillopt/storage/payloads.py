@@ -38,11 +38,7 @@ def _adapters() -> dict[type, TypeAdapter[Any]]:
 
 
 class Payloads:
-    """Compresses answers, and reads them back.
-
-    Args:
-        database: Holds the dictionaries.
-    """
+    """Compresses answers, and reads them back."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -52,10 +48,6 @@ class Payloads:
         """Compress answers, against the first ones that were recorded of the same target or model.
 
         A dictionary is on disk before anything is compressed against it.
-
-        Args:
-            values: In the order of the result.
-            identity: Of target and judge, or of the model; without one they are compressed by themselves.
         """
         payloads = [_adapters()[type(value)].dump_json(value) for value in values]
         if identity and payloads and identity not in self._known:
@@ -64,12 +56,7 @@ class Payloads:
         return [_compress(payload, dictionary) for payload in payloads]
 
     def unpack(self, packed: bytes, shape: type[_Answer]) -> _Answer:
-        """Read what was compressed.
-
-        Raises:
-            zlib.error: It is damaged, or its dictionary is missing.
-            ValidationError: It holds something else.
-        """
+        """Read what was compressed."""
         named = len(packed) > _HEADER and packed[1] & _HAS_DICTIONARY
         found = self._content("SELECT content FROM dictionaries WHERE id = ?", _checksum(packed)) if named else b""
         unpacking = zlib.decompressobj(zdict=found) if found else zlib.decompressobj()
@@ -80,7 +67,7 @@ class Payloads:
         return value
 
     def _dictionary(self, identity: str, examples: Sequence[bytes]) -> bytes:
-        """Give the dictionary of a target or model; made where there is none."""
+        """Return the dictionary of a target or model; made where there is none."""
         if found := self._content(_FIND, identity):
             return found
         share = max(_LONGEST // len(examples), 1)

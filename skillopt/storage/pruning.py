@@ -26,14 +26,7 @@ skill NOT IN (SELECT skill FROM temp.kept_texts) AND repeat / {_STREAM_LENGTH} N
 
 @dataclass(frozen=True, slots=True)
 class Prunable:
-    """Answers that nothing refers to.
-
-    Args:
-        rollouts: How many rollouts.
-        replies: How many replies.
-        failures: How many failed rollouts of runs that are over.
-        size: Bytes of the ledger, and after they were removed; the same before.
-    """
+    """Answers that nothing refers to."""
 
     rollouts: int
     replies: int
@@ -42,17 +35,7 @@ class Prunable:
 
 
 def prunable_answers(path: Path, before: str, runs: Collection[str], texts: Collection[str]) -> Prunable:
-    """Count the answers that would be removed; the ledger is not written, so one of an earlier format keeps it.
-
-    Args:
-        path: The ledger.
-        before: Only what was recorded before this time, ISO 8601 in UTC.
-        runs: Ids of the runs whose answers are kept.
-        texts: Digests of the skills whose rollouts are kept.
-
-    Raises:
-        LedgerError: It cannot be read.
-    """
+    """Count the answers that would be removed; the ledger is not written, so one of an earlier format keeps it."""
     with explain_errors(path), closing(connect_database(path, read_only=True)) as database:
         database.execute("PRAGMA query_only = OFF")  # which refuses temporary tables, too
         _name_kept(database, runs, texts)
@@ -60,17 +43,7 @@ def prunable_answers(path: Path, before: str, runs: Collection[str], texts: Coll
 
 
 def prune_answers(path: Path, before: str, runs: Collection[str], texts: Collection[str]) -> Prunable:
-    """Remove the answers in one transaction, then give their space back; a kill leaves all of them or none.
-
-    Args:
-        path: The ledger.
-        before: Only what was recorded before this time, ISO 8601 in UTC.
-        runs: Ids of the runs whose answers are kept.
-        texts: Digests of the skills whose rollouts are kept.
-
-    Raises:
-        LedgerError: It cannot be written.
-    """
+    """Remove the answers in one transaction, then give their space back; a kill leaves all of them or none."""
     with explain_errors(path), closing(connect_database(path, read_only=False)) as database:
         _name_kept(database, runs, texts)
         database.execute("BEGIN IMMEDIATE")

@@ -13,15 +13,7 @@ MOST_A_DAY: Final = 20
 
 
 def note_refused(root: Path, skill: str, suite_digest: str, proposal: str, now: datetime | None = None) -> None:
-    """Note a refusal; the same proposal again tells nothing new and counts once.
-
-    Args:
-        root: The project.
-        skill: Name of the skill.
-        suite_digest: The suite whose text was repeated.
-        proposal: Digest of the edits.
-        now: The time; None for the present.
-    """
+    """Note a refusal; the same proposal again tells nothing new and counts once."""
     place = _place(root, skill, suite_digest)
     if proposal in {known for known, _ in _read(place)}:
         return
@@ -32,14 +24,7 @@ def note_refused(root: Path, skill: str, suite_digest: str, proposal: str, now: 
 
 
 def count_refused(root: Path, skill: str, suite_digest: str, now: datetime | None = None) -> tuple[int, int]:
-    """Count the refusals: all of them, and those of the last 24 hours.
-
-    Args:
-        root: The project.
-        skill: Name of the skill.
-        suite_digest: The suite whose text was repeated.
-        now: The time; None for the present.
-    """
+    """Count the refusals: all of them, and those of the last 24 hours."""
     times = [at for _, at in _read(_place(root, skill, suite_digest))]
     since = (now or datetime.now(UTC)) - timedelta(days=1)
     return len(times), sum(at >= since for at in times)

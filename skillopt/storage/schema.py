@@ -64,7 +64,7 @@ def create_database(path: Path) -> None:
 
 
 def database_uri(path: Path, *, read_only: bool) -> str:
-    """Give the URI under which a database is opened.
+    """Return the URI under which a database is opened.
 
     SQLite writes beside it even to read it. Where nobody can write, nobody changes it either, so it is opened as
     `immutable`, unless an interrupted writer left pages beside it that only a writer can bring in.
@@ -76,11 +76,7 @@ def database_uri(path: Path, *, read_only: bool) -> str:
 
 
 def connect_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
-    """Open a database that is there.
-
-    Raises:
-        LedgerFormatError: Another version of this program wrote it.
-    """
+    """Open a database that is there."""
     place = database_uri(path, read_only=read_only)
     database = sqlite3.connect(place, timeout=_LOCK_SECONDS, isolation_level=None, uri=True)
     try:
@@ -92,11 +88,7 @@ def connect_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
 
 
 def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
-    """Check the format of an open database, and set up its connection.
-
-    Raises:
-        LedgerFormatError: Another version of this program wrote it.
-    """
+    """Check the format of an open database, and set up its connection."""
     (found,) = database.execute("PRAGMA user_version").fetchone()
     if found != _FORMAT:
         message = (
@@ -111,11 +103,7 @@ def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> No
 
 
 def check_pages(path: Path) -> None:
-    """Read every page of a ledger.
-
-    Raises:
-        LedgerError: One is damaged.
-    """
+    """Read every page of a ledger."""
     with explain_errors(path), closing(connect_database(path, read_only=True)) as database:
         (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":

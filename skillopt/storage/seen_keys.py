@@ -25,14 +25,7 @@ class SeenKeys:
         return self._many
 
     def add(self, keys: Iterable[str]) -> list[str]:
-        """Add keys.
-
-        Args:
-            keys: Any, also such as were added before.
-
-        Returns:
-            Those that were not, each once, in their order.
-        """
+        """Add keys."""
         query = "INSERT OR IGNORE INTO seen VALUES (?)"
         new = [key for key in keys if self._seen.execute(query, (key,)).rowcount > 0]
         self._many += len(new)

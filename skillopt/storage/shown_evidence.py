@@ -11,16 +11,7 @@ __all__ = ["note_shown", "read_shown"]
 
 
 def note_shown(root: Path, skill: str, tasks: Iterable[str]) -> None:
-    """Note that rollouts of tasks were shown; a task is noted once.
-
-    Args:
-        root: The project.
-        skill: Name of the skill.
-        tasks: Ids of the tasks.
-
-    Raises:
-        UsageError: It cannot be written down; what is known already need not be.
-    """
+    """Note that rollouts of tasks were shown; a task is noted once."""
     known = read_shown(root, skill)
     new = [task for task in dict.fromkeys(tasks) if task not in known]
     if not new:
@@ -39,7 +30,7 @@ def note_shown(root: Path, skill: str, tasks: Iterable[str]) -> None:
 
 
 def read_shown(root: Path, skill: str) -> frozenset[str]:
-    """Give the ids of the tasks that were shown for a skill."""
+    """Return the ids of the tasks that were shown for a skill."""
     try:
         lines = _place(root, skill).read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -12,15 +12,7 @@ __all__ = ["TriggerBasis", "read_basis", "write_basis"]
 
 @dataclass(frozen=True, slots=True)
 class TriggerBasis:
-    """What a training of a description rests on; an empty field is unknown.
-
-    Args:
-        descriptions: Digests of the description before it and of what it came to.
-        target: Identity of the target.
-        model: Identity of the optimizer model.
-        siblings: Digest of the descriptions beside.
-        requests: Digest of the requests.
-    """
+    """What a training of a description rests on; an empty field is unknown."""
 
     descriptions: tuple[str, ...]
     target: str
@@ -40,11 +32,7 @@ def read_basis(root: Path, skill: str) -> TriggerBasis | None:
 
 
 def write_basis(root: Path, skill: str, basis: TriggerBasis) -> None:
-    """Write down what a training rested on that has ended.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
+    """Write down what a training rested on that has ended."""
     state_folder(root)
     place = _place(root, skill)
     aside = place.with_name(f"{skill}.new")

@@ -16,14 +16,7 @@ __all__ = ["TriggerLook", "begin_look", "end_look", "read_looks"]
 
 @dataclass(frozen=True, slots=True)
 class TriggerLook:
-    """One training.
-
-    Args:
-        id: Digest of all that it rests on; the same training is the same look.
-        requests: Short digests of the held-out requests.
-        error: What its verdict spent, in [0, 1); 0 where it has none, or accepted.
-        accepted: Whether it became a version.
-    """
+    """One training."""
 
     id: str
     requests: frozenset[str]
@@ -32,17 +25,7 @@ class TriggerLook:
 
 
 def begin_look(root: Path, skill: str, training: str, requests: Collection[str]) -> int:
-    """Note that a training begins, once; give how many others began before it.
-
-    Args:
-        root: The project.
-        skill: Name of the skill; whoever calls holds its lock.
-        training: Id of the training.
-        requests: Short digests of the held-out requests.
-
-    Raises:
-        UsageError: It cannot be written down.
-    """
+    """Note that a training begins, once; give how many others began before it."""
     known = [look.id for look in read_looks(root, skill)]
     if training not in known:
         _write(root, skill, {"id": training, "requests": sorted(requests)})
@@ -51,11 +34,7 @@ def begin_look(root: Path, skill: str, training: str, requests: Collection[str])
 
 
 def end_look(root: Path, skill: str, training: str, error: float, *, accepted: bool) -> None:
-    """Note what the verdict of a training spent; noted again, the first stays.
-
-    Raises:
-        UsageError: It cannot be written down.
-    """
+    """Note what the verdict of a training spent; noted again, the first stays."""
     _write(root, skill, {"id": training, "error": error, "accepted": accepted})
 
 

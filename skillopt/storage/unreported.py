@@ -22,7 +22,7 @@ def mark_reported(root: Path, run: str) -> None:
 
 
 def is_unreported(root: Path, run: str) -> bool:
-    """Tell whether nobody was shown the result of a run."""
+    """Return whether nobody was shown the result of a run."""
     return _place(root, run).exists()
 
 

@@ -19,15 +19,7 @@ _HARMLESS: Final = frozenset("dguvy")
 
 @dataclass(frozen=True, slots=True)
 class TaskCheck:
-    """One of several checks that score a task.
-
-    Args:
-        kind: A kind of verifier.
-        options: Its options.
-        name: For feedback; empty for none.
-        weight: Share in the score, > 0.
-        files: Its reference files.
-    """
+    """One of several checks that score a task."""
 
     kind: str
     options: Mapping[str, object]
@@ -37,30 +29,14 @@ class TaskCheck:
 
 
 def text_check(texts: str | Iterable[str], *, ignore_case: bool = False, absent: bool = False) -> TaskCheck:
-    """Check that one of some texts is in the answer, or none of them.
-
-    Args:
-        texts: One text, or several of which one is enough.
-        ignore_case: Compare without regard to case.
-        absent: None may be there.
-    """
+    """Check that one of some texts is in the answer, or none of them."""
     several = [texts] if isinstance(texts, str) else list(texts)
     options: dict[str, object] = {"pattern": "|".join(map(re.escape, several))}
     return TaskCheck("regex", {**options, **_chosen(ignore_case=ignore_case, absent=absent)})
 
 
 def pattern_check(pattern: str, flags: str = "", *, absent: bool = False, file: str = "") -> TaskCheck:
-    """Check that a pattern is in the answer or in a file, or is not.
-
-    Args:
-        pattern: In the syntax of JavaScript, .NET, Go or Python, as far as Python's engine shares it.
-        flags: Letters, as JavaScript has them.
-        absent: It may not be there.
-        file: Workspace path or glob; empty for the answer.
-
-    Raises:
-        SuiteError: A flag is unknown.
-    """
+    """Check that a pattern is in the answer or in a file, or is not."""
     unknown = set(flags) - set(_FLAGS) - _HARMLESS
     if unknown:
         raise SuiteError(f"expected flags of {''.join(_FLAGS)}, found {flags!r}; correct them")
@@ -76,27 +52,12 @@ def pattern_check(pattern: str, flags: str = "", *, absent: bool = False, file: 
 
 
 def criterion(text: str, reference: str = "", *, name: str = "", weight: float = 1.0) -> TaskCheck:
-    """Have a judge decide whether something holds.
-
-    Args:
-        text: What must hold.
-        reference: What a good result would be.
-        name: For feedback.
-        weight: Share in the score, > 0.
-    """
+    """Have a judge decide whether something holds."""
     return TaskCheck("rubric", {"criteria": [text], **({"reference": reference} if reference else {})}, name, weight)
 
 
 def verifier_of(checks: Sequence[TaskCheck], threshold: float | None = None) -> VerifierSpec:
-    """Make one verifier of all checks of a task; criteria of the same weight and reference are judged in one go.
-
-    Args:
-        checks: At least one.
-        threshold: Weighted share that is a pass, in (0, 1]; None where all checks must pass.
-
-    Raises:
-        SuiteError: There is none.
-    """
+    """Make one verifier of all checks of a task; criteria of the same weight and reference are judged in one go."""
     if not checks:
         raise SuiteError("expected a check of the result, found none; say what a good result is")
     joined = _joined(checks)

@@ -59,11 +59,7 @@ Entry = TypeVar("Entry", bound=ForeignEntry)
 
 
 def read_entry(model: type[Entry], value: object) -> Entry:
-    """Validate an entry.
-
-    Raises:
-        SuiteError: It does not fit; the message has no file and line.
-    """
+    """Validate an entry."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -76,20 +72,12 @@ def task_id(name: str, otherwise: str) -> str:
 
     >>> task_id("Routing: DNS fails", "1")
     'routing-dns-fails'
-
-    Args:
-        name: For people.
-        otherwise: The id where nothing is left of the name.
     """
     return "-".join(re.findall(r"[\w.]+", name.lower()))[:_LONGEST_ID].strip("-") or otherwise
 
 
 def seconds_of(value: float | str | None, default: float = 600.0) -> float:
-    """Read a time limit: seconds, or text such as `90s` or `5m`.
-
-    Raises:
-        SuiteError: It is neither, or more than a day.
-    """
+    """Read a time limit: seconds, or text such as `90s` or `5m`."""
     if value is None:
         return default
     found = _DURATION.fullmatch(str(value).strip())
@@ -101,23 +89,14 @@ def seconds_of(value: float | str | None, default: float = 600.0) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder whose files tasks may name; what leads out of it is refused.
-
-    Args:
-        root: The folder that files must lie in.
-        base: Paths are relative to this one, in it.
-    """
+    """A folder whose files tasks may name; what leads out of it is refused."""
 
     root: Path
     base: Path
     contents: dict[str, bytes] = field(default_factory=dict)
 
     def place(self, name: str) -> Path:
-        """Give the path of a file or folder.
-
-        Raises:
-            SuiteError: There is none, it lies outside, or is not for agents: of a tool, or with credentials.
-        """
+        """Return the path of a file or folder."""
         # Some write paths from where they start their tool, the root of the repository.
         base = self.root if not self.exists(name) and Folder(self.root, self.root).exists(name) else self.base
         try:
@@ -135,11 +114,7 @@ class Folder:
         return Path(real)
 
     def exists(self, name: str) -> bool:
-        """Tell whether there is a file or folder of this name, relative to `base`.
-
-        Raises:
-            SuiteError: It is no name of a file.
-        """
+        """Return whether there is a file or folder of this name, relative to `base`."""
         try:
             os.lstat(self.base / name)
             return (self.base / name).exists()
@@ -149,18 +124,14 @@ class Folder:
             raise _unusable(name) from error
 
     def is_file(self, name: str) -> bool:
-        """Tell whether a text is the name of a file; any text may be asked for."""
+        """Return whether a text is the name of a file; any text may be asked for."""
         try:
             return self.exists(name) and self.place(name).is_file()
         except SuiteError:
             return False
 
     def glob(self, pattern: str) -> list[Path]:
-        """List what fits a pattern, sorted.
-
-        Raises:
-            SuiteError: It is no pattern, or leads out of the folder.
-        """
+        """List what fits a pattern, sorted."""
         parts = PurePath(pattern).parts
         fixed = next((at for at, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
         if ".." in parts[fixed:] or PurePath(pattern).is_absolute() or "\0" in pattern:
@@ -175,11 +146,7 @@ class Folder:
             raise SuiteError(f"expected a pattern of files, found {pattern!r:.80}; correct it") from error
 
     def read(self, name: str) -> bytes:
-        """Read a file, each one once.
-
-        Raises:
-            SuiteError: There is none, it lies outside, or cannot be read.
-        """
+        """Read a file, each one once."""
         place = self.place(name)
         if str(place) not in self.contents:
             try:
@@ -189,26 +156,14 @@ class Folder:
         return self.contents[str(place)]
 
     def text(self, name: str) -> str:
-        """Read a file of text.
-
-        Raises:
-            SuiteError: It is none, or cannot be read.
-        """
+        """Read a file of text."""
         try:
             return self.read(name).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise SuiteError(f"expected UTF-8 in {name!r}, found {error.reason}; save the file as UTF-8") from error
 
     def files(self, name: str, to: str) -> Iterator[File]:
-        """Yield a file, or all files of a folder, as workspace files.
-
-        Args:
-            name: What is copied.
-            to: Workspace path of the file or folder; empty for the workspace itself.
-
-        Raises:
-            SuiteError: There is none, it lies outside, there are too many, or a path cannot be one of a workspace.
-        """
+        """Yield a file, or all files of a folder, as workspace files."""
         place = self.place(name)
         if not place.is_dir():
             yield workspace_file(to or place.name, self.read(name))
@@ -225,18 +180,14 @@ class Folder:
 
 
 def workspace_file(path: str, content: bytes) -> File:
-    """Make a workspace file; `./` at the start of its path is left out.
-
-    Raises:
-        SuiteError: The path is absolute or leads out of the workspace.
-    """
+    """Make a workspace file; `./` at the start of its path is left out."""
     plain = posixpath.normpath(path)
     check_path(plain)
     return File(plain, content)
 
 
 def repository_of(folder: Path) -> Path:
-    """Give the folder around a folder that is a git repository; without one, the skill's, the suite's or its own."""
+    """Return the folder around a folder that is a git repository; without one, the skill's, the suite's or its own."""
     here = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would leave a linked folder
     near = (here, *here.parents[:_DEEPEST_CASE])
     places = (
@@ -248,7 +199,7 @@ def repository_of(folder: Path) -> Path:
 
 
 def holds_answers(path: str) -> bool:
-    """Tell whether a file of a folder that is copied says what a good result is: a file of tasks, or a grader.
+    """Return whether a file of a folder that is copied says what a good result is: a file of tasks, or a grader.
 
     >>> [holds_answers(path) for path in ("orders.csv", "late/case.yaml", "graders/a.md", "a.eval.yaml")]
     [False, True, True, True]
@@ -258,7 +209,7 @@ def holds_answers(path: str) -> bool:
 
 
 def _is_private(place: Path, root: Path) -> bool:
-    """Tell whether what lies below a folder is a tool's, such as `.git`, or may hold credentials."""
+    """Return whether what lies below a folder is a tool's, such as `.git`, or may hold credentials."""
     path = place.relative_to(root)
     secret = any(part.startswith(".env") or part in _CREDENTIALS for part in path.parts)
     return is_left_out(path.as_posix()) or (secret and not _is_template(place, path))

@@ -71,18 +71,7 @@ _WORD_ENDS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An eval as it is written.
-
-    Args:
-        prompt: What is asked.
-        criteria: What a judge decides, each once.
-        checks: What a program checks.
-        reference: What a good result would be; empty for none.
-        files: Paths of input files and folders, or (path, text) of files that are written out.
-        scripts: Scripts of the skill that should be run.
-        should_trigger: Whether the item says that the skill should be loaded; None where it says nothing.
-        skills: Names of the skills that should be loaded; None where it says nothing, none where no skill should.
-    """
+    """An eval as it is written."""
 
     prompt: str
     criteria: tuple[str, ...]
@@ -95,7 +84,7 @@ class Item:
 
     @property
     def says_result(self) -> bool:
-        """Tell whether anything is said about the result."""
+        """Whether anything is said about the result."""
         return bool(self.criteria or self.checks or self.reference or self.scripts)
 
 
@@ -109,11 +98,7 @@ def spelling(key: str) -> str:
 
 
 def read_item(entry: Mapping[str, object]) -> Item:
-    """Read an eval.
-
-    Raises:
-        SuiteError: It asks nothing, or something in it cannot be read; the message has no file and line.
-    """
+    """Read an eval."""
     _refuse_halves(entry)
     keys = {spelling(key): value for key, value in entry.items()}
     written = {spelling(key): " ".join(_WORD_ENDS.split(key)).strip().lower() for key in entry}
@@ -244,7 +229,7 @@ def _list_of_texts(value: object) -> list[str]:
 
 
 def _written(value: object) -> str:
-    """Give a text, or a value as JSON; empty where nothing is said."""
+    """Return a text, or a value as JSON; empty where nothing is said."""
     if isinstance(value, str):
         return value if value.strip() else ""
     if value is None or isinstance(value, bool) or value in ([], {}):

@@ -22,14 +22,7 @@ _VAL_SHARE: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which tasks are for what.
-
-    Args:
-        train: Evidence for edits; none with folds.
-        val: What the gate decides on; all tasks with folds.
-        test: Held out; none where it could not decide.
-        folds: Two halves that swap roles; None for fixed splits.
-    """
+    """Which tasks are for what."""
 
     train: tuple[Task, ...]
     val: tuple[Task, ...]
@@ -37,12 +30,7 @@ class Plan:
     folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
 
     def suite(self, name: str, order: Sequence[Task]) -> Suite:
-        """Make a suite of the planned tasks.
-
-        Args:
-            name: For people.
-            order: The same tasks in the order of the source.
-        """
+        """Make a suite of the planned tasks."""
         splits = {
             task.id: split
             for split, tasks in zip(Split, (self.train, self.val, self.test), strict=True)
@@ -57,11 +45,6 @@ def plan_splits(
     """Divide the tasks of a suite whose author gives them no splits.
 
     The plan depends on the tasks alone, not on seeds or caps, so that no run learns from what another was judged on.
-
-    Args:
-        tasks: All tasks, at least one.
-        shares: Relative sizes of the splits, each ≥ 0 and not all 0; None leaves them to the number of tasks.
-        passed: Whether tasks passed under the first skill, by id, where that is known.
     """
     if shares is not None:
         return _fixed(tasks, _sizes_of(len(tasks), shares), passed)
@@ -79,7 +62,7 @@ def _fixed(tasks: Sequence[Task], sizes: tuple[int, int, int], passed: Mapping[s
 
 
 def _sizes(tasks: int) -> tuple[int, int, int]:
-    """Give half to `train`, what decides well to `val`, and the rest to `test` if it can decide, else to `train`."""
+    """Return half to `train`, what decides well to `val`, and the rest to `test` if it can decide, else to `train`."""
     val = min(tasks // 2, max(_VAL_TASKS, round(tasks * _VAL_SHARE)))
     test = tasks - val - tasks // 2
     return (tasks // 2, val, test) if test >= LEAST_TEST else (tasks - val, val, 0)

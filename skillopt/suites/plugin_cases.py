@@ -27,19 +27,14 @@ _Options: TypeAlias = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class PluginCases:
-    """What was written of tasks.
-
-    Args:
-        files: Of all cases.
-        left_out: Id of each task that has no counterpart, and why.
-    """
+    """What was written of tasks."""
 
     files: tuple[File, ...]
     left_out: tuple[tuple[str, str], ...]
 
 
 def write_cases(tasks: tuple[Task, ...]) -> PluginCases:
-    """Give the files of one case for each task."""
+    """Return the files of one case for each task."""
     files: list[File] = []
     left_out = []
     for name, task in zip(folder_names(tasks), tasks, strict=True):

@@ -46,15 +46,7 @@ _PARTS: Final = {"json": 4, "table": 4}
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How a draft would be judged.
-
-    Args:
-        parts: What is scored in each task that judges: 1 where a task passes or fails, more where parts count.
-        gate_rounds: Runs of every task, both sides, that the gate can take; 0 where nothing can be proven.
-        here_rounds: Fresh repeats of the same tasks, both sides, that can be taken after it.
-        metric: What is compared.
-        confidence: What the gate asks for, in (0, 1).
-    """
+    """How a draft would be judged."""
 
     parts: tuple[int, ...]
     gate_rounds: int
@@ -65,12 +57,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """How often a draft with some true gain gets a grade, in [0, 1].
-
-    Args:
-        proven: It is called proven.
-        here: It is called proven here, or proven.
-    """
+    """How often a draft with some true gain gets a grade, in [0, 1]."""
 
     proven: float
     here: float
@@ -89,12 +76,7 @@ def _parts_of(spec: VerifierSpec) -> int:
 
 @lru_cache(maxsize=256)
 def chances(judging: Judging, gain: float) -> Chances:
-    """Simulate how drafts of one true gain would be graded; the same question has the same answer.
-
-    Args:
-        judging: How drafts are judged.
-        gain: Share of all that is scored that becomes right, in (0, 1].
-    """
+    """Simulate how drafts of one true gain would be graded; the same question has the same answer."""
     drafts = max(_LEAST_DRAFTS, min(_DRAFTS, _OUTCOMES // (10 * sum(judging.parts))))
     proven = here = 0
     for number in range(drafts):
@@ -107,12 +89,7 @@ def chances(judging: Judging, gain: float) -> Chances:
 
 
 def smallest_gain_shown(judging: Judging, *, proven: bool) -> float | None:
-    """Give the smallest true gain of `GAINS` that is shown in at least half of the runs that have it; None for none.
-
-    Args:
-        judging: How drafts are judged.
-        proven: Whether it must be proven; else proven here is enough.
-    """
+    """Return smallest true gain of `GAINS` that is shown in at least half of the runs that have it; None for none."""
 
     def shown(gain: float) -> bool:
         found = chances(judging, gain)

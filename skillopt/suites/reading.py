@@ -26,9 +26,6 @@ def check_inputs(files: Sequence[File]) -> None:
     """Refuse the input files of a task that are too large, or that an agent or git takes for its configuration.
 
     Instructions for agents, CLAUDE.md and AGENTS.md, are input like any other.
-
-    Raises:
-        SuiteError: One is.
     """
     for file in files:
         *folders, name = file.path.casefold().split("/")
@@ -48,12 +45,7 @@ def check_inputs(files: Sequence[File]) -> None:
 
 
 def read_suite_file(place: Path) -> bytes:
-    """Read a file of a suite.
-
-    Raises:
-        SuiteError: It has another name elsewhere, where its content need not be meant for a suite.
-        OSError: It cannot be read.
-    """
+    """Read a file of a suite."""
     problem = find_shared_file(place, place.stat().st_nlink)
     if problem:
         raise SuiteError(problem)
@@ -62,14 +54,7 @@ def read_suite_file(place: Path) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An item of a file that cannot be run.
-
-    Args:
-        path: The file.
-        line: Where the item stands, from 1.
-        name: What the item is called.
-        reason: What was expected, what was found, what to do.
-    """
+    """An item of a file that cannot be run."""
 
     path: Path
     line: int
@@ -83,16 +68,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A request, and whether a skill should be loaded for it; no task, because nothing is said about the result.
-
-    Args:
-        query: The request.
-        should_trigger: Whether this file's skill should be loaded.
-        line: Where it stands, from 1.
-        skills: Names of the skills that should be loaded, as they are written; empty where none is named.
-        split: The split that its author gave; empty for none.
-        implied: Whether `should_trigger` only follows from the skills that are named.
-    """
+    """A request, and whether a skill should be loaded for it; no task, because nothing is said about the result."""
 
     query: str
     should_trigger: bool
@@ -104,18 +80,7 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file or folder of tasks holds.
-
-    Args:
-        format: Name of the format.
-        name: Name of the suite, for people.
-        path: What was read.
-        tasks: Tasks in the order of the source, with the split that the author gave, None for none.
-        skipped: Items that cannot be run.
-        triggers: Requests that say when the skill should be loaded.
-        shares: Relative sizes of the splits where the author gave them.
-        places: Task id → its file and line, from 1, where the reader keeps them.
-    """
+    """What a file or folder of tasks holds."""
 
     format: str
     name: str
@@ -129,11 +94,7 @@ class Reading:
 
 @dataclass(slots=True)
 class Collection:
-    """Collects what a reader finds in one file; a bad item is skipped, never the file.
-
-    Args:
-        path: The file.
-    """
+    """Collects what a reader finds in one file; a bad item is skipped, never the file."""
 
     path: Path
     tasks: list[tuple[Split | None, Task]] = field(default_factory=list)
@@ -172,7 +133,7 @@ class Collection:
         self.skipped.append(Skipped(self.path, line, name, reason))
 
     def reading(self, format_: str, name: str) -> Reading:
-        """Give all that was collected."""
+        """Return all that was collected."""
         return Reading(
             format_,
             name,

@@ -31,11 +31,7 @@ def write_scaffold(files: Sequence[File]) -> str:
 
 
 def read_scaffold(script: str) -> Iterator[File]:
-    """Yield the files that a script places.
-
-    Raises:
-        SuiteError: It does more, and would have to be run.
-    """
+    """Yield the files that a script places."""
     rest = script.removeprefix(_START)
     while rest and rest != script:
         step = _STEP.match(rest)

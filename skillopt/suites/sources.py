@@ -41,20 +41,14 @@ _TOKEN: Final = re.compile(r'\n|[\[\]{}:,]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A value that was read from a file.
-
-    Args:
-        path: The file.
-        value: Mappings, lists, text, finite numbers, booleans, None.
-        lines: 1-based line of every key and list item; of a JSON line only its own.
-    """
+    """A value that was read from a file."""
 
     path: Path
     value: object
     lines: Mapping[ValuePath, int]
 
     def line_of(self, place: Sequence[str | int]) -> int:
-        """Give the line of a value, or of the closest one around it; unknown steps are passed over."""
+        """Return the line of a value, or of the closest one around it; unknown steps are passed over."""
         known: ValuePath = ()
         for step in place:
             if (*known, step) in self.lines:
@@ -68,14 +62,7 @@ def error_at(path: Path, line: int, problem: str) -> SuiteError:
 
 
 def describe_error(kind: str, place: ValuePath, message: str, found: object) -> str:
-    """Describe a validation error of pydantic.
-
-    Args:
-        kind: Pydantic's name for the mistake.
-        place: Where it is.
-        message: Pydantic's words.
-        found: The value there.
-    """
+    """Describe a validation error of pydantic."""
     where = ".".join(map(str, place)) or "the file"
     match kind:
         case "missing":
@@ -87,11 +74,7 @@ def describe_error(kind: str, place: ValuePath, message: str, found: object) -> 
 
 
 def read_json(path: Path) -> Source:
-    """Read one JSON value.
-
-    Raises:
-        SuiteError: It is not JSON, or has a key twice.
-    """
+    """Read one JSON value."""
     text = _read_text(path)
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
@@ -128,30 +111,18 @@ def _lines_of_json(text: str) -> dict[ValuePath, int]:
 
 
 def read_json_lines(path: Path) -> Iterator[Source]:
-    """Read one JSON value per line; blank lines are passed over.
-
-    Raises:
-        SuiteError: A line is not JSON, or has a key twice.
-    """
+    """Read one JSON value per line; blank lines are passed over."""
     for line, text in numbered_lines(path):
         yield read_json_line(path, line, text)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank, with their numbers from 1.
-
-    Raises:
-        SuiteError: The file cannot be read, or is not UTF-8.
-    """
+    """Yield the lines that are not blank, with their numbers from 1."""
     yield from ((line, text) for line, text in enumerate(_read_text(path).split("\n"), 1) if text.strip())
 
 
 def read_json_line(path: Path, line: int, text: str) -> Source:
-    """Read the JSON value of one line.
-
-    Raises:
-        SuiteError: It is not JSON, or has a key twice.
-    """
+    """Read the JSON value of one line."""
     expected = "expected one JSON object on the line, found"
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
@@ -164,24 +135,12 @@ def read_json_line(path: Path, line: int, text: str) -> Source:
 
 
 def read_yaml(path: Path) -> Source:
-    """Read one YAML document of plain values; dates stay the text they are.
-
-    Raises:
-        SuiteError: It is not YAML, or it uses anchors, aliases, tags, a key twice or deep nesting.
-    """
+    """Read one YAML document of plain values; dates stay the text they are."""
     return parse_yaml(path, _read_text(path))
 
 
 def parse_yaml(path: Path, text: str) -> Source:
-    """Read one YAML document of plain values from a text.
-
-    Args:
-        path: Where the text stands.
-        text: All of the file, or its start.
-
-    Raises:
-        SuiteError: It is not YAML, or uses what `read_yaml` refuses.
-    """
+    """Read one YAML document of plain values from a text."""
     try:
         _refuse_features(path, text)
         yaml = YAML(typ="safe", pure=True)
@@ -281,7 +240,7 @@ class _Builder:
         return found
 
     def _scalar(self, node: Node) -> object:
-        """Give a scalar's value; what JSON has no value for stays the text it is."""
+        """Return a scalar's value; what JSON has no value for stays the text it is."""
         if not str(node.tag).endswith(_CONVERTED):
             return str(node.value)
         if len(node.value) > _LONGEST_NUMBER:

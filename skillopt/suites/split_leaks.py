@@ -30,14 +30,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class SplitLeak:
-    """Two tasks of different splits, or folds, of which one tells of the other.
-
-    Args:
-        task: The one that tells.
-        other: The one that is told of; the same task where its own prompt holds its answer.
-        parts: Where they are: `train`, `val`, `test`, or `fold 1` and `fold 2`.
-        reason: What they share.
-    """
+    """Two tasks of different splits, or folds, of which one tells of the other."""
 
     task: str
     other: str
@@ -52,19 +45,19 @@ def find_split_leaks(suite: Suite) -> tuple[SplitLeak, ...]:
 
 
 def _placed(suite: Suite) -> Iterator[tuple[str, Task]]:
-    """Give each task with the part that it is in."""
+    """Return each task with the part that it is in."""
     folds = {task.id: number for number, fold in enumerate(suite.folds or (), 1) for task in fold}
     for split, task in suite.splits:
         yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task
 
 
 def wording(task: Task) -> set[tuple[str, ...]]:
-    """Give the runs of words that a task is shown with, its files included."""
+    """Return the runs of words that a task is shown with, its files included."""
     return _runs(_words(_shown(task)), _RUN)
 
 
 def likeness(first: set[tuple[str, ...]], second: set[tuple[str, ...]]) -> float:
-    """Give the share of two tasks' wordings that they have in common; 0 for those too short to compare."""
+    """Return the share of two tasks' wordings that they have in common; 0 for those too short to compare."""
     return len(first & second) / len(first | second) if min(len(first), len(second)) >= _LEAST_RUNS else 0.0
 
 
@@ -100,7 +93,7 @@ def _shown(task: Task) -> str:
 
 
 def _answers(task: Task) -> Iterator[str]:
-    """Give the reference answers of a task; criteria, which describe and do not answer, are none."""
+    """Return the reference answers of a task; criteria, which describe and do not answer, are none."""
     for spec in task.verifier.parts:
         options = json.loads(spec.options)
         if spec.kind in JUDGED_KINDS:

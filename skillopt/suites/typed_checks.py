@@ -43,13 +43,6 @@ def read_typed_check(entry: Mapping[str, object], says: str) -> tuple[TaskCheck,
 
     >>> [check.options for check in read_typed_check({"type": "not_contains_pattern", "pattern": "a+"}, "No a")]
     [{'pattern': 'a+', 'absent': True, 'ignore_case': True}]
-
-    Args:
-        entry: The object; it has a `type` where a program can make it.
-        says: What it checks, in words; empty for none.
-
-    Raises:
-        SuiteError: A program has to make it, and it cannot be read.
     """
     kind = entry.get("type", entry.get("kind"))
     if not isinstance(kind, str):

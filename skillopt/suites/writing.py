@@ -19,13 +19,7 @@ _NOT_TEXT: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off",
 def write_suite(
     name: str, tasks: Sequence[tuple[Split | None, Task]], shares: Mapping[Split, float] | None = None
 ) -> tuple[File, ...]:
-    """Give the files of a suite; reading them gives the same tasks.
-
-    Args:
-        name: Of the suite.
-        tasks: Each with its split, None where splits are to be planned.
-        shares: Relative sizes of the splits; None for none.
-    """
+    """Return the files of a suite; reading them gives the same tasks."""
     suite: dict[str, object] = {"name": name}
     if shares is not None:
         suite["splits"] = {split.value: share for split, share in shares.items()}
@@ -119,7 +113,7 @@ def _item(value: object, indent: str) -> Iterator[str]:
 
 
 def _is_block(text: str) -> bool:
-    """Tell whether a text of several lines can stand as it is."""
+    """Return whether a text of several lines can stand as it is."""
     lines = text.removesuffix("\n").split("\n")
     return len(lines) > 1 and lines[0][:1].strip() != "" and lines[-1] != "" and all(map(str.isprintable, lines))
 

@@ -28,14 +28,7 @@ __all__ = ["DescriptionPlace", "decline_descriptions", "declined_last", "undecli
 
 @dataclass(frozen=True, slots=True)
 class DescriptionPlace:
-    """Where the descriptions of a skill are.
-
-    Args:
-        repository: Where.
-        skill: Name of the skill.
-        path: Its folder in the repository.
-        onto: Newest commit of the default branch; empty for what this clone knows of it.
-    """
+    """Where the descriptions of a skill are."""
 
     repository: Repository
     skill: str
@@ -44,20 +37,7 @@ class DescriptionPlace:
 
 
 def decline_descriptions(place: DescriptionPlace, word: PersonsWord, at: str) -> tuple[str, tuple[str, ...]]:
-    """Commit that a person refused the descriptions that the default branch lacks; the one before them is back.
-
-    Args:
-        place: Where.
-        word: Who said so, and why.
-        at: Time of the commit, ISO 8601.
-
-    Returns:
-        The commit, and the descriptions' commits, newest first.
-
-    Raises:
-        UsageError: There is none.
-        VersionConflictError: The branch is checked out.
-    """
+    """Commit that a person refused the descriptions that the default branch lacks; the one before them is back."""
     repository, skill, path = place.repository, place.skill, place.path
     offered = offered_descriptions(repository, skill, path, place.onto or default_tip(repository))
     if not offered:
@@ -73,20 +53,7 @@ def decline_descriptions(place: DescriptionPlace, word: PersonsWord, at: str) ->
 
 
 def undecline_descriptions(place: DescriptionPlace, word: PersonsWord, at: str) -> tuple[str, tuple[str, ...]]:
-    """Commit that a person wants after all what was declined last: that description is the newest again.
-
-    Args:
-        place: Where.
-        word: Who said so, and why.
-        at: Time of the commit, ISO 8601.
-
-    Returns:
-        The commit, and the descriptions' commits, newest first.
-
-    Raises:
-        UsageError: The newest description was not declined.
-        VersionConflictError: The branch is checked out.
-    """
+    """Commit that a person wants after all what was declined last: that description is the newest again."""
     repository, skill = place.repository, place.skill
     wanted, _ = declined_last(repository, skill)
     if not wanted:
@@ -99,7 +66,7 @@ def undecline_descriptions(place: DescriptionPlace, word: PersonsWord, at: str) 
 
 
 def declined_last(repository: Repository, skill: str) -> tuple[tuple[str, ...], str]:
-    """Give the descriptions that were declined last and stay declined, newest first, and in which pull request.
+    """Return the descriptions that were declined last and stay declined, newest first, and in which pull request.
 
     Nothing where another description was committed since.
     """

@@ -26,15 +26,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z][\w,.;()/-]*(?: [\w,.;()/-]+)+", re.ASCII)
 
 
 def with_description(document: SkillDocument, text: str) -> SkillDocument:
-    """Give a document with another description; every other byte stays as it is.
-
-    Args:
-        document: The SKILL.md; it must have a frontmatter.
-        text: One line.
-
-    Raises:
-        SkillError: There is no frontmatter, or its description cannot be told from the rest.
-    """
+    """Return a document with another description; every other byte stays as it is."""
     front = document.frontmatter
     if front is None:
         raise SkillError(
@@ -57,12 +49,7 @@ def with_description(document: SkillDocument, text: str) -> SkillDocument:
 
 
 def is_described(before: bytes, after: bytes) -> bool:
-    """Tell whether one SKILL.md is another with a description as training writes it, and nothing else that is new.
-
-    Args:
-        before: The other.
-        after: The one.
-    """
+    """Return whether one SKILL.md is another with a description as training writes it, and nothing else that is new."""
     try:
         text = listed_description(SkillDocument.parse(after))
         return with_description(SkillDocument.parse(before), text).render() == after
@@ -71,7 +58,7 @@ def is_described(before: bytes, after: bytes) -> bool:
 
 
 def _is_field(line: str) -> bool:
-    """Tell whether a line begins something else: what belongs to a value is indented or empty."""
+    """Return whether a line begins something else: what belongs to a value is indented or empty."""
     return bool(line.strip()) and not line[0].isspace()
 
 
@@ -93,14 +80,7 @@ def _expect_only_description(before: SkillDocument, after: SkillDocument, text: 
 def check_description(
     before: SkillDocument, text: str, requests: Sequence[str], allow: Collection[LintClass] = ()
 ) -> str:
-    """Say why a description may not be used, in one line; empty when it may.
-
-    Args:
-        before: The document that would get it.
-        text: The description.
-        requests: Requests that it may not repeat.
-        allow: Classes of text that may be added.
-    """
+    """Return why a description may not be used, in one line; empty when it may."""
     if problem := _shape(text):
         return problem
     try:
@@ -124,7 +104,7 @@ def check_description(
 
 
 def _shape(text: str) -> str:
-    """Say what hosts would not take."""
+    """Return what hosts would not take."""
     if not text.strip():
         return "expected a description, found an empty one"
     if len(text) > MOST_DESCRIPTION:

@@ -25,13 +25,7 @@ def siblings_digest(beside: Iterable[Skill]) -> str:
 
 
 def committed_bases(repository: Repository, skill: str, path: str) -> tuple[TriggerBasis, ...]:
-    """Read what the committed descriptions of a skill were trained on, newest first.
-
-    Args:
-        repository: Where.
-        skill: Name of the skill.
-        path: Its folder in the repository.
-    """
+    """Read what the committed descriptions of a skill were trained on, newest first."""
     return tuple(
         TriggerBasis(
             tuple(filter(None, (one.trailer(BEFORE), description_digest(description_of(repository, one.sha, path))))),
@@ -42,13 +36,9 @@ def committed_bases(repository: Repository, skill: str, path: str) -> tuple[Trig
 
 
 def why_description_due(now: TriggerBasis, trained: Sequence[TriggerBasis]) -> str:
-    """Say why a description is due for training; empty when it is not.
+    """Return why a description is due for training; empty when it is not.
 
     What an earlier training does not tell counts as unchanged.
-
-    Args:
-        now: The description as training would find it, and what it would rest on.
-        trained: What earlier trainings rested on, the newest first.
     """
     reasons = [_difference(now, one) for one in trained]
     if not all(reasons):

@@ -29,19 +29,7 @@ class SiblingRecall:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutTriggers:
-    """What the gate saw of both descriptions.
-
-    Args:
-        recall_before: Requests that should load the skill and did, with the description before.
-        recall_after: The same with the new one.
-        false_before: Requests that should not load it and did, with the description before.
-        false_after: The same with the new one.
-        requests: Held-out requests that were run with both.
-        runs: Runs that were measured, of both together.
-        siblings: The same recall of every other skill that a request is for, by name.
-        fixed: Requests that went wrong before and go right with the new one.
-        broken: Requests that went right before and go wrong with the new one.
-    """
+    """What the gate saw of both descriptions."""
 
     recall_before: TriggerRate
     recall_after: TriggerRate
@@ -55,13 +43,7 @@ class HeldOutTriggers:
 
 
 def count_held_out(skill: str, queries: Iterable[Query], pairs: Pairs) -> HeldOutTriggers:
-    """Count what was loaded for held-out requests with either description.
-
-    Args:
-        skill: The skill whose description changes.
-        queries: The held-out requests.
-        pairs: Their runs; a request that was not measured with both does not count.
-    """
+    """Count what was loaded for held-out requests with either description."""
     sides = [{one.task_id for one in side if one.score is not None} for side in (pairs.before, pairs.after)]
     both = sides[0] & sides[1]
     asked = [query for query in queries if query.key in both]
@@ -88,7 +70,7 @@ def _siblings(skill: str, asked: Sequence[Query], pairs: Pairs) -> Iterable[Sibl
 
 
 def why_worse(found: HeldOutTriggers) -> str:
-    """Say why a description is refused that makes more requests go right; empty where nothing speaks against it.
+    """Return why a description is refused that makes more requests go right; empty where nothing speaks against it.
 
     It may not load the skill for more held-out requests that should not load it, and may not take two requests or
     more from another skill.

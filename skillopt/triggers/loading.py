@@ -57,12 +57,7 @@ def trigger_task(query: Query, skill: str) -> Task:
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryRunner:
-    """A runner whose rollouts show which skill the target loads.
-
-    Args:
-        runner: Runs them.
-        discovery: What is installed beside the skill, and how far a rollout goes.
-    """
+    """A runner whose rollouts show which skill the target loads."""
 
     runner: Runner
     discovery: Discovery

@@ -82,18 +82,7 @@ def _rated(rate: TriggerRate) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionOrigin:
-    """Where a description comes from.
-
-    Args:
-        training: Id of the training.
-        rule: Of the gate.
-        harness: Identity of the target.
-        model: Identity of the optimizer model.
-        requests: Digest of the requests.
-        siblings: Digest of the descriptions beside.
-        before: The description that training started from.
-        spent: Error that trainings spent since the description before it.
-    """
+    """Where a description comes from."""
 
     training: str
     rule: GateRule
@@ -108,15 +97,7 @@ class DescriptionOrigin:
 def description_trailers(
     skill: str, verdict: Verdict, held_out: HeldOutTriggers, origin: DescriptionOrigin, cost: tuple[int, Usage]
 ) -> tuple[tuple[str, str], ...]:
-    """List the trailers of a description; a grade only where the rule of the gate gives one.
-
-    Args:
-        skill: Name of the skill.
-        verdict: Of the gate.
-        held_out: What the gate saw.
-        origin: Where it comes from.
-        cost: Rollouts and usage of its training.
-    """
+    """List the trailers of a description; a grade only where the rule of the gate gives one."""
     rollouts, usage = cost
     return (
         ("Skill", skill),

@@ -39,15 +39,7 @@ _MOST_SET_BYTES: Final = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class TriggerAsk:
-    """What is measured or trained.
-
-    Args:
-        selection: The skill and its settings.
-        requests: Files of requests in place of those that the skill brings along.
-        siblings: Whether requests that should load the other skills, by their own files, are asked too.
-        repeats: Runs of each request, from 1 to MOST_TRIALS.
-        turns: Most turns of the model in a run, ≥ 1.
-    """
+    """What is measured or trained."""
 
     selection: Selection
     requests: tuple[Path, ...] = ()
@@ -58,17 +50,7 @@ class TriggerAsk:
 
 @dataclass(frozen=True)
 class TriggerPlan:
-    """All that is known before anything runs.
-
-    Args:
-        ask: What was asked for.
-        project: Where.
-        target: The skill's name, folder and settings.
-        settings: Those of the run.
-        skill: The skill as it lies in the work tree.
-        beside: The other skills of the project: what is listed of them.
-        queries: The requests.
-    """
+    """All that is known before anything runs."""
 
     ask: TriggerAsk
     project: Project
@@ -80,7 +62,7 @@ class TriggerPlan:
 
     @cached_property
     def split(self) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
-        """Give training requests and held-out ones."""
+        """Training requests and held-out ones."""
         return split_queries(self.queries.queries)
 
     @property
@@ -89,12 +71,7 @@ class TriggerPlan:
         return tuple(map(str, self.queries.skipped))
 
     def drivers(self, *, optimizer: bool, allowance: Meter | None = None) -> Drivers:
-        """Make who runs requests and who writes descriptions.
-
-        Args:
-            optimizer: Whether descriptions are written.
-            allowance: Caps both beside the settings, whose most rollouts are among its caps; None for none.
-        """
+        """Make who runs requests and who writes descriptions."""
         most = self.settings.max_rollouts
         given = PlainDrivers(verifiers={TRIGGER: trigger_verifier})
         plain = make_drivers(self.settings, Suite("triggers", ()), self.project.root, given, optimizer=optimizer)
@@ -108,17 +85,12 @@ class TriggerPlan:
 
     @property
     def discovery(self) -> Discovery:
-        """Say what is installed beside the skill, and how far a run goes."""
+        """What is installed beside the skill, and how far a run goes."""
         return Discovery(self.beside, self.ask.turns)
 
 
 def plan_triggers(ask: TriggerAsk) -> TriggerPlan:
-    """Read skills and requests.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-        SuiteError: A file of requests cannot be read, or contradicts another one or itself.
-    """
+    """Read skills and requests."""
     if ask.selection.suite is not None:
         raise UsageError(
             f"expected requests in a trigger set, found --suite {str(ask.selection.suite)!r}, which names tasks; name "
@@ -142,11 +114,7 @@ def plan_triggers(ask: TriggerAsk) -> TriggerPlan:
 
 
 def has_requests(selection: Selection) -> bool:
-    """Tell whether a skill brings along requests that should load it.
-
-    Raises:
-        SuiteError: A file of requests cannot be read, or contradicts another one or itself.
-    """
+    """Return whether a skill brings along requests that should load it."""
     project = selection.project()
     target = project.target(selection)
     if not (find_triggers(target.folder) or find_tasks(target.folder)):
@@ -219,12 +187,7 @@ def _expect_plain_file(path: Path) -> None:
 
 
 def expect_trainable(plan: TriggerPlan) -> str:
-    """Refuse what cannot be trained, before anything is spent; give the skill's path in its repository.
-
-    Raises:
-        UsageError: Too few requests, another text than the last commit's, a description that cannot be replaced, or a
-            rule of the gate that compares nothing.
-    """
+    """Refuse what cannot be trained, before anything is spent; give the skill's path in its repository."""
     if plan.settings.gate is GateRule.STRICT:
         raise UsageError(
             "expected the gate 'sequential' or 'paired', found 'strict', which any luck passes; set --set "

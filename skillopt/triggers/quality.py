@@ -28,17 +28,7 @@ class TriggerRate:
 
 @dataclass(frozen=True, slots=True)
 class QueryLoading:
-    """What was loaded for one request.
-
-    Args:
-        query: The request.
-        expected: The skill that should be loaded; empty for none, or none that is known.
-        place: File and line.
-        runs: Runs that could be measured.
-        own: Runs in which the skill in question was loaded.
-        loaded: Runs by the skill that was loaded, `(none)` for no skill.
-        right: Whether it was as it should be in more than half of the runs.
-    """
+    """What was loaded for one request."""
 
     query: str
     expected: str
@@ -54,11 +44,6 @@ class Confusion:
     """Runs by the skill that was expected and the skill that was loaded.
 
     A run that loaded two skills counts under both.
-
-    Args:
-        expected: Names of the rows.
-        loaded: Names of the columns.
-        runs: One row for each name in `expected`.
     """
 
     expected: tuple[str, ...]
@@ -68,16 +53,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class TriggerQuality:
-    """How well a skill triggers; a request counts as loaded where it was in more than half of its runs.
-
-    Args:
-        recall: Requests for which it should be loaded, and was.
-        false_triggers: Requests for which it should not be loaded, and was.
-        unsteady: Requests whose runs disagree.
-        missing: Requests without a run that could be measured.
-        confusion: Which skill was loaded in place of which.
-        queries: Each request, the wrong ones first.
-    """
+    """How well a skill triggers; a request counts as loaded where it was in more than half of its runs."""
 
     recall: TriggerRate
     false_triggers: TriggerRate
@@ -88,7 +64,7 @@ class TriggerQuality:
 
 
 def trigger_rate(hits: int, of: int) -> TriggerRate:
-    """Give a share with Wilson's 95% interval."""
+    """Return a share with Wilson's 95% interval."""
     if not of:
         return TriggerRate(0, 0, 0.0, 1.0)
     share, square = hits / of, _NINETY_FIVE**2
@@ -98,13 +74,7 @@ def trigger_rate(hits: int, of: int) -> TriggerRate:
 
 
 def judge_loading(skill: str, queries: Sequence[Query], rollouts: Iterable[Rollout]) -> TriggerQuality:
-    """Count what was loaded.
-
-    Args:
-        skill: The skill in question.
-        queries: The requests.
-        rollouts: Their rollouts, any number for each; the task's id is the request's key.
-    """
+    """Count what was loaded."""
     loaded: dict[str, list[tuple[str, ...]]] = {}
     for rollout in rollouts:
         names = skills_loaded(rollout.trajectory)

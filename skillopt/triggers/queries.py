@@ -15,14 +15,7 @@ __all__ = ["Queries", "Query", "TriggerSet", "read_queries"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A request and the skill that should be loaded for it.
-
-    Args:
-        text: The request.
-        expected: Name of the skill; empty where no skill should be loaded, or none that is known.
-        place: File and line.
-        split: The split that its author gave; empty for none.
-    """
+    """A request and the skill that should be loaded for it."""
 
     text: str
     expected: str
@@ -37,13 +30,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class TriggerSet:
-    """A file of requests.
-
-    Args:
-        path: The file.
-        owner: The skill that it is about.
-        only_positive: Whether only requests for which the owner should be loaded are taken.
-    """
+    """A file of requests."""
 
     path: Path
     owner: str
@@ -64,17 +51,7 @@ class Queries:
 
 
 def read_queries(sets: Sequence[TriggerSet], names: Collection[str], root: Path) -> Queries:
-    """Read requests from trigger sets.
-
-    Args:
-        sets: The files; a request that stands in several counts once.
-        names: Names of all skills that are installed: only those can be expected.
-        root: Folder that places are told from.
-
-    Raises:
-        SuiteError: A file cannot be read, or a request has two labels, in one file or in the sets of two skills; the
-            message starts with file and line.
-    """
+    """Read requests from trigger sets."""
     reader = _Reader(names, root)
     for one in sets:
         reading = read_tasks(one.path)
@@ -96,11 +73,7 @@ class _Reader:
         self._refused: dict[tuple[str, str], Query] = {}
 
     def take(self, one: TriggerSet, trigger: Trigger) -> None:
-        """Take a request of a set.
-
-        Raises:
-            SuiteError: It has another label elsewhere.
-        """
+        """Take a request of a set."""
         query = self._query(trigger, one)
         if query.expected != one.owner:
             self._refused.setdefault((query.key, one.owner), query)
@@ -115,11 +88,7 @@ class _Reader:
         self.found[query.key] = replace(known, expected=one.owner)
 
     def check_refused(self) -> None:
-        """Refuse a request for which a skill should be loaded by one set, and by that skill's own set should not.
-
-        Raises:
-            SuiteError: There is one; the message names both places.
-        """
+        """Refuse a request for which a skill should be loaded by one set, and by that skill's own set should not."""
         for query in self.found.values():
             if other := self._refused.get((query.key, query.expected)):
                 raise SuiteError(
@@ -129,7 +98,7 @@ class _Reader:
                 )
 
     def _query(self, trigger: Trigger, one: TriggerSet) -> Query:
-        """Say which skill is expected: one that is named and installed, else the owner where it should be loaded."""
+        """Return which skill is expected: one that is named and installed, else the owner where it should be loaded."""
         written = [text.casefold().rpartition(":")[2] for text in trigger.skills]
         named = [self._names[name] for name in written if name in self._names]
         shown = one.path.relative_to(self._root) if one.path.is_relative_to(self._root) else one.path

@@ -33,22 +33,14 @@ _SHORT: Final = 12
 
 
 def request_digests(held_out: Iterable[Query]) -> frozenset[str]:
-    """Give short digests of requests, by which later trainings tell whether they look at the same ones."""
+    """Return short digests of requests, by which later trainings tell whether they look at the same ones."""
     return frozenset(digest_of(one.key)[:_SHORT] for one in held_out)
 
 
 def spent_by_trainings(
     root: Path, skill: str, training: str, versions: Iterable[Version], held_out: Sequence[Query]
 ) -> tuple[ErrorSpent, ...]:
-    """List what the trainings before one spent on today's held-out requests.
-
-    Args:
-        root: The project.
-        skill: Name of the skill.
-        training: The one that asks; itself and what began later does not count.
-        versions: Descriptions on the branch; those that were trained elsewhere count by their trailers.
-        held_out: Today's held-out requests.
-    """
+    """List what the trainings before one spent on today's held-out requests."""
     looks, today = read_looks(root, skill), request_digests(held_out)
     known = [look.id for look in looks]
     earlier = looks[: known.index(training)] if training in known else looks
@@ -60,13 +52,7 @@ def spent_by_trainings(
 
 
 def unreported_error(root: Path, skill: str, training: str) -> float:
-    """Add up what trainings spent since the last one that became a version, for the trailer of the next.
-
-    Args:
-        root: The project.
-        skill: Name of the skill.
-        training: The one that becomes a version now.
-    """
+    """Add up what trainings spent since the last one that became a version, for the trailer of the next."""
     total = 0.0
     for look in read_looks(root, skill):
         if look.id == training:
@@ -76,35 +62,19 @@ def unreported_error(root: Path, skill: str, training: str) -> float:
 
 
 def comparison_settings(settings: Settings, earlier: Iterable[ErrorSpent]) -> Settings:
-    """Give the settings of a comparison: the rule `paired`, which counts no error, asks for what is left.
-
-    Args:
-        settings: Of the training.
-        earlier: What trainings before it spent.
-    """
+    """Return the settings of a comparison: the rule `paired`, which counts no error, asks for what is left."""
     if settings.gate is not GateRule.PAIRED:
         return settings
     return settings.model_copy(update={"confidence": 1.0 - comparison_allowance(settings, earlier)})
 
 
 def comparison_allowance(settings: Settings, earlier: Iterable[ErrorSpent]) -> float:
-    """Give the error that a comparison may spend, in [0, 1 - confidence].
-
-    Args:
-        settings: Of the training.
-        earlier: What trainings before it spent.
-    """
+    """Return the error that a comparison may spend, in [0, 1 - confidence]."""
     return ErrorBudget.after(1.0 - settings.confidence, earlier).left * COMPARISON_SHARE
 
 
 def why_exhausted(held_out: int, settings: Settings, earlier: Sequence[ErrorSpent]) -> str:
-    """Say why nothing can be accepted on these requests any more; empty when something can.
-
-    Args:
-        held_out: How many held-out requests there are.
-        settings: Of the training.
-        earlier: What trainings before it spent.
-    """
+    """Return why nothing can be accepted on these requests any more; empty when something can."""
     choice = TestChoice(held_out, settings, earlier)
     if not (earlier and choice.exhausted):
         return ""

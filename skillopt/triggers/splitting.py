@@ -19,9 +19,6 @@ def split_queries(queries: Sequence[Query]) -> tuple[tuple[Query, ...], tuple[Qu
     A group of near copies is trained on where a `split` that its authors gave says so, else held out where one says
     that, else trained on where the hash of one of its requests says so. So a request that is added never moves
     another one from training to held out, where it would be no test.
-
-    Returns:
-        Training requests and held-out ones, in the order given.
     """
     held_out = {one.key for group in _groups(queries) if _is_held_out(group) for one in group}
     return (

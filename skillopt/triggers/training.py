@@ -37,18 +37,7 @@ _MOST_WITHOUT_PROGRESS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class TrainedDescription:
-    """What training a description came to.
-
-    Args:
-        description: The best one on the training requests; the one before where none was better.
-        skill: The skill with it.
-        tried: What was tried before it, and what became of it.
-        train_before: Training requests that went right before, of how many.
-        train_after: The same with the best description.
-        verdict: Of the gate on the held-out requests; None where nothing reached it.
-        held_out: What the gate saw; None where nothing reached it.
-        reason: Why it ended, in a sentence.
-    """
+    """What training a description came to."""
 
     description: str
     skill: Skill
@@ -62,21 +51,7 @@ class TrainedDescription:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionTraining:
-    """What the description of a skill is trained with.
-
-    Args:
-        train: Requests that the optimizer model sees.
-        held_out: Requests for the gate.
-        beside: The other skills that are installed.
-        repeats: Runs of each training request.
-        runner: Runs rollouts that show what is loaded, and asks the optimizer model.
-        settings: Of the gate, and classes of text that are allowed.
-        number: Trainings of this description before this one; each has runs of its own of the held-out requests.
-        earlier: Error that those spent on these held-out requests.
-        refused: Descriptions, and text of the skill, that people refused; told to the optimizer model and not tried.
-        rounds: Most descriptions that are asked for, ≥ 1.
-        told: Is told what happens, in a line.
-    """
+    """What the description of a skill is trained with."""
 
     train: tuple[Query, ...]
     held_out: tuple[Query, ...]
@@ -91,11 +66,7 @@ class DescriptionTraining:
     told: Callable[[str], None] = lambda _: None
 
     def measure(self, skill: Skill, queries: Sequence[Query]) -> tuple[QueryLoading, ...]:
-        """See what is loaded for requests.
-
-        Raises:
-            InvalidMeasurementError: Too little could be measured.
-        """
+        """See what is loaded for requests."""
         first = Stream.LEARNING.repeat(0)
         requests = [
             RolloutRequest(skill, trigger_task(query, skill.name), first + repeat)
@@ -108,16 +79,7 @@ class DescriptionTraining:
 
 
 def train_description(start: Skill, training: DescriptionTraining) -> TrainedDescription:
-    """Train the description of a skill.
-
-    Args:
-        start: The skill as it is.
-        training: What it is trained with.
-
-    Raises:
-        InvalidMeasurementError: Too little could be measured; a rerun measures what is missing.
-        SkillError: Its description cannot be replaced.
-    """
+    """Train the description of a skill."""
     search = _Search(start, training)
     reason = search.run()
     before, after = _right(search.first), _right(search.rows)
@@ -224,7 +186,7 @@ class _Search:
 
 
 def _said(verdict: Verdict, held_out: HeldOutTriggers) -> str:
-    """Say what the gate found of the held-out requests."""
+    """Return what the gate found of the held-out requests."""
     outcome = {
         Outcome.ACCEPT: "better",
         Outcome.REJECT: "not better",

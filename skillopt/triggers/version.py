@@ -45,7 +45,7 @@ def trigger_branch(skill: str) -> str:
 
 
 def description_tip(repository: Repository, skill: str) -> str | None:
-    """Give the newest commit of the branch, here or as it was fetched; None where there is neither."""
+    """Return the newest commit of the branch, here or as it was fetched; None where there is neither."""
     here, fetched = (repository.ref_tip(f"{prefix}{skill}") for prefix in (DESCRIPTION_BRANCHES, _FETCHED))
     if here is None or fetched is None:
         return here or fetched
@@ -64,19 +64,12 @@ def list_descriptions(repository: Repository, skill: str) -> tuple[Version, ...]
 
 
 def declined_descriptions(repository: Repository, skill: str) -> dict[str, PersonsWord]:
-    """Give who declined a description that stays declined, and why, by its commit; oldest first."""
+    """Return who declined a description that stays declined, and why, by its commit; oldest first."""
     return Decisions(description_line(repository, skill)).declined_by
 
 
 def offered_descriptions(repository: Repository, skill: str, path: str, onto: str) -> tuple[Version, ...]:
-    """List the descriptions that the default branch lacks and nobody declined, newest first.
-
-    Args:
-        repository: Where.
-        skill: Name of the skill.
-        path: Its folder in the repository.
-        onto: Newest commit of the default branch, empty for none.
-    """
+    """List the descriptions that the default branch lacks and nobody declined, newest first."""
     gone = declined_descriptions(repository, skill)
     there = description_of(repository, onto, path) if onto else ""
     found: list[Version] = []
@@ -91,13 +84,7 @@ def offered_descriptions(repository: Repository, skill: str, path: str, onto: st
 
 
 def description_before(repository: Repository, version: Version, path: str) -> str:
-    """Read the description that a commit of a description was trained from, empty for none.
-
-    Args:
-        repository: Where.
-        version: The commit.
-        path: Folder of the skill in the repository.
-    """
+    """Read the description that a commit of a description was trained from, empty for none."""
     if _skill_file(repository, version.sha, path) is None:
         path = find_skill_folder(repository, version.sha, version.trailer("Skill")) or path
     found = [description_of(repository, sha, path) for sha in (version.parent, version.merged) if sha]
@@ -107,13 +94,7 @@ def description_before(repository: Repository, version: Version, path: str) -> s
 
 
 def description_of(repository: Repository, commit: str, path: str) -> str:
-    """Read the description that a skill has in a commit; empty where it has none.
-
-    Args:
-        repository: Where.
-        commit: The commit.
-        path: Folder of the skill in the repository; of a commit from before it was renamed, its folder then counts.
-    """
+    """Read the description that a skill has in a commit; empty where it has none."""
     found = _skill_file(repository, commit, path)
     if found is None:
         earlier = find_skill_folder(repository, commit, repository.commit(commit).trailer("Skill"))
@@ -126,13 +107,7 @@ def _skill_file(repository: Repository, commit: str, path: str) -> bytes | None:
 
 
 def with_newest_description(repository: Repository, skill: Skill, path: str) -> Skill:
-    """Give a skill with the newest description of its branch, unless people have written another one since.
-
-    Args:
-        repository: Where its branch is.
-        skill: As it lies in the work tree.
-        path: Its folder in the repository.
-    """
+    """Return a skill with the newest description of its branch, unless people have written another one since."""
     here, line = listed_description(skill.document), description_line(repository, skill.name)
     newest = description_of(repository, line[0].sha, path) if line else here
     if newest == here:
@@ -144,7 +119,7 @@ def with_newest_description(repository: Repository, skill: Skill, path: str) -> 
 
 
 def described_files(files: tuple[File, ...], description: str) -> tuple[File, ...]:
-    """Give the files of a commit with another description in SKILL.md."""
+    """Return the files of a commit with another description in SKILL.md."""
     return tuple(
         File(file.path, with_description(SkillDocument.parse(file.content), description).render())
         if file.path == SKILL_FILE
@@ -163,16 +138,6 @@ def publish_description(
     """Commit a description on its branch; index, work tree, HEAD and hooks are not touched.
 
     It goes on from the newest description, fetched ones included, and merges HEAD where that has moved on since.
-
-    Args:
-        repository: Where.
-        trained: The skill with the description.
-        path: Folder of the skill in the repository.
-        message: Body and trailers.
-        at: Time of the commit, ISO 8601.
-
-    Raises:
-        VersionConflictError: A person has committed on the branch, or it is checked out; it was left alone.
     """
     skill, head = trained.skill.name, repository.head() or ""
     tip = description_tip(repository, skill)
@@ -196,11 +161,7 @@ def publish_description(
 
 
 def expect_free_branch(repository: Repository, skill: str) -> None:
-    """Refuse a branch that cannot be moved.
-
-    Raises:
-        VersionConflictError: A person has committed on it, or it is checked out.
-    """
+    """Refuse a branch that cannot be moved."""
     name, tip = trigger_branch(skill), description_tip(repository, skill)
     if tip is not None and not description_line(repository, skill):
         raise VersionConflictError(

@@ -39,20 +39,15 @@ def request_key(text: str) -> str:
 
 
 def are_near_copies(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Tell whether two requests are near copies of each other, by their words."""
+    """Return whether two requests are near copies of each other, by their words."""
     return len(one & other) >= _NEAR * len(one | other)
 
 
 def find_copied_words(text: str, before: str, request: str) -> str:
-    """Give words in a row that a description took from a request; empty for none.
+    """Return words in a row that a description took from a request; empty for none.
 
     Six in a row are a copy, and all of a request of three to five. Two characters of a script without spaces count
     as a word. What the description before says as well was not taken.
-
-    Args:
-        text: The description.
-        before: The description before it.
-        request: The request.
     """
     said, known = (f" {' '.join(request_words(one))} " for one in (text, before))
     for run in _runs(request_words(request)):

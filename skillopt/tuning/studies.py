@@ -70,12 +70,7 @@ class Trial:
 
 
 def choose_ranges(names: Iterable[str], start: Mapping[str, int]) -> Mapping[str, tuple[int, int]]:
-    """Give the ranges of some settings, widened to where they start; with no names, of all that the loop reads.
-
-    Args:
-        names: Of settings.
-        start: Their values now; all of them are needed where no names are given.
-    """
+    """Return the ranges of some settings, widened to where they start; with no names, of all that the loop reads."""
     if unknown := set(names) - set(RANGES):
         raise SettingsError(f"--space: expected some of {', '.join(RANGES)}, found {min(unknown)!r}")
     chosen = tuple(names) or [name for name in RANGES if (name in _PUBLISHED) is (not start["patch_tests"])]

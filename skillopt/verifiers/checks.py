@@ -62,16 +62,7 @@ class _Check:
 
 
 class ChecksVerifier:
-    """Scores the weighted mean of its checks; all of them is a pass, or a score from the threshold on.
-
-    Args:
-        spec: The checks; its reference files are those of every check.
-        judge: The model that judges, where a check asks one; None while a suite is only read.
-        sandbox: Where programs of checks run.
-
-    Raises:
-        SuiteError: An option is wrong, or a check's own.
-    """
+    """Scores the weighted mean of its checks; all of them is a pass, or a score from the threshold on."""
 
     def __init__(self, spec: VerifierSpec, judge: Model | None = None, sandbox: SandboxChoice = "auto") -> None:
         self._options = read_options(ChecksOptions, spec)

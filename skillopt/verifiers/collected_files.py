@@ -56,18 +56,7 @@ _LARGEST_READ: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class CollectedFiles:
-    """Tells of each path of a workspace whether the verifier's program sees what the agent left there.
-
-    Args:
-        patterns: What the suite names; None for whatever the agent created or changed.
-        own: Paths of the verifier's files.
-        modules: Names that the verifier's program imports or runs.
-        goals: Names of files that `make` would take for work that is done.
-        runs_tests: Whether the program is a test runner, which runs whatever is named like a test.
-        builds: Whether the program builds and runs whatever source code it finds.
-        of_task: Paths of the task's files.
-        reserved: Files that only the program writes.
-    """
+    """Tells of each path of a workspace whether the verifier's program sees what the agent left there."""
 
     patterns: tuple[str, ...] | None
     own: frozenset[str]
@@ -103,11 +92,7 @@ class CollectedFiles:
         )
 
     def takes(self, path: str) -> bool:
-        """Tell whether a path of the workspace is among what the program sees.
-
-        Args:
-            path: A file's; a folder's ends with `/`.
-        """
+        """Return whether a path of the workspace is among what the program sees."""
         is_folder = path.endswith("/")
         path = path.rstrip("/")
         if path.count("/") > _DEEPEST:
@@ -122,18 +107,13 @@ class CollectedFiles:
         return any(not self._steers(path, _literal_parts(each)) for each in fitting)
 
     def _is_result(self, path: str) -> bool:
-        """Tell whether a file is one of the task's, or by its name a result; code only where nothing builds it."""
+        """Return whether a file is one of the task's, or by its name a result; code only where nothing builds it."""
         if self.builds and is_source(path):
             return False
         return path in self.of_task or is_result(path.rpartition("/")[2], with_code=not self.builds)
 
     def _steers(self, path: str, named: int = 0) -> bool:
-        """Tell whether a file could change what the program does.
-
-        Args:
-            path: Its path.
-            named: How many of its folders the suite names in full.
-        """
+        """Return whether a file could change what the program does."""
         parts = path.split("/")
         if any(map(is_configuration, parts[named:])):
             return True
@@ -148,7 +128,7 @@ class CollectedFiles:
         return is_code(path) and any(self._shadows("/".join(parts[:at]), part) for at, part in enumerate(parts))
 
     def _shadows(self, folder: str, name: str) -> bool:
-        """Tell whether a name in a folder is found in place of a module: where the program lies, and at the top."""
+        """Return whether a name in a folder is found in place of a module: where the program lies, and at the top."""
         stem = name.partition(".")[0]
         inner = f"{folder}/" if folder else ""
         beside = [own[len(inner) :].split("/", 1)[0] for own in self.own if own.startswith(inner)]
@@ -166,7 +146,7 @@ def _literal_parts(pattern: str) -> int:
 
 
 def is_code(path: str) -> bool:
-    """Tell whether a file is one that an interpreter loads by its name."""
+    """Return whether a file is one that an interpreter loads by its name."""
     return not CODE_ENDINGS.isdisjoint(PurePosixPath(path.casefold()).suffixes)
 
 
@@ -177,7 +157,7 @@ def collected_code(verifier: VerifierSpec) -> tuple[str, ...]:
 
 
 def _loaded(programs: Iterable[str], inputs: Iterable[File]) -> frozenset[str]:
-    """Give the names that programs load, and those that the task's modules of these names load in turn.
+    """Return the names that programs load, and those that the task's modules of these names load in turn.
 
     Python's are not looked into: it finds modules of the task as they were written.
     """
@@ -190,7 +170,7 @@ def _loaded(programs: Iterable[str], inputs: Iterable[File]) -> frozenset[str]:
 
 
 def _imported(text: str) -> Iterable[str]:
-    """Give the names that a program loads: of Python the first part, of others the file's."""
+    """Return the names that a program loads: of Python the first part, of others the file's."""
     for found in _PYTHON_IMPORTS.finditer(text):
         names = [found["package"]] if found["package"] else found["modules"].split(",")
         yield from (part.strip().partition(" ")[0].lstrip(".").partition(".")[0] for part in names)

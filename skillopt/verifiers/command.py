@@ -75,7 +75,7 @@ class Reward(BaseModel):
 
     @property
     def value(self) -> float | None:
-        """Give the score by whichever name it has."""
+        """The score by whichever name it has."""
         return self.reward if self.score is None else self.score
 
 
@@ -84,13 +84,6 @@ class CommandVerifier:
 
     The program runs in a fresh folder: the task's files, what the agent left there as data, the verifier's own files.
     A program that takes longer than its limit, or uses more, scores 0: it may be the target's work that does.
-
-    Args:
-        spec: Options, the verifier's files, and the task's.
-        sandbox: Where the program runs.
-
-    Raises:
-        SuiteError: An option is wrong.
     """
 
     def __init__(self, spec: VerifierSpec, sandbox: SandboxChoice = "auto") -> None:
@@ -104,13 +97,7 @@ class CommandVerifier:
         self._collected = CollectedFiles.of(options.collect, spec.files, options.argv, reserved, spec.inputs)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
-        """Run the program beside a copy of what the agent left.
-
-        Raises:
-            InfrastructureError: The program cannot be started, crashed, changed a file of the verifier, or left an
-                unusable reward.
-            ProviderError: A sandbox is required and does not work.
-        """
+        """Run the program beside a copy of what the agent left."""
         size = workspace_size(workspace)
         if size > _LARGEST_WORKSPACE:
             return failed(f"workspace: expected at most {_LARGEST_WORKSPACE} bytes, found {size}")
@@ -177,7 +164,7 @@ class CommandVerifier:
 
 
 def _importable(inputs: Sequence[File], own: Sequence[File]) -> list[File]:
-    """Give the modules of task and verifier as they were written, where there are any; the verifier's come first."""
+    """Return the modules of task and verifier as they were written, where there are any; the verifier's come first."""
     if not any(file.path.endswith(".py") for file in (*inputs, *own)):
         return []
     modules = {file.path: file for file in inputs if file.path.endswith(".py")}

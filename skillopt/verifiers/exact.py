@@ -24,11 +24,7 @@ class ExactOptions(Options):
 
 
 class ExactVerifier:
-    """Scores 1 for the expected text, else 0.
-
-    Raises:
-        SuiteError: An option is wrong, or the reference file is missing.
-    """
+    """Scores 1 for the expected text, else 0."""
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = read_options(ExactOptions, spec)

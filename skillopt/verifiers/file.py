@@ -53,11 +53,7 @@ class FileOptions(BaseModel):
 
 
 class FileVerifier:
-    """Scores 1 when the file is as it should be, else 0.
-
-    Raises:
-        SuiteError: An option is wrong, or the options contradict each other.
-    """
+    """Scores 1 when the file is as it should be, else 0."""
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = self._options = read_options(FileOptions, spec)
@@ -98,7 +94,7 @@ class FileVerifier:
                 yield name
 
     def _problem_of_all(self, paths: list[str], workspace: str) -> str:
-        """Say what is wrong with what files hold; what must be absent is absent from all, else it is in one."""
+        """Return what is wrong with what files hold; what must be absent is absent from all, else it is in one."""
         end, first = time.monotonic() + _MOST_LIMITS * self._options.time_limit, ""
         for number, path in enumerate(paths):
             if number and time.monotonic() > end:
@@ -110,7 +106,7 @@ class FileVerifier:
         return first
 
     def _problem(self, path: str, workspace: str) -> str:
-        """Say what is wrong with what a file holds; empty when nothing is."""
+        """Return what is wrong with what a file holds; empty when nothing is."""
         content = read_workspace_file(workspace, path, _LARGEST)
         if isinstance(content, Unreadable):
             return f"{path}: {content.reason}"

@@ -56,11 +56,7 @@ class JsonOptions(Options):
 
 
 class JsonVerifier:
-    """Scores the share of right leaves; passes when all are right and none is extra.
-
-    Raises:
-        SuiteError: An option is wrong, or the reference file is missing or not JSON.
-    """
+    """Scores the share of right leaves; passes when all are right and none is extra."""
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = read_options(JsonOptions, spec)
@@ -104,7 +100,7 @@ class Tolerance:
     relative: float = 0.0
 
     def accepts(self, left: float, right: float) -> bool:
-        """Say whether two numbers count as equal; NaN equals NaN."""
+        """Return whether two numbers count as equal; NaN equals NaN."""
         if left == right or (left != left and right != right):  # noqa: PLR0124 - only NaN differs from itself
             return True
         try:
@@ -117,13 +113,7 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class JsonComparison:
-    """What a comparison found.
-
-    Args:
-        total: Leaves of both values together, ≥ 1; an empty list or object is one.
-        wrong: Those that differ, are missing or are extra.
-        differences: The first of them, one line each, by JSON path.
-    """
+    """What a comparison found."""
 
     total: int
     wrong: int
@@ -132,12 +122,6 @@ class JsonComparison:
 
 def compare_values(expected: object, found: object, tolerance: Tolerance, most: int) -> JsonComparison:
     """Compare two JSON values leaf by leaf.
-
-    Args:
-        expected: The right value.
-        found: The other.
-        tolerance: How far numbers may differ.
-        most: Most differences to describe.
 
     >>> compare_values({"a": [1, 2]}, {"a": [1, 3]}, Tolerance(), 9).differences
     ('$.a[1]: expected 2, found 3',)

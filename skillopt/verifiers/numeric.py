@@ -56,9 +56,6 @@ class NumericVerifier:
     """Scores 1 for a number close enough to the expected one, else 0.
 
     NaN is close to NaN alone, an infinity to itself alone.
-
-    Raises:
-        SuiteError: An option is wrong, or there is no expected number.
     """
 
     def __init__(self, spec: VerifierSpec) -> None:

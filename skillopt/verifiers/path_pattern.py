@@ -6,7 +6,7 @@ __all__ = ["fits_path"]
 
 
 def fits_path(path: str, pattern: str) -> bool:
-    """Tell whether a path fits a pattern, part by part; `**` stands for any number of folders.
+    """Return whether a path fits a pattern, part by part; `**` stands for any number of folders.
 
     >>> [fits_path(path, "src/**/*.py") for path in ("src/a.py", "src/b/c/a.py", "a.py")]
     [True, True, False]

@@ -36,28 +36,14 @@ raise SystemExit({_FOUND} if re.compile(pattern, int(flags)).search(text) else {
 
 @dataclass(frozen=True, slots=True)
 class SearchedPattern:
-    """A pattern that was compiled.
-
-    Args:
-        text: The pattern as it was written.
-        compiled: The same, with its flags.
-    """
+    """A pattern that was compiled."""
 
     text: str
     compiled: re.Pattern[str]
 
     @staticmethod
     def read(kind: str, text: str, flags: re.RegexFlag = re.NOFLAG) -> "SearchedPattern":
-        """Compile a pattern.
-
-        Args:
-            kind: The verifier, for the message.
-            text: In Python's syntax.
-            flags: How it is matched.
-
-        Raises:
-            SuiteError: It is not a regular expression.
-        """
+        """Compile a pattern."""
         try:
             return SearchedPattern(text, re.compile(text, flags))
         except (re.error, OverflowError, RecursionError) as error:
@@ -68,16 +54,7 @@ class SearchedPattern:
 
 
 def search_pattern(pattern: SearchedPattern, text: str, time_limit: float) -> bool | None:
-    """Tell whether a pattern is found in a text; None when the time is over.
-
-    Args:
-        pattern: What is searched.
-        text: Where it is searched.
-        time_limit: Seconds the search may take, > 0.
-
-    Raises:
-        InfrastructureError: The search ended by itself without an answer.
-    """
+    """Return whether a pattern is found in a text; None when the time is over."""
     if _steps(pattern.text, len(text)) <= _MOST_STEPS:
         return pattern.compiled.search(text) is not None
     contents = {"flags": str(pattern.compiled.flags), "pattern": pattern.text, "text": text}

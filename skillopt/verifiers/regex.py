@@ -33,9 +33,6 @@ class RegexVerifier:
     """Scores 1 when the pattern is found (or, with `absent`, is not), else 0.
 
     A search that takes longer than its limit scores 0: only a text made for it takes so long.
-
-    Raises:
-        SuiteError: An option is wrong, or the pattern is not a regular expression.
     """
 
     def __init__(self, spec: VerifierSpec) -> None:

@@ -198,24 +198,16 @@ _TOOL_NAMES: Final = frozenset({"build", "workspace", "configure", "kbuild", "kc
 
 @lru_cache(maxsize=100_000)
 def is_configuration(name: str) -> bool:
-    """Tell whether tools look for files or folders of a name, to be set up or extended by them.
+    """Return whether tools look for files or folders of a name, to be set up or extended by them.
 
     >>> [name for name in ("ruff.toml", "Cargo.toml", ".eslintrc", "build.rs", "total.csv") if is_configuration(name)]
     ['ruff.toml', 'Cargo.toml', '.eslintrc', 'build.rs']
-
-    Args:
-        name: One part of a path.
     """
     return _CONFIGURATION_NAME.match(name.casefold()) is not None
 
 
 def is_result(name: str, *, with_code: bool) -> bool:
-    """Tell whether a file is by its name data, a document, or source code.
-
-    Args:
-        name: Its name without folders; one without an ending counts where it is written in small letters.
-        with_code: Whether source code counts, of any language.
-    """
+    """Return whether a file is by its name data, a document, or source code."""
     stem, dot, ending = name.rpartition(".")
     if not dot:
         return name == name.casefold() and not name.endswith(_TOOL_ENDINGS) and name not in _TOOL_NAMES
@@ -224,5 +216,5 @@ def is_result(name: str, *, with_code: bool) -> bool:
 
 
 def is_source(path: str) -> bool:
-    """Tell whether a file is by its ending source code of some language."""
+    """Return whether a file is by its ending source code of some language."""
     return f".{path.rpartition('.')[2].casefold()}" in _SOURCES

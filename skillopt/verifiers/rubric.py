@@ -62,26 +62,14 @@ class RubricOptions(BaseModel):
 
 
 class RubricVerifier:
-    """Scores the share of criteria that most readings of a judge find met; all of them is a pass.
-
-    Args:
-        spec: The criteria.
-        judge: The model that judges; None while the suite is only read.
-
-    Raises:
-        SuiteError: An option is wrong.
-    """
+    """Scores the share of criteria that most readings of a judge find met; all of them is a pass."""
 
     def __init__(self, spec: VerifierSpec, judge: Model | None = None) -> None:
         self._options = read_options(RubricOptions, spec)
         self._judge = judge
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
-        """Have the result judged.
-
-        Raises:
-            InfrastructureError: There is no judge, it failed, or too few of its readings can be read.
-        """
+        """Have the result judged."""
         if self._judge is None:
             raise InfrastructureError("expected a judge for a task with a rubric, found none; set judge")
         options = self._options
@@ -112,19 +100,13 @@ class RubricVerifier:
 
 
 def judged_by(options: RubricOptions, task: str, result: str) -> JudgedResult:
-    """Say what is judged by these options: the task as far as it is shown, and the result."""
+    """Return what is judged by these options: the task as far as it is shown, and the result."""
     return JudgedResult(shorten_middle(task, _FILE_TOKENS), options.criteria, options.reference, result)
 
 
 @dataclass(slots=True)
 class _Panel:
-    """Readings of one result.
-
-    Args:
-        judge: Who reads.
-        judged: What the first reading is of.
-        needed: Readings that must agree on a criterion.
-    """
+    """Readings of one result."""
 
     judge: Model
     judged: JudgedResult
@@ -136,14 +118,7 @@ class _Panel:
     _asked: int = 0
 
     def read(self, again: JudgedResult) -> None:
-        """Read until every criterion is decided.
-
-        Args:
-            again: What all readings but the first are of.
-
-        Raises:
-            ProviderError: Too few readings count.
-        """
+        """Read until every criterion is decided."""
         most, misled = 2 * self.needed - 1 + _SPARE, 0
         while self._open() and self._asked < most:
             reading = self._read(again if self._asked else self.judged, self._open())

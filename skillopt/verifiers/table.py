@@ -97,9 +97,6 @@ class TableVerifier:
 
     A name in the header is right at its place. Cells are matched by the name of their column. Every
     cell of a missing or extra row or column is wrong.
-
-    Raises:
-        SuiteError: An option is wrong, or the reference file is missing or not a table.
     """
 
     def __init__(self, spec: VerifierSpec) -> None:
@@ -260,16 +257,7 @@ class _Defect(Enum):
 
 
 def read_table(content: bytes, written: Format, sheet: str | None = None) -> TextTable:
-    """Read a table, a byte order mark and blank lines left out.
-
-    Args:
-        content: The file; it may be hostile.
-        written: Its format.
-        sheet: Sheet of a workbook, None for the first.
-
-    Raises:
-        ValueError: It is not such a table, or too large when unpacked.
-    """
+    """Read a table, a byte order mark and blank lines left out."""
     rows = _workbook_rows(content, sheet) if written is Format.XLSX else _text_rows(content, written)
     header = next(rows, None)
     if header is None:
@@ -382,7 +370,7 @@ def _columns(expected: Sequence[str], found: Sequence[str]) -> list[int | None]:
 
 
 def _keys(table: TextTable, key: Sequence[str]) -> list[tuple[str, ...]]:
-    """Give each row's values of the key columns; a cell that is not there is empty."""
+    """Return each row's values of the key columns; a cell that is not there is empty."""
     columns = [table.header.index(name) for name in key]
     return [tuple(row[column] if column < len(row) else "" for column in columns) for row in table.rows]
 

@@ -51,36 +51,24 @@ def calls_of(trajectory: Trajectory) -> Iterator[ToolCall]:
 
 
 def is_tool(asked: str, used: str) -> bool:
-    """Tell whether a tool that was used is the one that is asked for, whatever the agent calls it.
+    """Return whether a tool that was used is the one that is asked for, whatever the agent calls it.
 
     >>> is_tool("Bash", "shell"), is_tool("Write", "apply_patch"), is_tool("mcp__db__*", "db.query")
     (True, True, True)
-
-    Args:
-        asked: A name as agents write it; `*` stands for any characters.
-        used: The name in the trajectory.
     """
     name, found = _plain(asked), _plain(used)
     return fnmatchcase(found, name) or (found == _PATCH and name in ("edit", "write"))
 
 
 class CallSearch:
-    """Looks for calls by tool and arguments, all within one bound on time.
-
-    Args:
-        time_limit: Seconds that all searches together may take, > 0.
-    """
+    """Looks for calls by tool and arguments, all within one bound on time."""
 
     def __init__(self, time_limit: float) -> None:
         self._limit = time_limit
         self._end = time.monotonic() + time_limit
 
     def is_match(self, call: ToolCall, tool: str, pattern: SearchedPattern | None) -> bool:
-        """Tell whether a call is one of a tool, with arguments in which a pattern is found.
-
-        Raises:
-            TimeoutError: The time is over, so that nobody knows.
-        """
+        """Return whether a call is one of a tool, with arguments in which a pattern is found."""
         if not is_tool(tool, call.name):
             return False
         if pattern is None:
@@ -93,12 +81,7 @@ class CallSearch:
 
 
 def is_recorded(tool: str, harness: str) -> bool:
-    """Tell whether the stream of a harness tells of the use of a tool.
-
-    Args:
-        tool: As a task asks for it.
-        harness: Name of the harness.
-    """
+    """Return whether the stream of a harness tells of the use of a tool."""
     known = RECORDED_TOOLS.get(harness.partition("/")[0])
     name = _plain(tool)
     return known is None or name in known or ("mcp" in known and "." in name) or (bool(known) and name == _PATCH)

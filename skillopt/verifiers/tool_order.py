@@ -39,11 +39,7 @@ class ToolOrderOptions(BaseModel):
 
 
 class ToolOrderVerifier:
-    """Scores 1 when the first call of each step comes before the first call of the next, else 0.
-
-    Raises:
-        SuiteError: An option is wrong.
-    """
+    """Scores 1 when the first call of each step comes before the first call of the next, else 0."""
 
     def __init__(self, spec: VerifierSpec) -> None:
         self._steps = [

@@ -42,11 +42,7 @@ class ToolUsedOptions(BaseModel):
 
 
 class ToolUsedVerifier:
-    """Scores 1 when the number of calls is within the bounds, else 0.
-
-    Raises:
-        SuiteError: An option is wrong.
-    """
+    """Scores 1 when the number of calls is within the bounds, else 0."""
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = self._options = read_options(ToolUsedOptions, spec)

@@ -34,20 +34,7 @@ _FETCH: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-mai
 
 
 def write_bundle(repository: Repository, path: Path, branches: Mapping[str, str], known: Iterable[str]) -> bool:
-    """Write the branches that hold something new to a bundle.
-
-    Args:
-        repository: Where they are.
-        path: The file.
-        branches: Commit of each branch, by its full name; each branch must be there.
-        known: Commits that whoever reads it has, with all their ancestors.
-
-    Returns:
-        Whether there was anything to write; no file is made of nothing.
-
-    Raises:
-        RepositoryError: Git could not write it.
-    """
+    """Write the branches that hold something new to a bundle."""
     without = tuple(dict.fromkeys(sha for sha in known if sha))
     new = [
         name
@@ -60,15 +47,7 @@ def write_bundle(repository: Repository, path: Path, branches: Mapping[str, str]
 
 
 def read_bundle(repository: Repository, path: Path) -> dict[str, str]:
-    """Bring what a bundle holds into a repository, and give its branches with their commits.
-
-    Args:
-        repository: Has what the bundle builds on.
-        path: The file; one that is not there holds nothing.
-
-    Raises:
-        InfrastructureError: It is no bundle, is too large, names other branches than those of skills, or lacks objects.
-    """
+    """Bring what a bundle holds into a repository, and give its branches with their commits."""
     if not path.exists():
         return {}
     if not path.is_file():
@@ -107,21 +86,7 @@ def check_commits(
     known: Sequence[str],
     describes: Callable[[bytes, bytes], bool] | None = None,
 ) -> None:
-    """Refuse a branch that changes anything but the text of its skill.
-
-    Args:
-        repository: Where it is.
-        branch: Its name, for the message.
-        tip: Its newest commit.
-        path: The skill's folder in the repository, POSIX.
-        known: Commits that the remote has, that of the default branch first; they and their ancestors are not looked
-            at.
-        describes: Tells of a branch of descriptions whether one SKILL.md is another with a new description and
-            nothing else; None for a branch on which the description stays.
-
-    Raises:
-        VersionConflictError: It does.
-    """
+    """Refuse a branch that changes anything but the text of its skill."""
     root, without = repository.root, [sha for sha in known if sha]
     arguments = ["rev-list", "--parents", f"--max-count={_MOST_COMMITS + 1}", tip, "--not", *without]
     listed = [row.split() for row in run_git(root, *arguments).decode().splitlines()]
@@ -163,7 +128,7 @@ def _strays(repository: Repository, commit: str, before: str, path: str) -> list
 
 
 def _unexpected(repository: Repository, commit: str, parents: Sequence[str], path: str, history: "_History") -> str:
-    """Say what a commit brings to its skill that training does not write; empty for nothing.
+    """Return what a commit brings to its skill that training does not write; empty for nothing.
 
     It may bring new text below the frontmatter of SKILL.md. All else must have been in the remote's history, if that
     has the skill.
@@ -193,14 +158,7 @@ def _unexpected(repository: Repository, commit: str, parents: Sequence[str], pat
 
 @dataclass(frozen=True)
 class _History:
-    """What the remote's history ever had of a skill.
-
-    Args:
-        repository: Where it is.
-        path: The skill's folder.
-        known: Newest commits of the remote.
-        describes: What the branch may change of SKILL.md where it is one of descriptions.
-    """
+    """What the remote's history ever had of a skill."""
 
     repository: Repository
     path: str
@@ -209,7 +167,7 @@ class _History:
 
     @cached_property
     def files(self) -> Mapping[tuple[str, str], str]:
-        """Give the path of every file by its mode and object."""
+        """The path of every file by its mode and object."""
         asked = ["log", "--raw", "--no-abbrev", "--no-renames", "-m", "--root", "-z", "--format=", *self.known]
         asked += ["--", self.path]
         fields = run_git(self.repository.root, *asked).decode("utf-8", "surrogateescape").split("\0")
@@ -218,18 +176,18 @@ class _History:
 
     @cached_property
     def frontmatters(self) -> frozenset[str]:
-        """Give every frontmatter that a SKILL.md had."""
+        """Every frontmatter that a SKILL.md had."""
         shas = (sha for (mode, sha), name in self.files.items() if mode in _REGULAR and name.endswith(SKILL_FILE))
         return frozenset(_frontmatter(self.repository.root, sha) or "" for sha in shas)
 
     @property
     def is_new(self) -> bool:
-        """Tell whether the skill never was there, as one that is trained before anybody committed it."""
+        """Whether the skill never was there, as one that is trained before anybody committed it."""
         return not self.frontmatters
 
 
 def _frontmatter(root: Path, name: str) -> str | None:
-    """Give the frontmatter of an object, None where there is no such object."""
+    """Return the frontmatter of an object, None where there is no such object."""
     content = _content(root, name)
     if content is None:
         return None

@@ -63,19 +63,16 @@ _KINDS: Final = (
 
 
 def of_description(version: Version) -> bool:
-    """Tell whether a commit is about the description, and so no version of the body."""
+    """Return whether a commit is about the description, and so no version of the body."""
     kinds = (DESCRIPTION, DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION)
     return version.trailer("Kind") in kinds
 
 
 def commit_kind(version: Version) -> str:
-    """Say what a commit is: `accepted`, `taken`, `rollback`, `declined`, `undeclined`, `dropped`, or others.
+    """Return what a commit is: `accepted`, `taken`, `rollback`, `declined`, `undeclined`, `dropped`, or others.
 
     The others are `draft`, `start` for the text that training started from, and `people` for a commit of a person,
     which does not say what skill it is of.
-
-    Args:
-        version: Of the skill's branch, or its draft.
     """
     none = "start" if version.trailer("Skill") else "people"
     return next((kind for trailer, kind in _KINDS if version.trailer(trailer)), none)

@@ -18,17 +18,7 @@ _COMMITTED = re.compile(r"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version as it was committed: the commit, its message and its trailers.
-
-    Args:
-        sha: The commit.
-        parent: Its first parent, on whose text it is based; empty for none.
-        subject: First line of the message.
-        body: The message below it, without the trailers.
-        at: Time of the commit, ISO 8601 in UTC.
-        trailers: (key, value) pairs at the end of the message.
-        merged: Its second parent, the commit of another branch that it merges; empty for none.
-    """
+    """A version as it was committed: the commit, its message and its trailers."""
 
     sha: str
     parent: str
@@ -39,11 +29,11 @@ class Version:
     merged: str
 
     def trailer(self, key: str) -> str:
-        """Give the value of a trailer, empty when there is none."""
+        """Return the value of a trailer, empty when there is none."""
         return dict(self.trailers).get(key, "")
 
     def values(self, key: str) -> tuple[str, ...]:
-        """Give all values of a trailer, in their order."""
+        """Return all values of a trailer, in their order."""
         return tuple(value for name, value in self.trailers if name == key)
 
 
@@ -69,14 +59,7 @@ def parse_commit(sha: str, content: str) -> Version:
 
 
 def parse_message(sha: str, parents: tuple[str, str], seconds: int, message: str) -> Version:
-    """Read the message of a commit.
-
-    Args:
-        sha: The commit.
-        parents: Its first and second parent, each empty for none.
-        seconds: When it was committed, since 1970.
-        message: What it says.
-    """
+    """Read the message of a commit."""
     at = datetime.fromtimestamp(seconds, UTC).isoformat()
     subject, *paragraphs = message.strip().split("\n\n")
     matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].split("\n")] if paragraphs else []

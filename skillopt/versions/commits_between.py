@@ -23,13 +23,7 @@ class BranchCommit:
 
 
 def commits_between(repository: Repository, base: str, tip: str) -> tuple[BranchCommit, ...]:
-    """List the commits from a base to a tip, oldest first, without those that came in by merges.
-
-    Args:
-        repository: Where they are.
-        base: A commit; what it has is left out. Empty for nothing.
-        tip: A commit.
-    """
+    """List the commits from a base to a tip, oldest first, without those that came in by merges."""
     without = ["--not", base] if base else []
     arguments = ["log", "--first-parent", f"--max-count={_MOST}", "--format=%H%x00%an%x00%P", tip, *without, "--"]
     rows = [row.split("\0") for row in os.fsdecode(run_git(repository.root, *arguments)).splitlines() if row]

@@ -54,13 +54,7 @@ class RefusalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PersonsWord:
-    """What a person said.
-
-    Args:
-        by: Who, as git or the forge names them.
-        reason: Why, on one line, at most LONGEST_REASON characters; empty where they did not say.
-        pull_request: Address or number of the pull request; empty for none.
-    """
+    """What a person said."""
 
     by: str
     reason: str = ""
@@ -75,7 +69,7 @@ class PersonsWord:
 
     @property
     def signature(self) -> str:
-        """Give who said it and why, to stand behind a verb as in `declined by Ada: too long`; empty where unknown."""
+        """Who said it and why, to stand behind a verb as in `declined by Ada: too long`; empty where unknown."""
         return (f" by {self.by}" if self.by else "") + (f": {self.reason}" if self.reason else "")
 
     def trailers(self, what: str) -> tuple[tuple[str, str], ...]:
@@ -86,14 +80,7 @@ class PersonsWord:
 
 @dataclass(frozen=True, slots=True)
 class EditRefusal:
-    """An edit that people refused.
-
-    Args:
-        key: Which it was.
-        edit: Its text.
-        kind: How.
-        word: Who refused it, and why.
-    """
+    """An edit that people refused."""
 
     key: EditName
     edit: Edit
@@ -103,17 +90,7 @@ class EditRefusal:
 
 @dataclass(frozen=True, slots=True)
 class DecisionCommit:
-    """Where a decision is committed.
-
-    Args:
-        skill: Name of the skill.
-        path: Its folder in the repository, POSIX.
-        tip: Commit that the branch must be at, None for a branch that is not there.
-        files: The skill's files after the decision.
-        at: Time of the commit, ISO 8601.
-        base: What a new branch begins at; not used where there is a branch.
-        merges: Tip of the default branch, whose text the files are; empty where it is not merged.
-    """
+    """Where a decision is committed."""
 
     skill: str
     path: str
@@ -126,17 +103,13 @@ class DecisionCommit:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions of people about a skill, read from its branch.
-
-    Args:
-        versions: Commits of the branch that belong to the skill, newest first.
-    """
+    """Decisions of people about a skill, read from its branch."""
 
     versions: tuple[Version, ...]
 
     @cached_property
     def declined(self) -> frozenset[str]:
-        """Give the commits of versions and drafts that stay declined."""
+        """The commits of versions and drafts that stay declined."""
         found: set[str] = set()
         for version in reversed(self.versions):
             found.update(version.values(DECLINED))
@@ -145,7 +118,7 @@ class Decisions:
 
     @cached_property
     def declined_by(self) -> dict[str, PersonsWord]:
-        """Give who declined each commit that stays declined, and why."""
+        """Who declined each commit that stays declined, and why."""
         words = {
             sha: _word(version, DECLINED) for version in reversed(self.versions) for sha in version.values(DECLINED)
         }
@@ -153,7 +126,7 @@ class Decisions:
 
     @cached_property
     def dropped(self) -> frozenset[EditName]:
-        """Give the keys of the edits that people dropped."""
+        """The keys of the edits that people dropped."""
         texts = (text for version in self.versions for text in version.values(DROPPED))
         return frozenset(key for key in map(EditName.parse, texts) if key is not None)
 
@@ -174,7 +147,7 @@ class Decisions:
 
     @property
     def newest_served(self) -> Version | None:
-        """Give the newest version that people have not declined; None where there is none.
+        """The newest version that people have not declined; None where there is none.
 
         After a decision that is the commit of the decision: its text is the default branch's, or the one without the
         dropped edits.
@@ -184,13 +157,7 @@ class Decisions:
 
 
 def read_decisions(repository: Repository, skill: str, tip: str | None = None) -> Decisions:
-    """Read what people decided about a skill; nothing where it has no branch.
-
-    Args:
-        repository: Where its branch is.
-        skill: Name of the skill.
-        tip: The newest commit of its branch where that is known.
-    """
+    """Read what people decided about a skill; nothing where it has no branch."""
     return Decisions(repository.versions(skill, tip))
 
 
@@ -201,21 +168,7 @@ def write_declined(
     word: PersonsWord,
     refused: Sequence[tuple[EditName, Edit]],
 ) -> str:
-    """Commit that people refused versions or a draft; the text is again the one that training starts from.
-
-    Args:
-        repository: Where.
-        place: Where it is committed, and the text to go back to.
-        offered: Commits that were refused, at least one.
-        word: Who said so, and why.
-        refused: Their edits.
-
-    Returns:
-        The commit.
-
-    Raises:
-        VersionConflictError: The branch is not at the expected commit, or is checked out.
-    """
+    """Commit that people refused versions or a draft; the text is again the one that training starts from."""
     names = ", ".join(sha[:10] for sha in offered)
     body = f"{names} was declined{word.signature}. The skill is again the text that training starts from."
     trailers = (*((DECLINED, sha) for sha in offered), *word.trailers(DECLINED), *_written(refused))
@@ -230,22 +183,7 @@ def write_undeclined(
     edits: Sequence[Edit],
     run: str = "",
 ) -> str:
-    """Commit that people want a version after all that was declined: its text is the newest again.
-
-    Args:
-        repository: Where.
-        place: Where it is committed, with the files of the newest of them.
-        versions: The version or draft, and those that were declined and that it is based on; the newest first.
-        word: Who said so, and why.
-        edits: Their edits, oldest first.
-        run: Id of the run that made the newest of them, which says what may be claimed of it; empty for unknown.
-
-    Returns:
-        The commit.
-
-    Raises:
-        VersionConflictError: The branch is not at the expected commit, or is checked out.
-    """
+    """Commit that people want a version after all that was declined: its text is the newest again."""
     body = f"{versions[0]} was declined, and is wanted after all{word.signature}."
     named = [replace(edit, id=str(number)) for number, edit in enumerate(edits, 1)]
     made_by = ((_RUN, run),) if run else ()
@@ -256,27 +194,14 @@ def write_undeclined(
 def write_dropped(
     repository: Repository, place: DecisionCommit, dropped: Sequence[tuple[EditName, Edit]], word: PersonsWord
 ) -> str:
-    """Commit a skill's text without edits that people refused.
-
-    Args:
-        repository: Where.
-        place: Where it is committed, with the files without those edits.
-        dropped: The edits, at least one.
-        word: Who said so, and why.
-
-    Returns:
-        The commit.
-
-    Raises:
-        VersionConflictError: The branch is not at the expected commit, or is checked out.
-    """
+    """Commit a skill's text without edits that people refused."""
     return _commit(repository, place, *dropped_message(dropped, word))
 
 
 def dropped_message(
     dropped: Sequence[tuple[EditName, Edit]], word: PersonsWord
 ) -> tuple[tuple[str, str], tuple[tuple[str, str], ...]]:
-    """Give subject and body, and the trailers, of a commit that drops edits."""
+    """Return subject and body, and the trailers, of a commit that drops edits."""
     count = "an edit" if len(dropped) == 1 else f"{len(dropped)} edits"
     said = "\n\n".join(disarm(edit.summary) for _, edit in dropped)
     body = f"Refused by people{word.signature}:\n\n{said}"

@@ -13,12 +13,7 @@ _RUN = "Skillopt-Run"
 
 
 def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapping[str, str]:
-    """Say of each run whose text people declined who did, and why, in one line, by the run's id.
-
-    Args:
-        find: Finds the repository of the skills; where there is none, there are no such runs.
-        skills: Their names.
-    """
+    """Say of each run whose text people declined who did, and why, in one line, by the run's id."""
     found: dict[str, str] = {}
     try:
         repository = find()

@@ -53,13 +53,7 @@ FILES_DIGEST: Final = "Files-Digest"
 
 @dataclass(frozen=True, slots=True)
 class DraftBranch:
-    """The branch of a skill's draft.
-
-    Args:
-        repository: Where it is.
-        skill: Name of the skill.
-        path: Folder of the skill in the repository, POSIX.
-    """
+    """The branch of a skill's draft."""
 
     repository: Repository
     skill: str
@@ -67,12 +61,12 @@ class DraftBranch:
 
     @property
     def name(self) -> str:
-        """Give the name of the branch."""
+        """The name of the branch."""
         return f"skillopt-draft/{self.skill}"
 
     @property
     def tip(self) -> str | None:
-        """Give its newest commit, None when there is no branch."""
+        """Its newest commit, None when there is no branch."""
         return self.repository.ref_tip(f"{DRAFT_BRANCHES}{self.skill}")
 
     def read(self) -> Version | None:
@@ -81,43 +75,24 @@ class DraftBranch:
         return None if tip is None else self.repository.commit(tip)
 
     def publish(self, new: NewVersion) -> str:
-        """Write a draft in place of the one that is there; writing it again changes nothing.
-
-        Args:
-            new: The draft; where the branch of versions is does not matter.
-
-        Returns:
-            The commit.
-
-        Raises:
-            VersionConflictError: A person has committed there, or the branch is checked out; it was left alone.
-            InfrastructureError: The disk is full.
-        """
+        """Write a draft in place of the one that is there; writing it again changes nothing."""
         trailers = (*new.trailers, (FILES_DIGEST, _digest(new.files)))
         commit = self.repository.write_commit(replace(new, trailers=trailers))
         self._move(commit)
         return commit
 
     def keep(self, commit: str) -> None:
-        """Keep a draft that another one takes the place of: git forgets what nothing names.
-
-        Raises:
-            RepositoryError: Git cannot name it.
-        """
+        """Keep a draft that another one takes the place of: git forgets what nothing names."""
         name = f"{_REPLACED}{self.skill}/{commit}"
         if not self.repository.ref_tip(name) and (problem := self.repository.move_branch(name, None, commit)):
             raise RepositoryError(f"{problem}; mend that and run this again")
 
     def remove(self) -> None:
-        """Remove the draft, if there is one.
-
-        Raises:
-            VersionConflictError: A person has committed there, or the branch is checked out; it was left alone.
-        """
+        """Remove the draft, if there is one."""
         self._move(None)
 
     def is_ours(self, commit: str) -> bool:
-        """Tell whether training wrote a commit, as it is."""
+        """Return whether training wrote a commit, as it is."""
         version = self.repository.commit(commit)
         if version.trailer("Skill") != self.skill or not version.trailer(FILES_DIGEST):
             return False
@@ -152,13 +127,7 @@ def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:
 
 
 def people_commits(repository: Repository, skill: str, tip: str) -> tuple[str, ...]:
-    """List the commits of people that would be lost with a branch, newest first.
-
-    Args:
-        repository: Where it is.
-        skill: Name of the skill whose versions or draft it has.
-        tip: Its newest commit; one that is no version of the skill is listed, whatever else leads to it.
-    """
+    """List the commits of people that would be lost with a branch, newest first."""
     ours = {version.sha for version in repository.versions(skill, tip)}
     ours |= {version.sha for version in description_commits(repository, skill, tip)}
     ignored = [f"--exclude={name}/*" for name in ("skillopt", "skillopt-draft", "skillopt-trigger")]
@@ -171,11 +140,6 @@ def description_commits(repository: Repository, skill: str, tip: str) -> tuple[V
     """List what training and people's decisions committed for a skill's description, newest first.
 
     It ends with the first commit of a person.
-
-    Args:
-        repository: Where.
-        skill: Name of the skill.
-        tip: Newest commit of the branch.
     """
     found: list[Version] = []
     sha = tip

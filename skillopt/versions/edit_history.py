@@ -24,14 +24,7 @@ _BEGINS_ANEW: Final = ("start", "declined")
 
 @dataclass(frozen=True, slots=True)
 class TextStep:
-    """A commit of a line of versions, and what it made of SKILL.md.
-
-    Args:
-        commit: The commit, which may be a person's.
-        before: The text before it.
-        after: Its text.
-        edits: Its edits, none for a commit that makes none.
-    """
+    """A commit of a line of versions, and what it made of SKILL.md."""
 
     commit: Version
     before: str
@@ -40,21 +33,13 @@ class TextStep:
 
     @property
     def named(self) -> tuple[tuple[EditName, Edit], ...]:
-        """Give its edits with their names."""
+        """Its edits with their names."""
         return tuple((EditName(self.commit.sha[:12], index), edit) for index, edit in enumerate(self.edits, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedEdit:
-    """An edit of a line.
-
-    Args:
-        number: Its number in the line, from 1, the oldest first; it stays when others are dropped.
-        key: Its name wherever it is.
-        edit: The edit.
-        version: The commit that brought it.
-        dropped: Whether people dropped it since.
-    """
+    """An edit of a line."""
 
     number: int
     key: EditName
@@ -65,12 +50,7 @@ class NumberedEdit:
 
 @dataclass(frozen=True, slots=True)
 class Inseparable:
-    """Why a text cannot be had without some edits alone.
-
-    Args:
-        needs: Edits that change what those bring, so that they must go, too.
-        commit: A commit that changed the same lines and has no edits to leave out, empty for none.
-    """
+    """Why a text cannot be had without some edits alone."""
 
     needs: tuple[EditName, ...] = ()
     commit: str = ""
@@ -88,13 +68,6 @@ class EditLine:
 
         It begins after the newest commit with the default branch's text, or with which training began anew; what was
         merged or squashed there is no part of it.
-
-        Args:
-            repository: Where it is.
-            skill: Name of the skill.
-            path: Its folder in the repository.
-            tip: Newest commit of the line.
-            base: Newest commit of the default branch, empty for none.
         """
         without = ["--not", base] if base else []
         listed = run_git(repository.root, "rev-list", "--first-parent", "--max-count=1000", tip, *without)
@@ -133,13 +106,9 @@ class EditLine:
 
 
 def text_without(steps: Sequence[TextStep], dropped: Collection[EditName]) -> str | Inseparable:
-    """Give the text at the end of a line as it would be without some edits, or why that cannot be.
+    """Return the text at the end of a line as it would be without some edits, or why that cannot be.
 
     Every later commit is done again on the text without them: its edits where their anchors are, else its lines.
-
-    Args:
-        steps: The line, oldest first, at least one.
-        dropped: The edits to leave out; those dropped before are among them.
     """
     text, needs = steps[0].before, list[EditName]()
     for step in steps:
@@ -173,7 +142,7 @@ class _Texts:
         self._known: dict[str, str] = {}
 
     def at(self, commit: str) -> str:
-        """Give the text; empty where there is none."""
+        """Return the text; empty where there is none."""
         if commit not in self._known:
             files = self._repository.read_folder(commit, self._path)
             content = next((file.content for file in files if file.path == SKILL_FILE), b"")
@@ -211,11 +180,7 @@ def _taken_out(step: TextStep, dropped: Collection[EditName]) -> str | None:
 
 
 def _inverse(edit: Edit) -> Edit:
-    """Give the edit that takes another one back.
-
-    Raises:
-        EditError: There is none, for what it deleted stood at a place that nothing tells any more.
-    """
+    """Return the edit that takes another one back."""
     content = edit.content.strip("\n")
     if edit.op is Op.ADD:
         return Edit(edit.id, Op.DELETE, content)

@@ -29,17 +29,7 @@ class _Listing:
 
 
 def list_folders(root: Path, places: Sequence[FolderAt], wanted: Callable[[str], bool]) -> list[dict[str, str] | None]:
-    """Give the objects of the files below folders, by their paths there.
-
-    Args:
-        root: The repository.
-        places: The folders.
-        wanted: Tells by its path in the folder whether a file or folder is read.
-
-    Returns:
-        Of each folder its files, none where it is not there; None for a folder with links, or whose name git's list of
-        objects cannot hold.
-    """
+    """Return the objects of the files below folders, by their paths there."""
     listings = [_Listing(linked="\n" in place.path) for place in places]
     waiting = [(at, "", _name(place)) for at, place in enumerate(places) if not listings[at].linked]
     while waiting:

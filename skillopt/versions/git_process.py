@@ -49,11 +49,7 @@ _NO_GIT = "expected git on the PATH, found none that runs; install git and run t
 
 
 def run_git(folder: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
-    """Run git and give its output; when it fails, the error's message is git's own.
-
-    Raises:
-        RepositoryError: Git failed, or is missing.
-    """
+    """Run git and give its output; when it fails, the error's message is git's own."""
     status, out, problem = try_git(folder, arguments, stdin, env)
     if status:
         message = f"git {arguments[0]} failed in {folder}: {single_line(problem)}; mend that and run this again"
@@ -68,18 +64,7 @@ def try_git(
     env: Mapping[str, str] | None = None,
     secrets: Mapping[str, str] | None = None,
 ) -> tuple[int, bytes, str]:
-    """Run git; give its status, output and error text.
-
-    Args:
-        folder: Where.
-        arguments: What follows `git`.
-        stdin: What it reads.
-        env: Variables it gets, which anyone may see in a list of processes.
-        secrets: Variables it gets, which nobody may see.
-
-    Raises:
-        RepositoryError: Git is missing.
-    """
+    """Run git; give its status, output and error text."""
     try:
         from git.cmd import Git  # noqa: PLC0415 - slow to import
     except ImportError as error:  # what GitPython makes of a missing git
@@ -115,7 +100,7 @@ def read_config(folder: Path, pattern: str) -> list[tuple[str, str]]:
 
 
 def read_identity(folder: Path) -> tuple[str, str]:
-    """Give the name and address that commits are made under, from the environment or the configuration."""
+    """Return the name and address that commits are made under, from the environment or the configuration."""
     user = dict(read_config(folder, r"^user\.(name|email)$"))
     found = ((single_line(os.environ.get(name) or user.get(key, "")), last) for name, key, last in _IDENTITY)
     name, email = (text.strip(_CRUD) or fallback for text, fallback in found)
@@ -123,7 +108,7 @@ def read_identity(folder: Path) -> tuple[str, str]:
 
 
 def disabled_hooks(folder: Path) -> dict[str, str]:
-    """Give the variables that switch off hooks (git 2.54 and newer) and merge drivers defined in the configuration."""
+    """Return variables that switch off hooks (git 2.54 and newer) and merge drivers defined in the configuration."""
     hooks = {key.rpartition(".")[0] for key, _ in read_config(folder, r"^hook\..*\.")}
     drivers = [key for key, _ in read_config(folder, r"^merge\..*\.driver$")]
     settings = {f"{hook}.enabled": "false" for hook in hooks} | dict.fromkeys(drivers, _CONFLICT)
@@ -136,11 +121,7 @@ def disabled_hooks(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def translate_write_errors() -> Iterator[None]:
-    """Translate an error of writing temporary files to one line.
-
-    Raises:
-        InfrastructureError: They cannot.
-    """
+    """Translate an error of writing temporary files to one line."""
     try:
         yield
     except OSError as error:

@@ -31,13 +31,6 @@ def read_histories(root: Path, tips: Mapping[str, str]) -> dict[str, tuple[Versi
     """List the versions of skills, newest first: the commits of their branches that say so.
 
     Commits of people between or on top of them are left out.
-
-    Args:
-        root: The repository.
-        tips: The newest commit of each branch, by the skill's name.
-
-    Raises:
-        RepositoryError: Git cannot read a commit.
     """
     if not tips:
         return {}

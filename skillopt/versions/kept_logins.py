@@ -27,11 +27,7 @@ _SILENT: Final = {"GIT_ASKPASS": "", "SSH_ASKPASS": "", "GCM_INTERACTIVE": "neve
 
 
 def find_kept_token(host: str) -> str:
-    """Ask for the token of a forge, without any question to the user; empty where nobody keeps one.
-
-    Args:
-        host: Of the forge, such as `github.com`.
-    """
+    """Ask for the token of a forge, without any question to the user; empty where nobody keeps one."""
     return _from_gh(host) or _from_git(host)
 
 

@@ -19,15 +19,10 @@ _MOST_FILES: Final = 100_000
 
 
 def follow_links(files: Collection[str], links: Mapping[str, str], folder: str) -> dict[str, str]:
-    """Give each file that a folder has when links are followed, and the regular file that it is.
+    """Return each file that a folder has when links are followed, and the regular file that it is.
 
     A link that leads out of the repository, to nothing, to what tools keep for themselves or to a folder around it is
     left out.
-
-    Args:
-        files: All regular files of the tree.
-        links: What each link of the tree says.
-        folder: POSIX, `.` for the root.
     """
     tree = _Tree(files, links)
     start = "" if folder == "." else folder
@@ -48,7 +43,7 @@ def follow_links(files: Collection[str], links: Mapping[str, str], folder: str) 
 
 
 def _is_around(folder: str, link: str, around: tuple[str, ...]) -> bool:
-    """Tell whether a link leads to a folder that it lies in."""
+    """Return whether a link leads to a folder that it lies in."""
     return folder in around or not folder or link.startswith(f"{folder}/")
 
 
@@ -68,7 +63,7 @@ class _Tree:
         return self._paths[first:last]
 
     def resolve(self, path: str) -> str | None:
-        """Give the regular file or folder that a path leads to, None for none."""
+        """Return the regular file or folder that a path leads to, None for none."""
         parts, done, hops = deque(path.split("/")), list[str](), 0
         while parts:
             part = parts.popleft()

@@ -22,13 +22,7 @@ _REMOTE_HEAD: Final = "refs/remotes/origin/HEAD"
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Lines that two branches changed in different ways.
-
-    Args:
-        path: The file in the repository; empty where texts were compared.
-        ours: What one branch has there; empty where it deleted them.
-        theirs: What the other has.
-    """
+    """Lines that two branches changed in different ways."""
 
     path: str
     ours: str
@@ -36,22 +30,12 @@ class Conflict:
 
 
 def default_tip(repository: Repository) -> str:
-    """Give the newest commit of the default branch as this clone knows it: the remote's, else ours; empty for none."""
+    """Return newest commit of the default branch as this clone knows it: the remote's, else ours; empty for none."""
     return repository.ref_tip(_REMOTE_HEAD) or snapshot_of(repository.root).default
 
 
 def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[Conflict, ...]:
-    """Merge what two sides made of a text, line by line; give the conflicts where they changed the same lines.
-
-    Args:
-        base: What both began with.
-        ours: What one side made of it.
-        theirs: What the other side made of it.
-
-    Raises:
-        InfrastructureError: The disk is full.
-        RepositoryError: Git is missing, or takes it for no text.
-    """
+    """Merge what two sides made of a text, line by line; give the conflicts where they changed the same lines."""
     if ours in (base, theirs):
         return theirs
     with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-merge-") as folder:
@@ -69,17 +53,7 @@ def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[Confli
 
 
 def find_conflicts(repository: Repository, ours: str, theirs: str, folder: str) -> tuple[Conflict, ...]:
-    """Find what keeps two branches from merging in the folder of a skill; empty where they merge there.
-
-    Args:
-        repository: Where they are.
-        ours: Newest commit of one branch.
-        theirs: Newest commit of the other branch.
-        folder: The skill's folder in the repository, POSIX, `.` for its root.
-
-    Raises:
-        RepositoryError: They have no commit in common here, as in a shallow clone.
-    """
+    """Find what keeps two branches from merging in the folder of a skill; empty where they merge there."""
     if repository.contains(ours, theirs) or repository.contains(theirs, ours):
         return ()
     status, bases, _ = try_git(repository.root, ["merge-base", ours, theirs])

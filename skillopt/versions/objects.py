@@ -12,11 +12,7 @@ __all__ = ["read_found", "read_objects", "size_objects", "write_blobs"]
 
 
 def read_objects(root: Path, shas: Sequence[str]) -> list[bytes]:
-    """Give the content of objects.
-
-    Raises:
-        RepositoryError: One is missing.
-    """
+    """Return the content of objects."""
     contents = []
     for sha, content in zip(shas, read_found(root, shas), strict=True):
         if content is None:
@@ -27,13 +23,7 @@ def read_objects(root: Path, shas: Sequence[str]) -> list[bytes]:
 
 
 def read_found(root: Path, names: Sequence[str], kind: str = "") -> list[bytes | None]:
-    """Give the content of objects, None for one that is not there.
-
-    Args:
-        root: The repository.
-        names: Of objects, as git takes them, such as `COMMIT:PATH`; one with a line feed counts as not there.
-        kind: `blob`, `tree` or `commit`; another kind of object counts as not there. Empty for any.
-    """
+    """Return the content of objects, None for one that is not there."""
     if not names:
         return []
     asked = os.fsencode("\n".join("" if "\n" in name else name for name in names) + "\n")
@@ -51,7 +41,7 @@ def read_found(root: Path, names: Sequence[str], kind: str = "") -> list[bytes |
 
 
 def size_objects(root: Path, shas: Sequence[str]) -> list[int]:
-    """Give the sizes of objects, in bytes; one that is missing here has none."""
+    """Return the sizes of objects, in bytes; one that is missing here has none."""
     asked = "".join(f"{sha}\n" for sha in shas).encode()
     rows = [row.split() for row in run_git(root, "cat-file", "--batch-check", stdin=asked).splitlines()]
     return [int(row[2]) for row in rows if len(row) == 3]  # noqa: PLR2004 - object, type, size

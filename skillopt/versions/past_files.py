@@ -18,14 +18,7 @@ _MOST: Final = 20
 
 
 def commit_at(repository: Repository, time: str, branch: str = "", commit: str = "") -> str:
-    """Give the commit that was checked out at a time, as well as it is known; empty for none.
-
-    Args:
-        repository: Where.
-        time: ISO 8601, as an untrusted log says it.
-        branch: The branch that was checked out, as the log says; the one that is now, where it is gone.
-        commit: The commit, where the log says it.
-    """
+    """Return the commit that was checked out at a time, as well as it is known; empty for none."""
     if commit and commit.isalnum() and (found := repository.ref_tip(commit)):
         return found
     try:
@@ -40,14 +33,7 @@ def commit_at(repository: Repository, time: str, branch: str = "", commit: str =
 
 
 def files_at(repository: Repository, commit: str, paths: Iterable[str], left_out: Iterable[str]) -> tuple[File, ...]:
-    """Read text files as a commit has them; what is not there, is no text or is large is left out.
-
-    Args:
-        repository: Where.
-        commit: Which.
-        paths: In the repository, POSIX, the most telling first.
-        left_out: Folders whose files are not read.
-    """
+    """Read text files as a commit has them; what is not there, is no text or is large is left out."""
     there = {name: sha for mode, sha, name in repository.tree(commit, "") if mode.startswith("100")}
     closed = tuple(f"{folder.rstrip('/')}/" for folder in left_out if folder not in {"", "."})
     names = [name for name in dict.fromkeys(paths) if name in there and not name.startswith(closed)]

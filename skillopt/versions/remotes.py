@@ -64,15 +64,7 @@ class RemoteLogin:
 
 @dataclass(frozen=True, slots=True)
 class Tips:
-    """Newest commits of the branches of a remote.
-
-    Args:
-        default_branch: Name of its default branch.
-        default: The newest commit of the default branch.
-        skills: The newest commit of each skill's branch, by the skill's name.
-        drafts: The commit of each skill's draft, by the skill's name.
-        descriptions: The newest commit of each skill's branch of descriptions, by the skill's name.
-    """
+    """Newest commits of the branches of a remote."""
 
     default_branch: str
     default: str
@@ -82,24 +74,17 @@ class Tips:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Give all of them, that of the default branch first."""
+        """All of them, that of the default branch first."""
         return (self.default, *self.skills.values(), *self.drafts.values(), *self.descriptions.values())
 
     def of(self, branches: str) -> Mapping[str, str]:
-        """Give the commits of the branches below a prefix: of versions or of descriptions."""
+        """Return the commits of the branches below a prefix: of versions or of descriptions."""
         return self.descriptions if branches == DESCRIPTION_BRANCHES else self.skills
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote of a repository.
-
-    Args:
-        repository: The local repository.
-        name: Name of the remote in its configuration.
-        url: Its address.
-        login: Credentials for https; None where none are needed.
-    """
+    """A remote of a repository."""
 
     repository: Repository
     name: str
@@ -108,11 +93,7 @@ class Remote:
 
     @classmethod
     def find(cls, repository: Repository, name: str, login: RemoteLogin | None = None) -> "Remote | None":
-        """Find a remote by its name, None when it is not configured.
-
-        Raises:
-            UsageError: Its address is of a kind that is not supported.
-        """
+        """Find a remote by its name, None when it is not configured."""
         found = dict(read_config(repository.root, rf"^remote\.{re.escape(name)}\.url$"))
         url = next(iter(found.values()), "")
         if not url:
@@ -132,11 +113,7 @@ class Remote:
         return tuple(dict.fromkeys(key.removeprefix("remote.").removesuffix(".url") for key, _ in found))
 
     def fetch_tips(self) -> Tips:
-        """Fetch its default branch and the branches of skills, and give their newest commits.
-
-        Raises:
-            RemoteError: It cannot be reached, or has no default branch.
-        """
+        """Fetch its default branch and the branches of skills, and give their newest commits."""
         patterns = ("HEAD", *(f"{prefix}*" for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)))
         listed = self._reach(["ls-remote", _FETCHED_BY, "--symref", "--", self.url, *patterns]).splitlines()
         rows = [row.split("\t", 1) for row in listed if "\t" in row]
@@ -158,18 +135,7 @@ class Remote:
         return Tips(heads[0], tips["HEAD"], skills, drafts, descriptions)
 
     def fetch_commit(self, commit: str, tips: Tips) -> bool:
-        """Fetch a commit that a shallow clone may lack, by fetching all of the default branch.
-
-        Args:
-            commit: What is wanted.
-            tips: Where the remote's branches are.
-
-        Returns:
-            Whether it is here now.
-
-        Raises:
-            RemoteError: The remote cannot be reached.
-        """
+        """Fetch a commit that a shallow clone may lack, by fetching all of the default branch."""
         root = self.repository.root
         here = ["cat-file", "-e", f"{commit}^{{commit}}"]
         if try_git(root, here)[0] and run_git(root, "rev-parse", "--is-shallow-repository") == b"true\n":
@@ -183,16 +149,7 @@ class Remote:
         return tuple(sha for sha in tips.all if self.repository.ref_tip(sha) is None)
 
     def fast_forward(self, skill: str, tip: str | None, branches: str = VERSION_BRANCHES) -> None:
-        """Fast-forward a skill's local branch to the remote's; one that is ahead stays.
-
-        Args:
-            skill: Name of the skill.
-            tip: Newest commit of the remote's branch, None where it has none.
-            branches: Which of its branches: of versions or of descriptions.
-
-        Raises:
-            VersionConflictError: Each has commits that the other lacks, or the branch is checked out.
-        """
+        """Fast-forward a skill's local branch to the remote's; one that is ahead stays."""
         repository, ref = self.repository, f"{branches}{skill}"
         here, name = repository.ref_tip(ref), ref.removeprefix("refs/heads/")
         if tip is None or (here is not None and repository.contains(here, tip)):
@@ -208,20 +165,7 @@ class Remote:
         run_git(repository.root, *move, here or "0" * len(tip), env=disabled_hooks(repository.root))
 
     def push(self, skill: str, tips: Tips, branches: str = VERSION_BRANCHES) -> bool:
-        """Push a skill's branch, if the remote lacks something of it.
-
-        Args:
-            skill: Name of the skill.
-            tips: Where the remote's branches were; the push fails if this one has moved since.
-            branches: Which of its branches: of versions or of descriptions.
-
-        Returns:
-            Whether there was anything to push.
-
-        Raises:
-            VersionConflictError: Someone moved the branch meanwhile, or it holds commits that are not versions.
-            RemoteError: The remote cannot be reached, or refuses.
-        """
+        """Push a skill's branch, if the remote lacks something of it."""
         ref = f"{branches}{skill}"
         here, there = self.repository.ref_tip(ref), tips.of(branches).get(skill, "")
         name = ref.removeprefix("refs/heads/")
@@ -236,15 +180,7 @@ class Remote:
         return True
 
     def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
-        """Make the remote's draft the local one where there is none here, as in a fresh clone.
-
-        Args:
-            branch: Where a skill's draft is.
-            tips: Where the remote's branches are.
-
-        Raises:
-            RepositoryError: Git could not write the branch.
-        """
+        """Make the remote's draft the local one where there is none here, as in a fresh clone."""
         there = tips.drafts.get(branch.skill)
         if there is None or branch.tip is not None:
             return
@@ -252,19 +188,7 @@ class Remote:
             raise RepositoryError(f"{problem}; mend that and run this again")
 
     def push_draft(self, branch: DraftBranch, tips: Tips) -> bool:
-        """Push a skill's draft in place of the remote's, or remove that where there is none here.
-
-        Args:
-            branch: Where the draft is.
-            tips: Where the remote's branches were; the push fails if this one has moved since.
-
-        Returns:
-            Whether there was anything to push.
-
-        Raises:
-            VersionConflictError: People have committed on the remote's draft, or moved it meanwhile.
-            RemoteError: The remote cannot be reached, or refuses.
-        """
+        """Push a skill's draft in place of the remote's, or remove that where there is none here."""
         here, there = branch.tip or "", tips.drafts.get(branch.skill, "")
         if here == there:
             return False
@@ -279,11 +203,7 @@ class Remote:
         return True
 
     def fetch_branch(self, branch: str) -> str:
-        """Fetch a branch, and give its newest commit, empty where the remote has none.
-
-        Raises:
-            RemoteError: It cannot be reached.
-        """
+        """Fetch a branch, and give its newest commit, empty where the remote has none."""
         ref = f"refs/heads/{branch}"
         listed = self._reach(["ls-remote", _FETCHED_BY, "--", self.url, ref]).splitlines()
         tip = next((row.split("\t")[0] for row in listed if row.endswith(f"\t{ref}")), "")
@@ -292,12 +212,7 @@ class Remote:
         return tip
 
     def replace_branch(self, branch: str, commit: str, there: str) -> None:
-        """Put a commit in the place of a branch of the remote, which fails if that has moved since.
-
-        Raises:
-            VersionConflictError: Someone moved the branch meanwhile.
-            RemoteError: The remote cannot be reached, or refuses.
-        """
+        """Put a commit in the place of a branch of the remote, which fails if that has moved since."""
         ref = f"refs/heads/{branch}"
         self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], branch)
 
@@ -305,11 +220,6 @@ class Remote:
         """List the commits of a branch that are not versions of the skill, newest first.
 
         Commits of the default branch that the branch has merged are none of them.
-
-        Args:
-            skill: Name of the skill.
-            tip: Newest commit of the branch.
-            without: Commits that are left out, with all their ancestors.
         """
         line = ["rev-list", "--first-parent", tip, "--not", *without]
         listed = run_git(self.repository.root, *line).decode().split()
@@ -344,11 +254,7 @@ class Remote:
         raise RemoteError(message)
 
     def _refuse_detours(self) -> None:
-        """Refuse to send a token where the repository's own configuration leads requests elsewhere, or unchecked.
-
-        Raises:
-            RemoteError: It does.
-        """
+        """Refuse to send a token where the repository's own configuration leads requests elsewhere, or unchecked."""
         if self.login is None:
             return
         listed = try_git(self.repository.root, ["config", "--local", "--name-only", "--get-regexp", _DETOUR])[1]
@@ -366,7 +272,7 @@ class Remote:
         return "give this machine a key that may push there"
 
     def _environment(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Give the environment for git: variables that anyone may see, and the secret ones."""
+        """Return the environment for git: variables that anyone may see, and the secret ones."""
         env = {"GIT_ALLOW_PROTOCOL": "file:https:ssh", "GIT_ASKPASS": "", "GIT_SSH_COMMAND": _SSH}
         env |= {name: os.environ[name] for name in _TRUSTED if os.environ.get(name)}
         env |= disabled_hooks(self.repository.root)

@@ -36,16 +36,7 @@ _REF: Final = f"refs/heads/{REMOVAL_BRANCH}"
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Skills to be removed.
-
-    Args:
-        base: Commit that they are removed from.
-        folders: Their folders in the repository, POSIX; never its root.
-        files: New contents of other files by their path.
-        subject: First line of the message.
-        body: The message below it.
-        skills: Value of the trailer of each skill.
-    """
+    """Skills to be removed."""
 
     base: str
     folders: tuple[str, ...]
@@ -57,12 +48,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class LinkedTree:
-    """The files of a commit, and where its symbolic links lead.
-
-    Args:
-        files: All regular files, POSIX.
-        links: What each link says.
-    """
+    """The files of a commit, and where its symbolic links lead."""
 
     files: frozenset[str]
     links: Mapping[str, str]
@@ -86,12 +72,7 @@ class LinkedTree:
         )
 
     def lost_by(self, kept: str, removed: str) -> str:
-        """Name a file or link of a folder that stays which goes with one that is removed; empty for none.
-
-        Args:
-            kept: The folder that stays, or a file, POSIX, `.` for the root.
-            removed: The folder that is removed.
-        """
+        """Name a file or link of a folder that stays which goes with one that is removed; empty for none."""
         gone = self.into((removed,))
         if direct := [name for name in gone if kept == "." or _inside(name, (kept,))]:
             return min(direct)
@@ -107,27 +88,19 @@ class LinkedTree:
 
 @dataclass(frozen=True, slots=True)
 class RemovalBranch:
-    """The branch of removals, here and on a remote.
-
-    Args:
-        repository: Where it is.
-    """
+    """The branch of removals, here and on a remote."""
 
     repository: Repository
 
     @property
     def tip(self) -> str:
-        """Give its newest commit here, empty when there is no branch."""
+        """Its newest commit here, empty when there is no branch."""
         return self.repository.ref_tip(_REF) or ""
 
     def write(self, removal: Removal) -> str:
         """Write the commit, which no branch leads to yet; the same removal gives the same commit.
 
         Links that lead into a removed folder go with it.
-
-        Raises:
-            RepositoryError: Git could not write it.
-            InfrastructureError: The disk is full.
         """
         root, at = self.repository.root, self.repository.commit(removal.base).at
         env = disabled_hooks(root) | self.repository.signature(at)
@@ -139,12 +112,12 @@ class RemovalBranch:
         )
 
     def is_ours(self, commit: str) -> bool:
-        """Tell whether an audit wrote a commit, as it is."""
+        """Return whether an audit wrote a commit, as it is."""
         tree = self.repository.commit(commit).trailer(_TREE)
         return bool(tree) and tree == run_git(self.repository.root, "rev-parse", f"{commit}^{{tree}}").decode().strip()
 
     def still_fits(self, commit: str, removal: Removal) -> bool:
-        """Tell whether a commit removes the same from an older commit, in which nothing of it was different."""
+        """Return whether a commit removes the same from an older commit, in which nothing of it was different."""
         version = self.repository.commit(commit)
         same = self.is_ours(commit) and version.values(REMOVED) == removal.skills
         if not same or not self.repository.contains(removal.base, version.parent):
@@ -154,26 +127,13 @@ class RemovalBranch:
         return all(tree(version.parent, place) == tree(removal.base, place) for place in places)
 
     def check(self, tip: str, where: str) -> None:
-        """Refuse to replace what an audit did not write.
-
-        Args:
-            tip: Newest commit of the branch, empty for none.
-            where: Whose branch it is, for the message.
-
-        Raises:
-            VersionConflictError: People have committed there.
-        """
+        """Refuse to replace what an audit did not write."""
         if tip and not self.is_ours(tip):
             message = f"{REMOVAL_BRANCH} {where} has commits of people ({tip[:10]}); it was left alone"
             raise VersionConflictError(f"{message}. Merge it, rename it or delete it, then run this again")
 
     def publish(self, commit: str) -> None:
-        """Move the branch here to a commit.
-
-        Raises:
-            VersionConflictError: People have committed there, or the branch is checked out; it was left alone.
-            RepositoryError: Git could not move it.
-        """
+        """Move the branch here to a commit."""
         tip = self.tip
         if tip == commit:
             return

@@ -46,20 +46,7 @@ _BRANCHES = "refs/heads/skillopt/"
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """A version to be committed.
-
-    Args:
-        skill: Name of the skill; the branch is `skillopt/<skill>`.
-        path: Folder of the skill in the repository, POSIX, `.` for its root.
-        files: Files of the skill by their path in that folder; files that are not part of the skill stay as they are.
-        subject: First line of the message.
-        body: The message below it.
-        trailers: (key, value) pairs at its end.
-        at: Time of the commit, ISO 8601 with its offset.
-        parent: The commit it is based on, empty for none.
-        expected_tip: Commit that the branch must be at, None when it must not exist.
-        merges: Commit of the default branch that it merges, whose tree it has outside of the skill; empty for none.
-    """
+    """A version to be committed."""
 
     skill: str
     path: str
@@ -74,27 +61,19 @@ class NewVersion:
 
     @property
     def tree_of(self) -> str:
-        """Give the commit whose tree it changes, empty for none."""
+        """The commit whose tree it changes, empty for none."""
         return self.merges or self.parent
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A git repository, with or without a work tree.
-
-    Args:
-        root: The work tree's top folder; the git folder of a bare repository.
-    """
+    """A git repository, with or without a work tree."""
 
     root: Path
 
     @classmethod
     def find(cls, path: Path) -> "Repository":
-        """Find the repository around a folder.
-
-        Raises:
-            RepositoryError: There is none, git is missing, or git refuses it.
-        """
+        """Find the repository around a folder."""
         status, out, problem = try_git(path, ["rev-parse", "--show-toplevel"])
         if status and try_git(path, ["rev-parse", "--is-bare-repository"])[1] == b"true\n":
             status, out, problem = try_git(path, ["rev-parse", "--absolute-git-dir"])
@@ -110,32 +89,28 @@ class Repository:
 
     @property
     def git_version(self) -> str:
-        """Give the version of git, as git says it."""
+        """The version of git, as git says it."""
         return run_git(self.root, "version").decode().strip()
 
     @property
     def identity(self) -> str:
-        """Give the name and address that versions are committed under."""
+        """The name and address that versions are committed under."""
         name, email = read_identity(self.root)
         return f"{name} <{email}>"
 
     @property
     def user_name(self) -> str:
-        """Give the name that versions are committed under."""
+        """The name that versions are committed under."""
         return read_identity(self.root)[0]
 
     @property
     def configured_user(self) -> tuple[str, str]:
-        """Give the name and address of the user as git is configured here; empty for what is not."""
+        """The name and address of the user as git is configured here; empty for what is not."""
         user = dict(read_config(self.root, r"^user\.(name|email)$"))
         return user.get("user.name", ""), user.get("user.email", "")
 
     def relative(self, folder: Path) -> str:
-        """Give a folder's path in the repository.
-
-        Raises:
-            RepositoryError: It lies outside.
-        """
+        """Return a folder's path in the repository."""
         try:
             return folder.resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError as error:
@@ -143,32 +118,28 @@ class Repository:
             raise RepositoryError(message) from error
 
     def head(self) -> str | None:
-        """Give the commit that HEAD is at, None before the first commit."""
+        """Return the commit that HEAD is at, None before the first commit."""
         return self.ref_tip("HEAD")
 
     def branch_tip(self, skill: str) -> str | None:
-        """Give the newest commit of a skill's branch, None when there is no branch."""
+        """Return the newest commit of a skill's branch, None when there is no branch."""
         return self.ref_tip(_branch(skill))
 
     def ref_tip(self, name: str) -> str | None:
-        """Give the commit that a branch, a tag or an abbreviation leads to, None for none."""
+        """Return the commit that a branch, a tag or an abbreviation leads to, None for none."""
         arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
         status, out, _ = try_git(self.root, arguments)
         return out.decode().strip() if status == 0 else None
 
     def tips(self) -> dict[str, str]:
-        """Give the newest commit of every skill's branch, by the skill's name."""
+        """Return the newest commit of every skill's branch, by the skill's name."""
         listed = run_git(self.root, "for-each-ref", "--format=%(objectname) %(refname)", _BRANCHES)
         rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
         found = ((name.removeprefix(_BRANCHES), sha) for sha, name in rows)
         return {name: sha for name, sha in found if SKILL_NAME.fullmatch(name)}
 
     def resolve(self, text: str) -> str:
-        """Resolve the name of a version (a commit, branch or tag) to a commit.
-
-        Raises:
-            UsageError: There is no such commit.
-        """
+        """Resolve the name of a version (a commit, branch or tag) to a commit."""
         found = self.ref_tip(text) if text.isprintable() and not text.startswith("-") else None
         if found is None:
             message = f"expected a version (a commit, branch or tag), found {text!r}; see `skillopt log`"
@@ -176,7 +147,7 @@ class Repository:
         return found
 
     def ignored(self, paths: Sequence[Path]) -> frozenset[Path]:
-        """Give those of some paths that git ignores."""
+        """Return those of some paths that git ignores."""
         listed = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
         literal = {"GIT_LITERAL_PATHSPECS": "0"}  # `check-ignore` takes its paths as they are, and no such setting
         status, out, _ = try_git(self.root, ["check-ignore", "-z", "--stdin"], listed, literal)
@@ -194,7 +165,7 @@ class Repository:
         return tuple(File(name, content) for name, content in zip(names, contents, strict=True))
 
     def _files(self, commit: str, path: str) -> dict[str, str]:
-        """Give the object of each file of a folder."""
+        """Return the object of each file of a folder."""
         prefix = "" if path == "." else f"{path}/"
         entries = self.tree(commit, prefix)
         if any(mode == LINK for mode, _, _ in entries):
@@ -202,7 +173,7 @@ class Repository:
         return {name.removeprefix(prefix): sha for mode, sha, name in entries if mode.startswith("100")}
 
     def _followed(self, commit: str, path: str) -> dict[str, str]:
-        """Give the object of each file of a folder, following its symbolic links."""
+        """Return the object of each file of a folder, following its symbolic links."""
         rows = self.tree(commit, "")
         links = [(name, sha) for mode, sha, name in rows if mode == LINK]
         targets = read_objects(self.root, [sha for _, sha in links])
@@ -237,25 +208,14 @@ class Repository:
         return parse_commit(sha, read_objects(self.root, [sha])[0].decode("utf-8", "replace"))
 
     def check_branch(self, name: str) -> None:
-        """Refuse to move a branch that is checked out: its work tree would seem to undo each new version.
-
-        Args:
-            name: Of the branch, as `skillopt/rows`.
-
-        Raises:
-            VersionConflictError: A work tree has it checked out.
-        """
+        """Refuse to move a branch that is checked out: its work tree would seem to undo each new version."""
         if place := self.checked_out_in(f"refs/heads/{name}"):
             found = f"expected branch {name} free to move, found it checked out in {place}"
             message = f"{found}; switch to another branch there, then run this again"
             raise VersionConflictError(message)
 
     def write_commit(self, new: NewVersion) -> str:
-        """Write the commit of a version, which no branch leads to yet, and give it.
-
-        Raises:
-            InfrastructureError: The disk is full.
-        """
+        """Write the commit of a version, which no branch leads to yet, and give it."""
         env = disabled_hooks(self.root) | self.signature(new.at)
         tree = self._write_tree(new, env)
         stdin = compose_message(new.subject, new.body, new.trailers).encode("utf-8", "replace")
@@ -263,15 +223,7 @@ class Repository:
         return run_git(self.root, "commit-tree", *parents, "-F", "-", tree, stdin=stdin, env=env).decode().strip()
 
     def commit_version(self, new: NewVersion) -> str:
-        """Write a version and move the skill's branch to it; one that is on the branch already stays.
-
-        Returns:
-            The commit.
-
-        Raises:
-            VersionConflictError: The branch is not where it was expected, or is checked out; nothing was moved.
-            InfrastructureError: The disk is full.
-        """
+        """Write a version and move the skill's branch to it; one that is on the branch already stays."""
         branch, commit = f"{_BRANCHES}{new.skill}", self.write_commit(new)
         tip = self.branch_tip(new.skill)
         if tip is not None and self.contains(tip, commit):
@@ -290,21 +242,15 @@ class Repository:
         raise VersionConflictError(message)
 
     def contains(self, tip: str, commit: str) -> bool:
-        """Tell whether a commit is another one or one of its ancestors."""
+        """Return whether a commit is another one or one of its ancestors."""
         return try_git(self.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0
 
     def checked_out_in(self, branch: str) -> str:
-        """Give the work tree that has a branch checked out, empty for none; the branch as `refs/heads/...`."""
+        """Return the work tree that has a branch checked out, empty for none; the branch as `refs/heads/...`."""
         return os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", branch).strip())
 
     def move_branch(self, branch: str, tip: str | None, commit: str | None) -> str:
-        """Move a branch by compare-and-swap; say why it could not be, in one line, empty when it was.
-
-        Args:
-            branch: As `refs/heads/...`.
-            tip: Where it must be, None for a branch that must not exist.
-            commit: Where it goes, None to remove it.
-        """
+        """Move a branch by compare-and-swap; say why it could not be, in one line, empty when it was."""
         none = "0" * len(tip or commit or "")
         name = branch.removeprefix("refs/heads/")
         move = ["update-ref", "-m", f"skillopt: {name.rpartition('/')[2]}", branch, commit or none, tip or none]
@@ -314,13 +260,13 @@ class Repository:
         return "" if status == 0 else f"git could not move {name}: {single_line(problem)}"
 
     def _signer(self) -> dict[str, str]:
-        """Give the variables that name author and committer."""
+        """Return the variables that name author and committer."""
         name, email = read_identity(self.root)
         parts = {"NAME": name, "EMAIL": email}
         return {f"GIT_{role}_{part}": value for role in _ROLES for part, value in parts.items()}
 
     def signature(self, at: str) -> dict[str, str]:
-        """Give the variables that name author, committer and time, ISO 8601."""
+        """Return the variables that name author, committer and time, ISO 8601."""
         seconds = int(datetime.fromisoformat(at).timestamp())
         return self._signer() | {f"GIT_{role}_DATE": f"@{seconds} +0000" for role in _ROLES}
 

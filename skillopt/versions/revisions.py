@@ -38,13 +38,7 @@ _MOST_COMPARED = 200_000
 
 @dataclass(frozen=True, slots=True)
 class FolderChange:
-    """A skill folder that differs between two revisions.
-
-    Args:
-        before: Where it was, None for one that is new. POSIX, `.` for the repository's root.
-        after: Where it is, None for one that is gone.
-        files: Paths in the folder that differ, sorted.
-    """
+    """A skill folder that differs between two revisions."""
 
     before: str | None
     after: str | None
@@ -52,11 +46,7 @@ class FolderChange:
 
 
 def find_commit(repository: Repository, text: str) -> str:
-    """Resolve the name of a revision to a commit.
-
-    Raises:
-        UsageError: There is no such commit here; in a shallow clone, it says what to fetch.
-    """
+    """Resolve the name of a revision to a commit."""
     try:
         return repository.resolve(text)
     except UsageError as error:
@@ -70,16 +60,7 @@ def find_commit(repository: Repository, text: str) -> str:
 
 
 def merge_base(repository: Repository, base: str, head: str) -> str:
-    """Find the merge base of two commits, which a pull request is compared with.
-
-    Args:
-        repository: Where they are.
-        base: A commit.
-        head: A commit.
-
-    Raises:
-        RepositoryError: They have none, or this clone does not reach back to it.
-    """
+    """Find the merge base of two commits, which a pull request is compared with."""
     status, out, _ = try_git(repository.root, ["merge-base", base, head])
     if status == 0:
         return out.decode().split()[0]
@@ -90,13 +71,7 @@ def merge_base(repository: Repository, base: str, head: str) -> str:
 
 
 def changed_folders(repository: Repository, before: str, after: str) -> tuple[FolderChange, ...]:
-    """List the skill folders that differ between two commits, by where they are; git says which were renamed.
-
-    Args:
-        repository: Where they are.
-        before: A commit.
-        after: A commit.
-    """
+    """List the skill folders that differ between two commits, by where they are; git says which were renamed."""
     old, new = (_folders(repository.tree(commit, "")) for commit in (before, after))
     gone, come = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
     return _paired(old, new, _renamed(repository, (before, after), gone, come))
@@ -108,11 +83,6 @@ def changed_in_worktree(
     """List the skill folders that differ between a commit and the work tree.
 
     A renamed folder is found by what its SKILL.md has in common with one that is gone.
-
-    Args:
-        repository: Where the commit is.
-        before: A commit.
-        present: Files that ship of each skill folder in the work tree.
     """
     folders = _folders(repository.tree(before, ""))
     old: dict[str, dict[str, bytes]] = {}
@@ -154,11 +124,7 @@ def read_revision_file(repository: Repository, commit: str, path: str) -> bytes 
 
 
 def write_files(files: Iterable[File], folder: Path) -> None:
-    """Write files of a revision into a folder.
-
-    Raises:
-        RepositoryError: A path leads out of the folder.
-    """
+    """Write files of a revision into a folder."""
     for file in files:
         parts = PurePosixPath(file.path).parts
         if not parts or ".." in parts or parts[0] == "/":
@@ -182,7 +148,7 @@ def _is_shallow(repository: Repository) -> bool:
 
 
 def _folders(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, bytes]]:
-    """Give the files of each skill folder of a tree, by path, each with its object id."""
+    """Return the files of each skill folder of a tree, by path, each with its object id."""
     regular = [(path, sha.encode()) for mode, sha, path in rows if mode.startswith("100")]
     texts = (path for path, _ in regular if path.rpartition("/")[2] == SKILL_FILE)
     found: dict[str, dict[str, bytes]] = {path.rpartition("/")[0] or _ROOT: {} for path in texts}
@@ -194,7 +160,7 @@ def _folders(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, bytes]
 
 
 def _around(path: str) -> Iterator[tuple[str, str]]:
-    """Give each folder around a path, and the path in it."""
+    """Return each folder around a path, and the path in it."""
     yield _ROOT, path
     for at, sign in enumerate(path):
         if sign == "/":

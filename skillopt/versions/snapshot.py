@@ -25,17 +25,7 @@ _Tips = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A repository and where its branches end. What is read of equal snapshots is equal.
-
-    Args:
-        repository: The repository.
-        branches: (skill, newest commit) of every skill's branch.
-        default: Newest commit of the default branch as this clone has it: the one that the remote names, else its main
-            or master, with what was committed on top of it here; without a remote main or master, else HEAD; empty for
-            none.
-        branch: The branch that it is the end of, such as `main` or `origin/main`; `HEAD` where no branch is checked
-            out, empty for none.
-    """
+    """A repository and where its branches end. What is read of equal snapshots is equal."""
 
     repository: Repository
     branches: _Tips
@@ -44,7 +34,7 @@ class Snapshot:
 
     @property
     def tips(self) -> Mapping[str, str]:
-        """Give the newest commit of every skill's branch, by the skill's name."""
+        """The newest commit of every skill's branch, by the skill's name."""
         return dict(self.branches)
 
 
@@ -57,11 +47,7 @@ class _Ends:
 
 
 def snapshot_of(folder: Path) -> Snapshot:
-    """Read the branch tips of the repository around a folder, with one `git for-each-ref`.
-
-    Raises:
-        RepositoryError: There is no repository, or git cannot list its branches.
-    """
+    """Read the branch tips of the repository around a folder, with one `git for-each-ref`."""
     try:
         ends = _read_ends(folder)
     except RepositoryError:

@@ -33,13 +33,7 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class TargetName:
-    """The part of a target's identity that names program and model; modes and limits are left out.
-
-    Args:
-        driver: Such as `codex`, or `chat anthropic`.
-        version: Of the client's program, empty where there is none.
-        model: Empty where there is none to choose.
-    """
+    """The part of a target's identity that names program and model; modes and limits are left out."""
 
     driver: str
     version: str
@@ -65,12 +59,7 @@ class TargetName:
 
 
 def compare_targets(trained: str, now: str) -> Staleness:
-    """Compare the target of a version with the configured one, by driver and model.
-
-    Args:
-        trained: Identity of the target that the version was trained on, empty for unknown.
-        now: Identity of the configured target, empty for unknown.
-    """
+    """Compare the target of a version with the configured one, by driver and model."""
     if not trained or not now:
         return Staleness(Fit.UNKNOWN)
     old, new = TargetName.parse(trained), TargetName.parse(now)

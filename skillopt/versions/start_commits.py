@@ -22,15 +22,7 @@ _ON_TOP: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class StartPlace:
-    """A skill's branch, and the default branch beside it.
-
-    Args:
-        repository: Where they are.
-        skill: Name of the skill.
-        path: Its folder in the repository, POSIX.
-        tip: Newest commit of the skill's branch.
-        onto: Newest commit of the default branch; empty where no remote tells it, then as this clone knows it.
-    """
+    """A skill's branch, and the default branch beside it."""
 
     repository: Repository
     skill: str
@@ -40,12 +32,12 @@ class StartPlace:
 
     @property
     def merged(self) -> str:
-        """Give the commit to merge; empty where there is none."""
+        """The commit to merge; empty where there is none."""
         return self.onto or default_tip(self.repository)
 
     @property
     def by_people(self) -> bool:
-        """Tell whether people have changed the skill on top of its newest version."""
+        """Whether people have changed the skill on top of its newest version."""
         newest = next(iter(self.repository.versions(self.skill, self.tip)), None)
         if newest is None or newest.sha == self.tip:
             return False
@@ -61,11 +53,7 @@ class StartPlace:
 
 
 def start_conflicts(place: StartPlace) -> tuple[Conflict, ...]:
-    """Find the sentences that people changed on the skill's branch, and others differently on the default branch.
-
-    Raises:
-        RepositoryError: The two have no commit in common here, as in a shallow clone.
-    """
+    """Find the sentences that people changed on the skill's branch, and others differently on the default branch."""
     return find_conflicts(place.repository, place.tip, place.merged, place.path) if place.by_people else ()
 
 
@@ -74,15 +62,6 @@ def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
 
     Its text is the default branch's, or, where people have changed the skill's branch, what both sides make of it.
     Where there is nothing to merge, nothing is written.
-
-    Args:
-        place: The two branches.
-        at: Time of the commit, ISO 8601.
-        anew: Whether what people changed on the skill's branch is left behind, too.
-
-    Raises:
-        RepositoryError: Both sides changed the same lines (`start_conflicts`); nothing was written.
-        VersionConflictError: The branch moved meanwhile, or is checked out.
     """
     onto = place.merged
     theirs = place.files(onto) if onto else ()

@@ -15,9 +15,6 @@ def find_stored_credentials(repository: Repository) -> tuple[str, ...]:
     """List the keys of git's configuration that hold a token: headers with a login, addresses with a password.
 
     A checkout that keeps its credentials leaves one there, and so may an address that somebody pasted.
-
-    Args:
-        repository: Its own configuration and that of the user are read.
     """
     headers = [
         key

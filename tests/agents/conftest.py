@@ -30,7 +30,7 @@ def no_login(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def agent() -> Callable[[str], str]:
-    """Give the path of a program that was fetched, or skip."""
+    """Return the path of a program that was fetched, or skip."""
 
     def find(name: str) -> str:
         found: Path | None = find_agent(name)
@@ -43,7 +43,7 @@ def agent() -> Callable[[str], str]:
 
 @pytest.fixture
 def isolated() -> list[str]:
-    """Give the command that starts another in a network of its own, or skip."""
+    """Return the command that starts another in a network of its own, or skip."""
     if shutil.which("unshare") is None:
         pytest.skip("no unshare here, which makes a network namespace")
     for flags in (("-r", "--net"), ("--net",)):

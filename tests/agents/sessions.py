@@ -46,14 +46,7 @@ _CODEX = (
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How the server comes to a client.
-
-    Args:
-        client: `claude` or `codex`.
-        set_up: The commands of the client that bring it, as in docs/plugin.md.
-        flags: What lets its tools run without a question, and has Codex wait for the server, as there.
-        asked: What the user says.
-    """
+    """How the server comes to a client."""
 
     client: str
     set_up: tuple[tuple[str, ...], ...]
@@ -62,7 +55,7 @@ class Way:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """Give the arguments of the client, headless."""
+        """The arguments of the client, headless."""
         return ("-p", self.asked, *self.flags) if self.client == "claude" else ("exec", *self.flags, self.asked)
 
 
@@ -109,15 +102,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that ended.
-
-    Args:
-        way: How the client was set up.
-        project: The user's repository.
-        ended: The client.
-        seen: What its last request to the model showed.
-        requests: All of its requests.
-    """
+    """A session that ended."""
 
     way: Way
     project: Path
@@ -147,7 +132,7 @@ def make_place(place: Path) -> Path:
 
 
 def client_variables(place: Path, url: str) -> dict[str, str]:
-    """Give the environment of a client, with nothing of this machine but the PATH."""
+    """Return the environment of a client, with nothing of this machine but the PATH."""
     home = place / "home"
     return {
         "PATH": f"{place / 'programs'}{os.pathsep}{os.environ['PATH']}",
@@ -164,7 +149,7 @@ def client_variables(place: Path, url: str) -> dict[str, str]:
 
 
 def _client(program: str, place: Path, url: str) -> Callable[..., Ended]:
-    """Give a function that runs a client in the project."""
+    """Return a function that runs a client in the project."""
     environment = client_variables(place, url)
 
     def run(*arguments: str) -> Ended:
@@ -184,14 +169,7 @@ def _client(program: str, place: Path, url: str) -> Callable[..., Ended]:
 
 
 def set_up(program: str, way: Way, place: Path, url: str) -> Callable[..., Ended]:
-    """Bring the server to a client by the client's own commands, and give a function that runs it.
-
-    Args:
-        program: The client's program.
-        way: How the server comes to it.
-        place: What make_place made, used for nothing else.
-        url: The provider.
-    """
+    """Bring the server to a client by the client's own commands, and give a function that runs it."""
     run = _client(program, place, url)
     for words in way.set_up:
         done = run(*(word.format(market=place / "market") for word in words))
@@ -200,13 +178,7 @@ def set_up(program: str, way: Way, place: Path, url: str) -> Callable[..., Ended
 
 
 def run_session(program: str, way: Way, place: Path) -> Session:
-    """Set a client up, and have it do what the user asks, headless.
-
-    Args:
-        program: The client's program.
-        way: How the server comes to it.
-        place: What make_place made, used for nothing else.
-    """
+    """Set a client up, and have it do what the user asks, headless."""
     with play_host(way.client) as provider:
         run = set_up(program, way, place, provider.url)
         ended = run(*way.command, *client_settings(way, provider.url))
@@ -218,7 +190,7 @@ def run_session(program: str, way: Way, place: Path) -> Session:
 
 
 def client_settings(way: Way, url: str) -> tuple[str, ...]:
-    """Give what makes a client use the loopback provider, and nothing else."""
+    """Return what makes a client use the loopback provider, and nothing else."""
     if way.client == "claude":
         return ()
     # Where plugins are on, Codex asks github.com for a catalogue of them.

@@ -141,12 +141,12 @@ def results(suite: Suite, folder: Path, *arguments: str) -> dict[str, list[Check
 
 
 def listed(suite: Suite, *arguments: str) -> set[str]:
-    """Give the names of the suite's scenarios for servers."""
+    """Return the names of the suite's scenarios for servers."""
     return set(re.findall(r"^  - (\S+)", suite("list", "--server", *arguments), re.MULTILINE))
 
 
 def unmet(scenario: str, checks: list[Check]) -> list[str]:
-    """Say what is wrong with a scenario: what failed though it applies, or passes though it is said not to apply."""
+    """Return what is wrong with a scenario: what failed though it applies, or passes though it is said not to apply."""
     if scenario in SIGNS:
         said = json.dumps(checks)
         shown = SIGNS[scenario] in said and (UNKNOWN in said or not all(check["status"] in GOOD for check in checks))

@@ -73,7 +73,7 @@ def task(seconds: float) -> RolloutRequest:
 
 
 def quoted(client: str, fault: str) -> str:
-    """Give what a reason must hold."""
+    """Return what a reason must hold."""
     return UNQUOTED[client].get(fault, WORDS.get(fault, ""))
 
 

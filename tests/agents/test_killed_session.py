@@ -23,11 +23,7 @@ WAY = WAYS["claude-code, registered"]
 
 
 def put_deadly_git(place: Path) -> Path:
-    """Put a `git` on the client's PATH that kills the client, the server and itself when a file says whom.
-
-    Returns:
-        The file; it is read once.
-    """
+    """Put a `git` on the client's PATH that kills the client, the server and itself when a file says whom."""
     whom, program = place / "whom", place / "programs" / "git"
     program.write_text(
         f"""#!/bin/sh

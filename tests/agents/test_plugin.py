@@ -96,14 +96,14 @@ def client(program: str, place: Path) -> Client:
 
 
 def cached(place: Path, home: str) -> Path:
-    """Give the copy of the plugin in a client's cache, and take the original away."""
+    """Return the copy of the plugin in a client's cache, and take the original away."""
     shutil.rmtree(place / "market")
     (manifest,) = (place / "home" / home / "plugins" / "cache").rglob(".claude-plugin/plugin.json")
     return manifest.parent.parent
 
 
 def readme_lines(client: str) -> list[str]:
-    """Give the lines of the README's shell blocks that start with a client's name; there is nothing else but pipx."""
+    """Return the lines of the README's shell blocks that start with a client's name; there is nothing else but pipx."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).splitlines()
     known = ("#", "pipx install .", "claude ", "codex ")
@@ -248,7 +248,7 @@ def test_after_the_readmes_line_codex_has_the_tools(
 
 
 def tools_of(codex: Client, *, registered: bool = True) -> str:
-    """Give what the model is told in one turn; a server that was registered by itself is waited for."""
+    """Return what the model is told in one turn; a server that was registered by itself is waited for."""
     with fake_openai() as provider:
         url = f'model_providers.fake.base_url="{provider.url}/v1"'
         wait = ("mcp_servers.skillopt.required=true",) if registered else ()

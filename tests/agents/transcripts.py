@@ -55,10 +55,6 @@ def normalised(text: str, folder: str = "") -> str:
     """Put names for what differs from run to run: jobs, commits, ids, times, and where the project lies.
 
     What is the same gets the same name, so that a reader can follow a job or a commit through the page.
-
-    Args:
-        text: The page.
-        folder: The project's folder, called PROJECT.
     """
     text = _TOOK.sub("SECONDS", _TIME.sub("TIME", text.replace(folder, "PROJECT") if folder else text))
     for name, pattern, length in _VARYING:

@@ -59,11 +59,7 @@ class Chromium:
         self._pages: dict[str, Page] = {}
 
     def call(self, method: str, session: str = "", **parameters: object) -> Any:  # noqa: ANN401 - as the protocol has it
-        """Give a command and wait for its answer, however much else the pages tell meanwhile.
-
-        Raises:
-            BrowserError: The browser refused, has gone, or did not answer within its time.
-        """
+        """Return a command and wait for its answer, however much else the pages tell meanwhile."""
         self._asked += 1
         asked = self._asked
         message = {"id": asked, "method": method, "params": parameters} | ({"sessionId": session} if session else {})
@@ -114,7 +110,7 @@ class Page:
     events: list[str] = field(default_factory=list)
 
     def call(self, method: str, **parameters: object) -> Any:  # noqa: ANN401 - as the protocol has it
-        """Give the page a command."""
+        """Return the page a command."""
         return self.browser.call(method, self.session, **parameters)
 
     def note(self, message: dict[str, Any]) -> None:
@@ -173,11 +169,7 @@ class Page:
 
 @contextmanager
 def open_browser(profile: Path) -> Iterator[Chromium]:
-    """Start a browser with a profile of its own, and end it.
-
-    Raises:
-        BrowserError: There is none on this machine.
-    """
+    """Start a browser with a profile of its own, and end it."""
     program, shell = find_chromium(), shutil.which("bash")
     if program is None or shell is None:
         raise BrowserError(

@@ -26,7 +26,7 @@ def tab(browser: Chromium) -> Page:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """Give the source of axe-core, or skip."""
+    """Return the source of axe-core, or skip."""
     found: Path | None = find_agent("axe")
     if found is None:
         pytest.skip(f"no axe-core in {cache_folder()}: run `python -m tools.fetch_agents axe`")

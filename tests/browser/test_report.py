@@ -62,7 +62,7 @@ def make_comparison(text: str) -> str:
 
 @pytest.fixture(params=["plain", "hostile", "begun", "before and after", "hostile before and after"])
 def page(request: pytest.FixtureRequest) -> str:
-    """Give the pages of three runs and of two comparisons."""
+    """Return the pages of three runs and of two comparisons."""
     if "before" in request.param:
         return make_comparison(HOSTILE if "hostile" in request.param else "expected 2026-01-02, found 2.1.26")
     if request.param == "begun":

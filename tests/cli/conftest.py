@@ -21,13 +21,13 @@ def no_pause_between_writes() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    """Give a project after its first night."""
+    """Return a project after its first night."""
     with begun_story(tmp_path_factory.mktemp("begun")) as story:
         yield story
 
 
 @pytest.fixture
 def story(tmp_path: Path, begun: Story) -> Iterator[Story]:
-    """Give a copy of the project after its first night."""
+    """Return a copy of the project after its first night."""
     with fake_forge() as forge:
         yield Story(begun.nights.copy(tmp_path, forge), forge, tmp_path)

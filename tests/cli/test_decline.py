@@ -22,7 +22,7 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture
 def project(trained: Trained) -> Path:
-    """Give a trained project, with a version or more that `main` lacks."""
+    """Return a trained project, with a version or more that `main` lacks."""
     return trained[0]
 
 

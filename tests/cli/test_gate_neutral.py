@@ -32,7 +32,7 @@ def rules(change: Any) -> dict[str, str]:  # noqa: ANN401 - as JSON gives it
 
 
 def on_main(project: Path, tasks: list[dict[str, Any]]) -> None:
-    """Give the default branch another suite, and begin the change anew from there."""
+    """Return the default branch another suite, and begin the change anew from there."""
     git(project, "checkout", "--quiet", "main")
     write_suite(project, tasks)
     git(project, "commit", "--quiet", "-am", "Other tasks")

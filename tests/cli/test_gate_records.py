@@ -14,7 +14,7 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture
 def gated(tmp_path: Path) -> Nights:
-    """Give a project with one run: a gate of a change on a branch."""
+    """Return a project with one run: a gate of a change on a branch."""
     nights = make_nights(tmp_path)
     git(nights.folder, "checkout", "--quiet", "-b", "change")
     write(nights.folder, GOOD)

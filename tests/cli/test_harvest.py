@@ -63,7 +63,7 @@ def review(project: Path) -> Path:
 
 
 def written(folder: Path) -> Iterator[str]:
-    """Give all that stands in a folder, but for git's own."""
+    """Return all that stands in a folder, but for git's own."""
     for path in folder.rglob("*"):
         if path.is_file() and ".git" not in path.parts and path.parent.name != "data":
             yield path.read_bytes().decode("utf-8", "replace")

@@ -133,7 +133,7 @@ def test_a_kill_of_a_run_on_nodes_ends_its_rollouts_and_the_daemons_of_ray(
 
 
 def processes_of(project: Path) -> set[str]:
-    """Give the names of all processes that have the environment of the run, but for the command itself."""
+    """Return the names of all processes that have the environment of the run, but for the command itself."""
     mark, found = f"TEST_OF_RUN={project}\0".encode(), set()
     for place in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended by now

@@ -40,7 +40,7 @@ def shown(console: Console) -> str:
 
 
 def in_turn(*views: RunView) -> Callable[[], RunView]:
-    """Give one view after the other."""
+    """Return one view after the other."""
     left = list(views)
     return lambda: left.pop(0)
 

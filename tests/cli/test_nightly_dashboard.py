@@ -38,7 +38,7 @@ def first_night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
 
 @pytest.fixture
 def after(tmp_path: Path, forge: FakeForge, first_night: Nights) -> Nights:
-    """Give a copy of what the first night left."""
+    """Return a copy of what the first night left."""
     return first_night.copy(tmp_path, forge)
 
 

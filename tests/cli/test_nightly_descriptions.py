@@ -22,7 +22,7 @@ TABLE = f"\n[skills.{SKILL}]\n"
 
 
 def tip(nights: Nights) -> str:
-    """Give where the remote has the branch, empty for nowhere."""
+    """Return where the remote has the branch, empty for nowhere."""
     return git(nights.bare, "for-each-ref", "--format=%(objectname)", f"refs/heads/{BRANCH}")
 
 
@@ -62,7 +62,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
 
 @pytest.fixture
 def nights(first: Nights, tmp_path: Path) -> Iterator[Nights]:
-    """Give a copy of that night for one test."""
+    """Return a copy of that night for one test."""
     with fake_forge() as forge:
         yield first.copy(tmp_path, forge)
 

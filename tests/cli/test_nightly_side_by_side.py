@@ -31,7 +31,7 @@ def forge() -> Iterator[FakeForge]:
 
 
 def decided(nights: Nights) -> dict[str, list[tuple[str, str]]]:
-    """Give the events of each skill's run."""
+    """Return the events of each skill's run."""
     with closing(Ledger.open(nights.folder)) as ledger:
         return {run.skill: [(row.kind, row.payload) for row in ledger.events(run.id)] for run in ledger.runs()}
 

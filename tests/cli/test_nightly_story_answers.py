@@ -25,7 +25,7 @@ DATES = "Write dates as YYYY-MM-DD; numeric dates are month first."
 
 @pytest.fixture
 def untrained(tmp_path: Path) -> Iterator[Story]:
-    """Give a project before its first night."""
+    """Return a project before its first night."""
     with fake_forge() as forge:
         yield Story(make_nights(tmp_path, forge), forge, tmp_path)
 

@@ -29,7 +29,7 @@ def forge() -> Iterator[FakeForge]:
 
 @pytest.fixture
 def nights(tmp_path: Path, forge: FakeForge) -> Nights:
-    """Give a project with a pull request of one proven version."""
+    """Return a project with a pull request of one proven version."""
     made = make_nights(tmp_path, forge)
     run_events(made.folder, accepted(EMAIL, grade=Grade.PROVEN))
     assert made.run()["rows"]["offer"]["action"] == "opened"
@@ -53,7 +53,7 @@ def add_a_version(nights: Nights) -> None:
 
 
 def shown_lines(body: str) -> Counter[str]:
-    """Give the lines that the text says would be merged."""
+    """Return the lines that the text says would be merged."""
     blocks = re.findall(r"```diff\n(.*?)\n```", body, re.DOTALL)
     by_people = re.findall(r"by people.*?```diff\n(.*?)\n```", body, re.DOTALL)
     found = Counter(line for block in blocks for line in block.splitlines() if line[0] in "+-")
@@ -61,7 +61,7 @@ def shown_lines(body: str) -> Counter[str]:
 
 
 def merged_lines(nights: Nights) -> Counter[str]:
-    """Give the lines that git says would be merged."""
+    """Return the lines that git says would be merged."""
     listed = git(nights.bare, "diff", "-U0", "main...skillopt/rows", "--", SKILL_FILE).splitlines()
     return Counter(line for line in listed if re.match(r"[+-](?![+-]{2} )", line) and line[1:].strip())
 

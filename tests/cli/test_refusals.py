@@ -105,7 +105,7 @@ def refuse(folder: Path, skill: str, content: str, word: PersonsWord) -> None:
 
 
 def refusals_of_training(folder: Path) -> set[str]:
-    """Give why the newest training tried edits no more that had been proposed."""
+    """Return why the newest training tried edits no more that had been proposed."""
     with closing(Ledger.open(folder, read_only=True)) as ledger:
         events = [decode_event(row.kind, row.payload) for row in ledger.events(ledger.runs("rows")[0].id)]
     return {event.reason for event in events if isinstance(event, EditRefused)}

@@ -55,7 +55,7 @@ class Reference:
 
 
 def recorded(folder: Path) -> dict[str, Rollout | Reply]:
-    """Give the recorded calls by key; what was recorded first decides how the others are compressed."""
+    """Return the recorded calls by key; what was recorded first decides how the others are compressed."""
     path = folder / ".skillopt" / "ledger.db"
     if not path.exists():
         return {}
@@ -83,7 +83,7 @@ def tips(folder: Path) -> list[str]:
 
 
 def deadly_git(folder: Path, step: str, moment: str) -> str:
-    """Give a PATH whose git kills whoever starts it, before or after one of its commands; never for this process."""
+    """Return a PATH whose git kills whoever starts it, before or after one of its commands; never for this process."""
     real = shutil.which("git")
     deed = {"before": "kill -9 $PPID; exit 1", "after": f'"{real}" "$@"; kill -9 $PPID; exit 1'}[moment]
     (folder / "tools").mkdir()
@@ -265,7 +265,7 @@ def kill_before_the_result_is_printed(folder: Path, *command: str) -> None:
 
 
 def has_finished(folder: Path) -> bool:
-    """Tell whether the one run of a project is recorded as finished."""
+    """Return whether the one run of a project is recorded as finished."""
     path = folder / ".skillopt" / "ledger.db"
     if not path.exists():
         return False

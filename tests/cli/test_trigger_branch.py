@@ -29,7 +29,7 @@ def trained(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Give a project with an accepted description."""
+    """Return a project with an accepted description."""
     folder = make_siblings(tmp_path / "project")
     assert trained(folder)["outcome"] == "accept"
     return folder

@@ -64,7 +64,7 @@ def test_doctor_and_estimate_know_such_an_agent(project: Path, monkeypatch: pyte
 
 def test_it_does_what_the_skill_says_and_only_what_changed_is_measured_again(project: Path) -> None:
     def measured() -> tuple[int, int]:
-        """Give how many tasks passed, and how many rollouts that took."""
+        """Return how many tasks passed, and how many rollouts that took."""
         found = told(project, "evaluate", "rows", "--split", "val", "--of", "worktree")
         return round(3 * found["subjects"][0]["tally"]["passed"]), found["paid_rollouts"]
 

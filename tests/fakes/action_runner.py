@@ -49,15 +49,7 @@ class Done:
 
 @dataclass
 class Runner:
-    """A job in a workspace.
-
-    Args:
-        folder: Where the runner keeps its own files.
-        workspace: What was checked out.
-        event: What happened; its name is `event_name` in `github`.
-        github: More of the context `github`.
-        environment: Variables of the job.
-    """
+    """A job in a workspace."""
 
     folder: Path
     workspace: Path

@@ -34,12 +34,7 @@ _TASK: Final = re.compile(r"^### Task (\S+)", re.MULTILINE)
 
 
 def write_entry(skill: str, asked: str) -> str:
-    """Write the entry that a prompt asks for, by the rules whose words stand in the skill.
-
-    Args:
-        skill: All that was read besides the prompt.
-        asked: The prompt.
-    """
+    """Write the entry that a prompt asks for, by the rules whose words stand in the skill."""
     found = _CHANGE.search(asked)
     if found is None:
         return "ok"

@@ -15,11 +15,7 @@ _OPTIONS = {"-C", "-c"}
 
 @dataclass(frozen=True, slots=True)
 class CountedGit:
-    """The starts of git by processes that have its folder first on their PATH.
-
-    Args:
-        log: A line for each start.
-    """
+    """The starts of git by processes that have its folder first on their PATH."""
 
     log: Path
 
@@ -41,7 +37,7 @@ class CountedGit:
 
     @property
     def commands(self) -> list[str]:
-        """Give the git commands that were started, in their order."""
+        """The git commands that were started, in their order."""
         return [_command(line.split()) for line in self.log.read_text().splitlines()]
 
 

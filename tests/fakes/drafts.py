@@ -76,15 +76,7 @@ def gated(spent: float, *rules: str) -> GateDecided:
 def run_events(
     folder: Path, *events: Event, name: str = "rows", seed: int = 0, ends: BaseException | None = None
 ) -> ScriptedRun:
-    """Record scripted events as a run of the project's skill, as `optimize` would.
-
-    Args:
-        folder: The project.
-        events: What happens between the run's start and its end.
-        name: Name of the skill.
-        seed: Makes it another run.
-        ends: What is raised after the events instead of the run's end.
-    """
+    """Record scripted events as a run of the project's skill, as `optimize` would."""
     scripted = ScriptedRun()
     plan = make_plan(Selection(name, {"seed": seed}, folder=folder))
     with writer_lock(folder, name), closing(Ledger.open(folder)) as ledger:

@@ -27,23 +27,7 @@ _LONGEST_TITLE = 256
 
 @dataclass
 class FakeForge:
-    """A repository on a forge.
-
-    Args:
-        repository: The bare repository; None where branches do not matter.
-        name: `owner/name`.
-        prefix: What comes before `/repos`, such as `/api/v3`.
-        fault: What goes wrong with a request; None for nothing.
-        has_drafts: Whether it has draft pull requests, which private repositories of some plans have not.
-        pulls: Its pull requests by number.
-        comments: By number of a pull request, as on the wire.
-        issues: Its issues by number, which they share with pull requests.
-        login: Whom every token belongs to.
-        public: Whether everybody may read it.
-        permissions: What people may do, by login: `admin`, `write`, `read`.
-        checks: Its check runs, as they were asked for.
-        may_check: Whether tokens have the permission to write them.
-    """
+    """A repository on a forge."""
 
     repository: Path | None = None
     name: str = "acme/skills"
@@ -73,15 +57,7 @@ class FakeForge:
         return [f"{asked.method} {asked.path}" for asked in self.server.requests if _changes(asked)]
 
     def cut(self, write: int, *, after: bool) -> list[str]:
-        """Cut the network for good at a write: before it arrives, or after it is done and nobody was told.
-
-        Args:
-            write: Which one from now on, counted from 0.
-            after: Whether it is done.
-
-        Returns:
-            The write, as soon as it came to that.
-        """
+        """Cut the network for good at a write: before it arrives, or after it is done and nobody was told."""
         left, cut = [write], list[str]()
 
         def fail(asked: Requested) -> Answer | None:
@@ -370,7 +346,7 @@ FAULTS: dict[str, Answer] = {
 
 
 def _changes(asked: Requested) -> bool:
-    """Tell whether a request changes anything; questions that are POSTs do not."""
+    """Return whether a request changes anything; questions that are POSTs do not."""
     return asked.method in _WRITES and not _is_question(asked)
 
 

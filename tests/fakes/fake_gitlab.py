@@ -25,19 +25,7 @@ _LEVELS = {"ada": 30, "eve": 20, "mo": 40}
 
 @dataclass
 class FakeGitLab:
-    """A project on GitLab.
-
-    Args:
-        repository: The bare repository with its branches.
-        name: Its path with its groups.
-        fault: What goes wrong with a request; None for nothing.
-        login: Whom every token belongs to.
-        level: Access level of the token.
-        project: What else it says of the project.
-        merge_requests: By number.
-        notes: By number of a merge request, as on the wire.
-        issues: By number; they do not share them with merge requests.
-    """
+    """A project on GitLab."""
 
     repository: Path
     name: str = "acme/tools/skills"

@@ -44,15 +44,7 @@ REFUSED: Final = "connection refused"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error that a provider reports by an HTTP status.
-
-    Args:
-        status: The status.
-        words: What the provider says.
-        messages_type: What the Messages API calls it.
-        openai_code: What the OpenAI APIs call it.
-        headers: Headers that come with it.
-    """
+    """An error that a provider reports by an HTTP status."""
 
     status: int
     words: str
@@ -63,15 +55,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A wire format.
-
-    Args:
-        name: What it is called.
-        serve: Serves a model in it.
-        refuse: Reports an error.
-        say: Answers with a text; with None a well-formed message without any content.
-        call: Answers with a call of the tool that does not exist.
-    """
+    """A wire format."""
 
     name: str
     serve: Callable[[Callable[[Body], Answer]], AbstractContextManager[LoopbackServer]]
@@ -81,17 +65,12 @@ class Wire:
 
 
 def provider(wire: Wire, fault: str) -> AbstractContextManager[LoopbackServer]:
-    """Run a provider that fails in one way, whatever it is asked.
-
-    Args:
-        wire: The wire format it speaks.
-        fault: A name in FAULTS.
-    """
+    """Run a provider that fails in one way, whatever it is asked."""
     return refuse() if fault == REFUSED else wire.serve(lambda body: answer_fault(wire, fault, body))
 
 
 def answer_fault(wire: Wire, fault: str, body: Body) -> Answer:
-    """Give what a failing provider answers a request; `body` says whether a stream is wanted."""
+    """Return what a failing provider answers a request; `body` says whether a stream is wanted."""
     return FAULTS[fault](wire, body)
 
 

@@ -10,13 +10,7 @@ __all__ = ["answer_all", "do_item"]
 
 
 def do_item(folder: Path, name: str, model: str = "") -> str:
-    """Do one piece of work and give the answer to it.
-
-    Args:
-        folder: The handoff folder.
-        name: Of the item, which is its folder there.
-        model: What prompts are answered with; empty for what the demo model answers.
-    """
+    """Do one piece of work and give the answer to it."""
     place = folder / name
     if name.startswith("prompts/"):
         return model or DemoModel(seed=1).reply((place / "prompt.md").read_text(encoding="utf-8")).text

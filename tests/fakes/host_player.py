@@ -46,14 +46,7 @@ _ADDED = re.compile(r"^\+(?!\+\+)(?P<line>.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the model says, the tool it calls, by the server's name, and what that answered.
-
-    Args:
-        words: What it says.
-        tool: The tool; empty when these are its last words.
-        arguments: What it calls the tool with.
-        answer: What came back, empty until it did.
-    """
+    """What the model says, the tool it calls, by the server's name, and what that answered."""
 
     words: str
     tool: str = ""
@@ -62,12 +55,7 @@ class Step:
 
 
 def next_step(asked: str, steps: tuple[Step, ...]) -> Step:
-    """Decide what to do next.
-
-    Args:
-        asked: What the user asked for, as the client worded it.
-        steps: What was done so far.
-    """
+    """Decide what to do next."""
     if not steps:
         if "Read the skill `optimize-skill`" in asked:
             return Step("I read the skill that says how to do this.", "Skill", {"skill": "skillopt:optimize-skill"})
@@ -188,7 +176,7 @@ def _last_words(steps: tuple[Step, ...]) -> Step:
 
 
 def _skill(steps: tuple[Step, ...]) -> str:
-    """Give the skill that the first job was started for."""
+    """Return the skill that the first job was started for."""
     return next(str((step.arguments or {})["name"]) for step in steps if step.tool == "start_job")
 
 

@@ -26,13 +26,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A session as a request shows it.
-
-    Args:
-        asked: All texts but those of the model.
-        offered: What the client calls each of the server's tools, by the server's name for it.
-        steps: What was done so far.
-    """
+    """A session as a request shows it."""
 
     asked: str
     offered: Mapping[str, str]
@@ -40,12 +34,7 @@ class Seen:
 
 
 def play_host(client: str, told: Callable[[Step], object] = lambda _: None) -> AbstractContextManager[LoopbackServer]:
-    """Serve the model to a client, `claude` or `codex`.
-
-    Args:
-        client: Who asks.
-        told: Is told each step before the client is.
-    """
+    """Serve the model to a client, `claude` or `codex`."""
     if client == "claude":
         return fake_anthropic(lambda body: _anthropic(body, told))
     return fake_openai(lambda body: _openai(body, told))

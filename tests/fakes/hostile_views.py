@@ -37,7 +37,7 @@ class _Reading(HTMLParser):
 
 
 def read(markdown: str) -> tuple[list[str], str]:
-    """Give the tags and the text of what GitHub's own parser makes of Markdown, raw HTML included."""
+    """Return the tags and the text of what GitHub's own parser makes of Markdown, raw HTML included."""
     reading = _Reading()
     reading.feed(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
     reading.close()

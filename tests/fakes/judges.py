@@ -156,7 +156,7 @@ def _unquoted(text: str) -> str:
 
 
 def _is_read(attack: str, result: str) -> bool:
-    """Say whether a good part of an attack is still there to be read, whatever was done to its lines and marks."""
+    """Return whether a good part of an attack is still there to be read, whatever was done to its lines and marks."""
     readable = _letters(result)
     lines = [_letters(line) for line in attack.splitlines()]
     pieces = [line[:16] for line in lines if len(line) >= _LEAST_LETTERS] or lines

@@ -36,13 +36,7 @@ class HeardCall:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a request says.
-
-    Args:
-        tools: Name of each tool → the names of its arguments.
-        texts: All texts.
-        calls: Tools used so far.
-    """
+    """What a request says."""
 
     tools: Mapping[str, tuple[str, ...]]
     texts: tuple[str, ...]
@@ -91,6 +85,6 @@ def follow_listed_skill(body: Body) -> Answer:
 
 
 def _table(printed: str) -> str:
-    """Give the table out of what an agent reports of a command."""
+    """Return the table out of what an agent reports of a command."""
     lines = [line.removeprefix("Output: ") for line in printed.splitlines() if "," in line]
     return "".join(f"{line}\n" for line in lines)

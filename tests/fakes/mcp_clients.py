@@ -93,7 +93,7 @@ async def say(client: Client, tool: str, **arguments: object) -> str:
 
 
 def text_of(result: CallToolResult) -> str:
-    """Give the text of a tool's answer."""
+    """Return the text of a tool's answer."""
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text
@@ -115,7 +115,7 @@ class Pipe:
         self._to.flush()
 
     def read(self) -> dict[str, Any]:
-        """Give the next message; all that the server prints is messages."""
+        """Return the next message; all that the server prints is messages."""
         line = self._from.readline()
         assert line, "the server ended"
         message: dict[str, Any] = json.loads(line)

@@ -26,13 +26,7 @@ _QUICK = (
 
 @dataclass(frozen=True)
 class Nights:
-    """A clone in which `skillopt nightly` is run.
-
-    Args:
-        folder: The clone.
-        bare: The remote.
-        forge: Where pull requests go; None for a folder.
-    """
+    """A clone in which `skillopt nightly` is run."""
 
     folder: Path
     bare: Path
@@ -103,7 +97,7 @@ class Nights:
         return Nights(folder / "clone", forge.repository, forge)
 
     def tip(self, skill: str = "rows") -> str:
-        """Give where the remote has a skill's branch, empty for nowhere."""
+        """Return where the remote has a skill's branch, empty for nowhere."""
         return git(self.bare, "for-each-ref", "--format=%(objectname)", f"refs/heads/skillopt/{skill}")
 
     def change(self, words: str, skill: str = "rows") -> None:

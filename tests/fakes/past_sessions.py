@@ -30,7 +30,7 @@ def write_log(path: Path, rows: Iterable[Mapping[str, object] | str]) -> Path:
 
 
 def claude_log(cwd: Path | str, turns: Sequence[Said], name: str = "one", **fields: object) -> list[dict[str, object]]:
-    """Give a session of Claude Code."""
+    """Return a session of Claude Code."""
     common = {"cwd": str(cwd), "sessionId": name, "version": "2.1.329", "gitBranch": "main", "isSidechain": False}
     common |= {"userType": "external", "entrypoint": "cli", **fields}
     rows: list[dict[str, object]] = [{"type": "file-history-snapshot", "messageId": "a", "snapshot": {}}]
@@ -56,7 +56,7 @@ def claude_log(cwd: Path | str, turns: Sequence[Said], name: str = "one", **fiel
 
 
 def codex_log(cwd: Path | str, turns: Sequence[Said], name: str = "two", **meta: object) -> list[dict[str, object]]:
-    """Give a session of Codex in its newest form."""
+    """Return a session of Codex in its newest form."""
     rows: list[dict[str, object]] = []
 
     def add(kind: str, payload: dict[str, object]) -> None:
@@ -76,7 +76,7 @@ def codex_log(cwd: Path | str, turns: Sequence[Said], name: str = "two", **meta:
 
 
 def old_codex_log(cwd: Path | str, turns: Sequence[Said], name: str = "three") -> list[dict[str, object]]:
-    """Give a session of Codex in its second form, which says what a person said twice."""
+    """Return a session of Codex in its second form, which says what a person said twice."""
     git = {"commit_hash": "0" * 40, "branch": "main", "repository_url": "https://example.com/a.git"}
     meta = {"id": name, "cwd": str(cwd), "originator": "codex_cli_rs", "cli_version": "0.4", "git": git}
     rows: list[dict[str, object]] = [{"timestamp": _AT.format(0), "type": "session_meta", "payload": meta}]
@@ -92,7 +92,7 @@ def old_codex_log(cwd: Path | str, turns: Sequence[Said], name: str = "three") -
 
 
 def first_codex_log(cwd: Path | str, turns: Sequence[Said], name: str = "four") -> list[dict[str, object]]:
-    """Give a session of Codex in its first form, with its items at the top of the line."""
+    """Return a session of Codex in its first form, with its items at the top of the line."""
     context = f"<environment_context>\nCurrent working directory: {cwd}\nApproval policy: never\n</environment_context>"
     rows: list[dict[str, object]] = [{"id": name, "timestamp": _AT.format(0), "git": {"branch": "main"}}]
     rows += [{"record_type": "state"}, _message("user", context)]

@@ -143,7 +143,7 @@ def train(folder: Path, *arguments: str) -> dict[str, Any]:
 
 
 def without_agents(folder: Path) -> str:
-    """Give a PATH on which there is git and no agent."""
+    """Return a PATH on which there is git and no agent."""
     programs = folder / "programs"
     programs.mkdir()
     for name in ("env", "git", "sh"):
@@ -152,7 +152,7 @@ def without_agents(folder: Path) -> str:
 
 
 def unmeasured() -> dict[str, str]:
-    """Give the environment without coverage: a signal that comes while it holds its lock locks the process for ever."""
+    """Return environment without coverage: a signal that comes while it holds its lock locks the process for ever."""
     return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
 
 

@@ -23,7 +23,7 @@ _CODEX_ROOT = re.compile(r"- `(\w+)` = `([^`]+)`")
 
 
 def listed_by_claude(body: Body) -> dict[str, str]:
-    """Give the description of each skill as the client lists it in a request."""
+    """Return the description of each skill as the client lists it in a request."""
     texts = (fake_anthropic.text_of(block) for _, block in fake_anthropic.blocks_of(body))
     listing = next((text.partition(_CLAUDE_LISTING)[2] for text in texts if _CLAUDE_LISTING in text), "")
     return {found["name"]: found["description"] or "" for found in _CLAUDE_ITEM.finditer(listing)}
@@ -43,7 +43,7 @@ def choose_by_claude_listing(body: Body) -> Answer:
 
 
 def listed_by_codex(body: Body) -> dict[str, tuple[str, str]]:
-    """Give description and path of each skill as the client lists it in a request."""
+    """Return description and path of each skill as the client lists it in a request."""
     text = "\n".join(fake_openai.texts_of(body))
     roots = dict(_CODEX_ROOT.findall(text))
     found = {}
@@ -69,5 +69,5 @@ def choose_by_codex_listing(body: Body) -> Answer:
 
 
 def _asked(texts: Iterator[str]) -> str:
-    """Give the person's words: the last text that the client did not write itself."""
+    """Return the person's words: the last text that the client did not write itself."""
     return [text for text in texts if text.strip() and not text.lstrip().startswith("<")][-1]

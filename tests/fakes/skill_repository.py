@@ -14,14 +14,7 @@ _SAID: Final = "Val-Before: 4 of 8\nVal-After: 6 of 8\nScore: 0.50 to 0.75\nWins
 
 
 def make_many(folder: Path, skills: int, versions: int, commits: int) -> Path:
-    """Make a repository.
-
-    Args:
-        folder: Where; it is made.
-        skills: How many skills it has, each in `skills/NAME` with SKILL.md, a script and a suite, ≥ 1.
-        versions: Accepted versions of each, ≥ 0.
-        commits: Commits of the default branch, ≥ 1; the branches of the skills begin at the newest.
-    """
+    """Make a repository."""
     folder.mkdir(parents=True)
     stream = "".join(_stream(skills, versions, commits)).encode()
     for arguments in (("init", "--initial-branch=main"), ("fast-import", "--force"), ("reset", "--hard")):

@@ -30,16 +30,7 @@ _PASSED = re.compile(r"rows: (?P<before>\d+) of (?P<of>\d+) → (?P<after>\d+) o
 
 @dataclass(frozen=True)
 class Night:
-    """What a night did.
-
-    Args:
-        code: Exit code of its last step.
-        step: Name of that step.
-        result: What it said; empty where it failed before it had a result.
-        errors: What it said on stderr.
-        paid: Rollouts that were recorded in this night.
-        writes: What it changed on the forge.
-    """
+    """What a night did."""
 
     code: int
     step: str
@@ -61,14 +52,7 @@ class Night:
 
 @dataclass(frozen=True)
 class Story:
-    """A skill, its remote, its forge, and the machine where its nights run.
-
-    Args:
-        nights: The clone, which keeps its ledger.
-        forge: Where people answer.
-        place: Folder for clones of people.
-        apart: Whether all steps are processes, not only training.
-    """
+    """A skill, its remote, its forge, and the machine where its nights run."""
 
     nights: Nights
     forge: FakeForge
@@ -112,7 +96,7 @@ class Story:
         return run(self.nights.folder, "nightly", name, "--json", *options, **environment)
 
     def elsewhere(self, name: str) -> "Story":
-        """Give another machine with a fresh clone, which has no record of any run."""
+        """Return another machine with a fresh clone, which has no record of any run."""
         return Story(self.nights.clone(name), self.forge, self.place)
 
     def _check_out(self) -> None:
@@ -134,7 +118,7 @@ class Story:
             return ledger.counts().rollouts
 
     def pull(self, number: int = 1) -> dict[str, Any]:
-        """Give a pull request as the forge has it."""
+        """Return a pull request as the forge has it."""
         return self.forge.pulls[number]
 
     def text(self, commit: str = BRANCH) -> str:
@@ -142,12 +126,12 @@ class Story:
         return git(self.nights.bare, "show", f"{commit}:{SKILL_FILE}")
 
     def tip(self, branch: str = BRANCH) -> str:
-        """Give where the remote has a branch, empty for nowhere."""
+        """Return where the remote has a branch, empty for nowhere."""
         return git(self.nights.bare, "for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")
 
     @contextmanager
     def person(self) -> Iterator[Path]:
-        """Give a person a fresh clone to work in."""
+        """Return a person a fresh clone to work in."""
         with TemporaryDirectory(dir=self.place) as place:
             folder = Path(place, "clone")
             git(self.place, "clone", "--quiet", self.nights.bare.as_uri(), str(folder))
@@ -207,13 +191,7 @@ class Story:
         }
 
     def check_claims(self, number: int = 1, *, measured: bool = True, old: str = "main") -> None:
-        """Compare what an open pull request says with git, and its numbers with what the tasks need.
-
-        Args:
-            number: Of the pull request.
-            measured: Whether it is to name numbers.
-            old: What main was before somebody rewrote it.
-        """
+        """Compare what an open pull request says with git, and its numbers with what the tasks need."""
         pull, bare = self.pull(number), self.nights.bare
         body, branch = pull["body"], pull["branch"]
         assert pull["state"] == "open"
@@ -259,7 +237,7 @@ class Story:
 
 
 def _passing(text: str, tasks: int) -> tuple[int, int]:
-    """Give how many tasks the demo target may pass with a text: each rule is needed by half of them, and it errs."""
+    """Return how many tasks the demo target may pass with a text: each rule is needed by half of them, and it errs."""
     rules = sum(bool(re.search(words, text)) for words in _NEEDED)
     return (0, 0) if not rules else (tasks, tasks) if rules == len(_NEEDED) else (1, tasks // 2)
 

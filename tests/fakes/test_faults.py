@@ -16,7 +16,7 @@ WIRES = [
 
 
 def post(url: str, wire: Wire, *, stream: bool, seconds: float = 5.0) -> tuple[int, str, str]:
-    """Give status, `retry-after` and body."""
+    """Return status, `retry-after` and body."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=seconds)
     try:
         asked = json.dumps({"model": "m", "messages": [], **({"stream": True} if stream else {})})

@@ -71,7 +71,7 @@ def verdict(outcome: Outcome, reason: str = "in a test", **found: object) -> Ver
 
 
 def _pairs(found: Verdict) -> tuple[PairedTask, ...]:
-    """Say what each of ten tasks came to, so that it fits the shares passed and the flips."""
+    """Return what each of ten tasks came to, so that it fits the shares passed and the flips."""
     names = [f"{'test' if 'test' in ''.join(found.fixed) else 'val'}{number}" for number in range(10)]
     same = [name for name in names if name not in (*found.fixed, *found.broken)]
     kept = same[: round(found.before * 10) - len(found.broken)]
@@ -136,7 +136,7 @@ END: tuple[Event, ...] = (
 
 
 def _rows(skill: int, split: str, repeat: int, passed: int, first: int = 0, count: int = 10) -> list[ResultRow]:
-    """Say how tasks went under one of the texts: from the first on, so many passed, and only `count` were run."""
+    """Return how tasks went under one of the texts: from the first on, so many passed, and only `count` were run."""
     won = range(first, first + passed)
     return [
         ResultRow(f"{split}{task}", _DIGESTS[skill], repeat, float(task in won), task in won) for task in range(count)

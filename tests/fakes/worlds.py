@@ -41,16 +41,7 @@ SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---
 
 @dataclass(frozen=True)
 class World:
-    """What tasks need, and what does harm.
-
-    Args:
-        needs: By task, what the skill must say for it to pass.
-        harmful: Words under which every task fails as if the skill said nothing.
-        crashing: Words under which every task fails in a way of its own.
-        first_only: Whether feedback names the first failure only.
-        flips: Share of rollouts that come out the other way round, by the digest of what is run.
-        dead: Tasks of which no rollout can be measured.
-    """
+    """What tasks need, and what does harm."""
 
     needs: Mapping[str, Sequence[str]]
     harmful: frozenset[str] = frozenset()
@@ -76,21 +67,21 @@ class World:
         return scored(request, float(not unmet), "\n".join(f"missing {need}" for need in shown))
 
     def learner(self, skill: Skill = SKILL, seed: int = 0) -> Learner:
-        """Give a learner of all tasks."""
+        """Return a learner of all tasks."""
         runner = ScriptedRunner(self.rollout, str)
         measure = TrainRollouts(runner, Stream.LEARNING).measure
         return Learner(skill, [_task(name) for name in self.needs], measure, Random(seed), Metric.MIXED)
 
     def runner(self, reply: Callable[[str], str]) -> ScriptedRunner:
-        """Give a runner of this world, whose optimizer model is a function of the prompt."""
+        """Return a runner of this world, whose optimizer model is a function of the prompt."""
         return ScriptedRunner(self.rollout, reply)
 
     def training(self, reply: Callable[[str], str], sizes: Sequence[int], **values: object) -> TrainingRun:
-        """Give a run of the loop before its first step."""
+        """Return a run of the loop before its first step."""
         return TrainingRun(SKILL, self.suite(sizes), make_settings(("test", values)), self.runner(reply))
 
     def suite(self, sizes: Sequence[int]) -> Suite:
-        """Give the tasks, in order, as `train`, `val` and `test` of so many each."""
+        """Return the tasks, in order, as `train`, `val` and `test` of so many each."""
         return split_suite(list(self.needs), sizes)
 
 
@@ -107,12 +98,12 @@ def split_suite(names: Sequence[str], sizes: Sequence[int]) -> Suite:
 
 
 def words_of(skill: Skill | None) -> frozenset[str]:
-    """Give the words that a skill says, one in a line."""
+    """Return the words that a skill says, one in a line."""
     return frozenset(re.findall(r"^- (\w+)$", skill.document.body if skill else "", re.MULTILINE))
 
 
 def missing(*needs: str) -> frozenset[str]:
-    """Give the symptoms of a task that lacks something."""
+    """Return the symptoms of a task that lacks something."""
     return frozenset(f"missing {need}" for need in needs)
 
 
@@ -138,7 +129,7 @@ def propose_words(prompt: str) -> str:
 
 
 def reply_with(*edits: Edit) -> str:
-    """Give the reply that proposes edits."""
+    """Return the reply that proposes edits."""
     return json.dumps({"diagnosis": "words", "edits": [_as_reply(edit) for edit in edits]})
 
 

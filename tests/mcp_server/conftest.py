@@ -25,7 +25,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def mode() -> str:
-    """Give the newest version of the protocol; a test takes every one with EVERY_PROTOCOL."""
+    """Return the newest version of the protocol; a test takes every one with EVERY_PROTOCOL."""
     return "2026-07-28"
 
 

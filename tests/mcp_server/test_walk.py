@@ -19,7 +19,7 @@ RULES = {"email": "- Write e-mail addresses in lower case.", "date": "- Write da
 
 
 def registered(folder: Path, programs: Path) -> StdioServerParameters:
-    """Give what a client keeps of the line with which the README registers the server."""
+    """Return what a client keeps of the line with which the README registers the server."""
     install_server(programs / "skillopt-mcp")
     (line,) = (line for line in README.read_text().splitlines() if line.startswith("claude mcp add"))
     command, *arguments = line.partition("#")[0].partition(" -- ")[2].split()

@@ -82,7 +82,7 @@ def break_rule(checkout: Path, module: str, imported: str) -> None:
 
 
 def complaints(output: str, contract: str) -> str:
-    """Give what is said of one contract below the list of all."""
+    """Return what is said of one contract below the list of all."""
     _, _, said = output.partition("Broken contracts")
     begin = said.find(f"{CONTRACTS[contract]['name']}\n----")
     if begin < 0:

@@ -4,7 +4,7 @@ from skillopt.rollouts import Message, ToolCall, Trajectory
 
 
 def told(workspace: str, home: str) -> Trajectory:
-    """Give a trajectory that names its folders in each of its texts."""
+    """Return a trajectory that names its folders in each of its texts."""
     call = ToolCall("shell", f"cat {workspace}/a.csv", f"{workspace}/a.csv: 2")
     messages = (Message("user", "Tidy the table."), Message("assistant", f"I look into {workspace}.", (call,)))
     answer = f"See {workspace}/out.csv and {home}/log."

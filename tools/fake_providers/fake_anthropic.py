@@ -103,7 +103,7 @@ def blocks_of(body: Body) -> Iterator[tuple[str, Block]]:
 
 
 def text_of(block: Block) -> str:
-    """Give the text of a block, empty when it has none."""
+    """Return the text of a block, empty when it has none."""
     content = block.get("content", "") if block.get("type") == "tool_result" else block.get("text", "")
     return content if isinstance(content, str) else "\n".join(map(text_of, content or ()))
 

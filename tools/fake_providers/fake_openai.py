@@ -126,12 +126,12 @@ def _items(body: Body) -> list[Body]:
 
 
 def texts_of(body: Body) -> tuple[str, ...]:
-    """Give the texts of a request, the instructions first."""
+    """Return the texts of a request, the instructions first."""
     return (body.get("instructions") or "", *map(text_of, _items(body)))
 
 
 def text_of(item: Body) -> str:
-    """Give the text of an item, empty when it has none."""
+    """Return the text of an item, empty when it has none."""
     content = item.get("content") if item.get("type", "message") == "message" else item.get("output", "")
     if isinstance(content, str):
         return content
@@ -139,7 +139,7 @@ def text_of(item: Body) -> str:
 
 
 def _output(item: Body) -> str:
-    """Give what a command printed, out of the report that the client makes of it."""
+    """Return what a command printed, out of the report that the client makes of it."""
     text = text_of(item)
     found = _PRINTED.search(text)
     printed = found["output"] if found else text
@@ -148,7 +148,7 @@ def _output(item: Body) -> str:
 
 
 def _listed(text: str) -> str:
-    """Give the path of the first listed skill, its root written out."""
+    """Return the path of the first listed skill, its root written out."""
     found = _LISTED.search(text)
     if found is None:
         return ""

@@ -28,17 +28,7 @@ class Requested:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back.
-
-    Args:
-        status: The HTTP status.
-        content: The body.
-        content_type: What the body is.
-        headers: More headers.
-        hang_up: Close the connection without a word.
-        cut: Promise more than `content`, send `content` and close the connection.
-        hang: Say nothing and keep the connection until the server ends.
-    """
+    """What goes back."""
 
     status: int
     content: bytes
@@ -61,12 +51,7 @@ def as_events(events: Iterable[tuple[str, Body]]) -> Answer:
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """One thread per request, on a free port.
-
-    Args:
-        answer: Decides what goes back.
-        listening: Take connections; otherwise the port is taken and every connection refused.
-    """
+    """One thread per request, on a free port."""
 
     daemon_threads = True
 

@@ -31,13 +31,7 @@ class Turn:
 
 
 def next_turn(skill: str, commands: tuple[str, ...], table: str) -> Turn:
-    """Decide the next step of a table task.
-
-    Args:
-        skill: The skill's body, empty when it has not been read.
-        commands: Shell commands run so far.
-        table: What reading the input printed, if it was read.
-    """
+    """Decide the next step of a table task."""
     if READ_INPUT not in commands:
         return Turn("I read the table first.", READ_INPUT)
     if not any(command.startswith("printf") for command in commands):
@@ -52,7 +46,7 @@ def clean(skill: str, table: str) -> str:
 
 
 def write_output(content: str) -> str:
-    """Give the shell command that writes the output."""
+    """Return the shell command that writes the output."""
     return f"printf %s {shlex.quote(content)} > output.csv"
 
 

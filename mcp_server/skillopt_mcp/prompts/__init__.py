@@ -18,14 +18,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class PromptDefinition:
-    """A prompt that is offered.
-
-    Args:
-        name: Its name, and the name of its file.
-        title: Its name for people.
-        description: What it does.
-        arguments: Name, description and what stands in its place when it is left out, of each argument.
-    """
+    """A prompt that is offered."""
 
     name: str
     title: str
@@ -72,11 +65,7 @@ def list_prompts() -> list[Prompt]:
 
 
 def get_prompt(name: str, given: Mapping[str, str]) -> GetPromptResult:
-    """Fill in a prompt.
-
-    Raises:
-        MCPError: There is no such prompt or argument, or a value is too long.
-    """
+    """Fill in a prompt."""
     offer = next((offer for offer in PROMPTS if offer.name == name), None)
     if offer is None:
         raise MCPError(INVALID_PARAMS, f"expected one of {[offer.name for offer in PROMPTS]}, found {name[:80]!r}")

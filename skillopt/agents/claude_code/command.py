@@ -69,26 +69,20 @@ def find_claude_credential() -> tuple[str, str] | None:
 
 
 def find_claude_login() -> tuple[bool, str]:
-    """Tell whether there is a credential and where it comes from, or how to get one."""
+    """Return whether there is a credential and where it comes from, or how to get one."""
     found = find_claude_credential()
     missing = "log in with `claude` and `/login`, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
     return (True, f"credential from {found[0]}") if found else (False, f"expected a login, found none; {missing}")
 
 
 def claude_subscribed() -> bool:
-    """Tell whether a subscription pays, so that what the client counts in dollars is nobody's bill."""
+    """Return whether a subscription pays, so that what the client counts in dollars is nobody's bill."""
     found = find_claude_credential()
     return found is not None and found[0] == "CLAUDE_CODE_OAUTH_TOKEN"
 
 
 def claude_environment(home: AgentHome, base_url: str | None, retries: int) -> dict[str, str]:
-    """Give all that the client may know of this machine.
-
-    Args:
-        home: Where it keeps its own files.
-        base_url: Its provider; None is the one of the environment, else the client's own.
-        retries: How often it repeats a failed request.
-    """
+    """Return all that the client may know of this machine."""
     environment = {
         **home.environment(),
         **_QUIET,

@@ -45,20 +45,7 @@ _SETTINGS: Final = json.dumps(
 
 @dataclass(frozen=True)
 class ClaudeCodeHarness:
-    """Runs tasks with Claude Code.
-
-    Args:
-        model: Name of the model; empty is the client's default.
-        mode: `forced` puts the skill into the first request, `discovery` lets the model choose it.
-        seed: Ignored; a real target draws by itself.
-        program: The client's program; None looks for `claude` on the PATH.
-        base_url: Its provider; None is ANTHROPIC_BASE_URL, else the client's own.
-        max_turns: Most turns of a rollout; a rollout that needs more ends with status `limit`.
-        max_usd: Most US dollars of a rollout by the client's own count, None for no limit.
-        retries: How often the client repeats a failed request.
-        prices: The user's own prices.
-        sandbox: Whether it runs in one: `auto`, `bwrap` or `none`.
-    """
+    """Runs tasks with Claude Code."""
 
     model: str = ""
     _: KW_ONLY
@@ -74,11 +61,7 @@ class ClaudeCodeHarness:
 
     @property
     def identity(self) -> str:
-        """Name client, version, model, mode and limits.
-
-        Raises:
-            ProviderError: The client is missing or does not tell its version.
-        """
+        """Name client, version, model, mode and limits."""
         version = program_version(find_program(CLAUDE_PROGRAM, self.program), CLAUDE_OLDEST)
         limits = f"max_turns={self.max_turns}" + (f" max_usd={self.max_usd:g}" if self.max_usd is not None else "")
         url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
@@ -91,11 +74,7 @@ class ClaudeCodeHarness:
         return bound_by_turns(self.model, self._turns(request), self.max_usd, self.prices)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Let Claude Code do the task in the workspace.
-
-        Raises:
-            InfrastructureError: The client or git cannot be started.
-        """
+        """Let Claude Code do the task in the workspace."""
         program = find_program(CLAUDE_PROGRAM, self.program)
         skill, prompt = request.skill, request.task.prompt
         prepare_folder(workspace)

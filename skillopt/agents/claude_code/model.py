@@ -31,17 +31,7 @@ _SYSTEM: Final = "You answer one request. Reply with exactly what it asks for an
 
 @dataclass(frozen=True)
 class ClaudeCodeModel:
-    """Answers prompts through Claude Code.
-
-    Args:
-        model: Name of the model; empty is the client's default.
-        seed: Ignored; a real model draws by itself.
-        program: The client's program; None looks for `claude` on the PATH.
-        base_url: Its provider; None is ANTHROPIC_BASE_URL, else the client's own.
-        timeout: Wall-clock limit of one answer in seconds.
-        retries: How often the client repeats a failed request.
-        prices: The user's own prices.
-    """
+    """Answers prompts through Claude Code."""
 
     model: str = ""
     _: KW_ONLY
@@ -54,11 +44,7 @@ class ClaudeCodeModel:
 
     @property
     def identity(self) -> str:
-        """Name client, version, model and provider.
-
-        Raises:
-            ProviderError: The client is missing or does not tell its version.
-        """
+        """Name client, version, model and provider."""
         version = program_version(find_program(CLAUDE_PROGRAM, self.program), CLAUDE_OLDEST)
         url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         return f"claude-code {version} model={self.model or 'default'}" + (f" base_url={url}" if url else "")
@@ -68,11 +54,7 @@ class ClaudeCodeModel:
         return bound_by_turns(self.model, 1, None, self.prices)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - the prompt asks for the shape
-        """Answer one prompt.
-
-        Raises:
-            ProviderError: The client or its provider failed, refused, or took too long.
-        """
+        """Answer one prompt."""
         program = find_program(CLAUDE_PROGRAM, self.program)
         asked = f"{system}\n\n{prompt}" if system else prompt
         flags = (

@@ -43,12 +43,7 @@ class _Line(StreamEvent):
 
 
 class ClaudeSessions:
-    """Reads the sessions of Claude Code.
-
-    Args:
-        environment: Variables of the process, of which `CLAUDE_CONFIG_DIR` moves the folder.
-        home: The user's home.
-    """
+    """Reads the sessions of Claude Code."""
 
     client = "claude-code"
 
@@ -64,13 +59,7 @@ class ClaudeSessions:
         return any(name.startswith(_NOT_PLAIN.sub("-", root)[:_COMPARED]) for root in roots)
 
     def read(self, lines: Iterator[str], tally: LineTally, wanted: Callable[[str, SessionKind], bool]) -> PastSession:
-        """Read a session; one that is not wanted is read no further.
-
-        Args:
-            lines: Of the log.
-            tally: Counts what is no line of the client.
-            wanted: Tells by folder and kind whether a session is.
-        """
+        """Read a session; one that is not wanted is read no further."""
         draft, sidechain = SessionDraft(self.client), False
         for text in lines:
             try:

@@ -96,11 +96,7 @@ class _Line(StreamEvent):
 
 @dataclass(frozen=True)
 class ClaudeStream:
-    """The events of one run.
-
-    Args:
-        stdout: All that the client printed.
-    """
+    """The events of one run."""
 
     stdout: str
 
@@ -120,7 +116,7 @@ class ClaudeStream:
 
     @property
     def answer(self) -> str:
-        """Give the final answer; what the client says about an error is none."""
+        """The final answer; what the client says about an error is none."""
         result = self._result
         return "" if result is None or result.is_error else (result.result or "").strip()
 
@@ -150,7 +146,7 @@ class ClaudeStream:
 
     @property
     def usage(self) -> Usage:
-        """Give what the client counted; a price that it guessed is not one."""
+        """What the client counted; a price that it guessed is not one."""
         calls = len({said.id for said in self._answers})
         result = self._result
         if result is None:
@@ -162,11 +158,11 @@ class ClaudeStream:
         return Usage(calls, result.usage.read, result.usage.output_tokens, usd)
 
     def offers(self, skill: str) -> bool:
-        """Tell whether the client found a skill."""
+        """Return whether the client found a skill."""
         return any(skill in line.skills for line in self._lines if line.subtype == "init")
 
     def loads(self, skill: str) -> bool:
-        """Tell whether the model loaded a skill by the client's tool."""
+        """Return whether the model loaded a skill by the client's tool."""
         failed = {
             block.tool_use_id
             for line in self._lines
@@ -184,11 +180,7 @@ class ClaudeStream:
         )
 
     def ending(self, story: ClientRun) -> Ending:
-        """Judge how the run ended.
-
-        Args:
-            story: What is known without the stream.
-        """
+        """Judge how the run ended."""
         if story.exceeded:
             return story.over_limit
         result = self._result
@@ -204,7 +196,7 @@ class ClaudeStream:
 
     @property
     def _failing(self) -> tuple[FailureKind, str] | None:
-        """Give what the last request failed with, when nothing came after it."""
+        """What the last request failed with, when nothing came after it."""
         last = self._lines[-1] if self._lines else None
         if last is not None and last.type == "result":
             last = self._lines[-2] if len(self._lines) > 1 else None
@@ -216,7 +208,7 @@ class ClaudeStream:
 
 
 def _judge_error(result: _Line, words: str) -> Ending:
-    """Tell what the target did, a limit or a refusal, from what its provider did."""
+    """Return what the target did, a limit or a refusal, from what its provider did."""
     if result.subtype in _LIMITS:
         return Ending(Status.LIMIT, f"limit: {_LIMITS[result.subtype]}: {shorten_reason(words)}")
     if _TOO_LONG in words:
@@ -230,12 +222,12 @@ def _judge_error(result: _Line, words: str) -> Ending:
 
 
 def _means(written: JsonValue, skill: str) -> bool:
-    """Tell whether a call names a skill, be it with the plugin or the slash that it may have before its name."""
+    """Return whether a call names a skill, be it with the plugin or the slash that it may have before its name."""
     return isinstance(written, str) and written.strip().removeprefix("/").rpartition(":")[2] == skill
 
 
 def _parsed(stdout: str) -> Iterator[_Line]:
-    """Give the events; a line that another version writes in another way is left out."""
+    """Return the events; a line that another version writes in another way is left out."""
     for text in read_lines(stdout):
         try:
             line = _Line.model_validate_json(text)
@@ -246,7 +238,7 @@ def _parsed(stdout: str) -> Iterator[_Line]:
 
 
 def _plain(content: JsonValue) -> str:
-    """Give the text of a tool result."""
+    """Return the text of a tool result."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

@@ -39,14 +39,7 @@ class _LoginFile(BaseModel):
 
 @dataclass(frozen=True)
 class CodexSetup:
-    """How the client is configured for one run.
-
-    Args:
-        model: Name of the model; empty is the client's default.
-        base_url: Its provider, with the version in the path; None is OPENAI_BASE_URL, else the client's own.
-        retries: How often it repeats a failed request.
-        max_tokens: Most tokens of a run, None for no limit.
-    """
+    """How the client is configured for one run."""
 
     model: str = ""
     base_url: str | None = None
@@ -55,16 +48,16 @@ class CodexSetup:
 
     @property
     def url(self) -> str:
-        """Give the address of a provider that was chosen; empty for the client's own."""
+        """The address of a provider that was chosen; empty for the client's own."""
         return self.base_url or os.environ.get("OPENAI_BASE_URL") or ""
 
     @property
     def endpoint(self) -> str:
-        """Give the address that the client connects to: a key and a subscription have different ones."""
+        """The address that the client connects to: a key and a subscription have different ones."""
         return self.url or (_DEFAULT_URL if codex_pays() else _SUBSCRIPTION_URL)
 
     def files(self) -> tuple[File, ...]:
-        """Give the client's configuration, and its login when no key is set."""
+        """Return the client's configuration, and its login when no key is set."""
         key = first_set(_KEY, "OPENAI_API_KEY")
         login = None if key or self.url else _login()
         lines = self._settings()
@@ -74,12 +67,12 @@ class CodexSetup:
         return (config,) if login is None else (config, File("config/auth.json", login))
 
     def environment(self, home: AgentHome) -> dict[str, str]:
-        """Give all that the client may know of this machine."""
+        """Return all that the client may know of this machine."""
         key = first_set(_KEY, "OPENAI_API_KEY")
         return {**home.environment(), "CODEX_HOME": home.config, **({_KEY: key[1]} if key else {})}
 
     def _settings(self) -> list[str]:
-        """Give what comes first in the file: everything that stands in no table."""
+        """Return what comes first in the file: everything that stands in no table."""
         chosen = [f"model = {_quoted(self.model)}"] if self.model else []
         budget = []
         if self.max_tokens is not None:
@@ -111,12 +104,12 @@ class CodexSetup:
 
 
 def codex_pays() -> bool:
-    """Tell whether calls are paid one by one, with a key, and not by a subscription."""
+    """Return whether calls are paid one by one, with a key, and not by a subscription."""
     return first_set(_KEY, "OPENAI_API_KEY") is not None
 
 
 def find_codex_login() -> tuple[bool, str]:
-    """Tell whether there is a credential and where it comes from, or how to get one."""
+    """Return whether there is a credential and where it comes from, or how to get one."""
     key = first_set(_KEY, "OPENAI_API_KEY")
     if key is not None:
         return True, f"credential from {key[0]}"
@@ -126,14 +119,7 @@ def find_codex_login() -> tuple[bool, str]:
 
 
 def find_codex(chosen: str | None) -> str:
-    """Find the client's own program behind the script that npm installs, which would orphan it when killed.
-
-    Args:
-        chosen: A path or another name to look for; None looks for `codex` on the PATH.
-
-    Raises:
-        ProviderError: There is none.
-    """
+    """Find the client's own program behind the script that npm installs, which would orphan it when killed."""
     found = find_program("codex", chosen)
     script = Path(found).resolve()
     if script.suffix != ".js":
@@ -145,7 +131,7 @@ def find_codex(chosen: str | None) -> str:
 
 
 def _login() -> bytes | None:
-    """Give the credential file without what would renew the login; None when there is none."""
+    """Return the credential file without what would renew the login; None when there is none."""
     folder = os.environ.get("CODEX_HOME") or str(Path.home() / ".codex")
     try:
         login = _LoginFile.model_validate_json(Path(folder, "auth.json").read_bytes())

@@ -38,19 +38,7 @@ _TURN_TOKENS: Final = 20_000
 
 @dataclass(frozen=True)
 class CodexHarness:
-    """Runs tasks with Codex.
-
-    Args:
-        model: Name of the model; empty is the client's default.
-        mode: `forced` puts the skill into the first request, `discovery` lets the model choose it.
-        seed: Ignored; a real target draws by itself.
-        program: The client's program; None looks for `codex` on the PATH.
-        base_url: Its provider; None is OPENAI_BASE_URL, else the client's own.
-        max_tokens: Most tokens of a rollout, None for no limit; one that needs more ends with status `limit`.
-        retries: How often the client repeats a failed request.
-        prices: The user's own prices.
-        sandbox: Whether it runs in one: `auto`, `bwrap` or `none`.
-    """
+    """Runs tasks with Codex."""
 
     model: str = ""
     _: KW_ONLY
@@ -65,11 +53,7 @@ class CodexHarness:
 
     @property
     def identity(self) -> str:
-        """Name client, version, model, mode and limits.
-
-        Raises:
-            ProviderError: The client is missing or does not tell its version.
-        """
+        """Name client, version, model, mode and limits."""
         limit = f" max_tokens={self.max_tokens}" if self.max_tokens is not None else ""
         at = f" base_url={self._setup.url}" if self._setup.url else ""
         version = program_version(find_codex(self.program), CODEX_OLDEST)
@@ -88,17 +72,13 @@ class CodexHarness:
         return bound_by_tokens(self.model, self._most_tokens(request), self.prices)
 
     def _most_tokens(self, request: RolloutRequest) -> int | None:
-        """Give the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
+        """Return the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
         if request.discovery is None:
             return self.max_tokens
         return min(self.max_tokens or _MOST, request.discovery.turns * _TURN_TOKENS)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Let Codex do the task in the workspace.
-
-        Raises:
-            InfrastructureError: The client or git cannot be started.
-        """
+        """Let Codex do the task in the workspace."""
         program = find_codex(self.program)
         skill, prompt = request.skill, request.task.prompt
         prepare_folder(workspace)
@@ -157,7 +137,7 @@ class CodexHarness:
 
 
 def _listed_name(skill: Skill) -> str:
-    """Give the name the client knows a skill by: its frontmatter's, else its folder's."""
+    """Return the name the client knows a skill by: its frontmatter's, else its folder's."""
     try:
         frontmatter = read_frontmatter(skill.document)
     except SkillError:

@@ -25,17 +25,7 @@ _WITHOUT: Final = ("shell_tool", "unified_exec", "multi_agent", "goals", "apps",
 
 @dataclass(frozen=True)
 class CodexModel:
-    """Answers prompts through Codex.
-
-    Args:
-        model: Name of the model; empty is the client's default.
-        seed: Ignored; a real model draws by itself.
-        program: The client's program; None looks for `codex` on the PATH.
-        base_url: Its provider; None is OPENAI_BASE_URL, else the client's own.
-        timeout: Wall-clock limit of one answer in seconds.
-        retries: How often the client repeats a failed request.
-        prices: The user's own prices.
-    """
+    """Answers prompts through Codex."""
 
     model: str = ""
     _: KW_ONLY
@@ -48,11 +38,7 @@ class CodexModel:
 
     @property
     def identity(self) -> str:
-        """Name client, version, model and provider.
-
-        Raises:
-            ProviderError: The client is missing or does not tell its version.
-        """
+        """Name client, version, model and provider."""
         url = CodexSetup(self.model, self.base_url).url
         version = program_version(find_codex(self.program), CODEX_OLDEST)
         return f"codex {version} model={self.model or 'default'}" + (f" base_url={url}" if url else "")
@@ -62,11 +48,7 @@ class CodexModel:
         return bound_by_turns(self.model, 1, None, self.prices)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - the prompt asks for the shape
-        """Answer one prompt.
-
-        Raises:
-            ProviderError: The client or its provider failed, refused, or took too long.
-        """
+        """Answer one prompt."""
         setup = CodexSetup(self.model, self.base_url, self.retries)
         asked = f"{system}\n\n{prompt}" if system else prompt
         without = tuple(part for feature in _WITHOUT for part in ("--disable", feature))

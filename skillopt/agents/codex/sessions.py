@@ -55,12 +55,7 @@ class _Line(_Item):
 
 
 class CodexSessions:
-    """Reads the sessions of Codex.
-
-    Args:
-        environment: Variables of the process, of which `CODEX_HOME` moves the folder.
-        home: The user's home.
-    """
+    """Reads the sessions of Codex."""
 
     client = "codex"
 
@@ -68,18 +63,12 @@ class CodexSessions:
         self.folder = Path(environment.get("CODEX_HOME") or home / ".codex") / "sessions"
 
     def may_hold(self, path: Path, roots: tuple[str, ...]) -> bool:
-        """Tell whether a log may be of one of some folders: its place says nothing about that."""
+        """Return whether a log may be of one of some folders: its place says nothing about that."""
         del roots
         return path.name.startswith("rollout-") or self.folder not in path.parents
 
     def read(self, lines: Iterator[str], tally: LineTally, wanted: Callable[[str, SessionKind], bool]) -> PastSession:
-        """Read a session; one that is not wanted is read no further.
-
-        Args:
-            lines: Of the log.
-            tally: Counts what is no line of the client.
-            wanted: Tells by folder and kind whether a session is.
-        """
+        """Read a session; one that is not wanted is read no further."""
         draft = SessionDraft(self.client)
         for text in lines:
             try:

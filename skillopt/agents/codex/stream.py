@@ -77,11 +77,7 @@ class _Line(StreamEvent):
 
 @dataclass(frozen=True)
 class CodexStream:
-    """The events of one run.
-
-    Args:
-        stdout: All that the client printed.
-    """
+    """The events of one run."""
 
     stdout: str
 
@@ -96,7 +92,7 @@ class CodexStream:
 
     @property
     def answer(self) -> str:
-        """Give the last thing that the model said."""
+        """The last thing that the model said."""
         return next((item.text.strip() for item in reversed(self._items) if item.type == "agent_message"), "")
 
     def messages(self) -> Iterator[Message]:
@@ -116,7 +112,7 @@ class CodexStream:
 
     @property
     def usage(self) -> Usage:
-        """Give what the client counted; it knows no price."""
+        """What the client counted; it knows no price."""
         counted = next((line.usage for line in reversed(self._lines) if line.usage is not None), None)
         calls = sum(1 for _ in self.messages())
         if counted is None:
@@ -125,12 +121,12 @@ class CodexStream:
 
     @property
     def cached_tokens(self) -> int:
-        """Give how many of the tokens read came from the provider's cache."""
+        """How many of the tokens read came from the provider's cache."""
         counted = next((line.usage for line in reversed(self._lines) if line.usage is not None), None)
         return counted.cached_input_tokens if counted else 0
 
     def loads(self, skill: str) -> bool:
-        """Tell whether the model read a skill's document by a command."""
+        """Return whether the model read a skill's document by a command."""
         return any(
             item.exit_code == 0 and _reads(item.command, skill)
             for item in self._items
@@ -138,11 +134,7 @@ class CodexStream:
         )
 
     def ending(self, story: ClientRun) -> Ending:
-        """Judge how the run ended.
-
-        Args:
-            story: What is known without the stream.
-        """
+        """Judge how the run ended."""
         if story.exceeded:
             return story.over_limit
         last = next((line for line in reversed(self._lines) if line.type in ("turn.completed", "turn.failed")), None)
@@ -161,20 +153,20 @@ class CodexStream:
 
     @property
     def _failing(self) -> tuple[FailureKind, str] | None:
-        """Give what the last request failed with, when nothing came after it."""
+        """What the last request failed with, when nothing came after it."""
         last = self._lines[-1] if self._lines else None
         return (_kind_of(last.message), last.message) if last is not None and last.type == "error" else None
 
 
 def _reads(command: str, skill: str) -> bool:
-    """Tell whether a command reads the document of a skill, and not that of one whose name its own begins or ends."""
+    """Return whether a command reads the document of a skill, and not that of one whose name its own begins or ends."""
     name = re.escape(skill)
     inside = "SKILL.md" in command and re.search(rf"skills/{name}(?![\w.-])", command)
     return bool(inside or re.search(rf"(?<![\w.-]){name}/SKILL\.md", command))
 
 
 def load_complaint(stderr: str, skill: str) -> str:
-    """Give why the client did not take a skill, as it complained; empty when it did not complain."""
+    """Return why the client did not take a skill, as it complained; empty when it did not complain."""
     return next((found["why"] for found in _UNLOADED.finditer(stderr) if f"/{skill}/" in found["path"]), "")
 
 
@@ -204,7 +196,7 @@ def _written(value: JsonValue) -> str:
 
 
 def _parsed(stdout: str) -> Iterator[_Line]:
-    """Give the events; a line that another version writes in another way is left out."""
+    """Return the events; a line that another version writes in another way is left out."""
     for text in read_lines(stdout):
         try:
             yield _Line.model_validate_json(text)

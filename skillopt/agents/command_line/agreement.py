@@ -26,14 +26,7 @@ _CONFIG: Final = "skillopt.toml"
 
 @dataclass(frozen=True, slots=True)
 class AgentTerms:
-    """What a person agrees to.
-
-    Args:
-        name: What the table, or the agent without one, is called.
-        table: What is run, and what it is given; None for an agent that has no table.
-        project: The folder of skillopt.toml.
-        sandbox: The setting: `auto`, `bwrap` or `none`.
-    """
+    """What a person agrees to."""
 
     name: str
     table: AgentTable | None
@@ -42,18 +35,14 @@ class AgentTerms:
 
     @property
     def agreed(self) -> bool:
-        """Tell whether it may run: it is shipped as it is, named in the variable, or somebody said yes."""
+        """Whether it may run: it is shipped as it is, named in the variable, or somebody said yes."""
         named = {name.strip() for name in os.environ.get(ALLOWED_AGENTS, "").split(",")}
         if (self.table is not None and self.table == SHIPPED.get(self.name)) or self.name in named:
             return True
         return self._digest in _kept().get(self._place, ())
 
     def agree(self) -> None:
-        """Keep a person's yes in the user's state folder.
-
-        Raises:
-            SettingsError: It cannot be written.
-        """
+        """Keep a person's yes in the user's state folder."""
         kept = {place: list(digests) for place, digests in _kept().items()}
         kept[self._place] = sorted({*kept.get(self._place, ()), self._digest})
         file = _file()
@@ -67,7 +56,7 @@ class AgentTerms:
 
     @property
     def words(self) -> str:
-        """Say what would run, what it is given, and where."""
+        """What would run, what it is given, and where."""
         if self.table is None:
             return f"{_CONFIG} runs {self.name} without a sandbox: it may do whatever you may, with your login"
         own = ", ".join(path for path, _ in self._files)
@@ -89,11 +78,7 @@ class AgentTerms:
 
     @property
     def _files(self) -> tuple[tuple[str, str], ...]:
-        """List the files of the project that the table names, each with the digest of what it holds.
-
-        Raises:
-            SettingsError: One lies elsewhere, or cannot be read.
-        """
+        """List the files of the project that the table names, each with the digest of what it holds."""
         if self.table is None:
             return ()
         root = os.path.abspath(self.project)  # noqa: PTH100 - keeps a link's name
@@ -107,11 +92,7 @@ class AgentTerms:
 
 
 def expect_agreement(terms: AgentTerms) -> None:
-    """Refuse what nobody agreed to.
-
-    Raises:
-        SettingsError: Nobody did; the message says how.
-    """
+    """Refuse what nobody agreed to."""
     if not terms.agreed:
         raise SettingsError(
             f"{terms.words}: expected that somebody agreed to that, found nobody; run `skillopt doctor` on a terminal, "
@@ -120,7 +101,7 @@ def expect_agreement(terms: AgentTerms) -> None:
 
 
 def is_unsandboxed_by_file(project: Path) -> bool:
-    """Tell whether skillopt.toml says `sandbox = "none"`, for all skills or for one; flags are a person's."""
+    """Return whether skillopt.toml says `sandbox = "none"`, for all skills or for one; flags are a person's."""
     try:
         found = tomllib.loads((project / _CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError):

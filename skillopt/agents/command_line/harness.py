@@ -45,18 +45,7 @@ Follow the skill {name}. Its folder is {folder}. Its document:
 
 @dataclass(frozen=True)
 class CommandLineHarness:
-    """Runs tasks with an agent that a table describes.
-
-    Args:
-        name: What the table is called.
-        table: Says how the agent is run and its output is read.
-        project: The folder of skillopt.toml.
-        model: Name of the model; empty is the agent's default.
-        mode: `forced` puts the skill into the prompt, `discovery` lets the model choose it.
-        seed: Ignored; a real target draws by itself.
-        prices: The user's own prices.
-        sandbox: Whether it runs in one: `auto`, `bwrap` or `none`.
-    """
+    """Runs tasks with an agent that a table describes."""
 
     name: str
     table: AgentTable
@@ -70,11 +59,7 @@ class CommandLineHarness:
 
     @property
     def identity(self) -> str:
-        """Name agent, version, table, model and mode.
-
-        Raises:
-            ProviderError: The program is missing or does not tell its version.
-        """
+        """Name agent, version, table, model and mode."""
         table = digest_of(self.table.model_dump_json())[:12]
         boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
         version = self._program.version(self.sandbox)
@@ -85,11 +70,7 @@ class CommandLineHarness:
         return TableProgram(self.name, self.table, str(self.project.resolve()), self.model)
 
     def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the agent's limit holds for every task
-        """Bound a rollout by the requests that the agent may make, and one more.
-
-        Raises:
-            SettingsError: Its table does not say how many, so that nobody knows a bound.
-        """
+        """Bound a rollout by the requests that the agent may make, and one more."""
         if not self.table.turns:
             raise SettingsError(
                 f"expected a limit on one rollout beside max_usd or max_tokens, found none for {self.name}; say in "
@@ -98,11 +79,7 @@ class CommandLineHarness:
         return bound_by_turns(self._priced_model, self.table.turns + 1, None, self.prices)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Let the agent do the task in the workspace.
-
-        Raises:
-            InfrastructureError: The program cannot be started.
-        """
+        """Let the agent do the task in the workspace."""
         skill = request.skill
         prompt = self._prompt(request)
         prepare_folder(workspace)
@@ -156,7 +133,7 @@ class CommandLineHarness:
         return command.run(home, workspace, seconds)
 
     def _prompt(self, request: RolloutRequest) -> str:
-        """Give what the agent is asked; a forced skill stands before it."""
+        """Return what the agent is asked; a forced skill stands before it."""
         skill, prompt = request.skill, request.task.prompt
         if skill is None or self.mode == "discovery" or request.discovery is not None:
             return prompt
@@ -164,7 +141,7 @@ class CommandLineHarness:
         return _FORCED.format(name=skill.name, folder=folder, document=skill.document.text.strip(), prompt=prompt)
 
     def _is_of_task(self, path: str) -> bool:
-        """Tell whether a file is the task's, and not one that was put there for the agent."""
+        """Return whether a file is the task's, and not one that was put there for the agent."""
         return not path.startswith((".git/", f"{self.table.skills.partition('/')[0]}/"))
 
     def _loading(self, output: TableOutput, skill: Skill) -> str:
@@ -174,7 +151,7 @@ class CommandLineHarness:
         return f"skill {skill.name} loaded: {told} ({self.mode})"
 
     def _failed(self, request: RolloutRequest, ending: Ending) -> Trajectory:
-        """Give what is known of a run that was not begun."""
+        """Return what is known of a run that was not begun."""
         return Trajectory(
             (Message("user", request.task.prompt),), "", (), ending.status, ending.reason, Usage(0, 0, 0, 0.0)
         )

@@ -43,12 +43,7 @@ class _Turn:
 
 @dataclass(frozen=True)
 class TableOutput:
-    """What an agent printed in one run.
-
-    Args:
-        table: Says how it is read.
-        stdout: All that it printed.
-    """
+    """What an agent printed in one run."""
 
     table: AgentTable
     stdout: str
@@ -91,7 +86,7 @@ class TableOutput:
 
     @property
     def answer(self) -> str:
-        """Give the last thing that the model said."""
+        """The last thing that the model said."""
         return next((turn.text.strip() for turn in reversed(self._turns) if turn.text.strip()), "")
 
     def messages(self) -> Iterator[Message]:
@@ -101,7 +96,7 @@ class TableOutput:
 
     @property
     def usage(self) -> Usage:
-        """Give what the agent counted, else the calls that it must have made; what is not told has no price."""
+        """What the agent counted, else the calls that it must have made; what is not told has no price."""
         rule, turns = self.table.usage, len(self._turns)
         counted = [found for found in self._objects if rule is not None and _holds(found, rule.when)]
         if rule is None or not counted:
@@ -112,7 +107,7 @@ class TableOutput:
 
     @property
     def cached_tokens(self) -> int:
-        """Give how many of the tokens read came from the provider's cache."""
+        """How many of the tokens read came from the provider's cache."""
         rule = self.table.usage
         return sum(_tokens(found, rule.cached) for found in self._objects if rule and _holds(found, rule.when))
 
@@ -129,12 +124,7 @@ class TableOutput:
         )
 
     def ending(self, story: ClientRun, *, changed: bool) -> Ending:
-        """Judge how the run ended.
-
-        Args:
-            story: What is known without the output.
-            changed: Whether it changed anything in the workspace.
-        """
+        """Judge how the run ended."""
         if story.exceeded:
             return story.over_limit
         if story.interrupted:
@@ -150,7 +140,7 @@ class TableOutput:
         return Ending(Status.OK) if self._turns else self._nothing()
 
     def _by_exit(self, status: int) -> Status:
-        """Give what an exit status means."""
+        """Return what an exit status means."""
         exits = self.table.exits
         if status in exits.limit:
             return Status.LIMIT
@@ -171,7 +161,7 @@ class TableOutput:
 
     @cached_property
     def _failing(self) -> tuple[FailureKind, str] | None:
-        """Give the kind and the words of a failure after which the model said nothing more."""
+        """The kind and the words of a failure after which the model said nothing more."""
         rule, answer, tool = self.table.error, self.table.answer, self.table.tool
         if rule is None:
             return None
@@ -225,7 +215,7 @@ def _parsed(text: str) -> JsonValue:
 
 
 def _holds(found: JsonValue, condition: Condition) -> bool:
-    """Tell whether an object has the values of a condition."""
+    """Return whether an object has the values of a condition."""
     return all(_is_value(_value_at(found, place), wanted) for place, wanted in condition.items())
 
 
@@ -238,7 +228,7 @@ def _is_value(found: JsonValue, wanted: str | bool | int | tuple[str, ...]) -> b
 
 
 def _value_at(found: JsonValue, place: Place) -> JsonValue:
-    """Give the value at a place; None where there is none."""
+    """Return the value at a place; None where there is none."""
     for part in place.split("."):
         if isinstance(found, Mapping):
             found = found.get(part)

@@ -26,14 +26,7 @@ _QUIET: Final = {"NO_COLOR": "1", "TERM": "dumb"}
 
 @dataclass(frozen=True, slots=True)
 class TableProgram:
-    """A program as its table describes it.
-
-    Args:
-        name: What the table is called.
-        table: Says how it is run.
-        project: The folder of skillopt.toml, full path.
-        model: Name of the model, empty for the agent's own choice.
-    """
+    """A program as its table describes it."""
 
     name: str
     table: AgentTable
@@ -41,12 +34,7 @@ class TableProgram:
     model: str = ""
 
     def version(self, sandbox: SandboxChoice) -> str:
-        """Give what tells this program from another one: its version, and the digest of its files in the project.
-
-        Raises:
-            ProviderError: There is no such program, or it does not tell its version.
-            SettingsError: A file that it names as one of the project lies elsewhere.
-        """
+        """Return what tells this program from another one: its version, and the digest of its files in the project."""
         own = self.own_files()
         asked = self.table.version
         if asked is None:
@@ -59,14 +47,7 @@ class TableProgram:
         return " ".join([*told, *([_digest_of(own)] if own else [])]) or "unversioned"
 
     def argv(self, values: Mapping[str, str]) -> tuple[str, ...]:
-        """Give the command line of a run; its program by its full path.
-
-        Args:
-            values: What stands for placeholders, beside the project, the model and the address.
-
-        Raises:
-            ProviderError: There is no such program.
-        """
+        """Return the command line of a run; its program by its full path."""
         words = (*self.table.command, *(self.table.model if self.model else ()))
         return self._found(words, values)
 
@@ -85,20 +66,16 @@ class TableProgram:
 
     @property
     def passes_prompt(self) -> bool:
-        """Tell whether the prompt is an argument."""
+        """Whether the prompt is an argument."""
         return any("{prompt}" in word for word in self.table.command)
 
     @property
     def reads_prompt(self) -> bool:
-        """Tell whether the prompt is the standard input."""
+        """Whether the prompt is the standard input."""
         return not any("{prompt}" in word or "{prompt_file}" in word for word in self.table.command)
 
     def own_files(self) -> tuple[str, ...]:
-        """List the files of the project that its table names, which are shown in the sandbox.
-
-        Raises:
-            SettingsError: One lies elsewhere, by a link or by `..`: it would show the agent a file of the user.
-        """
+        """List the files of the project that its table names, which are shown in the sandbox."""
         found: dict[str, None] = {}
         root = os.path.realpath(self.project)
         for field, word in self.table.project_words:
@@ -130,7 +107,7 @@ class TableProgram:
 
 
 def find_table_login(table: AgentTable) -> tuple[bool, str]:
-    """Tell whether one of the keys that a table names is set, or how to get one."""
+    """Return whether one of the keys that a table names is set, or how to get one."""
     if not table.keys:
         return True, "needs no credential"
     found = first_set(*table.keys)
@@ -143,7 +120,7 @@ def find_table_login(table: AgentTable) -> tuple[bool, str]:
 
 
 def key_words(table: AgentTable, keys: Sequence[str]) -> str:
-    """Say which keys an agent is given, and which hosts it may give them to."""
+    """Return which keys an agent is given, and which hosts it may give them to."""
     hosts = ", ".join(urlsplit(url).netloc for url in table.url) or "no host"
     return f"gives {', '.join(keys) or 'no key'} to {hosts}"
 

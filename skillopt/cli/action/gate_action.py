@@ -22,12 +22,7 @@ _ERRORS: Final = ("skillopt: ", "Error: ")
 
 
 def gate_outputs(code: int, result: Mapping[str, Any]) -> dict[str, str]:
-    """Give what the outputs of the step say of a gate.
-
-    Args:
-        code: The command's exit code.
-        result: Its result as JSON gives it, empty where there is none.
-    """
+    """Return what the outputs of the step say of a gate."""
     changes = result.get("changes", [])
     verdict = _VERDICTS.get(code, "error")
     if verdict == "passed" and any(change["standing"] in _NEUTRAL for change in changes):
@@ -43,7 +38,7 @@ def gate_outputs(code: int, result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def count_neutral(result: Mapping[str, Any]) -> str:
-    """Say how many skills neither passed nor were refused, as in `2 cannot tell, 1 untestable`."""
+    """Return how many skills neither passed nor were refused, as in `2 cannot tell, 1 untestable`."""
     standings = [change["standing"] for change in result.get("changes", [])]
     counts = {standing: standings.count(standing) for standing in _NEUTRAL}
     return ", ".join(f"{count} {standing}" for standing, count in counts.items() if count)
@@ -57,32 +52,13 @@ def reason_of(said: str) -> str:
 
 
 def comment_on_change(event: Mapping[str, Any], text: str, folder: str) -> None:
-    """Keep the one comment of a gate in a working directory up to date.
-
-    Args:
-        event: Of a pull request.
-        text: Markdown.
-        folder: The working directory, from the workspace; each has a comment of its own.
-
-    Raises:
-        SkilloptError: The forge refuses, or is out of reach.
-    """
+    """Keep the one comment of a gate in a working directory up to date."""
     forge = RetryingForge(load_forge(_settings(), "", Path()), Retry(ExecutorSettings().retry_seconds))
     forge.comment(int(event["pull_request"]["number"]), _topic(folder), f"{_place(folder)}{text}")
 
 
 def report_check(event: Mapping[str, Any], verdict: str, text: str, folder: str) -> None:
-    """Report the verdict as a check of the change's last commit.
-
-    Args:
-        event: Of any kind; the commit is the pull request's head, else the one that the job runs on.
-        verdict: As the output says it.
-        text: Markdown; its first line is the title.
-        folder: The working directory, which is part of the check's name.
-
-    Raises:
-        SkilloptError: The forge refuses, or is out of reach.
-    """
+    """Report the verdict as a check of the change's last commit."""
     from skillopt.forge.github_checks import CheckRun, post_check_run
 
     account = find_account(_settings())
@@ -103,12 +79,12 @@ def report_check(event: Mapping[str, Any], verdict: str, text: str, folder: str)
 
 
 def _settings() -> NightlySettings:
-    """Say where the token is sent. Not the project's settings: they are part of the change."""
+    """Return where the token is sent. Not the project's settings: they are part of the change."""
     return NightlySettings(forge="github", forge_url=os.environ.get("GITHUB_API_URL", ""))
 
 
 def _plain(folder: str) -> str:
-    """Give a working directory as a plain path, empty for the workspace itself."""
+    """Return a working directory as a plain path, empty for the workspace itself."""
     path = PurePosixPath(folder or ".").as_posix()
     return "" if path == "." else path
 

@@ -68,11 +68,7 @@ class _Echo(io.StringIO):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do one step of the action.
-
-    Args:
-        arguments: The name of the step, such as `run` or `night-train`; None for those of this process.
-    """
+    """Do one step of the action."""
     steps: dict[str, Callable[[], int]] = {"run": _run, "comment": _comment, "check": _check, "cache": _cache}
     steps |= {f"night-{step}": partial(_night, step) for step in NIGHT_STEPS}
     name = next(iter(sys.argv[1:] if arguments is None else arguments), "")
@@ -159,7 +155,7 @@ def _keep_runs(result: Mapping[str, Any], pages: Path, reports: Path) -> None:
 
 
 def _cache() -> int:
-    """Say whether the ledger may go to the cache."""
+    """Return whether the ledger may go to the cache."""
     state = Path(_variable("RUNNER_TEMP")) / "skillopt-night" / "state.json"
     chosen = _choice("cache", ("true", "false"))
     keep = chosen == "true" and may_cache(_event(), state)
@@ -174,14 +170,14 @@ def _reports() -> Path:
 
 
 def _tell_failure(command: str, ended: _Ended, shown: Path) -> None:
-    """Say why a command was not run, where people look."""
+    """Return why a command was not run, where people look."""
     reason = reason_of(ended.said) or f"{command} ended with {ended.code}; see the log"
     _tell("error", reason)
     append_report(shown, f"## {_TITLES[command]}: not run\n\n{inline_code(reason)}\n", "GITHUB_STEP_SUMMARY")
 
 
 def _tell_neutral(verdict: str, result: Mapping[str, Any]) -> None:
-    """Say what a green job does not: that nothing was compared, or that a verdict is neutral."""
+    """Return what a green job does not: that nothing was compared, or that a verdict is neutral."""
     if verdict == "neutral" and _input("check") != "true":
         neutral = f"the verdict is neutral ({count_neutral(result)}), not passed"
         _tell("notice", f"{neutral}; a job has no such end, so this one is green: read the summary")
@@ -224,10 +220,6 @@ def cut_report(text: str, most: int) -> str:
 
     >>> cut_report("one\ntwo\n", 8) == "one\ntwo\n", cut_report("word\n" * 30, 80).count("word")
     (True, 2)
-
-    Args:
-        text: The report; no block of it may reach over several lines, but for what is folded.
-        most: Most bytes in UTF-8, at least a hundred.
     """
     if len(text.encode()) <= most:
         return text
@@ -239,7 +231,7 @@ def cut_report(text: str, most: int) -> str:
 
 
 def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:
-    """Give the options of `gate`, and its revisions, which stand behind `--` lest one be taken for an option."""
+    """Return the options of `gate`, and its revisions, which stand behind `--` lest one be taken for an option."""
     options = ["--require", _choice("require", ("not-worse", "better")), "--github"]
     options += ["--junit", str(reports / "junit.xml"), "--pages", str(reports / "before-after"), *_caps()]
     options += [f"--{name}" for name in ("release", "strict") if _choice(name, ("true", "false")) == "true"]
@@ -252,7 +244,7 @@ def _caps() -> list[str]:
 
 
 def _more() -> list[str]:
-    """Give the arguments of the input `args`, a line each."""
+    """Return the arguments of the input `args`, a line each."""
     return [line.strip() for line in _input("args").splitlines() if line.strip()]
 
 
@@ -279,7 +271,7 @@ def _call(arguments: Sequence[str]) -> _Ended:
 
 
 def _folder() -> Path:
-    """Give the folder to work in, which must be in the workspace."""
+    """Return the folder to work in, which must be in the workspace."""
     workspace = Path(_variable("GITHUB_WORKSPACE")).resolve()
     folder = (workspace / (_input("working-directory") or ".")).resolve()
     if not folder.is_relative_to(workspace) or not folder.is_dir():

@@ -18,15 +18,7 @@ _NIGHT: Final = {0: "unchanged", 3: "failed"}
 def step_arguments(
     step: str, place: Path, inputs: Mapping[str, str], caps: Sequence[str], more: Sequence[str]
 ) -> list[str]:
-    """Give the arguments of a step of `nightly`.
-
-    Args:
-        step: One of NIGHT_STEPS.
-        place: The folder in which one step leaves what the next one reads.
-        inputs: Of the action, by their names.
-        caps: What the night may begin and spend.
-        more: More arguments of training.
-    """
+    """Return the arguments of a step of `nightly`."""
     state, offers = str(place / "state.json"), str(place / "offers")
     reaching = [f"--forge={inputs['forge']}"] if inputs["forge"] else []
     reaching += [f"--remote={'' if inputs['remote'] == 'none' else inputs['remote']}"] if inputs["remote"] else []
@@ -42,14 +34,7 @@ def step_arguments(
 
 
 def night_outputs(step: str, code: int, result: Mapping[str, Any], place: Path) -> dict[str, str]:
-    """Give what the outputs say of a step of a night.
-
-    Args:
-        step: One of NIGHT_STEPS.
-        code: Exit code of the step.
-        result: What it printed as JSON.
-        place: The folder of the night.
-    """
+    """Return what the outputs say of a step of a night."""
     offers = {"offers": "true" if (place / "offers" / "offers.json").is_file() else ""}
     if step == "check":
         return {"verdict": "" if code == 0 else "error", "asked": str(len(result.get("asked", [])))}
@@ -69,13 +54,9 @@ def night_outputs(step: str, code: int, result: Mapping[str, Any], place: Path) 
 
 
 def may_cache(event: Mapping[str, Any], state: Path) -> bool:
-    """Tell whether `.skillopt/` may go to the cache: only where it is known that not everybody may read it.
+    """Return whether `.skillopt/` may go to the cache: only where it is known that not everybody may read it.
 
     Pull requests of a public repository can read its caches, and a ledger quotes tasks with their answers.
-
-    Args:
-        event: What happened; some events do not say what repository it is.
-        state: What `nightly check` wrote; it need not be there.
     """
     private = (event.get("repository") or {}).get("private")
     if private is not None:

@@ -109,7 +109,7 @@ def _version(version: "LoggedVersion") -> str:
 
 
 def _declined(word: "PersonsWord | None") -> str:
-    """Say who declined it, and why; empty where nobody did."""
+    """Return who declined it, and why; empty where nobody did."""
     return escape_terminal(f"declined{word.signature}") if word is not None else ""
 
 
@@ -148,7 +148,7 @@ def _numbers(row: "GraphedVersion") -> Iterator[str]:
 
 
 def _arcs(rows: Sequence["GraphedVersion"]) -> list[str]:
-    """Give the drawing beside each row: `.` where an arc begins, `|` where it goes on, and a `'` where it ends."""
+    """Return the drawing beside each row: `.` where an arc begins, `|` where it goes on, and a `'` where it ends."""
     places = {row.version.sha: at for at, row in enumerate(rows)}
     drawn = [""] * len(rows)
     for at, row in enumerate(rows):

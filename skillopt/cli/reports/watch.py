@@ -52,17 +52,7 @@ def watch(
 def follow(
     read: "Callable[[], RunView]", console: "Console", wait: Callable[[], None], *, once: bool = False
 ) -> "RunView":
-    """Show a run until it ends; the run itself is not touched.
-
-    Args:
-        read: Gives the run as it is now.
-        console: Where it is shown.
-        wait: Lets time pass between two looks.
-        once: Show it once, however it stands.
-
-    Returns:
-        The run as it was shown last.
-    """
+    """Show a run until it ends; the run itself is not touched."""
     from rich.live import Live
 
     view = read()

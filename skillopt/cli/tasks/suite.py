@@ -203,6 +203,6 @@ def _scored(task: "SuiteTask") -> str:
 
 
 def _short(path: str) -> str:
-    """Give a path as it is seen from here."""
+    """Return a path as it is seen from here."""
     place, here = Path(path).absolute(), Path.cwd()
     return escape_terminal(str(place.relative_to(here) if place.is_relative_to(here) else path))

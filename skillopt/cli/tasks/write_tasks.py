@@ -90,7 +90,7 @@ def _draft(draft: "DraftedTask") -> str:
 
 
 def accepted_text(result: "AcceptedTasks") -> str:
-    """Say what became of drafts that were accepted."""
+    """Return what became of drafts that were accepted."""
     lines = [f"{len(result.accepted)} drafts are tasks now: {', '.join(map(escape_terminal, result.accepted))}"]
     lines.append(f"{result.suite} has {result.tasks} tasks; {result.waiting} drafts wait")
     lines += [f"skillopt.toml + {line}" for line in result.config]

@@ -18,17 +18,7 @@ __all__ = ["Blamed", "BlamedLine", "blame"]
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
-    """A line of the newest version.
-
-    Args:
-        number: Its number, from 1.
-        text: The line; untrusted.
-        commit: Where it came in.
-        version: Whether that is a version; else people put it there.
-        run: The run that did, empty when none did.
-        tasks: Ids of the train tasks that motivated it; empty when nobody knows.
-        reason: The edit's rationale, empty when nobody knows; untrusted.
-    """
+    """A line of the newest version."""
 
     number: int
     text: str
@@ -49,15 +39,7 @@ class Blamed:
 
 
 def blame(selection: Selection, find: str = "") -> Blamed:
-    """Say where each line of the newest version comes from.
-
-    Args:
-        selection: The skill.
-        find: Only lines that hold this text, whatever its case.
-
-    Raises:
-        UsageError: There is no such skill, or it has no versions yet.
-    """
+    """Return where each line of the newest version comes from."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     states = texts_of(repository, target)
@@ -79,7 +61,7 @@ def blame(selection: Selection, find: str = "") -> Blamed:
 def _sources(
     before: TextState | None, known: Sequence[TextState], state: TextState, earlier: dict[str, list[TextState]]
 ) -> list[TextState]:
-    """Give the state in which each line of a text came in; going back to a version brings back its lines."""
+    """Return the state in which each line of a text came in; going back to a version brings back its lines."""
     again = state.version.trailer(ROLLBACK) if state.version else ""
     if again in earlier and len(earlier[again]) == len(state.skill.document.text.splitlines()):
         return earlier[again]

@@ -47,17 +47,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """What a person declined.
-
-    Args:
-        skill: Name of the skill.
-        branch: Where the decision is.
-        commit: The decision; its text is what training starts from now.
-        declined: The versions, or the draft, that were declined.
-        edits: How many edits training will not try again.
-        by: Who.
-        reason: Why, empty where it was not said.
-    """
+    """What a person declined."""
 
     skill: str
     branch: str
@@ -70,16 +60,7 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class DeclinedDescriptions:
-    """Descriptions that a person declined.
-
-    Args:
-        skill: Name of the skill.
-        branch: Where the decision is.
-        commit: The decision; its description is the one that training starts from now.
-        declined: Commits of the descriptions, newest first.
-        by: Who.
-        reason: Why, empty where it was not said.
-    """
+    """Descriptions that a person declined."""
 
     skill: str
     branch: str
@@ -115,7 +96,7 @@ class _Place:
 
     @property
     def merges(self) -> str:
-        """Give the default branch's tip where it has the skill and the branch lacks it, else nothing."""
+        """The default branch's tip where it has the skill and the branch lacks it, else nothing."""
         files = self.repository.read_folder(self.onto, self.path) if self.onto else ()
         here = any(file.path == SKILL_FILE for file in files)
         return self.onto if here and not (self.tip and self.repository.contains(self.tip, self.onto)) else ""
@@ -129,21 +110,7 @@ def decline(
     onto: str = "",
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
 ) -> Declined:
-    """Decline what training offers: the versions that the default branch lacks, or the draft.
-
-    Args:
-        selection: The skill.
-        version: A version, which is declined with all later ones; `draft`; empty for all versions that the default
-            branch lacks, else the draft.
-        word: Who says so, and why; None for the person whom git names.
-        onto: Newest commit of the default branch; empty for what this clone knows of it.
-        now: Gives the time of the commit.
-
-    Raises:
-        UsageError: There is nothing to decline.
-        VersionConflictError: The branch moved meanwhile, or is checked out.
-        BusyError: A run trains this skill.
-    """
+    """Decline what training offers: the versions that the default branch lacks, or the draft."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     recover_draft(project.root, repository, target.name)
@@ -171,19 +138,7 @@ def decline_description(
     onto: str = "",
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
 ) -> DeclinedDescriptions:
-    """Decline the trained descriptions that the default branch lacks; training tries none of them again.
-
-    Args:
-        selection: The skill.
-        word: Who says so, and why; None for the person whom git names.
-        onto: Newest commit of the default branch; empty for what this clone knows of it.
-        now: Gives the time of the commit.
-
-    Raises:
-        UsageError: There is none.
-        VersionConflictError: Their branch is checked out.
-        BusyError: A run trains this skill.
-    """
+    """Decline the trained descriptions that the default branch lacks; training tries none of them again."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     word = word or PersonsWord.said(repository.user_name)
@@ -199,18 +154,7 @@ def undecline_description(
     *,
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
 ) -> Undeclined:
-    """Make the description that was declined last the newest one again; training goes on from it.
-
-    Args:
-        selection: The skill.
-        word: Who says so, and why; None for the person whom git names.
-        now: Gives the time of the commit.
-
-    Raises:
-        UsageError: None was declined last.
-        VersionConflictError: Their branch is checked out.
-        BusyError: A run trains this skill.
-    """
+    """Make the description that was declined last the newest one again; training goes on from it."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     word = word or PersonsWord.said(repository.user_name)
@@ -228,20 +172,7 @@ def undecline(
     as_draft: bool = False,
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
 ) -> Undeclined:
-    """Make a declined version, or draft, the newest version; its edits may be tried again.
-
-    Args:
-        selection: The skill.
-        version: What was declined; empty for what was declined last.
-        word: Who says so, and why; None for the person whom git names.
-        as_draft: Whether a draft is to be a draft again, on its own branch, instead of the newest version.
-        now: Gives the time of the commit.
-
-    Raises:
-        UsageError: It was not declined, or its commit is not in this clone.
-        VersionConflictError: The branch moved meanwhile, or is checked out.
-        BusyError: A run trains this skill.
-    """
+    """Make a declined version, or draft, the newest version; its edits may be tried again."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     word = word or PersonsWord.said(repository.user_name)
@@ -262,11 +193,7 @@ def undecline(
 
 
 def _as_declined(place: _Place, wanted: str, decisions: Decisions) -> tuple[File, ...]:
-    """Give the text of what was declined as it stood then: without dropped edits, with the lines of people.
-
-    Raises:
-        UsageError: Of an older one of several, the dropped edits cannot be taken out any more.
-    """
+    """Return the text of what was declined as it stood then: without dropped edits, with the lines of people."""
     named = (one for one in decisions.versions if wanted in one.values(DECLINED))
     decline_commit = next(named, None)
     before = decline_commit.parent if decline_commit else ""
@@ -304,7 +231,7 @@ def _offered(place: _Place, version: str) -> tuple[Version, ...]:
 
 
 def _before(place: _Place, offered: Sequence[Version]) -> tuple[tuple[File, ...], str]:
-    """Give the text to go back to, and the commit of the default branch that is merged with it."""
+    """Return the text to go back to, and the commit of the default branch that is merged with it."""
     line = EditLine.read(place.repository, place.target.name, place.path, place.tip or "", place.onto)
     if line.versions[0].sha != offered[0].sha or not place.merges:
         before = offered[0].parent
@@ -327,7 +254,7 @@ def _decline_draft(place: _Place, branch: DraftBranch, word: PersonsWord, at: st
 
 
 def _declined(place: _Place, version: str) -> str:
-    """Give the commit that a user means among those declined, the last one where none is named."""
+    """Return the commit that a user means among those declined, the last one where none is named."""
     decisions = read_decisions(place.repository, place.target.name, place.tip)
     if not version:
         newest = (one for one in decisions.versions if commit_kind(one) == "declined")

@@ -47,34 +47,14 @@ class WordDiffed:
 
 
 def diff(selection: Selection, before: str | None, after: str | None) -> Diffed:
-    """Show what changed between two versions of a skill.
-
-    Args:
-        selection: The skill.
-        before: A version, `worktree`, or `draft`, which alone shows what the draft changes; None for the text that
-            training started from.
-        after: A version, `worktree` or `draft`; None for the newest version.
-
-    Raises:
-        UsageError: A version does not exist.
-    """
+    """Show what changed between two versions of a skill."""
     sides = _sides(selection, before, after)
     texts = [diff_documents(old, new, path, context=3) for path, old, new in sides.documents]
     return Diffed(sides.skill, sides.before, sides.after, "\n".join(text for text in texts if text))
 
 
 def diff_by_words(selection: Selection, before: str | None, after: str | None) -> WordDiffed:
-    """Show what changed between two versions of a skill, word by word.
-
-    Args:
-        selection: The skill.
-        before: A version, `worktree`, or `draft`, which alone shows what the draft changes; None for the text that
-            training started from.
-        after: A version, `worktree` or `draft`; None for the newest version.
-
-    Raises:
-        UsageError: A version does not exist.
-    """
+    """Show what changed between two versions of a skill, word by word."""
     sides = _sides(selection, before, after)
     files = (FileWords(path, diff_words(old.text, new.text)) for path, old, new in sides.documents)
     return WordDiffed(sides.skill, sides.before, sides.after, tuple(file for file in files if file.hunks))

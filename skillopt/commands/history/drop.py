@@ -34,13 +34,7 @@ _OF_A_DRAFT: Final = ("Skill", "Skillopt-Run", "Gate-Metric", "Harness", "Optimi
 
 @dataclass(frozen=True, slots=True)
 class DropOptions:
-    """How edits are dropped.
-
-    Args:
-        word: Who says so, and why; None for the person whom git names.
-        measure: Whether the text without them is measured against the one with them, and against the base.
-        onto: Newest commit of the default branch; empty for what this clone knows of it.
-    """
+    """How edits are dropped."""
 
     word: PersonsWord | None = None
     measure: bool = True
@@ -49,13 +43,7 @@ class DropOptions:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What the change gate says of the text without the edits.
-
-    Args:
-        against: What it is compared with: `the text with it` or `the base`.
-        answer: As the change gate says it, such as `passed`.
-        reason: Why, in a sentence.
-    """
+    """What the change gate says of the text without the edits."""
 
     against: str
     answer: str
@@ -64,16 +52,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Edits that were dropped.
-
-    Args:
-        skill: Name of the skill.
-        branch: Where the text without them is.
-        commit: That text.
-        edits: What was dropped.
-        compared: What the gate says of that text; none where it was not asked.
-        unmeasured: Why it was not measured; empty where it was.
-    """
+    """Edits that were dropped."""
 
     skill: str
     branch: str
@@ -95,11 +74,7 @@ class _Line:
     is_draft: bool
 
     def without(self, wanted: Sequence[NumberedEdit]) -> tuple[File, ...]:
-        """Give the files without some edits, and without those dropped before.
-
-        Raises:
-            UsageError: Other edits need those, and the message names them; or the text is the same without those.
-        """
+        """Return the files without some edits, and without those dropped before."""
         gone = {one.key for one in wanted} | {one.key for one in self.line.edits if one.dropped}
         found = text_without(self.line.steps, gone)
         if isinstance(found, Inseparable):
@@ -141,20 +116,7 @@ def drop(
     *,
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
 ) -> Dropped:
-    """Take edits out of what training offers, and remember that people refused them.
-
-    Args:
-        selection: The skill.
-        edits: Numbers as `skillopt log` lists them, or keys as in `0123456789ab/2`.
-        options: Who says so, and whether it is measured.
-        observer: Follows the rollouts.
-        now: Gives the time of the commit.
-
-    Raises:
-        UsageError: There is no such edit, it cannot go alone, or the text is the same without it.
-        VersionConflictError: The branch moved meanwhile, is checked out, or has commits of people on the draft.
-        BusyError: A run trains this skill.
-    """
+    """Take edits out of what training offers, and remember that people refused them."""
     options = options or DropOptions()
     project = selection.project()
     target, repository = project.target(selection), project.repository()
@@ -206,11 +168,7 @@ def _find_line(repository: Repository, target: Target, base: str, edits: Sequenc
 
 
 def _chosen(found: _Line, edits: Sequence[str]) -> list[NumberedEdit]:
-    """Find the edits that a user means.
-
-    Raises:
-        UsageError: There is no such edit, or it was dropped before.
-    """
+    """Find the edits that a user means."""
     known = {str(one.number): one for one in found.line.edits} | {str(one.key): one for one in found.line.edits}
     chosen: dict[EditName, NumberedEdit] = {}
     for text in edits:

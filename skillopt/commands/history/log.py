@@ -32,16 +32,7 @@ __all__ = ["Graphed", "GraphedVersion", "Logged", "LoggedDraft", "LoggedVersion"
 
 @dataclass(frozen=True, slots=True)
 class LoggedVersion(Version):
-    """A version and its target.
-
-    Args:
-        harness: Identity of the target it was trained on, empty when its commit does not say.
-        staleness: That target compared with the configured one.
-        kind: `accepted`, `taken`, `rollback`, `declined`, `undeclined`, `dropped`, or `start` for the text that
-            training started from.
-        grade: What was shown of it, None when its commit does not say.
-        declined: Who declined it and why, None where nobody did.
-    """
+    """A version and its target."""
 
     harness: str
     staleness: Staleness
@@ -51,22 +42,14 @@ class LoggedVersion(Version):
 
     @property
     def shown(self) -> str:
-        """Say what was shown of it; of what builds on a proven version, against which text. Empty when not known."""
+        """What was shown of it; of what builds on a proven version, against which text. Empty when not known."""
         grading = read_grading(self.trailers)
         return grade_name(grading) if grading else self.grade.value if self.grade else ""
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedDraft:
-    """The draft of a skill.
-
-    Args:
-        branch: Where it is.
-        version: Its commit.
-        grading: What was shown of it, None where its run ended before it was graded.
-        obstacle: Why it cannot be taken; empty when it can.
-        marks: Lines that a person must look at before it becomes a version, each with the reason and its text.
-    """
+    """The draft of a skill."""
 
     branch: str
     version: Version
@@ -76,7 +59,7 @@ class LoggedDraft:
 
     @property
     def words(self) -> str:
-        """Say what was shown of it."""
+        """What was shown of it."""
         if self.version.trailer(DROPPED_BY):
             return "unproven: people dropped edits of it after it was graded"
         return grade_words(self.grading)
@@ -84,20 +67,7 @@ class LoggedDraft:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """The versions of a skill, newest first.
-
-    Args:
-        skill: Name of the skill.
-        branch: Where they are.
-        harness: Identity of the configured target; empty when none is configured or its program cannot tell.
-        versions: The versions.
-        draft: What waits, None when nothing does.
-        error: Error allowed, spent and left on today's `val` tasks over all runs; None without a suite.
-        edits: What the versions bring that the default branch lacks, else the draft, numbered as `decline` takes them.
-        descriptions: Descriptions that trigger training committed, newest first, on a branch of their own, here or
-            fetched from `origin`.
-        declined: Who declined a description and why, by its commit.
-    """
+    """The versions of a skill, newest first."""
 
     skill: str
     branch: str
@@ -112,15 +82,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class GraphedVersion:
-    """A version and where it stands in the line.
-
-    Args:
-        version: The commit with its message and trailers.
-        kind: As of a logged version.
-        restores: For a rollback the commit whose text it has.
-        undone: Whether a later rollback went back behind it.
-        declined: Whether people declined it.
-    """
+    """A version and where it stands in the line."""
 
     version: Version
     kind: str
@@ -139,11 +101,7 @@ class Graphed:
 
 
 def log(selection: Selection) -> Logged:
-    """List the versions of a skill, newest first, and its draft.
-
-    Raises:
-        UsageError: There is no such skill or no repository.
-    """
+    """List the versions of a skill, newest first, and its draft."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     versions, now = repository.versions(target.name), _configured(target, project)
@@ -206,11 +164,7 @@ def _configured(target: Target, project: Project) -> str:
 
 
 def graph(selection: Selection) -> Graphed:
-    """Draw up the line of versions.
-
-    Raises:
-        UsageError: There is no such skill or no repository.
-    """
+    """Draw up the line of versions."""
     project = selection.project()
     target = project.target(selection)
     versions = project.repository().versions(target.name)

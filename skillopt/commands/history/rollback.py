@@ -29,17 +29,7 @@ def rollback(
     *,
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
 ) -> RolledBack:
-    """Publish an older version of a skill as a new commit on its branch; nothing is rewritten.
-
-    Args:
-        selection: The skill.
-        version: The version to publish again.
-        now: Gives the time of the commit.
-
-    Raises:
-        UsageError: The version does not exist or is what the branch holds.
-        VersionConflictError: The branch moved meanwhile.
-    """
+    """Publish an older version of a skill as a new commit on its branch; nothing is rewritten."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     newest = versions_of(repository, target.name)[0].sha

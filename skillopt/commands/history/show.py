@@ -28,18 +28,7 @@ _SKILL = "Skill"
 
 @dataclass(frozen=True, slots=True)
 class ShownVersion:
-    """A version.
-
-    Args:
-        skill: Name of the skill.
-        version: The commit with its message and trailers.
-        kind: `accepted`, `taken`, `rollback`, `declined`, `undeclined`, `dropped`, `draft`, or `start` for the text
-            that training started from.
-        recorded: What the ledger here holds of it, None when it holds nothing.
-        diff: What it changed, as a unified diff.
-        edits: The edits that its commit names.
-        declined: Who declined it and why, None where nobody did.
-    """
+    """A version."""
 
     skill: str
     version: Version
@@ -51,15 +40,7 @@ class ShownVersion:
 
 
 def show(selection: Selection, version: str) -> ShownVersion:
-    """Show a version of whatever skill it is of.
-
-    Args:
-        selection: Where the command is given; its name is needed for `draft` only, where several skills are configured.
-        version: A commit, or what leads to one; `draft`.
-
-    Raises:
-        UsageError: There is no such commit, or it is not a version.
-    """
+    """Show a version of whatever skill it is of."""
     project = selection.project()
     repository = project.repository()
     sha = _draft(selection) if version == DRAFT else repository.resolve(version)

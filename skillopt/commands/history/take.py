@@ -26,17 +26,7 @@ __all__ = ["Taken", "take"]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A draft that is a version now.
-
-    Args:
-        skill: Name of the skill.
-        branch: Where its versions are.
-        commit: The new version.
-        by: Who took it, as git knows them.
-        grading: What was shown of it, None where its run ended before it was graded.
-        remarks: What it adds that a person should look at, one line each.
-        recorded: Whether the ledger here holds its run; else its grade is only what its commit says.
-    """
+    """A draft that is a version now."""
 
     skill: str
     branch: str
@@ -50,18 +40,7 @@ class Taken:
 def take(
     selection: Selection, *, now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds")
 ) -> Taken:
-    """Make the draft of a skill its newest version.
-
-    Args:
-        selection: The skill.
-        now: Gives the time of the commit.
-
-    Raises:
-        UsageError: There is no draft.
-        VersionConflictError: The text that the draft is compared with is not the newest any more, or people have
-            committed on the draft's branch, which nothing has measured.
-        BusyError: A run trains this skill.
-    """
+    """Make the draft of a skill its newest version."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     recover_draft(project.root, repository, target.name)

@@ -39,13 +39,7 @@ _COMMANDS = (
 
 @dataclass(frozen=True, slots=True)
 class PeopleAnswers:
-    """What was done about what people said of a skill.
-
-    Args:
-        posted: What is said to them, by pull request.
-        lines: The same for the night's result, each with what it is about.
-        ignored: Who wants it left alone, and where they said so; empty for nobody.
-    """
+    """What was done about what people said of a skill."""
 
     posted: tuple[PostedAnswer, ...] = ()
     lines: tuple[str, ...] = ()
@@ -53,17 +47,7 @@ class PeopleAnswers:
 
 
 def answer_people(selection: Selection, state: SkillState, review: SkillReview, onto: str) -> PeopleAnswers:
-    """Do what people with write access ask for, as far as it can be done without a model.
-
-    Args:
-        selection: The skill.
-        state: Its state.
-        review: What the forge has of it.
-        onto: Newest commit of the default branch, empty where there is no remote.
-
-    Raises:
-        BusyError: A run trains this skill.
-    """
+    """Do what people with write access ask for, as far as it can be done without a model."""
     desk = _Desk(selection, state, onto)
     lines = list(desk.settle(review))
     posted: list[PostedAnswer] = []
@@ -83,13 +67,7 @@ def answer_people(selection: Selection, state: SkillState, review: SkillReview, 
 
 
 def answer_training(answers: PeopleAnswers, review: SkillReview, row: SkillNight) -> PeopleAnswers:
-    """Say what came of training that people asked for; while it waits, they are not answered and ask on.
-
-    Args:
-        answers: What was done about all else.
-        review: What the forge has of the skill.
-        row: What the night did for it.
-    """
+    """Return what came of training that people asked for; while it waits, they are not answered and ask on."""
     wanted = review.training_wanted
     said = _trained(row) if wanted else None
     posted, lines = list[PostedAnswer](), list(answers.lines)
@@ -113,12 +91,7 @@ def holds_decision(repository: Repository, tip: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line of an answer.
-
-    Args:
-        words: What is said, with `{}` for each text of people, models or files.
-        texts: Those texts.
-    """
+    """One line of an answer."""
 
     words: str
     texts: tuple[str, ...] = ()
@@ -161,7 +134,7 @@ class _Desk:
                 yield from self._undecline(one.number, wanted, PersonsWord.said("", "", one.url), is_draft=is_draft)
 
     def _refused(self, closed: PullRequest, *, is_draft: bool) -> str:
-        """Give the oldest version, or the draft, that a closed pull request offered and that is offered still."""
+        """Return the oldest version, or the draft, that a closed pull request offered and that is offered still."""
         repository, name = self._repository, self.state.target.name
         path = repository.relative(self.state.target.folder)
         if is_draft:
@@ -174,7 +147,7 @@ class _Desk:
         return next((one.sha for one in offered if repository.contains(closed.head, one.sha)), "")
 
     def _declined_in(self, opened: PullRequest, *, is_draft: bool) -> str:
-        """Give what was declined when this pull request was closed, empty where nothing is to be taken back."""
+        """Return what was declined when this pull request was closed, empty where nothing is to be taken back."""
         decisions = read_decisions(self._repository, self.state.target.name)
         among = decisions.versions if is_draft else decisions.versions[:1]
         shas = (
@@ -269,7 +242,7 @@ def _numbers(asked: Asked, wanted: Sequence[str]) -> str:
 
 
 def _trained(row: SkillNight) -> _Line | None:
-    """Say what training did that people asked for; None while it waits."""
+    """Return what training did that people asked for; None while it waits."""
     again = "trained again, from what the default branch has now where people changed the skill there"
     match row.training:
         case Training.WAITING | Training.BUSY | Training.NOT_DUE:

@@ -32,13 +32,7 @@ __all__ = ["Checked", "ForgeAccess", "check_night", "configured_skills", "find_a
 
 @dataclass(frozen=True, slots=True)
 class ForgeAccess:
-    """Where branches and pull requests go to; it holds the token.
-
-    Args:
-        name: Name of the forge.
-        forge: Keeps pull requests.
-        remote: Holds the branches; None where there is none.
-    """
+    """Where branches and pull requests go to; it holds the token."""
 
     name: str
     forge: Forge
@@ -47,19 +41,7 @@ class ForgeAccess:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found.
-
-    Args:
-        forge: Name of the forge.
-        public: Whether everybody may read the repository.
-        login: Who the token belongs to, empty for unknown.
-        remote: Name of the git remote, empty for none.
-        skills: How many skills were looked at.
-        open: Addresses of the open pull requests.
-        closed: Addresses of the newest one of each branch, where people closed it.
-        asked: What people ask for.
-        state: The file with all of it.
-    """
+    """What was found."""
 
     forge: str
     public: bool
@@ -75,19 +57,7 @@ class Checked:
 def check_night(
     out: Path, *, flags: Mapping[str, object] | None = None, pull_request: int = 0, folder: Path | None = None
 ) -> Checked:
-    """Ask the forge what a night has to know, and write it to a file.
-
-    Args:
-        out: The file.
-        flags: Settings that override file and environment.
-        pull_request: Look only at the skill that this pull request is about; 0 for all.
-        folder: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: The configuration is wrong, or the token is missing.
-        ForgeError: The forge cannot be reached, or pull requests cannot be opened with the token.
-        RemoteError: The remote cannot be reached.
-    """
+    """Ask the forge what a night has to know, and write it to a file."""
     project = Project.find(folder or Path.cwd())
     names = configured_skills(project)
     access = find_access(project, flags or {})
@@ -122,11 +92,7 @@ def check_night(
 
 
 def configured_skills(project: Project) -> tuple[str, ...]:
-    """List the skills of a night: those that skillopt.toml names; where it names none, all that have tasks.
-
-    Raises:
-        UsageError: There are none.
-    """
+    """List the skills of a night: those that skillopt.toml names; where it names none, all that have tasks."""
     names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
     if not names:
         message = (
@@ -137,15 +103,7 @@ def configured_skills(project: Project) -> tuple[str, ...]:
 
 
 def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
-    """Find the remote and the forge that branches and pull requests go to.
-
-    Args:
-        project: Names them.
-        flags: Settings that override file and environment.
-
-    Raises:
-        UsageError: One of them is missing, or there is no token.
-    """
+    """Find the remote and the forge that branches and pull requests go to."""
     settings, repository = project.settings(flags), project.repository()
     nightly = settings.nightly
     if nightly.forge != "none" and not nightly.remote:

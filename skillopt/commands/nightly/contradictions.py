@@ -8,12 +8,7 @@ __all__ = ["describe_contradiction"]
 
 
 def describe_contradiction(context: NightlyContext, state: SkillState) -> str:
-    """Say which lines people changed in two ways; the skill waits until one of them decides.
-
-    Args:
-        context: Names the default branch.
-        state: Of a skill with at least one conflict.
-    """
+    """Return which lines people changed in two ways; the skill waits until one of them decides."""
     into, branch, found = context.default_branch.name, f"skillopt/{state.target.name}", state.conflicts[0]
     both = f"'{_one_line(found.theirs)}' on {into} and '{_one_line(found.ours)}' on {branch}"
     advice = f"merge {into} into {branch} by hand, or comment `/skillopt rebase` to go on from {into}"

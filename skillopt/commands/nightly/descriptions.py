@@ -38,16 +38,7 @@ __all__ = ["DescriptionNight", "train_descriptions"]
 
 @dataclass(frozen=True, slots=True)
 class DescriptionNight:
-    """What the descriptions of a night share.
-
-    Args:
-        context: Repository, remote and default branch.
-        review: What the forge has of the skills.
-        remaining: Remaining budget of the night.
-        observer: Follows what is run.
-        no_money: Why nothing may be spent; empty where something may.
-        flags: Settings that override file and environment.
-    """
+    """What the descriptions of a night share."""
 
     context: NightlyContext
     review: ReviewState
@@ -58,13 +49,7 @@ class DescriptionNight:
 
 
 def train_descriptions(night: DescriptionNight, rows: list[SkillNight], offers: list[SkillOffers]) -> None:
-    """Train the descriptions that are due, and add to rows and offers what came of that.
-
-    Args:
-        night: What they share.
-        rows: What the night did for each skill.
-        offers: What is offered of each skill.
-    """
+    """Train the descriptions that are due, and add to rows and offers what came of that."""
     for number, row in enumerate(rows):
         selection = Selection(row.skill, night.flags, folder=night.context.project.root)
         try:
@@ -187,7 +172,7 @@ def _spent(night: DescriptionNight, ask: TriggerAsk, meter: Meter, row: SkillNig
 
 
 def _why_waiting(night: DescriptionNight, target: Target, path: str) -> str:
-    """Say why a description that is due is not trained now; empty when it is."""
+    """Return why a description that is due is not trained now; empty when it is."""
     settings, onto = target.settings.nightly, night.context.default_branch
     if night.remaining.exhausted:
         return "the night's budget is used up"

@@ -24,20 +24,7 @@ _INTERRUPTED: Final = 130
 def nightly(
     options: Sequence[str] = (), *, flags: Mapping[str, object] | None = None, folder: Path | None = None
 ) -> Nightly:
-    """Train every skill that is due, the most promising first, and bring all pull requests up to date.
-
-    Args:
-        options: More options of `skillopt nightly train`: caps, settings, and how much it says.
-        flags: The settings among them.
-        folder: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: The configuration is wrong; nothing was spent.
-        RemoteError: The remote cannot be reached; nothing was spent.
-        ForgeError: The forge cannot be reached, or refuses; nothing was spent.
-        InfrastructureError: Training ended without a result.
-        KeyboardInterrupt: Training was interrupted, and has ended.
-    """
+    """Train every skill that is due, the most promising first, and bring all pull requests up to date."""
     here = folder or Path.cwd()
     project = Project.find(here)
     place = state_folder(project.root)

@@ -48,16 +48,6 @@ def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, proj
     """Push the branches of a night, bring the pull requests up to date, and give the whole night's result.
 
     Doing it again changes nothing.
-
-    Args:
-        folder: What `nightly train` wrote.
-        flags: Settings that override file and environment.
-        project: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: The configuration is wrong, the token is missing, or the folder holds something else.
-        RemoteError: The remote cannot be reached.
-        InfrastructureError: The bundle is damaged, or holds what it must not hold.
     """
     found = Project.find(project or Path.cwd())
     access, left = find_access(found, flags or {}), read_offers(folder)

@@ -14,15 +14,7 @@ __all__ = ["refuse_cluster", "refuse_credentials"]
 
 
 def refuse_cluster(settings: Settings, budget: Budget) -> None:
-    """Refuse to train several skills at a time on a cluster, which one run at a time connects to.
-
-    Args:
-        settings: Of the project.
-        budget: Says how many skills at a time.
-
-    Raises:
-        UsageError: So it would be.
-    """
+    """Refuse to train several skills at a time on a cluster, which one run at a time connects to."""
     name = settings.executor.run_on
     if budget.at_once > 1 and name in CLUSTERS:
         raise UsageError(
@@ -32,14 +24,7 @@ def refuse_cluster(settings: Settings, budget: Budget) -> None:
 
 
 def refuse_credentials(project: Project) -> None:
-    """Refuse to train where agents and verifiers could read a token of the forge.
-
-    Args:
-        project: Its repository may hold one in its configuration.
-
-    Raises:
-        UsageError: There is one in the environment or in the configuration of git.
-    """
+    """Refuse to train where agents and verifiers could read a token of the forge."""
     names = forge_token_names(os.environ)
     if names:
         unset = " ".join(f"-u {name}" for name in names)

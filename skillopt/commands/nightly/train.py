@@ -78,20 +78,7 @@ def train_night(
     folder: Path | None = None,
     observer: RunObserver | None = None,
 ) -> Nightly:
-    """Train every skill that is due, the most promising first, and write what is to be offered into a folder.
-
-    Args:
-        state: What `nightly check` wrote.
-        out: The folder.
-        budget: Caps of the night, and how many skills are trained at a time.
-        flags: Settings that override file and environment.
-        folder: Where the command is given; the current folder when None.
-        observer: Follows the runs.
-
-    Raises:
-        UsageError: The configuration is wrong, the folder cannot be written, or a token is where agents could read it;
-            nothing was spent.
-    """
+    """Train every skill that is due, the most promising first, and write what is to be offered into a folder."""
     project = Project.find(folder or Path.cwd())
     settings = project.settings(flags or {})
     review = read_state(state)
@@ -126,13 +113,13 @@ def train_night(
 
 
 def _of_month(budget: Budget, review: ReviewState, cap: float | None, now: datetime) -> Budget:
-    """Give a night no more money than the month has left."""
+    """Return a night no more money than the month has left."""
     left = 0.0 if cap is None else cap - spent_in_month(review.memory, now)
     return replace(budget, usd=min(budget.usd or left, left)) if left > 0 else budget
 
 
 def _context(project: Project, review: ReviewState) -> NightlyContext:
-    """Give remote and tips as they were when the forge was asked; whatever is missing here cannot be fetched now."""
+    """Return remote and tips as they were when the forge was asked; whatever is missing here cannot be fetched now."""
     repository, tips = project.repository(), review.tips
     if not review.remote or tips is None:
         return NightlyContext(project, None, None, DefaultBranch("HEAD", ""))
@@ -241,7 +228,7 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
 
 
 def _why_due(night: _Night, skill: str, state: SkillState) -> Due | None:
-    """Say why a skill is due: by its state, or because people ask for it in a pull request."""
+    """Return why a skill is due: by its state, or because people ask for it in a pull request."""
     found = why_due(state.due_facts, state.target.settings.nightly.due_days)
     asked = next(iter(night.review.of(skill).training_wanted), None)
     if found is None and asked is not None:
@@ -301,7 +288,7 @@ def _trained(night: _Night, selection: Selection, state: SkillState, row: SkillN
 
 
 def _offer(night: _Night, skill: str, state: SkillState) -> SkillOffers:
-    """Say what is offered of a skill; what must be measured for that counts as the night's."""
+    """Return what is offered of a skill; what must be measured for that counts as the night's."""
     review = night.review.of(skill)
     beside = night.remaining.places is not None
     meter = night.remaining.meter_for(state.target.settings.nightly.share if beside else 1.0)
@@ -331,7 +318,7 @@ def _decision(night: _Night, state: SkillState) -> BranchOffer | None:
 
 
 def _why_waiting(night: _Night, settings: NightlySettings) -> str:
-    """Say why a skill that is due is not trained now; empty when it is."""
+    """Return why a skill that is due is not trained now; empty when it is."""
     if night.remaining.exhausted:
         return _USED_UP
     return night.no_money or why_no_training(settings.train_days, settings.train_hours, night.now().astimezone())

@@ -21,17 +21,7 @@ _ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class AcceptedTasks:
-    """What became of drafts.
-
-    Args:
-        skill: Name of the skill.
-        suite: The file that has the tasks now.
-        accepted: Ids of the new tasks.
-        tasks: How many tasks the suite has.
-        waiting: Drafts that still wait in the review file.
-        config: Lines that were added to skillopt.toml.
-        prospect: What the suite can show, in words.
-    """
+    """What became of drafts."""
 
     skill: str
     suite: str
@@ -45,18 +35,7 @@ class AcceptedTasks:
 def accept_tasks(
     selection: Selection, ids: Sequence[str] = (), *, review: Path | None = None, command: str = "write-tasks"
 ) -> AcceptedTasks:
-    """Append drafts of the review file to the skill's suite, and name the suite in skillopt.toml where it is missing.
-
-    Args:
-        selection: The skill.
-        ids: Which drafts; `all` for every one, none for those that are ticked.
-        review: The review file; that of `write-tasks` when None.
-        command: The command that makes such drafts, for errors.
-
-    Raises:
-        UsageError: There is no such draft, a block is no task, or a file takes no more; nothing was written.
-        BusyError: Another process decides on drafts all the time.
-    """
+    """Append drafts of the review file to the skill's suite, and name the suite in skillopt.toml if it is missing."""
     project = selection.project()
     with review_lock(project.root):
         return _accept(project, project.target(selection), ids, review, command)
@@ -108,7 +87,7 @@ def _chosen(entries: Sequence[ReviewEntry], ids: Sequence[str], review: Path, co
 
 
 def _config_lines(project: Project, target: Target, suite: Path) -> ConfigLines:
-    """Give the lines that name the suite: none where one is configured."""
+    """Return the lines that name the suite: none where one is configured."""
     if target.suite_path is not None:
         return ConfigLines()
     shown = suite.resolve().relative_to(project.root.resolve()).as_posix()

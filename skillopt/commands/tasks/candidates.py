@@ -43,7 +43,7 @@ class DroppedCandidates:
 
 
 def candidates_path(project: Project, skill: str) -> Path:
-    """Give the file in which the candidates of a skill wait."""
+    """Return the file in which the candidates of a skill wait."""
     return _folder(project) / f"{skill}{_END}"
 
 
@@ -53,25 +53,14 @@ def waiting_candidates(project: Project, skill: str) -> tuple[ReviewEntry, ...]:
 
 
 def accept_candidates(selection: Selection, ids: Collection[str] = ()) -> AcceptedTasks:
-    """Make candidates tasks of the skill's suite: those named, or those that are ticked.
-
-    Raises:
-        UsageError: There is no such candidate, a block is no task, or a file takes no more; nothing was written.
-    """
+    """Make candidates tasks of the skill's suite: those named, or those that are ticked."""
     project = selection.project()
     review = candidates_path(project, project.target(selection).name)
     return accept_tasks(selection, tuple(ids), review=review, command="harvest")
 
 
 def drop_candidates(project: Project, skill: str, names: Collection[str]) -> int:
-    """Take candidates out, and remember the words of their prompts so that no near copy of them is offered again.
-
-    Raises:
-        UsageError: There is no such candidate.
-
-    Returns:
-        How many wait still.
-    """
+    """Take candidates out, and remember the words of their prompts so that no near copy of them is offered again."""
     with review_lock(project.root):
         found = [_find(project, skill, name) for name in names]
         path = candidates_path(project, skill)
@@ -87,7 +76,7 @@ def drop_candidates(project: Project, skill: str, names: Collection[str]) -> int
 
 
 def _prompt(entry: ReviewEntry) -> str:
-    """Give what is asked in a block; all of it where a person left no task there."""
+    """Return what is asked in a block; all of it where a person left no task there."""
     try:
         return str(block_entry(entry.block).get("prompt", entry.block))
     except SuiteError:
@@ -95,11 +84,7 @@ def _prompt(entry: ReviewEntry) -> str:
 
 
 def drop_named(selection: Selection, ids: Collection[str]) -> DroppedCandidates:
-    """Drop candidates of a skill: those named, or `all`.
-
-    Raises:
-        UsageError: None is named, or there is no such candidate.
-    """
+    """Drop candidates of a skill: those named, or `all`."""
     project = selection.project()
     skill = project.target(selection).name
     names = [entry.id for entry in waiting_candidates(project, skill)] if list(ids) == ["all"] else list(ids)
@@ -109,7 +94,7 @@ def drop_named(selection: Selection, ids: Collection[str]) -> DroppedCandidates:
 
 
 def dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:
-    """Give the word digests of what a person has dropped; the words themselves are not kept."""
+    """Return the word digests of what a person has dropped; the words themselves are not kept."""
     try:
         found = json.loads(_read(_dropped_path(project, skill)) or "[]")
     except ValueError:

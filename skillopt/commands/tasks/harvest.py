@@ -38,14 +38,7 @@ _LONGEST: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class HarvestOptions:
-    """What to harvest.
-
-    Args:
-        count: Most candidates of a skill, ≥ 1.
-        places: Folders or files of logs, instead of those of the clients.
-        headless: Whether sessions without a person count, too.
-        unskilled: Whether requests for which no skill was in use are candidates of the skill that is named.
-    """
+    """What to harvest."""
 
     count: int = 20
     places: tuple[Path, ...] = ()
@@ -63,15 +56,7 @@ class HarvestedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class HarvestedSkill:
-    """The candidates of a skill.
-
-    Args:
-        skill: Its name.
-        review: The file in which they wait; empty when there are none.
-        candidates: Those that wait.
-        left_out: (id, reason) of those that do not.
-        more: Groups of requests that were not looked at, because there are enough.
-    """
+    """The candidates of a skill."""
 
     skill: str
     review: str
@@ -90,20 +75,7 @@ class UnskilledRequest:
 
 @dataclass(frozen=True, slots=True)
 class Harvested:
-    """What past sessions gave.
-
-    Args:
-        logs: Logs that were read.
-        sessions: Sessions of people in this repository.
-        left_out: How many others, by reason.
-        requests: What was asked in them.
-        corrected: Requests whose result the person was against.
-        skipped_lines: Lines that are no line of the client, or too long.
-        links: Symbolic links and special files, which are not followed.
-        skills: The candidates of each skill.
-        unskilled: Requests that came again without a skill, most frequent first.
-        failures: Failures that three sessions or more share, and in how many.
-    """
+    """What past sessions gave."""
 
     logs: int
     sessions: int
@@ -121,15 +93,6 @@ def harvest(selection: Selection, options: HarvestOptions, notice: Callable[[str
     """Read the past sessions of this repository, and write candidates for tasks; nothing becomes a task by this.
 
     All is read and written on this machine only, and secrets and personal data are taken out before.
-
-    Args:
-        selection: The skill; all of the project when it names none.
-        options: What to harvest.
-        notice: Told how far it is.
-
-    Raises:
-        UsageError: The project did not opt in, the scanner is missing, or candidates of before wait.
-        RepositoryError: There is no git repository.
     """
     project = selection.project()
     settings = _opted_in(project)
@@ -230,7 +193,7 @@ class _Work:
         return render_candidates(skill, [(one.task, one.why) for one in kept], left_out, intro)
 
     def _failures(self) -> Iterator[tuple[str, int]]:
-        """Give the repeated failures as they may be shown: redacted first, for a key hides from the scanner."""
+        """Return the repeated failures as they may be shown: redacted first, for a key hides from the scanner."""
         said = {failure_key(line): line for one in self._read.requests for line in one.failures}
         for key, times in self._often.items():
             yield failure_key(self._redaction.text(said[key])), times
@@ -259,14 +222,14 @@ class _Work:
 
 
 def _own_names(repository: Repository) -> OwnNames:
-    """Give the names of whoever harvests, as git, the environment and the machine know them."""
+    """Return the names of whoever harvests, as git, the environment and the machine know them."""
     accounts = (os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME"))
     home = "" if str(Path.home()) == "/root" else str(Path.home())
     return OwnNames(*repository.configured_user, tuple(filter(None, accounts)), home, platform.node())
 
 
 def _tasks(target: Target) -> tuple[Task, ...]:
-    """Give the tasks that are there, in whatever format."""
+    """Return the tasks that are there, in whatever format."""
     if target.suite_path is None:
         return ()
     try:
@@ -276,12 +239,12 @@ def _tasks(target: Target) -> tuple[Task, ...]:
 
 
 def _named(skills: Iterable[str]) -> set[str]:
-    """Give names of skills without the plugin that brings them."""
+    """Return names of skills without the plugin that brings them."""
     return {name.rpartition(":")[2] for name in skills}
 
 
 def _in_repository(request: Request, roots: Sequence[str]) -> Iterator[str]:
-    """Give paths as the repository has them; what lies outside is left out."""
+    """Return paths as the repository has them; what lies outside is left out."""
     for path in request.paths:
         whole = os.path.normpath(Path(request.cwd) / path)
         for root in roots:

@@ -26,14 +26,7 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class NotImported:
-    """An item that was left out.
-
-    Args:
-        path: Its file.
-        line: Where it stands, from 1.
-        name: What it is called.
-        reason: Why it was left out, and what to do.
-    """
+    """An item that was left out."""
 
     path: str
     line: int
@@ -43,18 +36,7 @@ class NotImported:
 
 @dataclass(frozen=True, slots=True)
 class ImportedTasks:
-    """What was copied.
-
-    Args:
-        source: What was read.
-        format: Its format.
-        to: The new folder.
-        written_as: The format of the new folder.
-        tasks: How many were written.
-        commands: How many of them bring commands of another tool's suite.
-        triggers: Requests that say only when the skill should be loaded, which are no tasks.
-        skipped: What was left out.
-    """
+    """What was copied."""
 
     source: str
     format: str
@@ -67,17 +49,7 @@ class ImportedTasks:
 
 
 def import_tasks(source: Path, to: Path | None = None, written_as: WrittenFormat = "native") -> ImportedTasks:
-    """Read tasks and write them into a new folder.
-
-    Args:
-        source: A file or folder in any format.
-        to: The folder; None for one named after the suite.
-        written_as: The format to write.
-
-    Raises:
-        SuiteError: No task can be read, or none written.
-        UsageError: The folder is there already, or cannot be written.
-    """
+    """Read tasks and write them into a new folder."""
     reading = read_tasks(source, commands=True)
     skipped = [NotImported(str(each.path), each.line, each.name, each.reason) for each in reading.skipped]
     if written_as == "native":

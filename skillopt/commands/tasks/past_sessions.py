@@ -39,14 +39,7 @@ class SessionLogs(Protocol):
 
 @dataclass(slots=True)
 class ReadSessions:
-    """What was read.
-
-    Args:
-        requests: Of sessions of people in the repository, the newest sessions first.
-        sessions: How many such sessions there were.
-        left_out: How many others, by reason.
-        tally: Lines and files.
-    """
+    """What was read."""
 
     requests: list[Request] = field(default_factory=list)
     sessions: int = 0
@@ -62,18 +55,7 @@ def read_sessions(
     headless: bool = False,
     notice: Callable[[str], None],
 ) -> ReadSessions:
-    """Read the sessions of a repository.
-
-    Args:
-        roots: Where it is checked out.
-        settings: Whose sessions, and how old.
-        places: Folders or files of logs, instead of those of the clients.
-        headless: Whether sessions without a person count, too.
-        notice: Told how far it is.
-
-    Raises:
-        UsageError: A place is not there.
-    """
+    """Read the sessions of a repository."""
     kinds = {SessionKind.PERSON, *((SessionKind.HEADLESS,) if headless else ())}
     read, within = ReadSessions(), _Within(roots)
 

@@ -48,19 +48,7 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSuite:
-    """What a suite's tasks can tell.
-
-    Args:
-        skill: Name of the skill.
-        tasks: How each task went in the recorded runs, in the order of the suite.
-        criteria: What the judge said of each criterion; empty where none judged.
-        undecided: Those of them that the judge cannot decide, the worst first.
-        judge: How often the judge agreed with itself when it scored; None where none did.
-        leaks: What tasks of one split tell of another's.
-        prospect: What a run on the suite could show, simulated.
-        paid: What was run for this check.
-        problem: Why nothing recorded could be looked up; empty when it could.
-    """
+    """What a suite's tasks can tell."""
 
     skill: str
     tasks: tuple[TaskOutcomes, ...]
@@ -76,19 +64,7 @@ class CheckedSuite:
 def check_suite(
     selection: Selection, *, run: bool = False, readings: int = 4, observer: RunObserver | None = None
 ) -> CheckedSuite:
-    """Check a suite by what is recorded, and on demand by new rollouts and readings.
-
-    Args:
-        selection: The skill, its suite and settings.
-        run: Whether to run the skill of the work tree on every task of `train` and `val` three times where that is
-            not recorded, and to have the judge read results again; all of it under the caps of the settings.
-        readings: Further readings of each result then, ≥ 1.
-        observer: Follows the rollouts.
-
-    Raises:
-        UsageError: Something is missing or wrong; nothing was spent.
-        InfrastructureError: A provider failed, or a cap was reached; what was measured is kept.
-    """
+    """Check a suite by what is recorded, and on demand by new rollouts and readings."""
     project = selection.project()
     target = project.target(selection)
     suite = target.suite()
@@ -142,14 +118,7 @@ class _Looked:
 
 
 class _Again:
-    """Has recorded results read again by the judge.
-
-    Args:
-        found: The ledger and the drivers.
-        target: Its settings say how many calls are made at a time.
-        readings: Of each result.
-        observer: Follows them.
-    """
+    """Has recorded results read again by the judge."""
 
     def __init__(self, found: _Looked, target: Target, readings: int, observer: RunObserver) -> None:
         self._found = found
@@ -185,7 +154,7 @@ class _Again:
 
 
 def _judged_parts(task: Task, result: str) -> list[JudgedResult]:
-    """Say what is judged of a result: once for each rubric that the task has."""
+    """Return what is judged of a result: once for each rubric that the task has."""
     specs = (spec for spec in task.verifier.parts if spec.kind in JUDGED_KINDS)
     return [judged_by(read_options(RubricOptions, spec), task.prompt, result) for spec in specs]
 

@@ -19,15 +19,7 @@ __all__ = ["ShownSuite", "SuiteTask", "show_suite"]
 
 @dataclass(frozen=True, slots=True)
 class SuiteTask:
-    """One task.
-
-    Args:
-        id: Its id.
-        part: `train`, `val`, `test`, or the fold it is in, `fold 1` or `fold 2`.
-        checks: Kinds of verifiers that a program runs.
-        criteria: Criteria that a judge decides.
-        files: Input files.
-    """
+    """One task."""
 
     id: str
     part: str
@@ -38,18 +30,7 @@ class SuiteTask:
 
 @dataclass(frozen=True, slots=True)
 class ShownSuite:
-    """What a suite holds.
-
-    Args:
-        name: Name of the suite.
-        format: Name of its format; empty where there are no tasks.
-        path: Where it was read from; empty where there are no tasks.
-        tasks: Its tasks in the order of the source.
-        skipped: What cannot be run, and why.
-        triggers: Requests that should load the skill, and requests that should not; they are no tasks.
-        code: What it means that checks are given code of the agent; empty where none is.
-        training: What training needs beside these tasks; empty when they can train.
-    """
+    """What a suite holds."""
 
     name: str
     format: str
@@ -67,18 +48,7 @@ class ShownSuite:
 
 
 def show_suite(name: str | None, *, suite: Path | None = None, folder: Path | None = None) -> ShownSuite:
-    """Read the suite of a skill, or a file or folder of tasks; nothing is run.
-
-    Args:
-        name: A skill's name or folder, or the path of tasks; the only configured skill when None. A file or folder of
-            tasks that is called as a skill of the project needs a path with a `/`, such as `./rows`.
-        suite: Overrides the configured suite.
-        folder: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: There is no such skill or path, or it has neither tasks nor triggers.
-        SuiteError: The file cannot be read at all.
-    """
+    """Read the suite of a skill, or a file or folder of tasks; nothing is run."""
     here = folder or Path.cwd()
     named = here / name if name else None
     selection = Selection(name, suite=suite, folder=here)

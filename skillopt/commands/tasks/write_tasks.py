@@ -33,18 +33,7 @@ _MANY: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class DraftedTask:
-    """A draft and what its trials showed.
-
-    Args:
-        id: The task's id.
-        kept: Whether it stands in the review file to choose from.
-        result: What the trials showed, in words.
-        detail: Why, in one line; empty for nothing more.
-        near_miss: Whether it only looks like work for a rule of the skill.
-        passed_with: Runs of the target with the skill that passed.
-        passed_without: Runs without it that passed.
-        runs: Runs of each kind.
-    """
+    """A draft and what its trials showed."""
 
     id: str
     kept: bool
@@ -58,17 +47,7 @@ class DraftedTask:
 
 @dataclass(frozen=True, slots=True)
 class WrittenTasks:
-    """What was drafted.
-
-    Args:
-        skill: Name of the skill.
-        review: The file to read and tick; empty when no draft is left.
-        drafts: All drafts.
-        unread: Parts of replies that are no task, each with the reason.
-        paid_rollouts: Rollouts that were not recorded before, trials of checks and own answers included.
-        paid_calls: Optimizer calls that were not recorded before.
-        spent: What each role consumed in this command.
-    """
+    """What was drafted."""
 
     skill: str
     review: str
@@ -85,17 +64,6 @@ def write_tasks(
     """Draft tasks for a skill and try them; nothing becomes a task by this.
 
     The same command goes on where it was interrupted; recorded answers are never paid for again.
-
-    Args:
-        selection: The skill and its settings; its suite, if there is one, says what is there already.
-        count: Tasks to draft, ≥ 1.
-        repeats: Runs of the target on each draft with the skill, and as many without, ≥ 1.
-        observer: Follows it.
-
-    Raises:
-        UsageError: Something is missing or wrong, or drafts of before are not reviewed yet; nothing was spent.
-        ReplyError: The model's replies hold no task.
-        InfrastructureError: A provider failed, or a cap is reached; what was answered is kept.
     """
     project = selection.project()
     target = project.target(selection)
@@ -130,7 +98,7 @@ def write_tasks(
 
 
 def review_path(project: Project, target: Target) -> Path:
-    """Give the file in which drafts for a skill wait: beside its suite."""
+    """Return the file in which drafts for a skill wait: beside its suite."""
     suite = target.suite_path or project.root / "suites" / target.name
     place = suite.parent if suite.name == "suite.yaml" else suite
     return place.with_name(f"{place.stem if place.suffix in {'.yaml', '.yml', '.jsonl'} else place.name}.review.md")

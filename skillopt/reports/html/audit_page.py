@@ -16,15 +16,15 @@ class AuditTableRow(Protocol):
 
     @property
     def skill(self) -> str:
-        """Give its name."""
+        """Its name."""
 
     @property
     def effect(self) -> str:
-        """Give what it does for its tasks."""
+        """What it does for its tasks."""
 
     @property
     def removable(self) -> bool:
-        """Tell whether its removal is proposed."""
+        """Whether its removal is proposed."""
 
 
 class AuditTable(Protocol):
@@ -36,11 +36,11 @@ class AuditTable(Protocol):
 
     @property
     def error(self) -> float:
-        """Give the share of the skills said to help or hurt that is wrong on average, at most."""
+        """The share of the skills said to help or hurt that is wrong on average, at most."""
 
     @property
     def loss(self) -> float:
-        """Give what the removal of an idle skill may lose at most."""
+        """What the removal of an idle skill may lose at most."""
 
     @property
     def siblings(self) -> Sequence[object]:
@@ -48,7 +48,7 @@ class AuditTable(Protocol):
 
     @property
     def stopped(self) -> str:
-        """Say why it ended early."""
+        """Why it ended early."""
 
 
 def render_audit_page(table: AuditTable) -> str:

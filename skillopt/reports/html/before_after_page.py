@@ -21,18 +21,7 @@ _MOST_STEP: Final = 1500
 
 @dataclass(frozen=True, slots=True)
 class BeforeAfter:
-    """A comparison of two texts of a skill, task by task.
-
-    Args:
-        skill: Name of the skill.
-        before: What the old text is called, such as a commit.
-        after: What the new text is called.
-        suite: Name of the suite.
-        headline: What was found, in a sentence.
-        measured: How many tasks were measured.
-        changed: Those that went differently, as `find_differing_tasks` lists them.
-        run: Id of the run that the rollouts are recorded in, empty for none.
-    """
+    """A comparison of two texts of a skill, task by task."""
 
     skill: str
     before: str
@@ -115,6 +104,6 @@ def _side(name: str, rollout: Rollout, answer: str, step: str | None) -> _Side:
 
 
 def _answer(trajectory: Trajectory) -> str:
-    """Give the final answer; where the work is in files, the last that the target wrote."""
+    """Return the final answer; where the work is in files, the last that the target wrote."""
     said = (message.text for message in reversed(trajectory.messages) if message.role == "assistant")
     return trajectory.answer or next((text for text in said if text.strip()), "")

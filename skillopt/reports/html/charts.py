@@ -40,14 +40,7 @@ MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class ScorePoint:
-    """One measurement of a score.
-
-    Args:
-        rollouts: Rollouts asked for until then.
-        score: Share of tasks passed, in [0, 1].
-        kind: A key of MARKS.
-        label: What it is, in words.
-    """
+    """One measurement of a score."""
 
     rollouts: int
     score: float
@@ -78,18 +71,12 @@ class Scale:
     ticks: tuple[float, ...]
 
     def share(self, value: float) -> float:
-        """Say how far along the axis a value stands, in [0, 1] for one on it."""
+        """Return how far along the axis a value stands, in [0, 1] for one on it."""
         return (value - self.low) / (self.high - self.low)
 
 
 def nice_scale(low: float, high: float, least: float = 0.1, steps: int = 5) -> Scale:
     """Choose round numbers that reach around all values.
-
-    Args:
-        low: The least value.
-        high: The greatest value.
-        least: How much the axis spans at least, > 0, so that next to nothing does not look like a lot.
-        steps: About how many steps it has.
 
     >>> nice_scale(0.31, 0.87).ticks
     (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -112,12 +99,7 @@ def draw_marks() -> Markup:
 
 
 def draw_scores(looks: Sequence[ScorePoint], description: str) -> Markup:
-    """Draw shares of tasks passed over rollouts, and that of the newest version so far.
-
-    Args:
-        looks: Measurements in the order in which they were made; at least one.
-        description: What a reader would see.
-    """
+    """Draw shares of tasks passed over rollouts, and that of the newest version so far."""
     across = nice_scale(0, max(10, *(look.rollouts for look in looks)))
     up = nice_scale(min(look.score for look in looks), max(look.score for look in looks))
     parts = [*_grid(across, up), *_best(looks, across, up)]
@@ -130,12 +112,7 @@ def draw_scores(looks: Sequence[ScorePoint], description: str) -> Markup:
 
 
 def draw_pareto(skills: Sequence[ParetoPoint], description: str) -> Markup:
-    """Draw score against tokens, with the front: the skills that no other beats on both.
-
-    Args:
-        skills: In the order of their versions; at least one.
-        description: What a reader would see.
-    """
+    """Draw score against tokens, with the front: the skills that no other beats on both."""
     across = nice_scale(0, max(10, *(skill.tokens for skill in skills)))
     up = nice_scale(min(skill.score for skill in skills), max(skill.score for skill in skills))
     best = pareto_front(skills)

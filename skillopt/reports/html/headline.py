@@ -37,7 +37,7 @@ class Figure:
 
 
 def headline_of(view: RunView) -> str:
-    """Say what came of a run in a sentence or two."""
+    """Return what came of a run in a sentence or two."""
     if is_change(view):
         return f"The change: {change_outcome(view)}{f', {view.reason}' if view.reason else ''}."
     if view.test is not None:
@@ -166,7 +166,7 @@ def _scores(verdict: Verdict) -> str:
 
 
 def _taken(view: RunView) -> Verdict | None:
-    """Give the verdict that the newest version was accepted by."""
+    """Return the verdict that the newest version was accepted by."""
     return next((gate.verdict for gate in reversed(view.gates) if gate.version is not None), None)
 
 

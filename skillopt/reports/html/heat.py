@@ -85,12 +85,7 @@ class HeatMap:
 
 
 def make_heat_map(rows: Sequence[HeatRow], versions: Sequence[VersionView]) -> HeatMap:
-    """Choose what is shown: the first version and the last ones; of each split what flipped and failed first.
-
-    Args:
-        rows: All tasks.
-        versions: All versions, in the order of the rows' cells.
-    """
+    """Choose what is shown: the first version and the last ones; of each split what flipped and failed first."""
     places = list(range(len(versions)))
     if len(places) > _MOST_VERSIONS:
         places = [0, *places[-(_MOST_VERSIONS - 1) :]]
@@ -148,7 +143,7 @@ def _cell(cell: Cell, last: Cell | None) -> HeatCell:
 
 
 def _passes(cell: Cell) -> bool:
-    """Tell whether more than half of the repeats passed, so that one unlucky repeat of seven breaks nothing."""
+    """Return whether more than half of the repeats passed, so that one unlucky repeat of seven breaks nothing."""
     return 2 * cell.passed > cell.repeats
 
 

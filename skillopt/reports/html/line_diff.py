@@ -27,13 +27,7 @@ class DiffLine:
 
 
 def compare_lines(before: str, after: str, context: int = 1) -> tuple[DiffLine, ...]:
-    """Compare two texts line by line, and changed lines word by word.
-
-    Args:
-        before: The older text.
-        after: The newer text.
-        context: Unchanged lines that are shown around each change.
-    """
+    """Compare two texts line by line, and changed lines word by word."""
     return tuple(_fold(list(_lines(before.splitlines(), after.splitlines())), context))
 
 

@@ -70,12 +70,7 @@ class RolloutSelection:
 
 
 def render_page(view: RunView, rollouts: RolloutSelection | None = None) -> str:
-    """Render a run.
-
-    Args:
-        view: What its record tells.
-        rollouts: What the rollout viewer shows; None for no viewer.
-    """
+    """Render a run."""
     looks, skills, versions = score_points(view), pareto_points(view), show_versions(view)
     others = unaccepted_edits(view.edits)
     shown = None if rollouts is None else [show_rollout(seen) for seen in rollouts.seen]
@@ -118,12 +113,7 @@ def _policy() -> str:
 
 
 def fill_page(template: str, **values: object) -> str:
-    """Fill a template of this package; every text in it is escaped, and its policy allows nothing from elsewhere.
-
-    Args:
-        template: Its file name.
-        values: What it shows.
-    """
+    """Fill a template of this package; every text in it is escaped, and its policy allows nothing from elsewhere."""
     environment = _environment()
     return environment.get_template(template).render(
         policy=Markup(_policy()),  # noqa: S704 - made of our own words and hashes

@@ -40,15 +40,7 @@ def element(name: str, *children: str, **attributes: str | float) -> Markup:
 
 
 def drawing(name: str, title: str, description: str, *children: str, height: int) -> Markup:
-    """Make a drawing as wide as its place, which a screen reader announces by title and description.
-
-    Args:
-        name: What the ids of its parts begin with, once on a page.
-        title: What it shows, in a few words.
-        description: What a reader would see in it.
-        children: Its elements.
-        height: In pixels.
-    """
+    """Make a drawing as wide as its place, which a screen reader announces by title and description."""
     return element(
         "svg",
         element("title", title, id=f"{name}-title"),

@@ -33,17 +33,7 @@ _MOST_TEXT, _LEAST_TEXT = 3000, 40
 
 @dataclass(frozen=True, slots=True)
 class RolloutEntry:
-    """A recorded rollout before its trajectory is read.
-
-    Args:
-        key: Where it is in the ledger.
-        task: Its task.
-        split: The split of that.
-        version: What the skill is called, `v2` or `candidate`.
-        repeat: Which repetition.
-        score: Its soft score, in [0, 1].
-        passed: Whether the task is done exactly right.
-    """
+    """A recorded rollout before its trajectory is read."""
 
     key: str
     task: str
@@ -103,17 +93,12 @@ class RolloutCard:
 
     @property
     def level(self) -> int:
-        """Say how near a failure came, from 0 to 4."""
+        """How near a failure came, from 0 to 4."""
         return round(self.listed.score * 4)
 
 
 def choose_rollouts(rollouts: Iterable[RolloutEntry], most: int = MOST_ROLLOUTS) -> list[RolloutEntry]:
-    """Choose rollouts to show: tasks that went differently first, then failing ones, then the rest, spread over tasks.
-
-    Args:
-        rollouts: All that may be shown, in any order.
-        most: How many.
-    """
+    """Choose rollouts to show: tasks that went differently first, failing ones, then the rest, spread over tasks."""
     by_task: dict[str, list[RolloutEntry]] = {}
     for one in rollouts:
         by_task.setdefault(one.task, []).append(one)

@@ -16,16 +16,7 @@ _TASKS_FOLDER: Final = ("tasks/*.yaml", "tasks/*.yml")
 
 @dataclass(frozen=True, slots=True)
 class TaskFormat:
-    """A format of task files.
-
-    Args:
-        files: Glob patterns relative to a skill folder, the best first. Their last parts are looked for in a folder of
-            tasks too, and recognise a file that is given by its path. Where a folder in a pattern is a wildcard, each
-            task is a folder: the reader is given the folder that holds them all.
-        reader: `module:function`; the function takes a path and gives a `Reading`.
-        tasks: Whether such files hold tasks; else only what says when the skill should be loaded.
-        commands: Whether their commands may run unasked: those of a person's own suite, or written by the reader.
-    """
+    """A format of task files."""
 
     files: tuple[str, ...]
     reader: str

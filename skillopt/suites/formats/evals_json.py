@@ -49,26 +49,12 @@ _NAMES: Final = ("skillname", "skill", "name")
 
 
 def read_evals(path: Path) -> Reading:
-    """Read the evals of a skill.
-
-    Args:
-        path: A `.json`, `.jsonl` or `.yaml` file, in the skill folder or in a folder of it.
-
-    Raises:
-        SuiteError: It cannot be read, or holds nothing that looks like an eval; the message starts with file and line.
-    """
+    """Read the evals of a skill."""
     return _read(path, only_triggers=False)
 
 
 def read_triggers(path: Path) -> Reading:
-    """Read a set of triggers: requests that say whether the skill should be loaded, and nothing about results.
-
-    Args:
-        path: A `.json` or `.jsonl` file, in the skill folder or in a folder of it.
-
-    Raises:
-        SuiteError: It cannot be read, or holds no requests; the message starts with file and line.
-    """
+    """Read a set of triggers: requests that say whether the skill should be loaded, and nothing about results."""
     return _read(path, only_triggers=True)
 
 
@@ -87,15 +73,7 @@ def _read(path: Path, *, only_triggers: bool) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One eval as it is written, and where.
-
-    Args:
-        source: The file or line.
-        place: Where in it.
-        value: The eval.
-        routed: What the list that it stands in says about loading the skill; None for nothing.
-        around: Texts of the mapping that the list stands in, by key.
-    """
+    """One eval as it is written, and where."""
 
     source: Source
     place: ValuePath
@@ -109,7 +87,7 @@ class _Entry:
 
 
 def _skill_folder(path: Path) -> Path:
-    """Give the folder that the evals are about: the skill's, else the one around `evals/`."""
+    """Return the folder that the evals are about: the skill's, else the one around `evals/`."""
     folder = path.absolute().parent
     if (folder / SKILL_FILE).is_file():
         return folder
@@ -162,7 +140,7 @@ def _holds_evals(value: object) -> bool:
 
 
 def _own_names(entries: list[_Entry], skill: Path) -> frozenset[str]:
-    """Give the names that the skill goes by: its folder's, the file's, and where none is used, the commonest."""
+    """Return the names that the skill goes by: its folder's, the file's, and where none is used, the commonest."""
     named = Counter(
         text
         for entry in entries
@@ -209,14 +187,14 @@ class _Reader:
             self.found.skip(name, entry.line, reason)
 
     def _should_trigger(self, entry: _Entry, item: Item) -> bool | None:
-        """Tell whether the skill should be loaded; None where nothing says so."""
+        """Return whether the skill should be loaded; None where nothing says so."""
         if item.should_trigger is not None or entry.routed is not None:
             return entry.routed if item.should_trigger is None else item.should_trigger
         skills = self._skills(item)
         return None if skills is None else any(name.casefold() in self.names for name in skills)
 
     def _skills(self, item: Item) -> tuple[str, ...] | None:
-        """Give the skills that should be loaded; in a set of triggers `expected` alone names one, or none."""
+        """Return the skills that should be loaded; in a set of triggers `expected` alone names one, or none."""
         if item.skills is not None or not self.only_triggers or not _SKILL_NAME.fullmatch(item.reference):
             return item.skills
         return () if item.reference.casefold() in ("none", "null") else (item.reference,)
@@ -274,7 +252,7 @@ class _Reader:
 
 
 def _object_of(value: object) -> Mapping[str, object]:
-    """Give an eval as a mapping; a text alone is a request."""
+    """Return an eval as a mapping; a text alone is a request."""
     if isinstance(value, str):
         return {"query": value}
     if isinstance(value, dict):

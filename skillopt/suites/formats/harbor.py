@@ -73,11 +73,7 @@ class HarborTask(ForeignEntry):
 
 
 def read_harbor(path: Path) -> Reading:
-    """Read a folder of task folders, or one task by its file.
-
-    Raises:
-        SuiteError: There is no task.
-    """
+    """Read a folder of task folders, or one task by its file."""
     places = [path.parent] if path.is_file() else sorted(file.parent for file in path.rglob(_TASK))
     if not places:
         raise SuiteError(f"{path}:1: expected folders with {_TASK}, found none; add one")
@@ -120,11 +116,7 @@ def _task(place: Path) -> Task:
 
 
 def _environment(folder: Folder) -> tuple[str, tuple[File, ...]]:
-    """Give the folder that the container's agent works in, and what is copied there.
-
-    Raises:
-        SuiteError: The container is more than copied files.
-    """
+    """Return the folder that the container's agent works in, and what is copied there."""
     inside = folder.base / "environment"
     if any(inside.glob("*compose*")):
         raise SuiteError("environment/ starts several containers; it needs Docker")
@@ -145,7 +137,7 @@ def _environment(folder: Folder) -> tuple[str, tuple[File, ...]]:
 
 
 def _working_folder(rest: str, line: int) -> str:
-    """Give the folder of a WORKDIR; paths can be written as relative ones only where it is known and not the root."""
+    """Return the folder of a WORKDIR; paths can be written as relative ones only where it is known and not the root."""
     root = rest.strip().rstrip("/")
     if not _WORKING_FOLDER.fullmatch(root):
         raise SuiteError(
@@ -169,7 +161,7 @@ def _steps(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _is_for_tests(word: str, rest: str) -> bool:
-    """Tell whether a step only installs what the tests need, sets permissions, or tunes Python."""
+    """Return whether a step only installs what the tests need, sets permissions, or tunes Python."""
     if word == "ENV":
         return all(name.startswith("PYTHON") for name in rest.split())
     parts = [part.strip() for part in re.split(r"&&|;", rest)]

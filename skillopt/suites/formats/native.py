@@ -110,11 +110,7 @@ Entry = TypeVar("Entry", SuiteEntry, TaskEntry)
 
 
 def read_native(path: Path) -> Reading:
-    """Read a suite folder, or a single `.yaml` or `.jsonl` file.
-
-    Raises:
-        SuiteError: Something is wrong; the message starts with file and line.
-    """
+    """Read a suite folder, or a single `.yaml` or `.jsonl` file."""
     if path.is_dir():
         return _Reader(path).read_folder()
     if path.suffix in _YAML_SUFFIXES:

@@ -91,11 +91,7 @@ class PluginCase(ForeignEntry):
 
 
 def read_plugin_eval(path: Path) -> Reading:
-    """Read a folder of cases, or one case by its file.
-
-    Raises:
-        SuiteError: There is no case.
-    """
+    """Read a folder of cases, or one case by its file."""
     places = [path.parent] if path.is_file() else _cases_in(path)
     if not places:
         raise SuiteError(f"{path}:1: expected folders with {_CASE} or {_PROMPT}, found none; add one")
@@ -174,7 +170,7 @@ def _add(found: Collection, case: PluginCase, place: Path) -> None:
 
 
 def _is_shown(grader: PluginGrader) -> bool:
-    """Tell whether a grader is shown and does not score."""
+    """Return whether a grader is shown and does not score."""
     return grader.arm == "with-only" or (grader.type == "tool_used" and grader.tool == _SKILL_TOOL)
 
 
@@ -237,13 +233,7 @@ def _step(call: str | _Call) -> dict[str, object]:
 
 
 def _files(context: _Context, folder: Folder, answers: set[Path]) -> Iterator[File]:
-    """Yield the files of the workspace, without what says what a good result is.
-
-    Args:
-        context: The case's.
-        folder: Of the case.
-        answers: Files that graders compare with.
-    """
+    """Yield the files of the workspace, without what says what a good result is."""
     if context.scaffold_script is not None:
         yield from read_scaffold(folder.text(context.scaffold_script))
     for name in context.add_dirs:

@@ -27,12 +27,7 @@ SETTINGS = make_settings(("flags", {"harness": "demo", "model": "demo", "sandbox
 
 
 class OneNode:
-    """A cluster of one node, which is this process; its first calls are lost.
-
-    Args:
-        harness: What it runs.
-        lost: How many calls are lost.
-    """
+    """A cluster of one node, which is this process; its first calls are lost."""
 
     def __init__(self, harness: Harness, lost: int = 0) -> None:
         self.notices: list[str] = []

@@ -53,7 +53,7 @@ def asked(repeat: int) -> list[RolloutRequest]:
 
 
 def grown(ledger: Ledger, trajectory: Trajectory, *, ahead: bool) -> int:
-    """Give how many more objects a runner keeps after many more rollouts, none of them asked for twice."""
+    """Return how many more objects a runner keeps after many more rollouts, none of them asked for twice."""
     harness = Answering(lambda request, _: trajectory if request.repeat else ANSWERED)
     runner = RecordedRunner(ledger, "run", Drivers(harness, ScriptedModel(str.upper)), InlineExecutor(), RunObserver())
     runner.rollouts([RolloutRequest(None, task, repeat) for repeat in range(2) for task in TASKS])

@@ -17,7 +17,7 @@ SECONDS = st.lists(st.floats(0.0, 1e4), min_size=1, max_size=60)
 
 
 def ended(workers: int, seconds: Sequence[float]) -> float:
-    """Give when the last of some calls has ended that were asked for at once."""
+    """Return when the last of some calls has ended that were asked for at once."""
     clock = WorkerClock(workers, lambda task: seconds[int(task)])
     clock.ask({f"{number}": f"{number}" for number in range(len(seconds))})
     while clock.end_next():

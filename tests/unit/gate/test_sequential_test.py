@@ -43,7 +43,7 @@ def accept_rate(plan: SequentialPlan, draw: Draw, runs: int, seed: int) -> float
 
 
 def bound(alpha: float, runs: int) -> float:
-    """Give what a true rate of alpha exceeds once in a thousand simulations."""
+    """Return what a true rate of alpha exceeds once in a thousand simulations."""
     return alpha + 3 * math.sqrt(alpha * (1 - alpha) / runs)
 
 

@@ -25,7 +25,7 @@ WORDS = ("alpha", "beta")
 
 
 def drafted(*words: str, val: int = 12, **values: object) -> TrainingRun:
-    """Give a run whose baseline is measured and whose draft says some words; its tasks need `alpha`, or nothing."""
+    """Return a run whose baseline is measured and whose draft says some words; its tasks need `alpha`, or nothing."""
     sizes = (12, val, 0)
     run = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"})).training(str, sizes, **values)
     list(measure_baseline(run))

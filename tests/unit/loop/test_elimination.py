@@ -17,12 +17,12 @@ WORDS = ("alpha", "beta", "gamma", "delta")
 
 
 def world(*needs: str, tasks: int = 12, **values: object) -> World:
-    """Give tasks that each need one of some words, in turn."""
+    """Return tasks that each need one of some words, in turn."""
     return World({f"train-{at}": (needs[at % len(needs)],) for at in range(tasks)}, **values)  # type: ignore[arg-type]  # a world
 
 
 def for_need(place: World, word: str, need: str, most: int = 99) -> Line:
-    """Give the line that says a word, for tasks that show a need."""
+    """Return the line that says a word, for tasks that show a need."""
     names = [name for name, needs in place.needs.items() if need in needs]
     return line(word, {name: [need] for name in names[:most]})
 

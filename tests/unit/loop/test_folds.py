@@ -27,7 +27,7 @@ FOLDS = (TASKS[:2], TASKS[2:])
 
 
 def drafts(*words: str) -> list[Draft]:
-    """Give one draft a fold, each with a line that says a word."""
+    """Return one draft a fold, each with a line that says a word."""
     made = [Draft(SKILL) for _ in words]
     for draft, word in zip(made, words, strict=True):
         draft.set([line(word, {})] if word else [])
@@ -35,7 +35,7 @@ def drafts(*words: str) -> list[Draft]:
 
 
 def crossed(*words: str) -> tuple[CrossFoldRunner, ScriptedRunner, Skill]:
-    """Give a runner that knows the drafts of both folds, what it runs, and the joined draft."""
+    """Return a runner that knows the drafts of both folds, what it runs, and the joined draft."""
     inner = PLACE.runner(str)
     runner = CrossFoldRunner(CappedRunner(inner, make_settings(), 0), FOLDS)
     made, joined = drafts(*words), Draft(SKILL)

@@ -144,7 +144,7 @@ def test_a_line_that_is_forgotten_is_asked_about_again() -> None:
 
 
 def ready(share: float) -> Learner:
-    """Give a learner whose draft answers what this share of 20 tasks lacks."""
+    """Return a learner whose draft answers what this share of 20 tasks lacks."""
     lacking = round(20 * share)
     world = World({f"train-{number}": ("alpha",) if number < lacking else ("beta",) for number in range(20)})
     learner = world.learner()

@@ -17,7 +17,7 @@ WORDS = ("alpha", "beta", "gamma", "delta", "eta", "zeta")
 
 
 def cast() -> tuple[World, list[Line]]:
-    """Give a world in which three of six lines are needed by two tasks each."""
+    """Return a world in which three of six lines are needed by two tasks each."""
     place = World({f"train-{at}": (WORDS[at % 3],) for at in range(6)})
     return place, [
         line(word, {f"train-{n}": [WORDS[n % 3]] for n in (at % 3, at % 3 + 3)}) for at, word in enumerate(WORDS)

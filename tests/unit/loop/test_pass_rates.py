@@ -12,7 +12,7 @@ counts = st.integers(0, 60)
 
 
 def measured(gone: int, stayed: int, held: int = 0, broke: int = 0) -> PassRates:
-    """Give rates after so many reruns of each kind."""
+    """Return rates after so many reruns of each kind."""
     rates = PassRates()
     for outcome, times in ((True, gone), (False, stayed)):
         for _ in range(times):

@@ -15,12 +15,12 @@ def world(**values: object) -> World:
 
 
 def right(word: str) -> Line:
-    """Give the line that says a word, for the tasks that need it."""
+    """Return the line that says a word, for the tasks that need it."""
     return line(word, {f"train-{number}": [word] for number in range(12) if WORDS[number % 4] == word})
 
 
 def wrong(word: str, *tasks: int) -> Line:
-    """Give a line that is to mend what tasks need, and does not."""
+    """Return a line that is to mend what tasks need, and does not."""
     return line(word, {f"train-{number}": [WORDS[number % 4]] for number in tasks})
 
 

@@ -10,7 +10,7 @@ from tests.fakes.worlds import World, line, missing, words_of
 
 
 def waiting(*said: str, idle: int = 2) -> tuple[World, Learner]:
-    """Give a learner whose draft says some words, of which its tasks need `alpha`."""
+    """Return a learner whose draft says some words, of which its tasks need `alpha`."""
     place = World({f"train-{at}": ("alpha",) for at in range(4)})
     learner = place.learner()
     learner.run(learner.draft.skill, learner.tasks)

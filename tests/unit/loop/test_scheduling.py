@@ -11,7 +11,7 @@ WORDS = ("alpha", "beta", "gamma", "delta")
 
 
 def waiting(answered: int = 4, val: int = 12, **values: object) -> TrainingRun:
-    """Give a run whose draft answers so many of the four things that train tasks lack."""
+    """Return a run whose draft answers so many of the four things that train tasks lack."""
     place = World(named([(word,) for word in WORDS], (12, val, 0)))
     run = place.training(str, (12, val, 0), **values)
     learner = run.learner

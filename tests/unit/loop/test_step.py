@@ -22,7 +22,7 @@ def begun(
     first_only: bool = False,
     **values: object,
 ) -> tuple[World, TrainingRun, list[str]]:
-    """Give a world, a run before its first step, and the prompts of its proposer."""
+    """Return a world, a run before its first step, and the prompts of its proposer."""
     place, prompts = World(named(needs, SIZES), first_only=first_only), list[str]()
 
     def answer(prompt: str) -> str:

@@ -162,7 +162,7 @@ del _Served
 
 
 def asked_of(make: Make, answer: Body, **options: str) -> tuple[Body, Requested]:
-    """Give the body and the request of one call that is answered so."""
+    """Return the body and the request of one call that is answered so."""
     with serve(lambda _: as_json(200, answer)) as server:
         reply = make(server.url).reply("Head.\n## Evidence\nTail.", **options)
         (request,) = server.requests

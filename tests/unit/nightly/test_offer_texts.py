@@ -22,7 +22,7 @@ SKILL_FILE = "skills/rows/SKILL.md"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Give a project with one proven version on the skill's branch."""
+    """Return a project with one proven version on the skill's branch."""
     made = make_project(tmp_path / "project")
     run_events(made, accepted(EMAIL, grade=Grade.PROVEN))
     return made

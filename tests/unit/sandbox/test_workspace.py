@@ -209,7 +209,7 @@ print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pi
 
 
 def is_gone(pid: int) -> bool:
-    """Say whether a process has ended; a dead one that nobody waits for still has a line in /proc."""
+    """Return whether a process has ended; a dead one that nobody waits for still has a line in /proc."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

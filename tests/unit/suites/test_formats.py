@@ -233,7 +233,7 @@ VALUES = st.recursive(
 
 
 def loaded(path: Path) -> int | str:
-    """Give the number of tasks, or why the file is refused."""
+    """Return the number of tasks, or why the file is refused."""
     try:
         reading = read_tasks(path)
     except SuiteError as error:

@@ -18,7 +18,7 @@ from tools.formats_table import fixture_of
 
 
 def asserted(folder: Path, templates: dict[str, object], *asserts: object) -> str:
-    """Give the reason why a test of promptfoo is left out, empty where it is not."""
+    """Return the reason why a test of promptfoo is left out, empty where it is not."""
     config = {"prompts": ["Ask."], "assertionTemplates": templates, "tests": [{"assert": list(asserts)}]}
     path = folder / "promptfooconfig.json"
     path.write_text(json.dumps(config), encoding="utf-8")

@@ -45,7 +45,7 @@ values = st.recursive(
 
 
 def seen(prompt: str) -> tuple[str, ...]:
-    """Give what makes a prompt another one."""
+    """Return what makes a prompt another one."""
     return tuple(prompt.casefold().split())
 
 

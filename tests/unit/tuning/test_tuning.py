@@ -22,7 +22,7 @@ class Stop(Exception):  # noqa: N818 - stands for Ctrl-C, which is no error eith
 
 
 def measure_until(stop: int) -> tuple[Callable[[Mapping[str, int], int], tuple[float, int]], list[int]]:
-    """Give a measure that is best with 4 patch tests and stops the process instead of giving one result more."""
+    """Return a measure that is best with 4 patch tests and stops the process instead of giving one result more."""
     done: list[int] = []
 
     def measure(params: Mapping[str, int], seed: int) -> tuple[float, int]:

@@ -277,7 +277,7 @@ def test_a_check_leaves_no_process_behind(workspace: Path, tmp_path: Path, sandb
 
 
 def running(folder: Path) -> str:
-    """Give the command lines of all processes."""
+    """Return the command lines of all processes."""
     return run_process(["ps", "-eo", "args"], str(folder), {}, 10).stdout
 
 

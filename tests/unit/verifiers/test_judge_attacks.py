@@ -37,7 +37,7 @@ def scored(judge: JudgeDouble, text: str, *, in_file: bool = False) -> Score:
 
 
 def template() -> str:
-    """Give what stands outside of data in the prompt of a result that attacks nobody."""
+    """Return what stands outside of data in the prompt of a result that attacks nobody."""
     judge = JudgeDouble(sound)
     scored(judge, "Done.")
     return JudgePrompt.of(judge.prompts[0]).outside

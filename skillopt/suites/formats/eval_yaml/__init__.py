@@ -14,11 +14,7 @@ __all__ = ["read_eval_yaml"]
 
 
 def read_eval_yaml(path: Path) -> Reading:
-    """Read a file of scenarios (skill-validator), stimuli (vally), or tasks (skillgrade, waza).
-
-    Raises:
-        SuiteError: It is not YAML, or has none of these.
-    """
+    """Read a file of scenarios (skill-validator), stimuli (vally), or tasks (skillgrade, waza)."""
     source = read_yaml(path)
     config = source.value if isinstance(source.value, dict) else {}
     folder = Folder(repository_of(path.parent), path.parent)

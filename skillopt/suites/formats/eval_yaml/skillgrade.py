@@ -89,14 +89,14 @@ def _check(grader: _Grader, folder: Folder) -> TaskCheck:
 
 
 def _text(value: str, folder: Folder) -> str:
-    """Give a text, or that of the file it names."""
+    """Return a text, or that of the file it names."""
     if "\n" in value or " " in value.strip() or not folder.is_file(value.strip()):
         return value
     return folder.text(value.strip())
 
 
 def _named(run: str, folder: Folder) -> tuple[File, ...]:
-    """Give the files of the suite that a command names: its grader scripts."""
+    """Return the files of the suite that a command names: its grader scripts."""
     files = []
     for word in run.split():
         name = word.strip("'\"").removeprefix("./")

@@ -50,11 +50,7 @@ class _Prompt:
 
 
 def read_promptfoo(path: Path) -> Reading:
-    """Read a configuration.
-
-    Raises:
-        SuiteError: It is not YAML or JSON, or has no tests.
-    """
+    """Read a configuration."""
     source = read_json(path) if path.suffix == ".json" else read_yaml(path)
     config = source.value
     if not isinstance(config, dict) or not _KNOWN & set(config):
@@ -212,7 +208,7 @@ def _around(test: PromptfooTest, default: PromptfooTest, prompt: str) -> str:
 
 
 def _routed(test: PromptfooTest, asserts: Sequence[object]) -> bool | None:
-    """Tell whether a test that asks which skill is chosen wants its own; None for any other test."""
+    """Return whether a test that asks which skill is chosen wants its own; None for any other test."""
     skill = (test.metadata or {}).get("skill")
     if not isinstance(skill, str) or not asserts:
         return None

@@ -50,36 +50,21 @@ class Assertion(ForeignEntry):
 
 @dataclass(frozen=True, slots=True)
 class AssertionReader:
-    """Turns assertions into checks.
-
-    Args:
-        fill: Fills the places of a text with the variables of the test.
-        read: Reads a file that an assertion names.
-        templates: Assertions that others refer to by `$ref`, by name.
-    """
+    """Turns assertions into checks."""
 
     fill: Callable[[str], str]
     read: Callable[[str], str]
     templates: Mapping[str, object]
 
     def checks(self, values: Sequence[object]) -> list[TaskCheck]:
-        """Give the checks of a test.
-
-        Raises:
-            SuiteError: One cannot be run here, or is not an assertion.
-        """
+        """Return the checks of a test."""
         entries = list(islice(self._entries(values, frozenset()), _MOST + 1))
         if len(entries) > _MOST:
             raise SuiteError(f"expected at most {_MOST} assertions in a test, found more; write fewer")
         return [check for entry in entries if entry.type != _SET for check in self._checks(entry)]
 
     def _entries(self, values: Sequence[object], inside: frozenset[str]) -> Iterator[Assertion]:
-        """Yield the assertions that decide, each set before its own, so that the caller can stop at a number.
-
-        Args:
-            values: Assertions, or references to templates.
-            inside: The templates that these stand in.
-        """
+        """Yield the assertions that decide, each set before its own, so that the caller can stop at a number."""
         for value in values:
             name = _reference(value)
             if name in inside:
@@ -175,7 +160,7 @@ class AssertionReader:
 
 
 def _reference(value: object) -> str | None:
-    """Give the name of the template that stands in place of an assertion."""
+    """Return the name of the template that stands in place of an assertion."""
     name = value.get("$ref") if isinstance(value, dict) else None
     return name.rpartition("/")[2] if isinstance(name, str) else None
 

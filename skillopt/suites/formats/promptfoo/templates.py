@@ -17,11 +17,7 @@ _LOGIC: Final = re.compile(r"\{%|\{\{")
 
 
 def fill_template(template: str, variables: Mapping[str, object]) -> str:
-    """Fill the places of a template; one without a variable stays empty, as promptfoo has it.
-
-    Raises:
-        SuiteError: The template has more than plain places: filters, conditions, loops.
-    """
+    """Fill the places of a template; one without a variable stays empty, as promptfoo has it."""
     plain = _PLACE.sub("", template)
     found = _LOGIC.search(plain)
     if found is not None:
@@ -33,11 +29,7 @@ def fill_template(template: str, variables: Mapping[str, object]) -> str:
 
 
 def fill_prompt(template: str, variables: Mapping[str, object]) -> str:
-    """Fill a prompt; a chat of system and user messages becomes one text.
-
-    Raises:
-        SuiteError: It has turns of the assistant, or more than plain places.
-    """
+    """Fill a prompt; a chat of system and user messages becomes one text."""
     messages = _messages(template)
     if messages is not None:
         return "\n\n".join(text for each in messages if (text := fill_template(each, variables).strip()))
@@ -47,11 +39,7 @@ def fill_prompt(template: str, variables: Mapping[str, object]) -> str:
 
 
 def each_choice(variables: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    """Yield the variables once for each combination of those that are lists of values.
-
-    Raises:
-        SuiteError: There are too many combinations.
-    """
+    """Yield the variables once for each combination of those that are lists of values."""
     lists = {name: value for name, value in variables.items() if isinstance(value, list) and value}
     number = 1
     for values in lists.values():
@@ -65,11 +53,7 @@ def each_choice(variables: Mapping[str, object]) -> Iterator[Mapping[str, object
 
 
 def _messages(text: str) -> list[str] | None:
-    """Give the texts of a chat; None for what is none.
-
-    Raises:
-        SuiteError: It has other messages than those of system and user, or other content than text.
-    """
+    """Return the texts of a chat; None for what is none."""
     if not text.lstrip().startswith("["):
         return None
     try:
