@@ -1,6 +1,6 @@
 """`python -m skillopt` is the command line."""
 
-from skillopt.cli.entry import main
+from skillopt.commands.entry import main
 
 if __name__ == "__main__":
     main()

@@ -7,7 +7,7 @@
 - No public name of the product is defined in two modules.
 - Benchmarks import no tests, and tests outside `tests/benchmarks` import no benchmarks.
 - `noqa`, `type: ignore` and `pragma: no cover` say why; the first two name their code.
-- One `except Exception` in `cli/entry.py`; any other says why on its line, or ends by raising again.
+- One `except Exception` in `commands/entry.py`; any other says why on its line, or ends by raising again.
 - No comment leaves work for later.
 """
 
@@ -31,7 +31,7 @@ _BROAD = frozenset({"Exception", "BaseException"})
 _PRODUCT = ("skillopt", "mcp_server")
 _FRONT_END = "entry.py"
 _ENTRY_POINT = "main"
-_COMMAND_LINE = "cli"
+_COMMAND_LINE = "commands"
 _API = "api.py"
 _LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 _REASON = r"\s*(?:-|#)\s*\S+\s+\S+"
@@ -87,12 +87,12 @@ def check_folder(root: Path, folder: str) -> list[Finding]:
 def check_names(root: Path, folders: Sequence[str] = _PRODUCT) -> list[Finding]:
     """Check that no public name is defined in two modules.
 
-    `main` is free, as every program has one, and so are the commands in `cli/` and the verbs of the Python API, which
+    `main` is free, as every program has one, and so are the commands in `commands/` and the verbs of the Python API, which
     are called as what they run.
     """
     places: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
     for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
-        if _COMMAND_LINE in path.parent.parts or path.name == _API:
+        if _COMMAND_LINE == path.parent.name or path.name == _API:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
         defined, (_, listed) = dict(_defined(tree)), _listed(tree) or (0, [])

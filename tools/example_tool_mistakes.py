@@ -10,7 +10,7 @@ import anyio
 from mcp import Client
 from mcp_types import TextContent
 
-from skillopt.commands.jobs import jobs
+from skillopt.actions.jobs import jobs
 from skillopt_mcp.pages import table
 from skillopt_mcp.server import make_server
 from tests.fakes.projects import make_project

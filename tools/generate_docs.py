@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 from typer.core import TyperGroup
 
 from skillopt.agent_tables.table import AgentTable
-from skillopt.cli.app import COMMANDS, load_command
+from skillopt.commands.app import COMMANDS, load_command
 from skillopt.gate.power import gate_power
 from skillopt.gate.proven_here import HERE_ROUNDS
 from skillopt.harvest.settings import HarvestSettings
@@ -96,7 +96,7 @@ def _row(name: str, field: FieldInfo) -> str:
 
 _PRINT_HELPS: Final = """
 import sys
-from skillopt.cli.app import app
+from skillopt.commands.app import app
 for command in sys.stdin.read().split("\\n"):
     app([*command.split(), "--help"], prog_name="skillopt", standalone_mode=False)
     print(end="\\0")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.demo import make_repository
-from skillopt.commands.optimize import optimize
+from skillopt.actions.optimize import optimize
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.offer_claims import ClaimSources
 from skillopt.nightly.offer_texts import WrittenOffer, write_offer

@@ -12,11 +12,11 @@ from typing import Final
 
 from benchmarks.trust.judges import ANSWER, INPUTS, JUDGES
 from benchmarks.trust.table import ClassResult, Found
-from skillopt.agents.process import AgentCommand, AgentHome
 from skillopt.errors import InfrastructureError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import Workspace
+from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.verifiers import load_verifier
 
 __all__ = ["CHEATS", "HONEST", "Attempt", "run_attempt", "try_cheats"]

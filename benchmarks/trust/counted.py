@@ -5,11 +5,11 @@ from typing import Final
 
 from skillopt.demo.harness import DemoHarness
 from skillopt.demo.model import DemoModel
-from skillopt.harnesses import HARNESSES, HarnessDriver
-from skillopt.models import MODELS, ModelDriver
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.storage.keys import reply_key, rollout_key
+from skillopt.targets.harnesses import HARNESSES, HarnessDriver
+from skillopt.targets.models import MODELS, ModelDriver
 
 __all__ = ["PAID", "PaidHarness", "PaidModel", "count_calls"]
 

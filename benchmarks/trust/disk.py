@@ -18,7 +18,7 @@ from benchmarks.trust.forked import Command, Kill, load_all, run_forked
 from benchmarks.trust.places import Place
 from benchmarks.trust.projects import OPTIMIZE, git, make_project, skillopt
 from benchmarks.trust.table import ClassResult, Found
-from skillopt.cli.entry import main
+from skillopt.commands.entry import main
 
 __all__ = ["try_disk"]
 

@@ -18,7 +18,7 @@ from benchmarks.trust.mcp_kills import run_job, run_server
 from benchmarks.trust.places import Place
 from benchmarks.trust.projects import OPTIMIZE, skillopt
 from benchmarks.trust.table import ClassResult, Found
-from skillopt.cli.entry import main
+from skillopt.commands.entry import main
 
 __all__ = ["try_kills_of_mcp", "try_kills_of_nights", "try_kills_of_training"]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.trust.table import ClassResult, Found
-from skillopt.agents.process import AgentCommand, AgentHome
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.limits import Limits
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
+from skillopt.targets.process import AgentCommand, AgentHome
 
 __all__ = ["try_limits"]
 

@@ -13,7 +13,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY, CallToolResult, RequestParams, TextContent
 
-from skillopt.commands.jobs import JobReport, cancel, job
+from skillopt.actions.jobs import JobReport, cancel, job
 from skillopt.errors import UsageError
 from skillopt_mcp.job_tools import JobAnswer
 

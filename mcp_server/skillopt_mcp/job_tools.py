@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from skillopt.commands.job_plan import choose_target
-from skillopt.commands.jobs import (
+from skillopt.actions.job_plan import choose_target
+from skillopt.actions.jobs import (
     JobLimits,
     JobReport,
     cancel,

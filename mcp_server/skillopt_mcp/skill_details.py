@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from skillopt.commands.estimate import Estimated, estimate
-from skillopt.commands.history.log import Logged, log
-from skillopt.commands.tasks.suite_show import ShownSuite, show_suite
+from skillopt.actions.estimate import Estimated, estimate
+from skillopt.actions.log import Logged, log
+from skillopt.actions.suite_show import ShownSuite, show_suite
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.forecast.words import foresight_line
 from skillopt.gate.headline import read_headline

@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import Field
 
 from skillopt import __version__
-from skillopt.commands.history.diff import diff
-from skillopt.commands.history.rollback import rollback
+from skillopt.actions.diff import diff
+from skillopt.actions.rollback import rollback
 from skillopt.errors import UsageError
 from skillopt.skills.folder import SKILL_FILE
 from skillopt_mcp.addresses import skill_address

@@ -1,4 +1,4 @@
-"""User actions, one file each: the command line and the MCP server call the same functions, which print nothing.
+"""The command line, one file per command: arguments in, results on stdout, progress on stderr, exit codes.
 
-Options and text output are in cli.
+What a command does is in commands.
 """

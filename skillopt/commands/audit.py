@@ -1,212 +1,185 @@
-"""The user action `audit`: which skills of a project help, hurt or lie idle on a target, against no skill."""
+"""The command `audit`: its options, and its result as text."""
 
-import math
-import sys
-import tempfile
-from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import TypeAdapter, ValidationError
+import typer
 
-from skillopt.audit.findings import AuditedSkill, AuditReport, SiblingFinding
-from skillopt.audit.offering import offer_removals
-from skillopt.audit.series import AuditSeries
-from skillopt.audit.siblings import find_disturbance, installed_skills, with_disturbed
-from skillopt.audit.subjects import AuditAsk, AuditSubject, choose_skills, read_subject
-from skillopt.commands.estimate import Records, read_records
-from skillopt.commands.nightly.check import ForgeAccess, find_access
-from skillopt.commands.spending import Payment, payment_of
-from skillopt.errors import ForgeAccessError, InfrastructureError, UsageError
-from skillopt.execution.budget import Caps
-from skillopt.execution.credentials import run_without_credentials
-from skillopt.execution.drivers import caps_of, load_drivers
-from skillopt.execution.executors import make_executor
-from skillopt.execution.metering import Meter, OutOfBudget
-from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.forge import load_forge
-from skillopt.gate.harm import whole_repeats
-from skillopt.gate.skill_effect import EffectPlan, share_error
-from skillopt.prices import write_dollars
-from skillopt.project import Project
-from skillopt.settings import Settings
-from skillopt.skills.discovery import HOW_TO_BEGIN
-from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import state_folder
+from skillopt.commands.options import (
+    HarnessOption,
+    JsonOption,
+    MinutesOption,
+    QuietOption,
+    RolloutsOption,
+    SetOption,
+    TokensOption,
+    UsdOption,
+    VerboseOption,
+    WorkersOption,
+    YesOption,
+    flags_of,
+)
+from skillopt.commands.output import as_json_text, format_usage, interruptible, show, write_report
+from skillopt.commands.spending import ask_to_pay
+from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.plurals import count_noun
 
-__all__ = ["AuditPlan", "audit", "audit_and_offer", "plan_audit"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-_SCREEN: Final = 4
-"""Pairs that every skill gets before one gets more."""
+    from skillopt.audit.findings import AuditedSkill, AuditReport, RemovalOffer, SiblingFinding
 
-_BATCH: Final = 8
-"""Pairs that are run before the next skill is chosen; whatever the workers, so that they change no decision."""
-
-_AUDIT: Final = (sys.executable, "-P", "-m", "skillopt", "audit")
-_INTERRUPTED: Final = 130
+__all__ = ["audit"]
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPlan:
-    """An audit that can begin."""
+def audit(
+    skills: Annotated[list[str] | None, typer.Argument(help="Skills, by name or folder; all when left out.")] = None,
+    *,
+    pairs: Annotated[
+        int, typer.Option("--pairs", min=1, max=10_000, help="Most pairs of rollouts, with and without, of a skill.")
+    ] = 100,
+    loss: Annotated[
+        float, typer.Option("--loss", min=0.01, max=0.5, help="Score that the removal of an idle skill may lose.")
+    ] = 0.1,
+    siblings: Annotated[
+        bool, typer.Option("--siblings", help="Find which skills disturb others, too, by the others' tasks.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write an HTML page.")] = None,
+    save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Write the result as JSON.")] = None,
+    offer: Annotated[
+        bool, typer.Option("--offer", help="Propose the removal of idle skills in a pull request.")
+    ] = False,
+    forge: Annotated[str | None, typer.Option("--forge", help="Where it goes to: github, gitlab or none.")] = None,
+    remote: Annotated[str | None, typer.Option("--remote", help="Git remote to push to.")] = None,
+    settings: SetOption = None,
+    workers: WorkersOption = None,
+    harness: HarnessOption = None,
+    max_rollouts: RolloutsOption = None,
+    max_usd: UsdOption = None,
+    max_tokens: TokensOption = None,
+    max_minutes: MinutesOption = None,
+    yes: YesOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find which skills help, hurt or lie idle.
 
-    project: Project
-    ask: AuditAsk
-    settings: Settings
-    subjects: tuple[AuditSubject, ...]
-    others: tuple[AuditedSkill, ...]
-    payment: Payment
-    pair_usd: float | None
-
-    @property
-    def words(self) -> str:
-        """What will be run at least and at most, and what that is likely to cost."""
-        count, most = len(self.subjects), self.ask.pairs
-        least = min(_SCREEN, most)
-        at_least = f"{2 * least * count:,} to " if least < most else ""
-        rollouts = f"{at_least}{2 * most * count:,} rollouts, recorded ones included"
-        sizes = [len(one.tasks) for one in self.subjects]
-        more = sum(2 * size * whole_repeats(size) for size in sizes) if self.ask.siblings else 0
-        beside = f", and {more:,} or more with other skills beside them" if more else ""
-        words = f"{count} of {count + len(self.others)} skills have tasks to measure: {rollouts}{beside}"
-        if not self.payment.paid:
-            return words
-        if self.pair_usd is None:
-            return f"{words}, at a price that nobody knows"
-        besides = more / (2 * count) if count else 0.0
-        low, high = ((pairs + besides) * self.pair_usd for pairs in (least, most))
-        return f"{words}, likely {write_dollars(low)} to {write_dollars(high)}"
-
-
-def plan_audit(ask: AuditAsk) -> AuditPlan:
-    """Find the skills, read their tasks, and tell whether the audit is paid for; nothing is run."""
-    project = Project.find(ask.folder or Path.cwd())
-    discovered = project.discover().skills
-    if not discovered:
-        raise UsageError(f"expected skills to audit, found {HOW_TO_BEGIN}")
-    chosen = choose_skills(project, ask, discovered)
-    subjects: list[AuditSubject] = []
-    others: list[AuditedSkill] = []
-    for found in chosen:
-        one = read_subject(project, ask, found)
-        if isinstance(one, AuditSubject):
-            subjects.append(one)
-        else:
-            others.append(one)
-    settings = project.settings(ask.flags)
-    judged = [one for one in subjects if any(task.verifier.judged for task in one.tasks)]
-    names = [one.target.settings.harness for one in subjects]
-    names += [one.target.settings.judge or one.target.settings.model for one in judged]
-    payment = payment_of(project.root, settings, tuple(names))
-    usd = _pair_usd(project, subjects) if payment.paid else 0.0
-    return AuditPlan(project, ask, settings, tuple(subjects), tuple(others), payment, usd)
-
-
-def _pair_usd(project: Project, subjects: Sequence[AuditSubject]) -> float | None:
-    """Return what one pair of each skill is likely to cost: as recorded on this target, else as is typical."""
-    records: dict[tuple[str, str], Records] = {}
-    prices: list[float | None] = []
-    for one in subjects:
-        settings = one.target.settings
-        part = (settings.harness, settings.judge)
-        if part not in records:
-            records[part] = read_records(project.root, one.target, one.skill, one.suite)
-        prices.append(records[part].costs(settings, one.suite, one.skill)[0].usd)
-    known = [usd for usd in prices if usd is not None]
-    return 2 * math.fsum(known) if len(known) == len(prices) else None
-
-
-def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
-    """Compare every skill with no skill, where an answer is nearest first, until all have one or a cap is reached.
-
-    Doing it again costs nothing; on another target it begins anew.
+    Every skill is compared with no skill on its own tasks, pair by pair, until there is an answer. With --siblings each
+    is also run with all others of the project beside it, and, where it does worse then, with each of them alone. The
+    removal of an idle skill is proposed, with what it loses at most; nothing is removed. With --offer one pull request
+    deletes them, and without a forge a branch of this repository. Before money is spent for the first time, a terminal
+    is asked; without a terminal a paid target needs a cap, or --yes.
     """
-    observer = observer or RunObserver()
-    meter = Meter(caps_of(plan.settings))
-    if not plan.subjects:
-        return _report(plan, [], "", meter)
-    most = plan.settings.max_rollouts if "max_rollouts" in plan.ask.flags else None
-    allowance = Meter(Caps(rollouts=most)) if most else None
-    stopped, findings = "", list[SiblingFinding]()
-    with closing(Ledger.open(plan.project.root)) as ledger:
-        series = []
-        for one in plan.subjects:
-            settings = one.target.settings
-            drivers = load_drivers(
-                settings, one.suite, plan.project.root, optimizer=False, meter=meter, allowance=allowance
-            )
-            executor = make_executor(settings, observer.notice, drivers.cluster)
-            runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
-            series.append(AuditSeries(one, plan.ask, runner, len(plan.subjects)))
-        try:
-            for begun in series:
-                begun.run(_SCREEN)
-            while waiting := _waiting(series):
-                min(waiting, key=lambda one: (one.test.pairs_to_go, len(one.test.gains))).run(_BATCH)
-            if plan.ask.siblings:
-                installed = installed_skills(plan.project, plan.ask)
-                for begun in series:
-                    findings.append(find_disturbance(begun, installed, len(series)))
-        except OutOfBudget as error:
-            stopped = str(error)
-            _waiting(series)
-    report = _report(plan, series, stopped, meter)
-    return replace(report, skills=tuple(with_disturbed(report.skills, findings)), siblings=tuple(findings))
+    from skillopt.actions.audit import audit as run
+    from skillopt.actions.audit import audit_and_offer, plan_audit
+    from skillopt.audit.subjects import AuditAsk
+    from skillopt.commands.progress import ProgressObserver
+
+    caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
+    flags = flags_of(settings, workers=workers, harness=harness, forge=forge, remote=remote, **caps)
+    plan = plan_audit(AuditAsk(tuple(skills or ()), pairs, loss, flags, siblings=siblings))
+    if not quiet and not offer:  # with --offer, the process that audits says it
+        typer.echo(plan.words, err=True)
+    ask_to_pay(plan.payment, plan.words, yes=yes)
+    if offer:
+        given = {"pairs": pairs, "loss": loss, "workers": workers, "harness": harness, **caps}
+        with interruptible():
+            more = [name for name, wanted in (("--siblings", siblings), ("--quiet", quiet)) if wanted]
+            report = audit_and_offer(plan, [*_options(given, settings), *more])
+    else:
+        with interruptible(), ProgressObserver(quiet=quiet) as observer:
+            report = run(plan, observer)
+    if save is not None:
+        write_report(save, as_json_text(report), "--save")
+    show(report, partial(_text, verbose=verbose), as_json=as_json)
+    if output is not None:
+        from skillopt.reports.html.audit_page import render_audit_page
+
+        write_report(output, render_audit_page(report))
+    if report.exit_code:
+        raise typer.Exit(report.exit_code)
 
 
-def audit_and_offer(plan: AuditPlan, options: Sequence[str]) -> AuditReport:
-    """Audit without forge tokens, then open, update or close the pull request that proposes removals."""
-    if plan.ask.names:
-        found = ", ".join(map(repr, plan.ask.names))
-        raise UsageError(f"expected no skills beside --offer, which is about all of the project, found {found}")
-    access = _access(plan)
-    facts = access.forge.facts()
-    if not facts.may_open:
-        raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
-    here = plan.ask.folder or Path.cwd()
-    with tempfile.TemporaryDirectory(prefix="audit-", dir=state_folder(plan.project.root)) as place:
-        kept = Path(place, "audit.json")
-        code = run_without_credentials([*_AUDIT, "--yes", f"--save={kept}", *options], here)
-        if code == _INTERRUPTED:
-            raise KeyboardInterrupt
-        report = _read_report(kept, code)
-    return replace(report, offer=offer_removals(plan.project, report, access.forge, access.remote))
+def _options(given: "Mapping[str, object]", settings: list[str] | None) -> list[str]:
+    """Write options as they were given, for the process that audits."""
+    named = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
+    return [*named, *(f"--set={setting}" for setting in settings or ())]
 
 
-def _access(plan: AuditPlan) -> ForgeAccess:
-    """Find forge and remote; without a forge, the text goes to a file and the branch stays here."""
-    nightly = plan.settings.nightly
-    if nightly.forge != "none":
-        return find_access(plan.project, plan.ask.flags)
-    return ForgeAccess("none", load_forge(nightly, "", state_folder(plan.project.root) / "pull-requests"), None)
+def _text(report: "AuditReport", *, verbose: bool) -> str:
+    from collections import Counter
+
+    counts = Counter(one.effect.value for one in report.skills)
+    listed = ", ".join(f"{counts[name]} {name}" for name in ("helps", "idle", "hurts", "unknown") if counts[name])
+    removable = [escape_terminal(one.skill) for one in report.skills if one.removable]
+    lines = [f"{count_noun(len(report.skills), 'skill')}: {listed}", "", *_table(report.skills), ""]
+    lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
+    lines += [f"{escape_terminal(one.skill)} {escape_terminal(_beside(one))}" for one in report.siblings]
+    lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
+    if report.offer is not None:
+        lines += _offered(report.offer)
+    elif removable:
+        lines.append(f"proposed for removal: {', '.join(removable)}; nothing was removed")
+    if counts["helps"] + counts["hurts"]:
+        lines.append(
+            f"of skills said to help or hurt at most {report.error:.0%} are wrong on average, all skills together"
+        )
+    lines.append(f"newly run: {count_noun(report.paid_rollouts, 'rollout')}, the rest was recorded")
+    if verbose:
+        lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in report.spent.items()]
+    return "\n".join(lines)
 
 
-def _read_report(path: Path, code: int) -> AuditReport:
-    """Read what the audit's own process found."""
-    if not path.is_file():
-        raise InfrastructureError(f"the audit ended with {code} and left no result; see above, and run this again")
-    try:
-        return TypeAdapter(AuditReport).validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise InfrastructureError(
-            f"the audit left another result than expected ({first['msg']}); run this again"
-        ) from error
+def _beside(found: "SiblingFinding") -> str:
+    """Return what was found of a skill with others beside it."""
+    return found.words + (f"; disturbed by {', '.join(found.by)}" if found.by else "")
 
 
-def _waiting(series: Sequence[AuditSeries]) -> list[AuditSeries]:
-    """Decide which skills help or hurt by now, and give those that may get more pairs."""
-    for one, test in zip(series, share_error([one.test for one in series]), strict=True):
-        one.test = test
-    return [one for one in series if one.test.left]
+def _offered(offer: "RemovalOffer") -> list[str]:
+    """Return what became of the pull request, and what is left to do."""
+    lines = [escape_terminal(note) for note in offer.notes]
+    names = escape_terminal(", ".join(offer.skills))
+    if not names:
+        return [*lines, f"no removal is proposed{f': {offer.action} {offer.url}' if offer.action else ''}"]
+    said = f"{offer.action or 'unchanged'}: {offer.url}" if offer.url else "no pull request was opened"
+    lines.append(f"proposed for removal: {names}, in {offer.commit[:10]} on {offer.branch}; {said}")
+    return [*lines, *([f"next: {offer.next_step}"] if offer.next_step else [])]
 
 
-def _report(plan: AuditPlan, series: Sequence[AuditSeries], stopped: str, meter: Meter) -> AuditReport:
-    rows = sorted([*plan.others, *(one.result(stopped) for one in series)], key=lambda row: row.path)
-    error = EffectPlan(plan.ask.pairs, plan.ask.loss).error
-    if series and stopped and not any(row.pairs for row in rows):
-        raise InfrastructureError(f"not one pair could be measured: {stopped}")
-    paid = sum(one.runner.paid_rollouts for one in series)
-    return AuditReport(tuple(rows), error, plan.ask.loss, stopped, paid, dict(meter.by_role))
+def _table(skills: "tuple[AuditedSkill, ...]") -> list[str]:
+    """Align the table; numbers to the right."""
+    columns = "skill", "effect", "passed", "score gained (90% limits)", "pairs", "tasks", "tokens", "turns", "listing"
+    rows: list[tuple[str, ...]] = [columns, *map(_row, skills)]
+    if any(one.disturbs is not None for one in skills):
+        disturbed = [escape_terminal(", ".join(one.disturbs or ())) or "-" for one in skills]
+        rows = [(*row, cell) for row, cell in zip(rows, ["disturbs", *disturbed], strict=True)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    texts = (0, 1, len(columns))
+    return [
+        "  ".join(
+            cell.ljust(width) if at in texts else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _row(one: "AuditedSkill") -> tuple[str, ...]:
+    passed, gained, costs = "-", "-", one.costs
+    if one.passed_with is not None and one.passed_without is not None:
+        passed = f"{one.passed_without:.0%} → {one.passed_with:.0%}"
+    if one.gain is not None and one.low is not None and one.high is not None:
+        gained = f"{one.gain:+.2f} ({one.low:+.2f} to {one.high:+.2f})"
+    return (
+        escape_terminal(one.skill),
+        one.effect.value,
+        passed,
+        gained,
+        str(one.pairs),
+        str(one.tasks),
+        "-" if costs.tokens is None else f"{costs.tokens:+,.0f}",
+        "-" if costs.turns is None else f"{costs.turns:+.1f}",
+        str(one.listing_tokens) if one.listing_tokens else "-",
+    )

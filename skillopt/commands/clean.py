@@ -1,178 +1,143 @@
-"""The user action `clean`: what the program has put into a project and beside it, with its size, and removing it."""
+"""The command `clean`: its options, and its result as text."""
 
-import shutil
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
-from typing import Final
+import sys
+from typing import TYPE_CHECKING, Annotated
 
-from skillopt.errors import BusyError, RepositoryError, UsageError
-from skillopt.project import Project
-from skillopt.storage.jobs import JobState, list_jobs
-from skillopt.storage.locks import is_locked
-from skillopt.versions.draft_branch import (
-    DESCRIPTION_BRANCHES,
-    DRAFT_BRANCHES,
-    VERSION_BRANCHES,
-    DraftBranch,
-    list_branches,
-    people_commits,
-)
-from skillopt.versions.removals import REMOVAL_BRANCH, RemovalBranch
-from skillopt.versions.repository import Repository
-from skillopt.versions.revisions import find_skill_folder
+import typer
 
-__all__ = ["Removable", "Trace", "Traces", "clean", "list_traces", "refuse_while_busy"]
+from skillopt.commands.options import JsonOption
+from skillopt.commands.output import show
+from skillopt.safety.escaping import escape_terminal
 
-_WORKSPACES: Final = "handoff"
+if TYPE_CHECKING:
+    from skillopt.actions.clean import Removable, Traces
+    from skillopt.actions.prune import Pruned
+
+__all__ = ["clean"]
+
+_KILO, _MEGA = 1024, 1_000_000
+_MOST_DAYS = 36_500
 
 
-class Trace(StrEnum):
-    """What the program leaves behind, by kind."""
+def clean(
+    *,
+    workspaces: Annotated[bool, typer.Option("--workspaces", help="Remove what lies handed off.")] = False,
+    runs: Annotated[bool, typer.Option("--runs", help="Remove runs, jobs and recorded answers.")] = False,
+    branches: Annotated[
+        bool,
+        typer.Option(
+            "--branches",
+            help="Remove branches skillopt/*, skillopt-draft/* and skillopt-trigger/*, accepted versions too.",
+        ),
+    ] = False,
+    records: Annotated[
+        bool, typer.Option("--records", help="Remove old recorded answers that no run, version or draft needs.")
+    ] = False,
+    days: Annotated[
+        int,
+        typer.Option("--days", min=0, max=_MOST_DAYS, help="With --records, answers of the last so many days stay."),
+    ] = 90,
+    everything: Annotated[bool, typer.Option("--all", help="All of it but the branches.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List what skillopt has left in this project, with sizes, and remove what you name.
 
-    WORKSPACES = "workspaces"
-    RUNS = "runs"
-    BRANCHES = "branches"
+    Without an option nothing is removed. skillopt.toml, skills and suites are yours and stay. With --records, runs
+    stay with their events, the rollouts that gates compared, and all answers of runs that can go on, that brought a
+    version or a draft, and of each skill's newest run.
+    """
+    from skillopt.actions.clean import Trace, list_traces
+    from skillopt.actions.clean import clean as run
 
-
-@dataclass(frozen=True, slots=True)
-class Removable:
-    """Something that can be removed."""
-
-    kind: Trace
-    name: str
-    size: int | None
-    note: str
-    kept: str = ""
-    tip: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Traces:
-    """What there is, or what was removed: all of it that has no reason to be kept."""
-
-    items: tuple[Removable, ...]
-    removed: bool = False
-
-
-def list_traces(kinds: Collection[Trace] = tuple(Trace), folder: Path | None = None) -> Traces:
-    """List all that the program has put into a project: its state and its branches."""
-    root = Project.find(folder or Path.cwd()).root
-    found = (*_state(root), *_branches(root))
-    return Traces(tuple(one for one in found if one.kind in kinds))
-
-
-def clean(kinds: Collection[Trace], folder: Path | None = None) -> Traces:
-    """Remove kinds of things; give what was removed, and what was kept with its reason."""
-    root = Project.find(folder or Path.cwd()).root
-    chosen = list_traces(kinds, root)
-    refuse_while_busy(root)
-    remove: dict[Trace, Callable[[Path, Removable], None]] = {
-        Trace.WORKSPACES: _remove_path,
-        Trace.RUNS: _remove_path,
-        Trace.BRANCHES: _remove_branch,
+    wanted = {
+        Trace.WORKSPACES: workspaces or everything,
+        Trace.RUNS: runs or everything,
+        Trace.BRANCHES: branches,
     }
-    for one in chosen.items:
-        if not one.kept:
-            remove[one.kind](root, one)
-    state = root / ".skillopt"
-    if Trace.RUNS in kinds and state.is_dir() and {path.name for path in state.iterdir()} <= {".gitignore"}:
-        shutil.rmtree(state)
-    return Traces(chosen.items, removed=True)
-
-
-def _state(root: Path) -> Iterator[Removable]:
-    """List what stands in the state folder."""
-    state = root / ".skillopt"
-    if state.is_symlink():
-        raise UsageError(f"expected {state} to be a folder, found a link; remove it by hand")
-    for path in sorted(state.iterdir()) if state.is_dir() else ():
-        shown = f".skillopt/{path.name}"
-        if path.name == _WORKSPACES:
-            note = "tasks and prompts that are handed off, with answers that were not read yet"
-            yield Removable(Trace.WORKSPACES, shown, _size(path), note)
-        elif path.name != ".gitignore":
-            yield Removable(Trace.RUNS, shown, _size(path), _NOTES.get(path.name, "state of runs"))
-
-
-_NOTES: Final = {
-    "ledger.db": "recorded answers, which would be paid for again, and the runs that reports are made of",
-    "jobs": "what background jobs printed",
-    "locks": "who trains what now",
-    "trigger-basis": "what descriptions were trained on, without which the next night trains them again",
-    "trigger-looks": "the error that trainings of descriptions spent, which the next ones would spend again",
-}
-
-
-def _branches(root: Path) -> Iterator[Removable]:
-    """List the branches of versions, of drafts, of descriptions and of proposed removals."""
-    try:
-        repository = Repository.find(root)
-    except RepositoryError:
+    if records:
+        if any(wanted.values()):
+            raise typer.BadParameter("expected --records alone, found other kinds; remove these by another call")
+        _clean_records(days, dry_run=dry_run, yes=yes, as_json=as_json)
         return
-    head = repository.head()
-    for name, tip in list_branches(repository):
-        shown = name.removeprefix("refs/heads/")
-        kept = _why_kept(repository, name, tip)
-        note = "a draft"
-        merged = "merged" if head and repository.contains(head, tip) else "not merged into what is checked out"
-        if name.startswith(VERSION_BRANCHES):
-            count = len(repository.versions(name.removeprefix(VERSION_BRANCHES), tip))
-            note = f"{count} accepted {'version' if count == 1 else 'versions'}, {merged}"
-        if name.startswith(DESCRIPTION_BRANCHES):
-            note = f"accepted descriptions, {merged}"
-        yield Removable(Trace.BRANCHES, shown, None, note, kept, tip)
-    removals = RemovalBranch(repository)
-    if removals.tip:
-        place = repository.checked_out_in(f"refs/heads/{REMOVAL_BRANCH}")
-        kept = f"it is checked out in {place}" if place else ""
-        if not removals.is_ours(removals.tip):
-            kept = f"a person has committed there ({removals.tip[:10]}); remove it with git branch -D"
-        yield Removable(Trace.BRANCHES, REMOVAL_BRANCH, None, "proposed removals of skills", kept, removals.tip)
+    kinds = {kind for kind, named in wanted.items() if named}
+    found = list_traces(kinds or tuple(Trace))
+    if not kinds or dry_run or all(one.kept for one in found.items):
+        show(found, lambda result: _listed(result, asked=bool(kinds)), as_json=as_json)
+        return
+    if not yes:
+        _confirm(_listed(found, asked=True))
+    show(run(kinds), _removed, as_json=as_json)
 
 
-def _why_kept(repository: Repository, name: str, tip: str) -> str:
-    """Return why a branch is not removed, empty when it can be: it holds only what training and its commands wrote."""
-    if place := repository.checked_out_in(name):
-        return f"it is checked out in {place}"
-    skill = name.removeprefix(VERSION_BRANCHES).removeprefix(DRAFT_BRANCHES).removeprefix(DESCRIPTION_BRANCHES)
-    theirs = people_commits(repository, skill, tip)
-    if not theirs and name.startswith(DRAFT_BRANCHES):
-        draft = DraftBranch(repository, skill, find_skill_folder(repository, tip, skill) or ".")
-        theirs = () if draft.is_ours(tip) else (tip,)
-    return f"a person has committed there ({theirs[0][:10]}); remove it with git branch -D" if theirs else ""
+def _clean_records(days: int, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Remove old recorded answers, or count them."""
+    from skillopt.actions.prune import prune
+
+    if not (dry_run or yes):
+        _confirm(_records_text(prune(days, dry_run=True)))
+    show(prune(days, dry_run=dry_run), _records_text, as_json=as_json)
 
 
-def refuse_while_busy(root: Path) -> None:
-    """Refuse to take anything away from under a process."""
-    for lock in sorted((root / ".skillopt" / "locks").glob("*.lock")):
-        if is_locked(root, lock.stem):
-            raise BusyError(f"a process is training {lock.stem!r}; wait for it or end it, then run this again")
-    for job in list_jobs(root):
-        if job.state is JobState.RUNNING:
-            raise BusyError(f"job {job.id} is running; wait for it, or end it with `skillopt jobs {job.id} --cancel`")
+def _records_text(found: "Pruned") -> str:
+    from skillopt.safety.plurals import count_noun
+
+    answers = found.answers
+    what = (
+        f"{count_noun(answers.rollouts, 'rollout')}, {answers.replies} replies and "
+        f"{count_noun(answers.failures, 'failed rollout')} older than {count_noun(found.days, 'day')}"
+    )
+    before, after = (size / _MEGA for size in answers.size)
+    if not found.removed:
+        return f"would remove {what} from a ledger of {before:.1f} MB; nothing was removed"
+    return f"removed {what}: the ledger had {before:.1f} MB, has {after:.1f} MB"
 
 
-def _remove_path(root: Path, one: Removable) -> None:
-    path = root / one.name
-    try:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot remove {path}: {error.strerror or error}; make it writable") from error
+def _confirm(listed: str) -> None:
+    """Ask on a terminal."""
+    if not _is_terminal():
+        from skillopt.errors import UsageError
+
+        raise UsageError("expected --yes where nobody can be asked, found none; see what would go with --dry-run")
+    typer.echo(listed, err=True)
+    if not typer.confirm("Remove this?", err=True):
+        typer.echo("nothing was removed", err=True)
+        raise typer.Exit
 
 
-def _remove_branch(root: Path, one: Removable) -> None:
-    repository = Repository.find(root)
-    if problem := repository.move_branch(f"refs/heads/{one.name}", one.tip, None):
-        raise RepositoryError(f"{problem}; mend that and run this again")
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _size(path: Path) -> int:
-    """Sum the bytes of a file or of all files below a folder; links are not followed."""
-    if path.is_symlink() or not path.is_dir():
-        return path.lstat().st_size
-    return sum(_size(inside) for inside in path.iterdir())
+def _listed(found: "Traces", *, asked: bool) -> str:
+    if not found.items:
+        return "nothing to remove"
+    lines = [_line(one) for one in found.items]
+    if not asked:
+        lines.append(
+            "nothing was removed; remove with --workspaces, --records, --runs, --branches, or --all (no branches)"
+        )
+    return "\n".join(lines)
+
+
+def _removed(found: "Traces") -> str:
+    gone = [one for one in found.items if not one.kept]
+    lines = [_line(one) for one in found.items if one.kept]
+    return "\n".join(
+        [*lines, f"removed {', '.join(one.name for one in gone)}: {_bytes(sum(one.size or 0 for one in gone))}"]
+    )
+
+
+def _line(one: "Removable") -> str:
+    size = "" if one.size is None else f", {_bytes(one.size)}"
+    kept = f"; kept: {one.kept}" if one.kept else ""
+    return escape_terminal(f"{one.kind:<10}  {one.name}{size}: {one.note}{kept}")
+
+
+def _bytes(size: float) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < _KILO:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= _KILO
+    return f"{size:.1f} GiB"

@@ -1,57 +1,36 @@
-"""Read the pages of the documentation that come with the program."""
+"""The command `docs`: the pages of the documentation, in the terminal."""
 
-import re
-from dataclasses import dataclass
-from difflib import get_close_matches
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from skillopt.errors import UsageError
+import typer
 
-__all__ = ["DocsPage", "DocsPages", "list_pages", "read_page"]
+from skillopt.commands.options import JsonOption
+from skillopt.commands.output import show
 
-_AROUND = Path(__file__).resolve().parents[2]
-_FOLDERS = (_AROUND / "skillopt_docs", _AROUND / "docs")
-"""Where the wheel puts the pages, and where a checkout has them."""
+if TYPE_CHECKING:
+    from skillopt.actions.docs import DocsPages
 
-_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+__all__ = ["docs"]
 
 
-@dataclass(frozen=True, slots=True)
-class DocsPage:
-    """A page: its name, its title, and its Markdown."""
+def docs(
+    page: Annotated[
+        str | None, typer.Argument(metavar="[PAGE]", help="Name of a page; without it, all are listed.")
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the documentation, which comes with the program."""
+    from skillopt.actions.docs import list_pages, read_page
 
-    name: str
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class DocsPages:
-    """All pages, by name."""
-
-    pages: tuple[DocsPage, ...]
-
-
-def list_pages() -> DocsPages:
-    """List the pages by name."""
-    folder = next((folder for folder in _FOLDERS if (folder / "training.md").is_file()), None)
-    if folder is None:
-        raise UsageError("expected the documentation beside the program, found none; install skillopt-mcp again")
-    return DocsPages(tuple(_read(path) for path in sorted(folder.glob("*.md"))))
+    if page is None:
+        show(list_pages(), _listed, as_json=as_json)
+    else:
+        show(read_page(page), lambda found: found.text.rstrip(), as_json=as_json)
 
 
-def read_page(name: str) -> DocsPage:
-    """Read one page."""
-    pages = {page.name: page for page in list_pages().pages}
-    wanted = Path(name).name.removesuffix(".md")
-    if wanted not in pages:
-        near = get_close_matches(wanted, pages, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"pages: {', '.join(pages)}"
-        raise UsageError(f"expected the name of a page, found {name!r}; {hint}")
-    return pages[wanted]
-
-
-def _read(path: Path) -> DocsPage:
-    text = path.read_text(encoding="utf-8")
-    title = _TITLE.search(text)
-    return DocsPage(path.stem, title[1] if title else path.stem, text)
+def _listed(found: "DocsPages") -> str:
+    width = max(len(page.name) for page in found.pages)
+    return "\n".join(
+        [*(f"{page.name:{width}}  {page.title}" for page in found.pages), "read one: skillopt docs first-skill"]
+    )

@@ -1,268 +1,140 @@
-"""The user action `estimate`: what `optimize` would take and show, from simulated runs, before anything is spent."""
+"""The command `estimate`: its options, and its result as text."""
 
-import time
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated
 
-from skillopt.commands.prospect import (
-    GainChance,
-    Prospect,
-    chances_of_gains,
-    describe_earlier_runs,
-    expect_prospect,
-    rollouts_needed,
-)
-from skillopt.errors import RepositoryError, SkilloptError
-from skillopt.execution.drivers import load_drivers
-from skillopt.execution.logins import given_keys, missing_access
-from skillopt.execution.unboxed_checks import checks_warning
-from skillopt.forecast.foresight import CallCost, Foresight, foresee
-from skillopt.forecast.latencies import Latencies
-from skillopt.forecast.proposer import PROPOSERS, Proposer
-from skillopt.forecast.simulated_run import Trained
-from skillopt.forecast.typical_costs import typical_call, typical_rollout
-from skillopt.forecast.world import StartingRates
-from skillopt.harnesses import find_harness_driver
-from skillopt.loop.rollout_plan import settle_folds
-from skillopt.models import find_model_driver
-from skillopt.project import Project, Selection, Target
-from skillopt.runs.plan import Start, incumbent_of
-from skillopt.runs.recorded_success import recorded_edits, recorded_rates
-from skillopt.runs.siblings import protected_siblings
-from skillopt.settings import Settings
-from skillopt.skills.document import Skill
-from skillopt.storage.ledger import Ledger
-from skillopt.storage.mean_costs import MeanCost, mean_cost, recorded_seconds
-from skillopt.tasks import Split, Suite
+import typer
 
-__all__ = ["SIMULATED_RUNS", "Estimated", "Known", "Records", "estimate", "read_records"]
+from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, StartOption, with_run_options
+from skillopt.commands.output import show
+from skillopt.forecast.words import price_words, range_words, time_words
 
-SIMULATED_RUNS: Final = 12
-"""Simulated runs of each kind of optimizer model."""
+if TYPE_CHECKING:
+    from skillopt.actions.estimate import Estimated
+    from skillopt.forecast.foresight import Foresight
 
-_FEWEST_RUNS: Final = 3
-_SECONDS: Final = 4.0
-"""After which no more runs are simulated, on a slow machine."""
+__all__ = ["estimate"]
 
-_FEWEST_ROLLOUTS: Final = 3
-"""Recorded rollouts from which their mean cost says more than a typical one."""
-
-_FEWEST_EDITS: Final = 8
-"""Recorded edits from which an optimizer model is known by what became of them."""
-
-_GATED_TWICE: Final = 12
-"""Rollouts a `val` task from which a cap leaves the last gate all it can use."""
-
-_WORTH_A_RUN: Final = 0.3
-_SHOWN: Final = 0.2
+_SURE = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is recorded for a forecast."""
-
-    tasks: int = 0
-    passed: float = 0.0
-    rollouts: int = 0
-    calls: int = 0
-    edits: int = 0
-    lasted: int = 0
-    timed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Estimated:
-    """What a run takes and shows; the caps of the settings are applied."""
-
-    skill: str
-    tasks: tuple[int, int, int]
-    harness: str
-    model: str
-    workers: int
-    executor: str
-    pass_rate: float | None
-    known: Known
-    likely: Foresight
-    kinds: tuple[Foresight, ...]
-    chances: tuple[GainChance, ...]
-    prospect: Prospect
-    earlier: str
-    caution: str
-    keys: str
-    cap: str
-    go: bool
-    verdict: str
-
-
+@with_run_options
 def estimate(
-    selection: Selection,
+    skill: SkillArgument = None,
     *,
-    start: Start = "auto",
-    pass_rate: float | None = None,
-    runs: int = SIMULATED_RUNS,
-    clock: Callable[[], float] = time.monotonic,
-) -> Estimated:
-    """Simulate runs of a suite; runs nothing and spends nothing."""
-    project = selection.project()
-    target = project.target(selection)
-    skill, settings, suite = _start(project, target, start), target.settings, target.suite()
-    if settings.harness:
-        find_harness_driver(settings.harness, settings.agents)
-    if settings.model:
-        find_model_driver(settings.model)
-    prospect = expect_prospect(suite, settings)
-    records = read_records(project.root, target, skill, suite)
-    ends, each = clock() + _SECONDS, runs * len(PROPOSERS) // len(records.proposers)
-    rows = foresee(
-        Trained(suite, settings, protected_siblings(project, target, selection.flags)),
-        StartingRates(records.rates, pass_rate),
-        records.proposers,
-        records.costs(settings, suite, skill),
-        lambda done: done < each and (done < _FEWEST_RUNS or clock() < ends),
-    )
-    likely, settled = rows[-1], settle_folds(suite, settings)
-    train, val, test = (len(settled.tasks(split)) for split in Split)
-    missing = missing_access(settings, suite, trains=True)
-    go, verdict = (False, f"no-go: {missing}") if missing else _decide(likely, prospect)
-    return Estimated(
-        target.name,
-        (train or val, val, test),
-        settings.harness,
-        settings.model,
-        settings.executor.workers,
-        settings.executor.run_on,
-        pass_rate,
-        records.known,
-        likely,
-        rows[:-1],
-        chances_of_gains(suite, settings),
-        prospect,
-        records.earlier,
-        checks_warning(suite, settings.sandbox),
-        given_keys(settings.harness, settings.agents),
-        _cap(likely, suite, settings, val),
-        go,
-        verdict,
-    )
+    options: RunOptions,
+    start: StartOption = "auto",
+    pass_rate: Annotated[
+        float | None,
+        typer.Option("--pass-rate", min=0, max=1, help="Share of tasks that pass now, instead of what is recorded."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Estimate what a run could cost and show; spends nothing.
 
-
-def _start(project: Project, target: Target, start: Start) -> Skill:
-    """Return the text that training would begin with; the folder's own outside of a repository."""
-    try:
-        repository = project.repository()
-    except RepositoryError:
-        return target.skill()
-    return incumbent_of(target, repository, start)
-
-
-@dataclass(frozen=True, slots=True)
-class Records:
-    """What the ledger has of the tasks, the target and the optimizer model."""
-
-    known: Known
-    rates: dict[str, tuple[int, int]]
-    rollout: MeanCost | None
-    call: MeanCost | None
-    seconds: Latencies | None
-    earlier: str
-
-    @property
-    def proposers(self) -> tuple[Proposer, ...]:
-        """The optimizer model as it is known; else kinds that are assumed."""
-        if self.known.edits < _FEWEST_EDITS:
-            return PROPOSERS
-        return (Proposer("as recorded", (self.known.lasted + 1) / (self.known.edits + 2)),)
-
-    def costs(self, settings: Settings, suite: Suite, skill: Skill) -> tuple[CallCost, CallCost]:
-        """Return the cost of a rollout and of a call: as measured, else as typical."""
-        workers = settings.executor.workers
-        return (
-            _measured(self.rollout, workers, typical_rollout(settings, suite, skill), _FEWEST_ROLLOUTS, self.seconds),
-            _measured(self.call, 1, typical_call(settings, skill), 1),
-        )
-
-
-def _measured(
-    mean: MeanCost | None, workers: int, typical: CallCost, fewest: int, timed: Latencies | None = None
-) -> CallCost:
-    """Return the cost of a call: as measured where it was measured often enough; what was not measured is typical."""
-    if mean is None or mean.calls < fewest:
-        return typical
-    tokens, error = mean.tokens
-    if timed is not None and typical.seconds is not None:
-        seconds: float | None = timed.mean
-    else:
-        seconds = typical.seconds if mean.pace is None or typical.seconds is None else mean.pace * workers
-    recorded = timed if seconds is not None else None
-    return CallCost(tokens, mean.usd[0] if mean.usd else None, seconds, error / tokens if tokens else 0.0, recorded)
-
-
-def _latencies(found: Sequence[tuple[str, float]]) -> Latencies | None:
-    """Return how long rollouts take; None where too few were timed."""
-    if len(found) < _FEWEST_ROLLOUTS:
-        return None
-    by_task: dict[str, list[float]] = {}
-    for task, seconds in found:
-        by_task.setdefault(task, []).append(seconds)
-    return Latencies([seconds for _, seconds in found], by_task)
-
-
-def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Records:
-    """Read what a forecast goes by."""
-    try:
-        ledger = Ledger.open(root, read_only=True)
-    except SkilloptError:
-        return Records(Known(), {}, None, None, None, "")  # nothing was run yet
-    # Where rollouts run changes none of their identities, and a forecast needs neither Ray nor its cluster.
-    here = target.settings.executor.model_copy(update={"run_on": "threads"})
-    settings = target.settings.model_copy(update={"executor": here})
-    with closing(ledger):
-        earlier = describe_earlier_runs(ledger, target.name, suite, target.settings)
-        target_identity = model_identity = ""
-        for optimizer in (False, True):
-            with suppress(SkilloptError):  # a client that is missing has recorded nothing that could be found
-                drivers = load_drivers(settings, suite, root, optimizer=optimizer)
-                target_identity = drivers.target_identity
-                model_identity = drivers.model.identity if drivers.model else ""
-        rates = dict(recorded_rates(ledger, skill.digest, target_identity, suite))
-        lasted, edits = recorded_edits(ledger, model_identity)
-        rows = ledger.costs()
-        timed = _latencies(recorded_seconds(ledger, target_identity))
-    rollout, call = mean_cost(rows, "rollout", target_identity), mean_cost(rows, "reply", model_identity)
-    known = Known(
-        len(rates),
-        sum(passed / runs for passed, runs in rates.values()),
-        rollout.calls if rollout else 0,
-        call.calls if call else 0,
-        edits,
-        lasted,
-        len(timed.every) if timed else 0,
-    )
-    return Records(known, rates, rollout, call, timed, earlier)
-
-
-def _cap(likely: Foresight, suite: Suite, settings: Settings, val: int) -> str:
-    """Return the option for a cap that nine of ten simulated runs stay below, and under which a gain can be shown.
-
-    It leaves the last gate enough, and `optimize` does not refuse it.
+    It takes the options of `optimize`. Ends with 2 when the suite can show nothing, and says how many tasks or
+    rollouts would do.
     """
-    if settings.max_rollouts or settings.max_usd or settings.max_tokens:
-        return ""
-    most = max(likely.rollouts.high, _GATED_TWICE * val)
-    rounded = -(-round(most) // 10) * 10
-    return f"--max-rollouts {rollouts_needed(suite, settings.model_copy(update={'max_rollouts': rounded}))}"
+    from skillopt.actions.estimate import estimate as run
+
+    show(run(options.select(skill), start=start, pass_rate=pass_rate), _text, as_json=as_json)
 
 
-def _decide(likely: Foresight, prospect: Prospect) -> tuple[bool, str]:
-    """Return whether a run is worth it."""
-    better, here, proven = (f"{share:.0%}" for share in (likely.better, likely.here, likely.proven))
-    ends = f"{better} of simulated runs end with a truly better text"
-    if likely.better < _WORTH_A_RUN:
-        return False, f"no-go: {ends}; add tasks, raise the cap, or choose a stronger optimizer model"
-    if likely.here < _SHOWN and prospect.least_here is not None:
-        return True, f"go for a draft to read: {ends}, but only {here} with one that is shown to be better; add tasks"
-    shown = f"{here} with one that is shown to be better, rightly or by luck (proven or proven here)"
-    return True, f"go: {ends}, {shown}, {proven} with one that is proven"
+def _text(result: "Estimated") -> str:
+    train, val, test = result.tasks
+    likely = result.likely
+    roles = f"tasks by {result.harness or 'no harness yet'}, edits by {result.model or 'no optimizer model yet'}"
+    lines = [
+        f"{result.skill}: {train} train, {val} val, {test} test tasks; {roles}",
+        f"rollouts: {range_words(likely.rollouts)}: median and 80% range of {likely.runs} simulated runs",
+        f"optimizer calls: {range_words(likely.calls)}",
+        *_costs(result),
+        f"tasks that pass now: {_start(result)}",
+        *_kinds(result),
+        f"what it can show: {result.prospect.words}",
+        *_chances(result),
+        *([f"note: {result.earlier}"] if result.earlier else []),
+        *([f"note: {result.caution}"] if result.caution else []),
+        *([f"keys: {result.keys}"] if result.keys else []),
+        *([f"cap: {result.cap}"] if result.cap else []),
+        *([f"the cap ends {_of_ten(likely.capped)} simulated runs"] if likely.capped > _SURE else []),
+        result.verdict,
+        "nothing was run; recorded rollouts would be free",
+    ]
+    return "\n".join(lines)
+
+
+def _costs(result: "Estimated") -> list[str]:
+    """Return what it takes in time, dollars and tokens; nothing for programs that cost nothing."""
+    likely, known = result.likely, result.known
+    if not likely.tokens.high and result.known.rollouts == 0:
+        return []
+    tokens = f"{_tokens(likely.tokens.median)} ({_tokens(likely.tokens.low)} to {_tokens(likely.tokens.high)}) tokens"
+    figures = [
+        f"a rollout costs as {_source(known.rollouts, 'rollouts')}",
+        f"an optimizer call as {_source(known.calls, 'calls')}",
+    ]
+    return [
+        *([f"time: {time_words(likely)} with {_workers(result)}; {_timed(result)}"] if likely.minutes else []),
+        f"cost: {price_words(likely) or 'price unknown'}; {tokens}",
+        f"assumed: {', '.join(figures)}",
+    ]
+
+
+def _workers(result: "Estimated") -> str:
+    where = " on Ray, whose start is not counted" if result.executor == "ray" else ""
+    return f"{result.workers} workers{where}"
+
+
+def _timed(result: "Estimated") -> str:
+    """Return what the time rests on."""
+    timed = result.known.timed
+    return f"from {timed} recorded latencies" if timed else "a guess: no latencies are recorded"
+
+
+def _kinds(result: "Estimated") -> list[str]:
+    """Return a line for each kind of optimizer model."""
+    known = result.known
+    if len(result.kinds) == 1:
+        return [f"the optimizer model as recorded: {known.lasted} of {known.edits} edits stayed"]
+    heading = "the optimizer model has no recorded runs, so three kinds are assumed, equally likely:"
+    return [heading, *(f"  {_kind(kind)}" for kind in result.kinds)]
+
+
+def _kind(kind: "Foresight") -> str:
+    shown = f"{kind.here:.0%} at least proven here, {kind.proven:.0%} proven"
+    ends = f"{kind.better:.0%} end with a truly better text, {shown}"
+    return f"{kind.name}: {range_words(kind.rollouts)} rollouts, {range_words(kind.calls)} calls; {ends}"
+
+
+def _chances(result: "Estimated") -> list[str]:
+    if not result.chances:
+        return []
+    gains, here, proven = (
+        " / ".join(f"{round(100 * share)}" for share in shares)
+        for shares in zip(*((one.gain, one.here, one.proven) for one in result.chances), strict=True)
+    )
+    return [f"chance to show a true gain of {gains} points: {here}% at least proven here, {proven}% proven"]
+
+
+def _start(result: "Estimated") -> str:
+    known = result.known
+    if result.pass_rate is not None:
+        return f"{result.pass_rate:.0%}, as stated"
+    if known.tasks:
+        return f"{known.passed:.0f} of {known.tasks} as recorded"
+    return "nothing is recorded, 17% to 63% assumed; `skillopt evaluate` or --pass-rate makes this narrower"
+
+
+def _source(recorded: int, what: str) -> str:
+    return f"measured on {recorded} {what}" if recorded else "typical, not measured here"
+
+
+def _tokens(count: float) -> str:
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count / size:.{0 if count >= 10 * size else 1}f}{unit}"
+    return f"{count:.0f}"
+
+
+def _of_ten(share: float) -> str:
+    return f"{round(10 * share)} of 10"

@@ -1,102 +1,119 @@
-"""The user action `evaluate`: score skills on one split, each against the first, task by task."""
+"""The command `evaluate`: its options, and its result as text."""
 
-from contextlib import closing
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
 
-from skillopt.execution.budget import Caps
-from skillopt.execution.drivers import load_drivers
-from skillopt.execution.metering import Meter
-from skillopt.execution.runner import RunObserver
-from skillopt.execution.scoring import NO_SKILL, ScoredSkill, Scoring
-from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
-from skillopt.gate.comparison import Tally, Verdict
-from skillopt.gate.headline import Headline, headline_of_verdict
-from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
-from skillopt.project import Project, Selection, Target
-from skillopt.runs.draft_publication import recover_draft
-from skillopt.runs.lineage import skill_at
-from skillopt.runs.plan import incumbent_of
-from skillopt.skills.document import Skill
-from skillopt.storage.ledger import Ledger
-from skillopt.tasks import Split
-from skillopt.versions.draft_branch import DRAFT
+import typer
 
-__all__ = ["INCUMBENT", "WORKTREE", "Evaluated", "Subject", "evaluate"]
+from skillopt.commands.options import (
+    JsonOption,
+    QuietOption,
+    RepeatsOption,
+    RunOptions,
+    SkillArgument,
+    SplitOption,
+    VerboseOption,
+    with_run_options,
+)
+from skillopt.commands.output import interruptible, show
+from skillopt.safety.escaping import escape_terminal
 
-WORKTREE = "worktree"
-INCUMBENT = "incumbent"
-"""What training would go on from."""
+if TYPE_CHECKING:
+    from skillopt.actions.evaluate import Evaluated, Subject
+    from skillopt.gate.changed_tasks import ChangedTask
 
+__all__ = ["evaluate"]
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """One skill that was evaluated."""
+_LONGEST_FEEDBACK: Final = 120
 
-    name: str
-    digest: str
-    tally: Tally
-    against_first: Verdict | None
-    headline: Headline | None = None
-    changed: tuple[ChangedTask, ...] = ()
+_COUNTED: Final = {"lower score": "score lower", "higher score": "score higher", "same": "unchanged"}
+"""Words for tasks that neither broke nor were fixed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """What an evaluation found, subjects in the order asked for.
-
-    `metric` is what they are compared by, `judge` how often the judge agreed with itself; None where none judged.
-    """
-
-    skill: str
-    split: str
-    repeats: int
-    subjects: tuple[Subject, ...]
-    paid_rollouts: int
-    metric: str = ""
-    judge: JudgeAgreement | None = None
-
-
+@with_run_options
 def evaluate(
-    selection: Selection,
+    skill: SkillArgument = None,
     *,
-    subjects: tuple[str, ...] = (WORKTREE,),
-    split: Split = Split.VAL,
-    repeats: int = 1,
-    observer: RunObserver | None = None,
-) -> Evaluated:
-    """Score skills on a split."""
-    project = selection.project()
-    target = project.target(selection)
-    suite = target.suite()
-    named = [(subject, _subject(project, target, subject)) for subject in subjects]
-    # A cap on rollouts in skillopt.toml is on training; one that is given with the command is on the command.
-    most = target.settings.max_rollouts if "max_rollouts" in selection.flags else None
-    allowance = Meter(Caps(rollouts=most)) if most else None
-    drivers = load_drivers(target.settings, suite, project.root, optimizer=False, allowance=allowance)
-    with closing(Ledger.open(project.root)) as ledger:
-        if observer is not None and suite.left_out:
-            observer.notice(suite.left_out)
-        scoring = Scoring(ledger, drivers, target.settings, observer)
-        measured = scoring.measure(named, suite.tasks_to_evaluate(split), repeats)
-    first = Subject(measured[0].name, measured[0].digest, measured[0].tally, None)
-    others = (_compared(measured[0], own, scoring.compare(measured[0], own)) for own in measured[1:])
-    metric = target.settings.metric.value
-    judge = judge_agreement(rollout for own in measured for rollout in own.rollouts)
-    return Evaluated(target.name, split.value, repeats, (first, *others), scoring.paid_rollouts, metric, judge)
+    of: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--of",
+            metavar="SUBJECT",
+            help="worktree, incumbent, draft, none (no skill) or a version; repeat to compare.",
+        ),
+    ] = None,
+    split: SplitOption = "val",
+    repeats: RepeatsOption = 1,
+    options: RunOptions,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Score the skill, a version, or no skill.
+
+    With several subjects, each is compared with the first: what broke, what was fixed.
+    """
+    from skillopt.actions.evaluate import evaluate as run
+    from skillopt.commands.progress import ProgressObserver
+    from skillopt.tasks import Split
+
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        subjects = tuple(of or ["worktree"])
+        found = run(options.select(skill), subjects=subjects, split=Split(split), repeats=repeats, observer=observer)
+    show(found, partial(_text, verbose=verbose), as_json=as_json)
 
 
-def _compared(first: ScoredSkill, own: ScoredSkill, verdict: Verdict) -> Subject:
-    changed = changed_tasks(verdict, first.rollouts, own.rollouts)
-    return Subject(own.name, own.digest, own.tally, verdict, headline_of_verdict(verdict), changed)
+def _text(result: "Evaluated", *, verbose: bool) -> str:
+    from skillopt.gate.headline import metric_label
+    from skillopt.safety.plurals import count_noun
+
+    runs = f"{count_noun(result.repeats, 'repeat')} a task, {count_noun(result.paid_rollouts, 'rollout')} newly run"
+    lines = [f"{result.skill} on {result.split}, {runs}"]
+    for subject in result.subjects:
+        lines += _subject(subject, result.subjects[0].name, metric_label(result.metric), verbose=verbose)
+    lines += [result.judge.words] if result.judge else []
+    return "\n".join(lines)
 
 
-def _subject(project: Project, target: Target, subject: str) -> Skill | None:
-    if subject == NO_SKILL:
-        return None
-    if subject == WORKTREE:
-        return target.skill()
-    if subject == INCUMBENT:
-        return incumbent_of(target, project.repository())
-    if subject == DRAFT:
-        recover_draft(project.root, project.repository(), target.name)
-    return skill_at(project.repository(), target, subject)
+def _subject(subject: "Subject", first: str, metric: str, *, verbose: bool) -> Iterator[str]:
+    """Write a subject: tasks passed first, then the tasks that changed, then what the comparison says."""
+    from skillopt.gate.headline import tally_words
+
+    tally, verdict = subject.tally, subject.against_first
+    missing = f", {tally.missing} not measured" if tally.missing else ""
+    yield f"{subject.name}: {tally_words(tally)}{missing}"
+    if verdict is None:
+        return
+    if subject.headline is not None:
+        yield f"  {first} → {subject.name}: {subject.headline.words}"
+    yield from _changed(subject.changed, verbose=verbose)
+    yield (
+        f"  gain in {metric} {verdict.gain:+.3f}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse, "
+        f"confidence {verdict.confidence:.2f}"
+    )
+
+
+def _changed(tasks: "Sequence[ChangedTask]", *, verbose: bool) -> Iterator[str]:
+    """List regressions, then what was fixed; the others are counted unless all is asked for."""
+    from skillopt.gate.changed_tasks import OutcomeChange
+
+    shown = set(OutcomeChange) if verbose else {OutcomeChange.BROKEN, OutcomeChange.FIXED}
+    for one in tasks:
+        if one.change in shown:
+            said = _said(one.feedback) if one.passed_after < 1 else ""
+            passed = f"passed {one.passed_before:.0%} → {one.passed_after:.0%}, "
+            score = f"score {one.score_before:.2f} → {one.score_after:.2f}"
+            yield f"  {one.change.value} {escape_terminal(one.task)}: {passed}{score}{said}"
+    counts = Counter(one.change for one in tasks if one.change not in shown)
+    if counts:
+        found = ", ".join(f"{counts[change]} {_COUNTED[change]}" for change in OutcomeChange if counts[change])
+        yield f"  others: {found} (-v lists them)"
+
+
+def _said(feedback: str) -> str:
+    """Return a line of feedback."""
+    line = " ".join(feedback.split())
+    cut = line if len(line) <= _LONGEST_FEEDBACK else f"{line[:_LONGEST_FEEDBACK]} …"
+    return f": {escape_terminal(cut)}" if line else ""

@@ -1,271 +1,81 @@
-"""Collect the recorded evidence that a proposer of edits needs, for the command `evidence`.
+"""The command `evidence`: its options, and its result as text."""
 
-Nothing of `val` or `test`, no verifier and no answer is in it, and it spends nothing. Which tasks were shown is written
-down, so where that cannot be, nothing is shown.
-"""
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import partial
+import typer
 
-from skillopt.commands.propose import SHORT
-from skillopt.errors import UsageError
-from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, PatchTested, decode_event
-from skillopt.loop.memory import MOST_REMEMBERED, PeoplesRefusal
-from skillopt.project import Selection
-from skillopt.prompts.evidence import render_rollout, shorten_middle
-from skillopt.prompts.evidence_table import EvidenceRow, write_evidence_table
-from skillopt.prompts.failure_groups import FailureGroup, group_failures
-from skillopt.rollouts import Rollout
-from skillopt.runs.earlier_spending import runs_on
-from skillopt.runs.peoples_refusals import refusals_before
-from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
-from skillopt.runs.train_evidence import train_rollouts_of
-from skillopt.skills.document import estimate_tokens
-from skillopt.skills.edits import Edit
-from skillopt.storage.ledger import Ledger
-from skillopt.storage.refused_proposals import count_refused
-from skillopt.storage.shown_evidence import note_shown
-from skillopt.tasks import Split, Task
+from skillopt.commands.options import (
+    HarnessOption,
+    JsonOption,
+    SetOption,
+    SkillArgument,
+    StartOption,
+    SuiteOption,
+    flags_of,
+    select,
+)
+from skillopt.commands.output import show
+from skillopt.safety.escaping import escape_terminal_lines
 
-__all__ = ["Evidence", "ShownRollout", "ShownTask", "evidence"]
+if TYPE_CHECKING:
+    from skillopt.actions.evidence import Evidence
 
-_RUNS = 50
-"""Newest runs that are searched for rejected edits."""
-
-_EXAMPLE_TOKENS = 600
-"""Budget of one rollout in short form."""
-
-_WHOLE_TOKENS = 20_000
-"""Budget of one rollout that is asked for; what is longer says how much is left out."""
-
-_REJECTION_TOKENS = 60
-"""Budget of one rejected edit with its reason."""
-
-_REJECTED_TOKENS = 900
-"""Budget of them all, and of what people refused, which comes first."""
-
-_FIRST_TOKENS = 3_700
-"""Tokens (estimated) of all but the skill's text where no tasks are asked for; examples take what the rest leaves."""
-
-_AROUND = 25
-"""Tokens of what stands around one rollout or one part."""
-
-_MEMORY_TOKENS = 300
-_MOST_NAMED = 3
-"""Unknown tasks that a refusal names."""
+__all__ = ["evidence"]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTask:
-    """A train task under the incumbent."""
+def evidence(
+    skill: SkillArgument = None,
+    *,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Show all runs of this train task whole, the last first; repeatable.")
+    ] = None,
+    fold: Annotated[
+        int, typer.Option(min=1, max=2, help="Which half's evidence, where a suite of few tasks has two folds.")
+    ] = 1,
+    start: StartOption = "auto",
+    suite: SuiteOption = None,
+    settings: SetOption = None,
+    harness: HarnessOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is recorded of the skill on train tasks.
 
-    task: str
-    repeats: int
-    passed: int
-    group: int
+    It is what a proposer of edits needs to know: the text, a table of tasks by failure, runs that show the failures,
+    what was tried. Nothing of val or test is in it. Spends nothing.
+    """
+    from skillopt.actions.evidence import evidence as run
 
-
-@dataclass(frozen=True, slots=True)
-class ShownRollout:
-    """A rollout of a train task as text, which is untrusted."""
-
-    task: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The reflection packet of the incumbent."""
-
-    skill: str
-    base: str
-    text: str
-    sections: tuple[str, ...]
-    edit_budget: int
-    token_budget: int
-    tasks: int
-    fold: int
-    measured: tuple[ShownTask, ...]
-    table: str
-    rollouts: tuple[ShownRollout, ...]
-    refused: tuple[str, ...]
-    rejected: tuple[str, ...]
-    memory: str
-    looks: int
-
-    @property
-    def failing(self) -> int:
-        """Count the tasks that failed at least once."""
-        return sum(one.passed < one.repeats for one in self.measured)
+    found = run(select(skill, suite, flags_of(settings, harness=harness)), start=start, tasks=task or (), fold=fold)
+    text = _runs if task else _text
+    show(found, lambda result: escape_terminal_lines(text(result)), as_json=as_json)
 
 
-def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str] = (), fold: int = 1) -> Evidence:
-    """Gather what is recorded of the incumbent on the train tasks, and note which of them were shown."""
-    plan = make_plan(selection, proposer="the reader").with_fold(fold)
-    skill = incumbent_of(plan.target, plan.repository, start)
-    settings, train = plan.target.settings, plan.suite.tasks(Split.TRAIN)
-    _check_known(tasks, plan)
-    root = selection.project().root
-    found: Mapping[str, list[Rollout]] = {}
-    runs: list[list[Event]] = []
-    looks = 0
-    if (root / ".skillopt" / "ledger.db").exists():  # where nothing was measured nothing is written either
-        with closing(Ledger.open(root, read_only=True)) as ledger:
-            found = train_rollouts_of(ledger, plan.drivers, skill, train)
-            runs = list(_events(ledger, skill.name))
-            looks = len(runs_on(ledger, "proposal", skill.name, plan.suite_digest))
-    note_shown(root, skill.name, found)
-    rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
-    known = {task.id for task in train}
-    may_see = partial(_may_see, known=known, few=bool(plan.fold))
-    refused = _newest([_refusal(one) for one in refusals_before(plan.repository, skill.name, plan.base, plan.suite)])
-    tried = [line for events in runs for event in events for line in _rejections(event, may_see)]
-    rejected = _newest(tried, _REJECTED_TOKENS - estimate_tokens("\n".join(refused)))
-    memory = shorten_middle(_notes(runs, may_see if plan.fold else None), _MEMORY_TOKENS)
-    sections = tuple(section.title for section in skill.document.sections)
-    table = write_evidence_table(rows)
-    left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, memory, *sections, *refused, *rejected)))
-    wanted = [task for task in train if task.id in tasks]
-    return Evidence(
-        skill.name,
-        skill.digest[:SHORT],
-        skill.document.text,
-        sections,
-        settings.edit_budget,
-        settings.token_budget,
-        len(train),
-        plan.fold,
-        tuple(ShownTask(row.task, row.repeats, row.passed, row.group) for row in rows),
-        table,
-        _whole(wanted, found) if tasks else tuple(_examples(groups, left)),
-        refused,
-        rejected,
-        memory,
-        looks + count_refused(root, skill.name, plan.suite_digest)[0],
+def _text(result: "Evidence") -> str:
+    budget = f"at most {result.edit_budget} edits" + (
+        f" and {result.token_budget} changed tokens" if result.token_budget else ""
     )
-
-
-def _check_known(tasks: Sequence[str], plan: RunPlan) -> None:
-    """Refuse tasks that there are not; what is held out is as unknown as any other."""
-    known = [task.id for task in plan.suite.tasks(Split.TRAIN)]
-    unknown = [name for name in tasks if name not in known]
-    if not unknown:
-        return
-    near = dict.fromkeys(one for name in unknown[:_MOST_NAMED] for one in get_close_matches(name, known, 3, 0.5))
-    of = f" of fold {plan.fold}" if plan.fold else ""
-    meant = f"; did you mean {', '.join(map(repr, near))}?" if near else "; the table of the evidence lists them"
-    found = ", ".join(repr(name[:80]) for name in unknown[:_MOST_NAMED])
-    raise UsageError(f"expected ids of train tasks{of}, found {found}{meant}")
-
-
-def _summarise(
-    measured: Sequence[tuple[Task, list[Rollout]]],
-) -> tuple[list[EvidenceRow], tuple[FailureGroup, ...]]:
-    """Return a row for each task, failures by group, and the groups."""
-    failures = [
-        (task, failed[-1]) for task, rollouts in measured if (failed := [one for one in rollouts if not _passed(one)])
-    ]
-    groups = group_failures(failures)
-    number_of = {name: number for number, group in enumerate(groups, 1) for name in group.ids}
-    feedback = {task.id: one.score.feedback if one.score else one.status.value for task, one in failures}
-    rows = [
-        EvidenceRow(
-            task.id, sum(map(_passed, rollouts)), len(rollouts), number_of.get(task.id, 0), feedback.get(task.id, "")
-        )
-        for task, rollouts in measured
-    ]
-    rows.sort(key=lambda row: (not row.group, row.group))
-    return rows, groups
-
-
-def _examples(groups: Sequence[FailureGroup], tokens: int) -> Iterator[ShownRollout]:
-    """Show one run of each group, the largest first, as far as the tokens go."""
-    for group in groups:
-        text = render_rollout(group.task, group.rollout, _EXAMPLE_TOKENS)
-        tokens -= estimate_tokens(text) + _AROUND
-        if tokens < 0:
-            return
-        yield ShownRollout(group.task.id, text)
-
-
-def _whole(tasks: Sequence[Task], found: Mapping[str, list[Rollout]]) -> tuple[ShownRollout, ...]:
-    return tuple(
-        ShownRollout(task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
-        for task in tasks
-        for rollout in reversed(found.get(task.id, ()))
+    fold = f" of fold {result.fold}" if result.fold else ""
+    head = (
+        f"{result.skill} {result.base}: {len(result.measured)} of {result.tasks} train tasks{fold} measured, "
+        f"{result.failing} of them failed at least once; {budget}; {result.looks} proposals so far"
     )
+    return "\n\n".join(
+        [
+            head,
+            result.text.rstrip(),
+            *([f"refused by people:\n{_listed(result.refused)}"] if result.refused else []),
+            *([f"tried before:\n{_listed(result.rejected)}"] if result.rejected else []),
+            *([f"notes of the optimizer model:\n{result.memory}"] if result.memory else []),
+            *([result.table] if result.table else []),
+            _runs(result),
+        ]
+    ).rstrip()
 
 
-def _passed(rollout: Rollout) -> bool:
-    return rollout.score is not None and rollout.score.passed
+def _runs(result: "Evidence") -> str:
+    return "\n\n".join(one.text for one in result.rollouts)
 
 
-def _refusal(one: PeoplesRefusal) -> str:
-    """Return what a person refused, who did and why; what is cut is the edit, not the reason."""
-    return f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}"
-
-
-def _newest(lines: Sequence[str], left: int = _REJECTED_TOKENS) -> tuple[str, ...]:
-    """Keep the newest that fit, each once, newest last."""
-    shown: dict[str, None] = {}
-    for line in reversed(lines):
-        short = " ".join(line.split())
-        left -= 0 if short in shown else estimate_tokens(short)
-        if left < 0 or len(shown) == MOST_REMEMBERED:
-            break
-        shown[short] = None
-    return tuple(reversed(shown))
-
-
-def _events(ledger: Ledger, skill: str) -> Iterator[list[Event]]:
-    """Return the events of each of the newest runs of a skill, oldest first."""
-    runs = [run for run in ledger.runs(skill) if run.kind != "gate"][:_RUNS]
-    for run in reversed(runs):
-        yield [decode_event(row.kind, row.payload) for row in ledger.events(run.id)]
-
-
-def _rejections(event: Event, may_see: Callable[[Edit], bool]) -> Iterator[str]:
-    """Return what was not taken, of the edits that were derived from tasks that may be seen."""
-    match event:
-        case EditRefused() if may_see(event.edit):
-            yield _rejection(event.edit, event.reason)
-        case EditScreened(kept=False) if event.tasks and may_see(event.edit):
-            yield _rejection(event.edit, event.reason)
-        case GateDecided() if event.verdict.outcome is not Outcome.ACCEPT:
-            verdict = f"{event.verdict.outcome.value}, {event.verdict.reason}"
-            yield from (_rejection(one.edit, verdict) for one in event.changes if may_see(one.edit))
-
-
-def _rejection(edit: Edit, reason: str) -> str:
-    return shorten_middle(f"{edit.summary}: {reason}", _REJECTION_TOKENS)
-
-
-def _notes(runs: Sequence[Sequence[Event]], may_see: Callable[[Edit], bool] | None) -> str:
-    """Return the newest notes; with folds of a run that learned from this one alone, as its edits tell."""
-    for events in reversed(runs):
-        memories = [event.memory for event in events if isinstance(event, MemoryUpdated)]
-        edits = [edit for event in events for edit in _edits_of(event)]
-        if memories and (may_see is None or (edits and all(map(may_see, edits)))):
-            return memories[-1]
-    return ""
-
-
-def _edits_of(event: Event) -> tuple[Edit, ...]:
-    match event:
-        case EditRefused() | EditScreened():
-            return (event.edit,)
-        case PatchTested():
-            return event.edits
-        case GateDecided():
-            return tuple(one.edit for one in event.changes)
-        case _:
-            return ()
-
-
-def _may_see(edit: Edit, *, known: set[str], few: bool) -> bool:
-    """Return whether an edit was derived from tasks that may be seen; with folds one that cites none is of nobody's."""
-    return known.issuperset(edit.tasks) and bool(edit.tasks or not few)
+def _listed(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

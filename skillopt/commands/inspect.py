@@ -1,39 +1,57 @@
-"""Look for rollouts of a run whose score was got without the work, for the command `inspect`. Spends nothing."""
+"""The command `inspect`: its options, and its result as text."""
 
-from contextlib import closing
-from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from skillopt.execution.masking import environment_masking
-from skillopt.inspection.signs import Suspicion
-from skillopt.project import Project
-from skillopt.reports.load_suspicions import inspect_run
-from skillopt.reports.load_view import find_run
-from skillopt.safety.credentials import mask
-from skillopt.storage.ledger import Ledger
+import typer
 
-__all__ = ["Inspection", "inspect"]
+from skillopt.commands.options import AllSplitsOption, JsonOption, RunArgument, SuiteOption
+from skillopt.commands.output import show
+from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.plurals import count_noun
 
+if TYPE_CHECKING:
+    from skillopt.actions.inspect import Inspection
+    from skillopt.review.signs import Suspicion
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
-    """What was found in a run."""
-
-    run: str
-    skill: str
-    rollouts: int
-    ordinary: int
-    findings: tuple[Suspicion, ...]
+__all__ = ["inspect"]
 
 
 def inspect(
-    name: str | None = None, *, all_splits: bool = False, suite: Path | None = None, folder: Path | None = None
-) -> Inspection:
-    """Contrast the rollouts of a run under trained text with ordinary ones of the same tasks."""
-    project = Project.find(folder or Path.cwd())
-    with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        record = find_run(ledger, name)
-        done = inspect_run(project, ledger, record, suite, all_splits=all_splits)
-    masking = environment_masking()
-    findings = tuple(replace(one, quote=mask(masking.text(one.quote))) for one in done.view.suspicions)
-    return Inspection(record.id, record.skill, done.trained, done.ordinary, findings)
+    name: RunArgument = None,
+    *,
+    all_splits: AllSplitsOption = False,
+    suite: SuiteOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look for rollouts of a run that scored without the work; exit 1 where there are any.
+
+    Rollouts under texts that training wrote are contrasted with ordinary ones of the same tasks. Spends nothing.
+    """
+    from skillopt.actions.inspect import inspect as run
+
+    result = run(name, all_splits=all_splits, suite=suite)
+    show(result, _text, as_json=as_json)
+    if result.findings:
+        raise typer.Exit(1)
+
+
+def _text(result: "Inspection") -> str:
+    looked = (
+        f"{escape_terminal(result.skill)} {result.run}: {count_noun(result.rollouts, 'rollout')} under trained text "
+        f"contrasted with {count_noun(result.ordinary, 'rollout')} before training"
+    )
+    count = count_noun(len(result.findings), "finding")
+    head = f"{count}, for a person to look at" if result.findings else "nothing suspicious found"
+    return "\n\n".join([f"{head}\n{looked}", *map(_finding, result.findings)])
+
+
+def _finding(one: "Suspicion") -> str:
+    several = f", {one.rollouts} rollouts" if one.rollouts > 1 else ""
+    rows = [
+        f"{one.sign}: task {escape_terminal(one.task)}, skill {one.skill[:10]}, repeat {one.repeat}{several}",
+        f"  what      {escape_terminal(one.what)}",
+        f"  quote     {escape_terminal(one.quote) or 'of a held-out task: --all-splits shows it'}",
+        f"  ordinary  {escape_terminal(one.ordinary)}",
+        f"  sure      {escape_terminal(one.sure)}",
+    ]
+    return "\n".join(rows)

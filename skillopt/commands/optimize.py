@@ -1,119 +1,147 @@
-"""Begin or continue a run of the training loop, for the command `optimize`.
+"""The command `optimize`: its options, and its result as text."""
 
-It is the training of the Python API (api), with accepted versions in git (runs.run) and one writer per skill.
-"""
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+import typer
 
-from skillopt.agents.handoff_folder import HandoffFolder
-from skillopt.api import run_training
-from skillopt.commands.prospect import describe_earlier_runs, expect_prospect
-from skillopt.errors import AnswersPendingError, NothingMeasuredError
-from skillopt.execution.metering import Meter
-from skillopt.execution.runner import RunObserver
-from skillopt.gate.headline import Headline
-from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
-from skillopt.loop.gained import gained_by_draft, why_nothing
-from skillopt.project import Selection
-from skillopt.rollouts import Usage
-from skillopt.runs.draft_publication import DraftState
-from skillopt.runs.error_spent import spent_by_earlier
-from skillopt.runs.peoples_refusals import refusals_before
-from skillopt.runs.plan import Start, begin_run, make_plan, uncommitted_start
-from skillopt.runs.releases import released_of
-from skillopt.runs.run import RecordedRun
-from skillopt.settings import Settings
-from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import writer_lock
+from skillopt.commands.options import (
+    JsonOption,
+    QuietOption,
+    RunOptions,
+    SkillArgument,
+    StartOption,
+    VerboseOption,
+    YesOption,
+    with_run_options,
+)
+from skillopt.commands.output import SHORT, format_usage, interruptible, show
+from skillopt.safety.escaping import escape_terminal
 
-__all__ = ["Optimized", "optimize"]
+if TYPE_CHECKING:
+    from skillopt.actions.optimize import Optimized
+    from skillopt.project import Selection
+    from skillopt.runs.plan import Start
 
+__all__ = ["optimize"]
 
-_BY_HAND: Final = "handoff"
-_KEPT: Final = "the branch of its versions begins with a commit of it"
+_TESTED: Final = {
+    "accept": "shown to be better",
+    "reject": "no better",
+    "inconclusive": "these tasks do not tell",
+    "invalid": "too little was measured",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Optimized:
-    """What a run came to."""
-
-    run: str
-    skill: str
-    branch: str
-    versions: tuple[str, ...]
-    reason: str
-    test: HeldOutTestMeasured | None
-    withheld: str
-    rollouts: int
-    calls: int
-    paid_rollouts: int
-    paid_calls: int
-    resumed: bool
-    spent: Mapping[str, Usage]
-    draft: DraftState | None = None
-    headline: Headline | None = None
-    draft_headline: Headline | None = None
-    why_nothing: str = ""
-
-
+@with_run_options
 def optimize(
-    selection: Selection, *, start: Start = "auto", observer: RunObserver | None = None, allowance: Meter | None = None
-) -> Optimized:
-    """Train a skill, or continue the training that was interrupted."""
-    plan = make_plan(selection, allowance=allowance)
-    prospect = expect_prospect(plan.suite, plan.target.settings)
-    root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
-    with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
-        earlier = describe_earlier_runs(ledger, name, plan.suite, plan.target.settings)
-        observer.notice("\n".join(filter(None, (prospect.words, earlier))))
-        record, resumed = begin_run(plan, ledger, start)
-        if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
-            observer.notice(f"{plan.skill_path} is trained as it lies there, though git has another text; {_KEPT}")
-        run = RecordedRun(plan, ledger, record, observer)
-        versions = plan.repository.versions(name, record.base) if record.base else ()
-        spent = spent_by_earlier(ledger, versions, plan.suite, name, until=record.started_at)
-        released = released_of(plan, ledger, record)
-        refused = refusals_before(plan.repository, name, record.base, plan.suite)
-        with _handing_off(plan.target.settings, root):
-            done = run_training(run, plan.suite, released, spent=spent, refused=refused, siblings=plan.siblings)
-    if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
-        raise NothingMeasuredError(done.run, done.reason)
-    return Optimized(
-        done.run,
-        name,
-        f"skillopt/{name}",
-        tuple(run.commits),
-        done.reason,
-        done.test,
-        done.withheld,
-        done.rollouts,
-        done.calls,
-        done.paid_rollouts,
-        done.paid_calls,
-        resumed,
-        done.usage,
-        run.draft,
-        done.headline,
-        gained_by_draft(done.events),
-        why_nothing(done.events),
-    )
+    skill: SkillArgument = None,
+    *,
+    options: RunOptions,
+    start: StartOption = "auto",
+    yes: YesOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train the skill, or go on with a run.
+
+    The same command continues a run that was interrupted; recorded answers are never paid for again. Before money is
+    spent for the first time, a terminal is asked; without a terminal a paid run needs a cap, or --yes.
+    """
+    from skillopt.actions.optimize import optimize as run
+    from skillopt.commands.progress import ProgressObserver
+    from skillopt.storage.unreported import mark_reported
+
+    selection = options.select(skill)
+    _ask_to_spend(selection, start, yes=yes, quiet=quiet)
+    with interruptible(), ProgressObserver(quiet=quiet, verbose=verbose) as observer:
+        found = run(selection, start=start, observer=observer)
+    show(found, _text, as_json=as_json)
+    mark_reported(selection.project().root, found.run)
 
 
-@contextmanager
-def _handing_off(settings: Settings, root: Path) -> Iterator[None]:
-    """List what a run hands off, and remove afterwards what it has read or asks no more."""
-    if _BY_HAND not in (settings.harness, settings.model, settings.judge):
-        yield
+def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: bool) -> None:
+    """Return what a run will take where somebody pays or waits for it, and ask before the first money is spent."""
+    from skillopt.actions.spending import foresee_spending
+    from skillopt.commands.spending import DECLINED, can_ask
+    from skillopt.errors import UsageError
+    from skillopt.forecast.words import foresight_line
+
+    spending = foresee_spending(selection, start)
+    if spending is None:
         return
-    folder = HandoffFolder(root / ".skillopt" / _BY_HAND)
-    folder.begin()
-    try:
-        yield
-    except AnswersPendingError:
-        folder.clean()
-        raise
-    folder.clean()
+    line = foresight_line(spending.estimated.likely)
+    asks = spending.paid and not yes
+    terminal = can_ask()
+    if asks and not terminal and not spending.capped:
+        message = (
+            f"expected a cap for a run that is paid for, found none, and no terminal to ask; it is likely to take "
+            f"{line}; add {spending.estimated.cap} or --max-usd, or --yes to spend without a cap"
+        )
+        raise UsageError(message)
+    asked = asks and terminal and spending.first
+    if asked or not quiet:
+        typer.echo(f"likely: {line}", err=True)
+    if asked and not typer.confirm("go on?", err=True):
+        typer.echo("nothing was spent", err=True)
+        raise typer.Exit(DECLINED)
+
+
+def _text(result: "Optimized") -> str:
+    head = (
+        f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {escape_terminal(result.reason)}"
+    )
+    return "\n".join([head, *_gained(result), *_draft(result), *_used(result), *_next(result)])
+
+
+def _gained(result: "Optimized") -> Iterator[str]:
+    """Return what was gained, or why nothing was accepted."""
+    from skillopt.safety.plurals import count_noun
+
+    if not result.versions:
+        yield f"no version was accepted: {escape_terminal(result.why_nothing)}"
+        return
+    if result.headline is not None:
+        yield f"gained: {result.headline.words}"
+    test = result.test
+    if test is not None:
+        verdict, found = test.verdict, _TESTED[test.verdict.outcome.value]
+        yield f"held-out test: {found}; {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse"
+    elif result.withheld:
+        yield f"not tested on held-out tasks: {result.withheld}"
+    made = count_noun(len(result.versions), "version")
+    yield f"{made} on branch {result.branch}, newest {result.versions[-1][:SHORT]}"
+
+
+def _draft(result: "Optimized") -> Iterator[str]:
+    """Return what is in the draft, and what was shown of it."""
+    from skillopt.gate.grade_words import grade_words
+
+    draft = result.draft
+    if draft is not None and draft.commit:
+        passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
+        yield f"draft on branch {draft.branch}: {passed}{grade_words(draft.grading)}"
+        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
+    elif draft is not None:
+        yield f"the draft was not published: {escape_terminal(draft.note)}"
+
+
+def _used(result: "Optimized") -> Iterator[str]:
+    yield (
+        f"asked: {result.rollouts} rollouts, {result.calls} optimizer calls; "
+        f"newly run: {result.paid_rollouts} rollouts, {result.paid_calls} calls, the rest was recorded"
+    )
+    for role, usage in result.spent.items():
+        yield f"spent by the {role}: {format_usage(usage)}"
+
+
+def _next(result: "Optimized") -> Iterator[str]:
+    """Return the one command to go on with."""
+    skill = result.skill
+    if result.draft is not None and result.draft.commit:
+        yield f"next: skillopt take {skill}    (makes the draft a version; read it first: skillopt diff {skill} draft)"
+    elif result.versions:
+        yield f"next: git merge {result.branch}    (read it first: skillopt diff {skill})"
+    else:
+        yield f"next: skillopt report {result.run}    (every edit, and what became of it)"

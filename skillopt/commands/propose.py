@@ -1,275 +1,105 @@
-"""Test and gate edits that somebody else wrote, such as the agent that asks, for the command `propose`."""
+"""The command `propose`: its options, and its result as text."""
 
-import json
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import typer
 
-from skillopt.errors import EditError, UsageError
-from skillopt.execution.runner import RunObserver
-from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.loop.events import EditRefused, EditScreened, GateDecided
-from skillopt.loop.proposals import ProposalTerms, ToldBefore, check_proposal, try_proposal
-from skillopt.loop.rollout_plan import SECOND_FOLD
-from skillopt.project import Selection
-from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
-from skillopt.rollouts import Usage
-from skillopt.runs.earlier_spending import earlier_here_tests, earlier_spending, runs_on
-from skillopt.runs.peoples_refusals import refusals_before
-from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
-from skillopt.runs.releases import first_text
-from skillopt.runs.run import RecordedRun
-from skillopt.runs.train_evidence import train_rollouts_of
-from skillopt.safety.leaks import LEAK_REASON
-from skillopt.skills.document import Skill
-from skillopt.skills.edits import Change, Edit, Op
-from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.locks import writer_lock
-from skillopt.storage.refused_proposals import MOST_A_DAY, count_refused, note_refused
-from skillopt.storage.shown_evidence import read_shown
-from skillopt.tasks import Split, digest_of
+from skillopt.commands.options import (
+    HarnessOption,
+    JsonOption,
+    MinutesOption,
+    QuietOption,
+    RolloutsOption,
+    SetOption,
+    SkillArgument,
+    StartOption,
+    SuiteOption,
+    TokensOption,
+    UsdOption,
+    WorkersOption,
+    flags_of,
+    select,
+)
+from skillopt.commands.output import format_usage, interruptible, show
 
-__all__ = [
-    "SHORT",
-    "EditsProposal",
-    "ProposalEdit",
-    "ProposalResult",
-    "RefusedEdit",
-    "check",
-    "parse_proposal",
-    "propose",
-]
+if TYPE_CHECKING:
+    from skillopt.actions.propose import ProposalResult
 
-SHORT = 12
-"""Characters of a digest that name an incumbent."""
-
-_WORK = "proposal"
-_MOST_BYTES = 1_000_000
-
-
-class ProposalEdit(ProposedEdit):
-    """An edit of a proposal."""
-
-    # One that cites no task is refused, so the schema says it: whoever reads it saves a turn.
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", json_schema_extra={"anyOf": [{"required": ["tasks"]}, {"required": ["lines"]}]}
-    )
-
-    op: Annotated[Op, Field(description="What it does.")]
-    anchor: Annotated[
-        str,
-        Field(
-            description="Text copied exactly from the skill, occurring there once: what to replace or delete, or what "
-            "an add follows.",
-            max_length=20_000,
-        ),
-    ] = ""
-    section: Annotated[
-        str,
-        Field(
-            description="For an add without anchor: title of the section it ends; for a rewrite: of the section whose "
-            "text below the heading, up to the next heading, becomes the content. `Rules > Dates` where titles repeat.",
-            max_length=200,
-        ),
-    ] = ""
-    content: Annotated[
-        str, Field(description="The new text, of one or many paragraphs; none for delete.", max_length=20_000)
-    ] = ""
-    rationale: Annotated[str, Field(description="The cause, and why this removes it.", max_length=2_000)] = ""
-    lines: Annotated[
-        tuple[ProposedLine, ...],
-        Field(description="In place of content: each line of it, with the ids of the tasks behind it.", max_length=64),
-    ] = ()
-    tasks: Annotated[
-        tuple[Annotated[str, Field(max_length=200)], ...],
-        Field(description="Ids of the train tasks that show the cause.", max_length=64),
-    ] = ()
-
-
-class EditsProposal(BaseModel):
-    """Edits for one incumbent."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    edits: tuple[ProposalEdit, ...] = Field(min_length=1, max_length=64)
-    base: str = Field("", max_length=64)
-    proposer: str = Field("a person", pattern=r"^[\w .()/-]{1,60}$")
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedEdit:
-    """An edit that cannot be tried: its place in the proposal from 1, what it does, and why not.
-
-    `look` says whether the refusal counts as a look at the tasks, for it tells something of their text.
-    """
-
-    number: int
-    edit: str
-    reason: str
-    look: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ProposalResult:
-    """What became of a proposal."""
-
-    run: str
-    skill: str
-    branch: str
-    refused: tuple[RefusedEdit, ...] = ()
-    dropped: tuple[EditRefused, ...] = ()
-    eliminations: tuple[EditScreened, ...] = ()
-    verdict: Verdict | None = None
-    version: str = ""
-    reason: str = ""
-    looks: int = 0
-    rollouts: int = 0
-    paid_rollouts: int = 0
-    spent: Mapping[str, Usage] | None = None
-    replaced: str = ""
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the gate took it."""
-        return self.verdict is not None and self.verdict.outcome is Outcome.ACCEPT
-
-
-def parse_proposal(path: Path) -> EditsProposal:
-    """Read a proposal from a JSON file: an object as Offered says, or a list of edits."""
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UsageError(f"{path}: expected at most {_MOST_BYTES:,} bytes of edits, found more")
-        loaded = json.loads(path.read_text(encoding="utf-8"))
-        return EditsProposal.model_validate({"edits": loaded} if isinstance(loaded, list) else loaded)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: {place or 'the proposal'}: {first['msg']}; see `skillopt propose --help`") from error
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: expected a JSON file with edits: {error}") from error
-
-
-def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto") -> tuple[RefusedEdit, ...]:
-    """Return which edits cannot be tried, and why; spends nothing."""
-    plan, root = _plan(selection, offered), selection.project().root
-    skill = incumbent_of(plan.target, plan.repository, start)
-    with closing(Ledger.open(root)) as ledger:
-        return _checked(plan, ledger, skill, offered)[1]
+__all__ = ["propose"]
 
 
 def propose(
-    selection: Selection, offered: EditsProposal, *, start: Start = "auto", observer: RunObserver | None = None
-) -> ProposalResult:
-    """Try edits: together on the tasks they cite, then each left out, then those that are needed at the gate."""
-    plan = _plan(selection, offered)
-    root, name = selection.project().root, plan.target.name
-    with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
-        skill = incumbent_of(plan.target, plan.repository, start)
-        proposal, refused = _checked(plan, ledger, skill, offered)
-        if refused:
-            reason = "nothing was tried: mend or drop what is refused, and propose again"
-            return ProposalResult("", name, f"skillopt/{name}", refused, reason=reason)
-        record = _record(plan, ledger, skill, proposal, count_refused(root, name, plan.suite_digest)[0])
-        run = RecordedRun(plan, ledger, record, observer or RunObserver())
-        terms = _terms(plan, ledger, record)
-        tried = try_proposal(proposal, skill, plan.suite, plan.target.settings, run.runner, terms)
-        events, ended = run.drive(tried)
-    return ProposalResult(
-        record.id,
-        name,
-        f"skillopt/{name}",
-        (),
-        tuple(event for event in events if isinstance(event, EditRefused)),
-        tuple(event for event in events if isinstance(event, EditScreened)),
-        next((event.verdict for event in events if isinstance(event, GateDecided)), None),
-        run.commits[-1] if run.commits else "",
-        ended.reason,
-        record.seed + 1,
-        ended.rollouts,
-        run.runner.paid_rollouts,
-        plan.drivers.meter.by_role,
-        run.draft.replaced if run.draft else "",
-    )
+    edits: Annotated[
+        Path,
+        typer.Argument(help='JSON file: {"edits": [{"op", "anchor" or "section", "content", "rationale", "tasks"}]}.'),
+    ],
+    skill: SkillArgument = None,
+    *,
+    start: StartOption = "auto",
+    suite: SuiteOption = None,
+    settings: SetOption = None,
+    workers: WorkersOption = None,
+    harness: HarnessOption = None,
+    max_rollouts: RolloutsOption = None,
+    max_usd: UsdOption = None,
+    max_tokens: TokensOption = None,
+    max_minutes: MinutesOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Try edits of your own: test, gate, and commit.
+
+    Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
+    """
+    from skillopt.actions.propose import parse_proposal
+    from skillopt.actions.propose import propose as run
+    from skillopt.commands.progress import ProgressObserver
+
+    caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
+    flags = flags_of(settings, workers=workers, harness=harness, **caps)
+    with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
+        found = run(select(skill, suite, flags), parse_proposal(edits), start=start, observer=observer)
+    show(found, _text, as_json=as_json)
+    if not found.accepted:
+        raise typer.Exit(2 if found.refused else 1)
 
 
-def _plan(selection: Selection, offered: EditsProposal) -> RunPlan:
-    """Plan a proposal; of two folds the one that its first edit cites is what it was derived from."""
-    plan = make_plan(selection, proposer=offered.proposer)
-    return plan.with_fold_of(next((task for edit in offered.edits for task in edit.cited), ""))
+def _text(result: "ProposalResult") -> str:
+    from skillopt.gate.comparison import Outcome
+    from skillopt.gate.grade_words import grade_words
+    from skillopt.gate.headline import VAL, compared_words
 
-
-def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
-    """Return what a verdict can claim: where the other fold was shown, too, no task is new to whoever proposes."""
-    seen = read_shown(ledger.path.parent.parent, record.skill) & {task.id for task in plan.suite.tasks(Split.VAL)}
-    trained = bool(plan.folds) and bool(runs_on(ledger, "training", record.skill, record.suite_digest))
-    return ProposalTerms(
-        earlier_spending(ledger, record),
-        few=bool(plan.folds),
-        shown=bool(seen) or trained,
-        tested_here=earlier_here_tests(ledger, record),
-        siblings=plan.siblings,
-    )
-
-
-def _checked(
-    plan: RunPlan, ledger: Ledger, skill: Skill, offered: EditsProposal
-) -> tuple[tuple[Change, ...], tuple[RefusedEdit, ...]]:
-    """Check a proposal; one that repeats text of tasks is counted, because its refusal tells something about them."""
-    root = ledger.path.parent.parent
-    today = count_refused(root, skill.name, plan.suite_digest)[1]
-    if today >= MOST_A_DAY:
-        raise UsageError(
-            f"expected rules in words of your own, found {today} proposals within a day that repeat text of tasks; no "
-            "more are looked at until tomorrow"
+    if result.refused:
+        lines = [f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused]
+        return "\n".join([*lines, result.reason])
+    lines = [f"tried {result.run} on {result.skill}"]
+    lines += [f"edit {one.edit.id[1:]} dropped: {one.reason}: {one.edit.summary}" for one in result.dropped]
+    lines += [
+        f"edit {one.edit.id[1:]} {'kept' if one.kept else 'dropped'}: {one.reason}: {one.edit.summary}"
+        for one in result.eliminations
+    ]
+    if verdict := result.verdict:
+        lines.append(
+            f"gate: {verdict.outcome.value}, {compared_words(verdict, VAL)}, {verdict.wins} "
+            f"better, {verdict.ties} equal, {verdict.losses} worse: {verdict.reason}"
         )
-    if offered.base and not (len(offered.base) >= SHORT and skill.digest.startswith(offered.base)):
-        message = (
-            f"expected edits for {skill.name} {skill.digest[:SHORT]}, found some for {offered.base[:SHORT]!r}: "
-            "the skill changed since; read the evidence again"
-        )
-        raise UsageError(message)
-    edits: list[Edit] = []
-    refused: list[RefusedEdit] = []
-    for number, edit in enumerate(offered.edits, 1):
-        if edit.doubled:
-            refused.append(RefusedEdit(number, edit.op.value, DOUBLED))
-            continue
-        try:
-            edits.append(edit.named(f"e{number}"))
-        except EditError as error:
-            refused.append(RefusedEdit(number, edit.op.value, str(error)))
-    repository = plan.repository
-    path = repository.relative(plan.target.folder)
-    first = first_text(repository, skill.name, repository.versions(skill.name), path)
-    by_people = refusals_before(repository, skill.name, plan.base, plan.suite)
-    before = ToldBefore(first, _feedback(plan, ledger, skill), by_people)
-    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, before)
-    refused += [RefusedEdit(int(edit.id[1:]), edit.summary, why, LEAK_REASON in why) for edit, why in unsound]
-    if any(one.look for one in refused):
-        words = digest_of(*(edit.model_dump_json() for edit in offered.edits))
-        note_refused(root, skill.name, plan.suite_digest, words)
-    return proposal, tuple(sorted(refused, key=lambda one: one.number))
-
-
-def _feedback(plan: RunPlan, ledger: Ledger, skill: Skill) -> str:
-    """Return the feedback on train tasks that the evidence shows; a rule in its words is no leak."""
-    found = train_rollouts_of(ledger, plan.drivers, skill, plan.suite.tasks(Split.TRAIN))
-    return "\n".join(one.score.feedback for rollouts in found.values() for one in rollouts if one.score is not None)
-
-
-def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change], refused: int) -> RunRecord:
-    """Record the proposal's run; the same edits for the same incumbent are the same run, and come to the same."""
-    edits = digest_of(
-        *(
-            repr((edit.op.value, edit.anchor, edit.section, edit.content, edit.tasks))
-            for edit in (change.edit for change in proposal)
-        )
+        if verdict.grading is not None and not result.version:
+            lines.append(f"as a draft: {grade_words(verdict.grading)}")
+        if verdict.outcome is Outcome.ACCEPT and not result.version:
+            lines.append(f"not a version yet: {result.reason}")
+        lines.append(f"this was proposal {result.looks} measured on this suite; the more, the less one verdict says")
+    else:
+        lines.append(f"nothing reached the gate: {result.reason}")
+    lines.append(
+        f"committed {result.version[:10]} on branch {result.branch}" if result.version else "nothing committed"
     )
-    work = f"{_WORK} {edits}{SECOND_FOLD if plan.fold > 1 else ''}"
-    config = json.dumps([plan.target.settings.identity, *plan.identities, work])
-    looks = len(runs_on(ledger, _WORK, skill.name, plan.suite_digest)) + refused
-    return record_run(plan, ledger, skill, config, looks)
+    if result.replaced:
+        lines.append(
+            f"the draft that waited before has other edits and is kept as {result.replaced[:10]}; to have it back: "
+            f"git branch --force skillopt-draft/{result.skill} {result.replaced[:10]}"
+        )
+    lines.append(f"asked: {result.rollouts} rollouts, {result.paid_rollouts} newly run")
+    return "\n".join(
+        [*lines, *(f"spent by the {role}: {format_usage(usage)}" for role, usage in (result.spent or {}).items())]
+    )

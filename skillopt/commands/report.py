@@ -1,19 +1,42 @@
-"""Read what is recorded of a run, for the command `report`. Spends nothing and changes nothing."""
+"""The command `report`: its options, and its result as text."""
 
-from contextlib import closing
 from pathlib import Path
+from typing import Annotated
 
-from skillopt.project import Project
-from skillopt.reports.load_suspicions import load_inspected_view
-from skillopt.reports.load_view import find_run
-from skillopt.reports.view import RunView
-from skillopt.storage.ledger import Ledger
+import typer
+
+from skillopt.commands.options import AllSplitsOption, JsonOption, RunArgument, SuiteOption
+from skillopt.commands.output import write_report
 
 __all__ = ["report"]
 
 
-def report(name: str | None = None, *, suite: Path | None = None, folder: Path | None = None) -> RunView:
-    """Read what is recorded of a run."""
-    project = Project.find(folder or Path.cwd())
-    with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        return load_inspected_view(project, ledger, find_run(ledger, name), suite)
+def report(
+    name: RunArgument = None,
+    *,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", "-f", help="markdown, pull-request, json, junit or html; else by the suffix of --output."
+        ),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of stdout.")] = None,
+    all_splits: AllSplitsOption = False,
+    suite: SuiteOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Report a run: verdict, edits, gates, test, cost, tasks by version; as html with rollouts, too."""
+    from skillopt.actions.pages import page
+    from skillopt.actions.report import report as run
+    from skillopt.reports import format_of, render_view
+
+    chosen = format_of("json" if as_json else form, output)
+    if chosen == "html":
+        text = page(name, all_splits=all_splits, suite=suite)
+    else:
+        text = render_view(run(name, suite=suite), chosen)
+    if output is None:
+        typer.echo(text.rstrip("\n"))
+    else:
+        write_report(output, text.rstrip("\n"))
+        typer.echo(f"written to {output}", err=True)

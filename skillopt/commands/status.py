@@ -1,106 +1,53 @@
-"""The user action `status`: how far the runs in the ledger are."""
+"""The command `status`: its options, and its result as text."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from skillopt.gate.grade_words import grade_words
-from skillopt.gate.headline import Headline
-from skillopt.loop.events import (
-    DraftGraded,
-    Event,
-    StepStarted,
-    TrainMeasured,
-    VersionAccepted,
-    decode_event,
-    newest_draft,
-)
-from skillopt.loop.gained import gained_by_draft, gained_by_run
-from skillopt.project import Project
-from skillopt.rollouts import Usage
-from skillopt.storage.jobs import Job, list_jobs
-from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.locks import is_locked
-from skillopt.versions.declined_runs import declined_runs
+import typer
 
-__all__ = ["RunStatus", "StatusReport", "run_status", "status"]
+from skillopt.commands.options import JsonOption
+from skillopt.commands.output import format_usage, job_line, show
+from skillopt.safety.escaping import escape_terminal
+
+if TYPE_CHECKING:
+    from skillopt.actions.status import StatusReport
+
+__all__ = ["status"]
+
+_INDENT = "\n  spent by the "
 
 
-@dataclass(frozen=True, slots=True)
-class RunStatus:
-    """How far a run is."""
+def status(
+    *,
+    skill: Annotated[str, typer.Option("--skill", help="Only runs of the skill with this name.")] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Runs that are listed at most.")] = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """List the newest runs of this project."""
+    from skillopt.actions.status import status as run
 
-    run: str
-    skill: str
-    state: str
-    reason: str
-    started_at: str
-    step: int
-    versions: int
-    headline: Headline | None
-    spent: Mapping[str, Usage]
-    kind: str
-    draft: str = ""
-    declined: str = ""
+    show(run(skill=skill, most=limit), _text, as_json=as_json)
 
 
-@dataclass(frozen=True, slots=True)
-class StatusReport:
-    """The newest runs, newest first, what the ledger holds in all, and the newest jobs."""
+def _text(result: "StatusReport") -> str:
+    from skillopt.safety.plurals import count_noun
+    from skillopt.storage.jobs import JobState
 
-    runs: tuple[RunStatus, ...]
-    rollouts: int
-    replies: int
-    jobs: tuple[Job, ...] = ()
-    more: bool = False
-
-
-def status(*, skill: str = "", most: int = 100, folder: Path | None = None) -> StatusReport:
-    """List the newest runs of a project."""
-    project = Project.find(folder or Path.cwd())
-    with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        counts = ledger.counts()
-        found = ledger.runs(skill, most + 1)
-        runs = found[:most]
-        declined = declined_runs(project.repository, [record.skill for record in runs])
-        rows = [
-            replace(run_status(project.root, ledger, record), declined=declined.get(record.id, "")) for record in runs
-        ]
-    jobs = list_jobs(project.root)
-    return StatusReport(tuple(rows), counts.rollouts, counts.replies, jobs, len(found) > len(runs))
+    rows = [
+        f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"
+        f"{'' if row.kind == 'gate' else f', step {row.step}, ' + count_noun(row.versions, 'version')}"
+        f"{_then(row.headline.words if row.headline and row.kind != 'gate' else '')}"
+        f"{_then(f'draft {row.draft}' if row.draft and row.state != 'running' else '')}"
+        f"{f' ({row.reason})' if row.reason else ''}"
+        f"{_then(escape_terminal(row.declined))}"
+        f"{''.join(f'{_INDENT}{role}: {format_usage(usage)}' for role, usage in row.spent.items())}"
+        for row in result.runs
+    ]
+    under_way = [f"job {job_line(job)}" for job in result.jobs if job.state is JobState.RUNNING]
+    counts = f"recorded: {result.rollouts} rollouts, {result.replies} replies"
+    older = ["older runs are not listed; list more with --limit, or one skill's with --skill"] if result.more else []
+    return "\n".join([*under_way, *(rows or ["no runs yet"]), *older, counts])
 
 
-def _events(ledger: Ledger, record: RunRecord) -> list[tuple[str, Event]]:
-    return [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
-
-
-def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
-    """Return how far a run is."""
-    events = _events(ledger, record)
-    steps = [event.step for _, event in events if isinstance(event, StepStarted | TrainMeasured)]
-    accepted = [event for _, event in events if isinstance(event, VersionAccepted)]
-    gone = record.state == "running" and not is_locked(root, record.skill)
-    return RunStatus(
-        record.id,
-        record.skill,
-        "interrupted" if gone else record.state,
-        record.reason,
-        record.started_at,
-        max(steps, default=0),
-        len(accepted),
-        gained_by_run(event for _, event in events),
-        ledger.spending(record.id),
-        record.kind,
-        _draft([event for _, event in events]),
-    )
-
-
-def _draft(events: Sequence[Event]) -> str:
-    """Say the grade of what waits."""
-    found = newest_draft(events)
-    if found is None:
-        return ""
-    passed = gained_by_draft(events)
-    grade = grade_words(found.grading if isinstance(found, DraftGraded) else None)
-    return f"{passed.words}, {grade}" if passed else grade
+def _then(text: str) -> str:
+    """Join what may be empty to what stands before it."""
+    return f", {text}" if text else ""

@@ -1,133 +1,104 @@
-"""Score a version on other targets, against no skill and the first version, for the command `transfer`.
+"""The command `transfer`: its options, and its result as text."""
 
-A target that cannot be measured is a row of its own and costs no other target its result.
-"""
+from typing import TYPE_CHECKING, Annotated
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from typing import Literal
+import typer
 
-from skillopt.errors import SkilloptError, UsageError
-from skillopt.execution.drivers import Drivers, caps_of, load_drivers
-from skillopt.execution.metering import Meter
-from skillopt.execution.runner import RunObserver
-from skillopt.execution.scoring import NO_SKILL, Scoring
-from skillopt.gate.comparison import Tally, Verdict
-from skillopt.project import Project, Selection
-from skillopt.rollouts import Usage
-from skillopt.runs.lineage import newest_version, skill_at, starting_commit, trained_on, versions_of
-from skillopt.settings import Settings
-from skillopt.skills.document import Skill
-from skillopt.storage.ledger import Ledger
-from skillopt.tasks import Split, Suite, Task
+from skillopt.commands.options import (
+    JsonOption,
+    MinutesOption,
+    QuietOption,
+    RepeatsOption,
+    SetOption,
+    SkillArgument,
+    SplitOption,
+    SuiteOption,
+    TokensOption,
+    UsdOption,
+    WorkersOption,
+    flags_of,
+    select,
+)
+from skillopt.commands.output import interruptible, show
 
-__all__ = ["TargetComparison", "TargetRow", "Transferred", "transfer"]
+if TYPE_CHECKING:
+    from skillopt.actions.transfer import TargetRow, Transferred
+    from skillopt.gate.comparison import Verdict
 
-
-@dataclass(frozen=True, slots=True)
-class TargetComparison:
-    """What one target scores with no skill, the first version and the version, and the version against both."""
-
-    identity: str
-    no_skill: Tally
-    first: Tally
-    version: Tally
-    against_no_skill: Verdict
-    against_first: Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class TargetRow:
-    """One target."""
-
-    target: str
-    status: Literal["measured", "invalid"]
-    reason: str
-    paid_rollouts: int
-    found: TargetComparison | None
-
-
-@dataclass(frozen=True, slots=True)
-class Transferred:
-    """What a transfer found."""
-
-    skill: str
-    version: str
-    first: str
-    trained_on: str
-    split: str
-    repeats: int
-    targets: tuple[TargetRow, ...]
-    spent: Mapping[str, Usage]
-
-    @property
-    def complete(self) -> bool:
-        """Whether every target was measured."""
-        return all(row.status == "measured" for row in self.targets)
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is measured on every target."""
-
-    subjects: Sequence[tuple[str, Skill | None]]
-    tasks: Sequence[Task]
-    repeats: int
-    settings: Settings
+__all__ = ["transfer"]
 
 
 def transfer(
-    selection: Selection,
+    skill: SkillArgument = None,
     *,
-    targets: Sequence[str],
-    version: str | None = None,
-    split: Split = Split.VAL,
-    repeats: int = 1,
-    observer: RunObserver | None = None,
-) -> Transferred:
-    """Score a version on targets, each against no skill and against the first version."""
-    project = selection.project()
-    target, repository = project.target(selection), project.repository()
-    settings, suite = target.settings, target.suite()
-    versions = versions_of(repository, target.name)
-    first, chosen = starting_commit(versions), repository.resolve(version or newest_version(versions))
-    subjects = (
-        (NO_SKILL, None),
-        ("first version", skill_at(repository, target, first)),
-        (f"version {chosen[:10]}", skill_at(repository, target, chosen)),
+    to: Annotated[
+        list[str],
+        typer.Option("--to", metavar="HARNESS", help="A target, such as codex or claude-code/MODEL; repeat for more."),
+    ],
+    version: Annotated[str | None, typer.Option("--version", help="A version, instead of the newest.")] = None,
+    split: SplitOption = "val",
+    repeats: RepeatsOption = 1,
+    suite: SuiteOption = None,
+    settings: SetOption = None,
+    workers: WorkersOption = None,
+    max_usd: UsdOption = None,
+    max_tokens: TokensOption = None,
+    max_minutes: MinutesOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Score a version on other targets.
+
+    On each, it is compared task by task with no skill and with the text that training started from. Ends
+    with 3 when a target could not be measured; the others are shown all the same.
+    """
+    from skillopt.actions.transfer import transfer as run
+    from skillopt.commands.progress import ProgressObserver
+    from skillopt.tasks import Split
+
+    flags = flags_of(settings, workers=workers, max_usd=max_usd, max_tokens=max_tokens, max_minutes=max_minutes)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        selection = select(skill, suite, flags)
+        found = run(selection, targets=to, version=version, split=Split(split), repeats=repeats, observer=observer)
+    show(found, _text, as_json=as_json)
+    if not found.complete:
+        raise typer.Exit(3)
+
+
+def _text(result: "Transferred") -> str:
+    from skillopt.safety.plurals import count_noun
+    from skillopt.versions.staleness import TargetName
+
+    repeats = count_noun(result.repeats, "repeat")
+    head = f"{result.skill} {result.version[:10]} on {result.split}, {repeats} a task"
+    trained = f"; trained on {TargetName.parse(result.trained_on)}" if result.trained_on else ""
+    paid = sum(row.paid_rollouts for row in result.targets)
+    titles = ("target", "no skill", "first", "version", "against no skill", "against the first")
+    rows = [titles, *(_cells(row) for row in result.targets)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(titles))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        [
+            f"{head}, {paid} newly run{trained}",
+            *lines,
+            *(f"{row.target}: {row.reason}" for row in result.targets if row.reason),
+            "verdicts: wins/ties/losses of the version, task by task",
+        ]
     )
-    plan = _Plan(subjects, suite.tasks_to_evaluate(split), repeats, settings)
-    meter = Meter(caps_of(settings))
-    loaded = _load(project, settings, suite, targets, meter)
-    with closing(Ledger.open(project.root)) as ledger:
-        rows = tuple(_row(name, drivers, ledger, plan, observer or RunObserver()) for name, drivers in loaded.items())
-    trained = trained_on(versions).get(chosen, "")
-    return Transferred(target.name, chosen, first, trained, split.value, repeats, rows, meter.by_role)
 
 
-def _load(
-    project: Project, settings: Settings, suite: Suite, targets: Sequence[str], meter: Meter
-) -> Mapping[str, Drivers]:
-    """Make the drivers of every target before the first one is run; one that is named twice is run once."""
-    if not targets:
-        raise UsageError("expected the targets to score, found none; name one, as in --to claude-code/MODEL")
-    return {
-        name: load_drivers(
-            settings.model_copy(update={"harness": name}), suite, project.root, optimizer=False, meter=meter
-        )
-        for name in targets
-    }
+def _cells(row: "TargetRow") -> tuple[str, ...]:
+    found = row.found
+    if found is None:
+        return (row.target, row.status, "", "", "", "")
+    from skillopt.gate.headline import passed_words
+
+    scores = (
+        f"{passed_words(tally.passed * tally.measured, tally.measured)}, score {tally.score:.2f}"
+        for tally in (found.no_skill, found.first, found.version)
+    )
+    return (row.target, *scores, _outcome(found.against_no_skill), _outcome(found.against_first))
 
 
-def _row(name: str, drivers: Drivers, ledger: Ledger, plan: _Plan, observer: RunObserver) -> TargetRow:
-    observer.notice(f"target {name}")
-    scoring = Scoring(ledger, drivers, plan.settings, observer)
-    try:
-        identity = drivers.harness.identity
-        none, first, version = scoring.measure(plan.subjects, plan.tasks, plan.repeats)
-        verdicts = scoring.compare(none, version), scoring.compare(first, version)
-    except SkilloptError as error:
-        return TargetRow(name, "invalid", str(error), scoring.paid_rollouts, None)
-    found = TargetComparison(identity, none.tally, first.tally, version.tally, *verdicts)
-    return TargetRow(name, "measured", "", scoring.paid_rollouts, found)
+def _outcome(verdict: "Verdict") -> str:
+    return f"{verdict.outcome.value} {verdict.wins}/{verdict.ties}/{verdict.losses}"

@@ -1,313 +1,168 @@
-"""The user action `trigger`: measure when the target loads a skill, or train its description."""
+"""The command `trigger`: its options, and its results as text."""
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property
-from typing import Final
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
-from skillopt.commands.spending import Payment, payment_of
-from skillopt.errors import UsageError
-from skillopt.execution.drivers import Drivers
-from skillopt.execution.metering import Meter
-from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.gate.comparison import Outcome
-from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
-from skillopt.gate.gate import GATE_ROUNDS, check_coverage
-from skillopt.loop.memory import MOST_LISTED, refusal_words
-from skillopt.prompts.descriptions import TriedDescription
-from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Stream, Usage
-from skillopt.runs.peoples_refusals import refusals_before, without_leaks
-from skillopt.skills.document import Skill
-from skillopt.skills.frontmatter import listed_description
-from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import writer_lock
-from skillopt.storage.trigger_basis import TriggerBasis, write_basis
-from skillopt.storage.trigger_looks import begin_look, end_look
-from skillopt.tasks import Split, Suite, digest_of
-from skillopt.triggers.due import description_digest, siblings_digest
-from skillopt.triggers.held_out import HeldOutTriggers
-from skillopt.triggers.loading import DiscoveryRunner, trigger_task
-from skillopt.triggers.message import DescriptionOrigin, description_body, description_trailers
-from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
-from skillopt.triggers.quality import TriggerQuality, TriggerRate, judge_loading
-from skillopt.triggers.shared_error import request_digests, spent_by_trainings, unreported_error, why_exhausted
-from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
-from skillopt.triggers.version import (
-    declined_descriptions,
-    description_of,
-    expect_free_branch,
-    list_descriptions,
-    publish_description,
-    trigger_branch,
-    with_newest_description,
+import typer
+
+from skillopt.commands.options import (
+    JsonOption,
+    QuietOption,
+    RunOptions,
+    SkillArgument,
+    VerboseOption,
+    YesOption,
+    with_run_options,
 )
-from skillopt.versions.repository import Repository
+from skillopt.commands.output import SHORT, format_usage, interruptible, show
+from skillopt.safety.escaping import escape_terminal
 
-__all__ = [
-    "MeasuredTriggers",
-    "TrainedTriggers",
-    "description_basis",
-    "foresee_triggers",
-    "measure_triggers",
-    "train_triggers",
-]
+if TYPE_CHECKING:
+    from skillopt.actions.trigger import MeasuredTriggers, TrainedTriggers
+    from skillopt.triggers.quality import Confusion, QueryLoading, TriggerRate
 
-_TESTS: Final = 6
-"""Times that training may run the training requests at most: as they are, and of each description on all."""
+__all__ = ["trigger"]
+
+_LONGEST: Final = 90
+"""Characters of a request that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredTriggers:
-    """When the target loads a skill."""
-
-    skill: str
-    harness: str
-    repeats: int
-    beside: int
-    description: int
-    quality: TriggerQuality
-    skipped: tuple[str, ...]
-    paid_rollouts: int
-    spent: Mapping[str, Usage]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedTriggers:
-    """What training a description came to."""
-
-    skill: str
-    branch: str
-    commit: str
-    outcome: str
-    reason: str
-    before: str
-    description: str
-    train_requests: int
-    held_out_requests: int
-    train_before: TriggerRate
-    train_after: TriggerRate
-    held_out: HeldOutTriggers | None
-    error: ErrorBudget
-    tried: tuple[TriedDescription, ...]
-    pull_request: str
-    skipped: tuple[str, ...]
-    paid_rollouts: int
-    paid_calls: int
-    spent: Mapping[str, Usage]
-
-
-@dataclass(frozen=True)
-class _Training:
-    """A training that can begin: what it starts from, and what came before it."""
-
-    plan: TriggerPlan
-    repository: Repository
-    path: str
-    start: Skill
-    drivers: Drivers
-    refused: tuple[TriedDescription, ...]
-
-    @cached_property
-    def id(self) -> str:
-        """A digest of all that it rests on: begun again, it goes on, or comes to the same."""
-        plan, drivers = self.plan, self.drivers
-        split = (sorted((one.key, one.expected) for one in side) for side in plan.split)
-        return digest_of(
-            self.start.digest,
-            *(one.digest for one in plan.beside),
-            repr(list(split)),
-            drivers.harness.identity,
-            drivers.model.identity if drivers.model else "",
-            plan.settings.identity,
-            repr((plan.ask.repeats, plan.ask.turns, self.refused)),
-        )[:12]
-
-    def basis(self, result: str = "") -> TriggerBasis:
-        """Return what it rests on, and the description that it came to; empty for none."""
-        plan, drivers = self.plan, self.drivers
-        texts = dict.fromkeys(filter(None, (listed_description(self.start.document), result)))
-        return TriggerBasis(
-            tuple(map(description_digest, texts)),
-            drivers.harness.identity,
-            drivers.model.identity if drivers.model else "",
-            siblings_digest(plan.beside),
-            plan.queries.digest,
-        )
-
-    def budget(self) -> ErrorBudget:
-        """Return the error that is left to this training."""
-        return ErrorBudget.after(1.0 - self.plan.settings.confidence, self.earlier())
-
-    def earlier(self) -> tuple[ErrorSpent, ...]:
-        """List what trainings before it spent on these held-out requests."""
-        plan, name = self.plan, self.plan.skill.name
-        versions = list_descriptions(self.repository, name)
-        return spent_by_trainings(plan.project.root, name, self.id, versions, plan.split[1])
-
-
-def description_basis(plan: TriggerPlan) -> tuple[TriggerBasis, str]:
-    """Return what a training of a description would rest on now, and the path of its skill in the repository."""
-    begun = _begin(plan, None)
-    return begun.basis(), begun.path
-
-
-def _begin(plan: TriggerPlan, allowance: Meter | None) -> _Training:
-    """Find what a training starts from."""
-    path, repository, name = expect_trainable(plan), plan.project.repository(), plan.skill.name
-    expect_free_branch(repository, name)
-    start = with_newest_description(repository, plan.skill, path)
-    refused = _refused(plan, repository, path)
-    return _Training(plan, repository, path, start, plan.drivers(optimizer=True, allowance=allowance), refused)
-
-
-def _refused(plan: TriggerPlan, repository: Repository, path: str) -> tuple[TriedDescription, ...]:
-    """List the descriptions, and the edits of the skill, that people refused; no reason tells of held-out requests."""
-    name = plan.skill.name
-    held_out = {one.key: trigger_task(one, name) for one in plan.split[1]}
-    hidden = Suite("held-out requests", tuple((Split.VAL, task) for task in held_out.values()))
-    declined = declined_descriptions(repository, name)
-    descriptions = (
-        TriedDescription(description_of(repository, sha, path), refusal_words("it", word.by, word.reason))
-        for sha, word in zip(declined, without_leaks([*declined.values()], hidden), strict=True)
-    )
-    base = repository.branch_tip(name) or repository.head() or ""
-    edits = (
-        TriedDescription(one.edit.summary, f"an edit of the skill's text; {one.words}")
-        for one in refusals_before(repository, name, base, hidden)[-MOST_LISTED:]
-    )
-    return (*descriptions, *edits)
-
-
-def foresee_triggers(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
-    """Foresee whether the command is paid for, and say what it will run; nothing is run."""
-    plan = plan_triggers(ask)
-    settings, asked = plan.settings, len(plan.queries.queries)
-    models = (settings.model,) if train else ()
-    runs, words = asked * ask.repeats, f"{asked} requests, each run {ask.repeats} times"
-    if train:
-        expect_trainable(plan)
-        trained, held_out = plan.split
-        runs = len(trained) * ask.repeats * _TESTS + len(held_out) * GATE_ROUNDS * 2
-        words = f"{len(trained)} training and {len(held_out)} held-out requests, at most {runs} runs in all"
-    words += f", each of at most {ask.turns} turns, beside {len(plan.beside)} other skills"
-    return payment_of(plan.project.root, settings, (settings.harness, *models)), words
-
-
-def measure_triggers(ask: TriggerAsk, *, observer: RunObserver | None = None) -> MeasuredTriggers:
-    """Measure when the target loads a skill."""
-    plan, observer = plan_triggers(ask), observer or RunObserver()
-    drivers = plan.drivers(optimizer=False)
-    queries = plan.queries.queries
-    with closing(Ledger.open(plan.project.root)) as ledger:
-        recorded = plan.runner(ledger, drivers, observer)
-        requests = [
-            RolloutRequest(plan.skill, trigger_task(query, plan.skill.name), Stream.TRIGGERS.repeat(repeat))
-            for repeat in range(ask.repeats)
-            for query in queries
-        ]
-        rollouts = DiscoveryRunner(recorded, plan.discovery).rollouts(requests)
-    check_coverage("requests", rollouts, plan.settings.coverage)
-    return MeasuredTriggers(
-        plan.skill.name,
-        drivers.harness.identity,
-        ask.repeats,
-        len(plan.beside),
-        len(listed_description(plan.skill.document)),
-        judge_loading(plan.skill.name, queries, rollouts),
-        plan.skipped,
-        recorded.paid_rollouts,
-        drivers.meter.by_role,
-    )
-
-
-def train_triggers(
-    ask: TriggerAsk,
+@with_run_options
+def trigger(
+    skill: SkillArgument = None,
     *,
-    observer: RunObserver | None = None,
-    allowance: Meter | None = None,
-    now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
-) -> TrainedTriggers:
-    """Train the description of a skill; what is accepted is a commit on `skillopt-trigger/<skill>`.
+    requests: Annotated[
+        list[Path] | None,
+        typer.Option("--requests", metavar="FILE", help="Trigger sets, instead of those in the skill's folder."),
+    ] = None,
+    siblings: Annotated[
+        bool, typer.Option("--siblings", help="Ask what should load the other skills, too, by their own trigger sets.")
+    ] = False,
+    train: Annotated[bool, typer.Option("--train", help="Train the description; the body stays as it is.")] = False,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, max=50, help="Runs of each request.")] = 3,
+    turns: Annotated[int, typer.Option("--turns", min=1, help="Most turns of the model in a run.")] = 2,
+    options: RunOptions,
+    yes: YesOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure when the agent loads the skill, or train its description.
 
-    The same command goes on where it was interrupted; recorded answers are never paid for again.
+    Every request of a trigger set is put to the agent, with all skills of the project installed: is the skill loaded
+    when it should be, and left alone when it should not be? With --train, a new description is written from a part
+    of the requests and tested on the others; if it is better, it is a commit on the branch skillopt-trigger/SKILL.
+    Before money is spent for the first time, a terminal is asked; without a terminal a paid agent needs a cap, or
+    --yes.
     """
-    plan, observer = plan_triggers(ask), observer or RunObserver()
-    (train, held_out), root, name = plan.split, plan.project.root, plan.skill.name
-    begun = _begin(plan, allowance)
-    with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
-        earlier = begun.earlier()
-        if why := why_exhausted(len(held_out), plan.settings, earlier):
-            raise UsageError(why)
-        recorded = plan.runner(ledger, begun.drivers, observer)
-        training = DescriptionTraining(
-            train,
-            held_out,
-            plan.beside,
-            ask.repeats,
-            DiscoveryRunner(recorded, plan.discovery),
-            plan.settings,
-            number=begin_look(root, name, begun.id, request_digests(held_out)),
-            earlier=earlier,
-            refused=begun.refused,
-            rounds=min(5, plan.settings.max_calls or 5),
-            told=observer.notice,
-        )
-        trained = train_description(begun.start, training)
-        if trained.verdict is not None:
-            accepted = trained.verdict.outcome is Outcome.ACCEPT
-            end_look(root, name, begun.id, trained.verdict.error_spent, accepted=accepted)
-        published = _published(begun, trained, recorded, now())
-        write_basis(root, name, begun.basis(trained.description if published[0] else ""))
-    return _trained(begun, trained, published, recorded)
+    from skillopt.actions.trigger import foresee_triggers, measure_triggers, train_triggers
+    from skillopt.commands.progress import ProgressObserver
+    from skillopt.commands.spending import ask_to_pay
+    from skillopt.triggers.plan import TriggerAsk
+
+    folder = Path.cwd()
+    ask = TriggerAsk(options.select(skill), tuple(folder / one for one in requests or ()), siblings, repeats, turns)
+    payment, words = foresee_triggers(ask, train=train)
+    if not quiet:
+        typer.echo(f"{words}", err=True)
+    ask_to_pay(payment, words, yes=yes)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        if train:
+            show(train_triggers(ask, observer=observer), partial(_trained, verbose=verbose), as_json=as_json)
+        else:
+            show(measure_triggers(ask, observer=observer), partial(_measured, verbose=verbose), as_json=as_json)
 
 
-def _published(begun: _Training, trained: TrainedDescription, recorded: RecordedRunner, at: str) -> tuple[str, str]:
-    """Commit what was accepted; give the commit and its text for a pull request, both empty for nothing."""
-    verdict, seen = trained.verdict, trained.held_out
-    if verdict is None or seen is None or verdict.outcome is not Outcome.ACCEPT:
-        return "", ""
-    plan, drivers = begun.plan, begun.drivers
-    origin = DescriptionOrigin(
-        begun.id,
-        plan.settings.gate,
-        drivers.harness.identity,
-        drivers.model.identity if drivers.model else "",
-        plan.queries.digest,
-        siblings_digest(plan.beside),
-        listed_description(begun.start.document),
-        unreported_error(plan.project.root, begun.start.name, begun.id) + verdict.error_spent,
+def _measured(result: "MeasuredTriggers", *, verbose: bool) -> str:
+    quality = result.quality
+    lines = [
+        f"{_rate(quality.recall)} requests that should load {result.skill} did",
+        f"{_rate(quality.false_triggers)} requests that should not load it did",
+    ]
+    said = f"{result.repeats} runs each" if result.repeats > 1 else "1 run each"
+    lines.append(f"beside {result.beside} other skills, {said}; {result.harness}")
+    if quality.unsteady:
+        lines.append(f"{quality.unsteady} requests went one way in some runs and the other in others")
+    if quality.missing:
+        lines.append(f"{quality.missing} requests could not be measured")
+    lines += map(_query, (row for row in quality.queries if verbose or (row.runs and not row.right)))
+    lines += ["", *_matrix(quality.confusion)]
+    lines += _remarks(result.skipped)
+    lines.append(f"newly run: {result.paid_rollouts} runs, the rest was recorded")
+    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
+    if any(row.runs and not row.right for row in quality.queries):
+        lines.append(f"next: skillopt trigger {result.skill} --train")
+    return "\n".join(lines)
+
+
+def _rate(rate: "TriggerRate") -> str:
+    if not rate.of:
+        return "0 of 0"
+    return f"{rate.hits} of {rate.of} ({rate.hits / rate.of:.0%}, 95% interval {rate.low:.0%} to {rate.high:.0%})"
+
+
+def _query(row: "QueryLoading") -> str:
+    """Write a request with what was loaded for it."""
+    text = escape_terminal(" ".join(row.query.split()))
+    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    loaded = ", ".join(f"{escape_terminal(name)} {runs}" for name, runs in row.loaded.items())
+    verdict = "not measured" if not row.runs else "right" if row.right else "wrong"
+    return f"  {verdict}: {shown}  [{loaded or '-'}]  {escape_terminal(row.place)}"
+
+
+def _matrix(confusion: "Confusion") -> Iterator[str]:
+    """Draw which skill was loaded, in runs, against the one that was expected."""
+    names = [escape_terminal(name) for name in confusion.loaded]
+    rows = [escape_terminal(name) for name in confusion.expected]
+    first = max(map(len, [*rows, "expected \\ loaded"]))
+    yield "  ".join(["expected \\ loaded".ljust(first), *names])
+    for name, runs in zip(rows, confusion.runs, strict=True):
+        cells = (str(count).rjust(len(head)) for count, head in zip(runs, names, strict=True))
+        yield "  ".join([name.ljust(first), *cells])
+
+
+def _remarks(skipped: tuple[str, ...]) -> Iterator[str]:
+    if skipped:
+        yield f"{len(skipped)} items say nothing about loading; the first: {escape_terminal(skipped[0])}"
+
+
+def _trained(result: "TrainedTriggers", *, verbose: bool) -> str:
+    before, after = result.train_before, result.train_after
+    lines = [
+        f"{after.hits} of {after.of} training requests go right with the best description, {before.hits} before",
+        *_held_out(result),
+        escape_terminal(result.reason),
+    ]
+    if result.description != result.before:
+        lines += ["before: " + escape_terminal(result.before), "after:  " + escape_terminal(result.description)]
+    if verbose:
+        lines += [f"  {escape_terminal(one.outcome)}: {escape_terminal(one.text)}" for one in result.tried]
+    lines += _remarks(result.skipped)
+    if result.error.spent:
+        spent = f"trainings on these held-out requests spent {result.error.spent:.3f} of the error of"
+        lines.append(f"{spent} {result.error.allowed:.2f} that they share, {result.error.left:.3f} is left")
+    lines.append(f"newly run: {result.paid_rollouts} runs, {result.paid_calls} calls; the rest was recorded")
+    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
+    if result.commit:
+        lines.append(f"description on branch {result.branch}: {result.commit[:SHORT]}")
+        lines.append(f"next: git merge {result.branch}    (read it first: git show {result.branch})")
+    else:
+        lines.append("no description was accepted; nothing was committed")
+    return "\n".join(lines)
+
+
+def _held_out(result: "TrainedTriggers") -> Iterator[str]:
+    seen = result.held_out
+    if seen is None:
+        return
+    yield f"{seen.requests} of {result.held_out_requests} held-out requests were run, {seen.runs} runs of both"
+    yield f"held-out requests that should load it and did: {_rate(seen.recall_after)}, {seen.recall_before.hits} before"
+    yield (
+        f"held-out requests that should not load it and did: {_rate(seen.false_after)}, {seen.false_before.hits} before"
     )
-    trailers = description_trailers(begun.start.name, verdict, seen, origin, (recorded.paid_rollouts, recorded.usage))
-    body = description_body(listed_description(begun.start.document), trained, seen)
-    return publish_description(begun.repository, trained, begun.path, (body, trailers), at), body
-
-
-def _trained(
-    begun: _Training, trained: TrainedDescription, published: tuple[str, str], recorded: RecordedRunner
-) -> TrainedTriggers:
-    (train, held_out), (commit, body), start = begun.plan.split, published, begun.start
-    spent = trained.verdict.error_spent if trained.verdict else 0.0
-    return TrainedTriggers(
-        start.name,
-        trigger_branch(start.name),
-        commit,
-        trained.verdict.outcome.value if trained.verdict else "",
-        trained.reason,
-        listed_description(start.document),
-        trained.description,
-        len(train),
-        len(held_out),
-        trained.train_before,
-        trained.train_after,
-        trained.held_out,
-        begun.budget().spend(spent),
-        trained.tried,
-        body,
-        begun.plan.skipped,
-        recorded.paid_rollouts,
-        recorded.paid_calls,
-        begun.drivers.meter.by_role,
-    )
+    if not seen.siblings:
+        yield "none of them is for another skill; --siblings asks theirs, too, and shows what is taken from them"
+    for one in seen.siblings:
+        yield f"held-out requests that should load {one.skill} and did: {_rate(one.after)}, {one.before.hits} before"

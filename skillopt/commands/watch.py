@@ -1,21 +1,77 @@
-"""Follow the record of a run while it goes on, for the command `watch`; nothing is written."""
+"""The command `watch`: its options, and its result as text."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
-from skillopt.project import Project
-from skillopt.reports.load_view import find_run, load_progress
-from skillopt.reports.view import RunView
-from skillopt.storage.ledger import Ledger
+import typer
 
-__all__ = ["watch_run"]
+from skillopt.commands.options import JsonOption, RunArgument
+from skillopt.commands.output import INTERRUPTED
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from skillopt.reports.view import RunView
+
+__all__ = ["follow", "watch"]
+
+_RUNNING = "running"
 
 
-@contextmanager
-def watch_run(name: str | None = None, *, folder: Path | None = None) -> Iterator[Callable[[], RunView]]:
-    """Open the record of a run to be looked at again and again."""
-    project = Project.find(folder or Path.cwd())
-    with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        run = find_run(ledger, name).id
-        yield lambda: load_progress(project, ledger, ledger.run(run))
+def watch(
+    name: RunArgument = None,
+    *,
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="SECONDS", min=0.1, help="Time between two refreshes.")
+    ] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Show it once and end.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Follow a run on the terminal until it ends; Ctrl-C ends the watching only.
+
+    Without a terminal, the run is shown once.
+    """
+    import time
+
+    from rich.console import Console
+
+    from skillopt.actions.watch import watch_run
+    from skillopt.reports import render_view
+
+    try:
+        with watch_run(name) as look:
+            if as_json:
+                typer.echo(render_view(look(), "json"))
+            else:
+                follow(look, Console(highlight=False), lambda: time.sleep(interval), once=once)
+    except KeyboardInterrupt as error:
+        raise typer.Exit(INTERRUPTED) from error
+
+
+def follow(
+    read: "Callable[[], RunView]", console: "Console", wait: Callable[[], None], *, once: bool = False
+) -> "RunView":
+    """Show a run until it ends; the run itself is not touched."""
+    from rich.live import Live
+
+    view = read()
+    if once or not console.is_terminal or console.is_dumb_terminal:  # which cannot go back
+        console.print(_painted(view, console), soft_wrap=True)
+        return view
+    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        live.update(_painted(view, console), refresh=True)
+        while view.state == _RUNNING:
+            wait()
+            view = read()
+            live.update(_painted(view, console), refresh=True)
+    return view
+
+
+def _painted(view: "RunView", console: "Console") -> "Text":
+    from rich.text import Text
+
+    from skillopt.reports.terminal import render_terminal
+
+    # A Text is shown as it is: markup in it means nothing.
+    return Text(render_terminal(view, console.width), no_wrap=True, overflow="crop")

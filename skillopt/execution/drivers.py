@@ -21,14 +21,14 @@ from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.tool_records import check_recorded_tools
 from skillopt.execution.unboxed_checks import checks_warning, collected_code_note, with_checks
-from skillopt.harnesses import HarnessParts, load_harness, runs_agent
-from skillopt.models import MODELS, load_model
-from skillopt.models.api_model import ApiModel
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.settings import Settings
 from skillopt.storage.keys import rollout_key
+from skillopt.targets.api_model import ApiModel
+from skillopt.targets.harnesses import HarnessParts, load_harness, runs_agent
+from skillopt.targets.models import MODELS, load_model
 from skillopt.tasks import Suite, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
 

@@ -9,13 +9,13 @@ from typing import Final, cast
 
 from skillopt.agent_tables.shipped import find_agent_table
 from skillopt.agent_tables.table import AgentTable
-from skillopt.agents import AGENTS, load_part
-from skillopt.agents.command_line.program import find_table_login
-from skillopt.agents.process import first_set
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.models import load_model
-from skillopt.models.api_model import ApiModel
 from skillopt.settings import Settings
+from skillopt.targets.agents import AGENTS, load_part
+from skillopt.targets.api_model import ApiModel
+from skillopt.targets.command_line.program import find_table_login
+from skillopt.targets.models import load_model
+from skillopt.targets.process import first_set
 from skillopt.tasks import Suite
 
 __all__ = ["find_login", "find_trouble", "given_keys", "missing_access", "nested_session"]

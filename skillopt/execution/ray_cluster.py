@@ -41,11 +41,11 @@ from skillopt.execution.executors import NodeLostError
 from skillopt.execution.masking import environment_masking, secret_variables
 from skillopt.execution.ray_nodes import compare_nodes
 from skillopt.execution.ray_worker import NodeFacts, NodeJob, describe_node, run_on_node, score_on_node
-from skillopt.harnesses import runs_agent
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Score, Trajectory
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
+from skillopt.targets.harnesses import runs_agent
 from skillopt.tasks import Task, VerifierSpec
 
 __all__ = ["RayCluster"]

@@ -19,13 +19,13 @@ from skillopt.execution.drivers import load_target
 from skillopt.execution.logins import find_login
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.rollout import shared_verifier
-from skillopt.harnesses import runs_agent
 from skillopt.protocols import Discovery, Harness, RolloutRequest
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
+from skillopt.targets.harnesses import runs_agent
 from skillopt.tasks import Task, VerifierSpec, digest_of
 
 __all__ = ["NodeAnswer", "NodeFacts", "NodeFailure", "NodeJob", "describe_node", "run_on_node", "score_on_node"]

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillopt.errors import UsageError
-from skillopt.inspection.inspection import RunRollouts, find_suspicions
-from skillopt.inspection.signs import Suspicion
 from skillopt.loop.events import DraftChanged, DraftGraded, Event, GateDecided, VersionAccepted
 from skillopt.project import Project
 from skillopt.reports.load_view import load_view, start_and_events, suite_of_run, target_identity
 from skillopt.reports.run_records import text_digest
 from skillopt.reports.task_grid import SEEN_SPLITS
 from skillopt.reports.view import RunView
+from skillopt.review.inspection import RunRollouts, find_suspicions
+from skillopt.review.signs import Suspicion
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger, RunRecord
 

@@ -17,10 +17,10 @@ from skillopt.gate.headline import (
     headline_of_verdict,
     headline_of_versions,
 )
-from skillopt.inspection.signs import Suspicion
 from skillopt.loop.events import PromptSkipped, VerifierSuspected
 from skillopt.reports.edit_views import EditView, Funnel, PatchTestView
 from skillopt.reports.task_grid import FOLDS, HeatRow
+from skillopt.review.signs import Suspicion
 from skillopt.rollouts import CHECKS_UNBOXED, Usage
 
 __all__ = [

@@ -50,7 +50,7 @@ _STARTING: Final = timedelta(seconds=60)
 _LOOK: Final = 0.05
 _TAIL: Final = 4_000
 _MOST_OUTPUT: Final = 200_000
-_PROGRAM: Final = (sys.executable, "-m", "skillopt.cli.job_process")
+_PROGRAM: Final = (sys.executable, "-m", "skillopt.commands.job_process")
 _INTERRUPTED: Final = 130
 _NEGATIVE: Final = 1
 

@@ -14,7 +14,6 @@ from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.gate import resolvable_gain
-from skillopt.harnesses import find_harness_driver
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import Discovery
 from skillopt.settings import GateRule, Settings, SkillMode
@@ -22,6 +21,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.folder import SKILL_FILE, find_shared_file, read_document
 from skillopt.storage.ledger import Ledger
 from skillopt.suites.formats import find_tasks, find_triggers
+from skillopt.targets.harnesses import find_harness_driver
 from skillopt.tasks import Suite
 from skillopt.triggers.description import with_description
 from skillopt.triggers.loading import TRIGGER, trigger_verifier

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from skillopt.agents.claude_code.stream import ClaudeStream
-from skillopt.agents.stream import ClientRun
 from skillopt.rollouts import Message, Status, ToolCall, Usage
+from skillopt.targets.claude_code.stream import ClaudeStream
+from skillopt.targets.stream import ClientRun
 
 INIT = {"type": "system", "subtype": "init", "skills": ["rows"], "model": "m"}
 SAID = {"type": "assistant", "message": {"id": "a", "model": "m", "content": [{"type": "text", "text": "Done."}]}}

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from skillopt.agents.codex.stream import CodexStream, load_complaint
-from skillopt.agents.stream import ClientRun
 from skillopt.rollouts import Message, Status, ToolCall, Usage
+from skillopt.targets.codex.stream import CodexStream, load_complaint
+from skillopt.targets.stream import ClientRun
 
 START = {"type": "thread.started", "thread_id": "x"}
 HARMLESS = {"type": "item.completed", "item": {"type": "error", "message": "Model metadata for `m` not found."}}

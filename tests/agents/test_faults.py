@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.agents.claude_code.harness import ClaudeCodeHarness
-from skillopt.agents.claude_code.model import ClaudeCodeModel
-from skillopt.agents.codex.harness import CodexHarness
-from skillopt.agents.codex.model import CodexModel
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.targets.claude_code.harness import ClaudeCodeHarness
+from skillopt.targets.claude_code.model import ClaudeCodeModel
+from skillopt.targets.codex.harness import CodexHarness
+from skillopt.targets.codex.model import CodexModel
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.fakes.faults import FAULTS, MESSAGES, NO_SUCH_TOOL, RESPONSES, WORDS, provider
 from tools.fake_providers.fake_anthropic import failure as messages_failure

@@ -10,9 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.agents.claude_code.harness import ClaudeCodeHarness
-from skillopt.agents.codex.harness import CodexHarness
-from skillopt.agents.process import AgentCommand, AgentHome, EndedRun
 from skillopt.errors import InfrastructureError, ProviderError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
@@ -20,6 +17,9 @@ from skillopt.sandbox import bubblewrap as sandbox
 from skillopt.sandbox.bubblewrap import Sandbox, sandbox_warning
 from skillopt.sandbox.limits import process_numbers, rollout_limits
 from skillopt.sandbox.workspace import Workspace
+from skillopt.targets.claude_code.harness import ClaudeCodeHarness
+from skillopt.targets.codex.harness import CodexHarness
+from skillopt.targets.process import AgentCommand, AgentHome, EndedRun
 from tests.agents.test_claude_code import RULE, TASK, ask
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.agents.claude_code.harness import ClaudeCodeHarness
-from skillopt.agents.codex.harness import CodexHarness
 from skillopt.protocols import Discovery, Harness, RolloutRequest
 from skillopt.rollouts import Status, skills_loaded
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.targets.claude_code.harness import ClaudeCodeHarness
+from skillopt.targets.codex.harness import CodexHarness
 from skillopt.triggers.loading import trigger_task
 from skillopt.triggers.queries import Query
 from tests.fakes.skill_chooser import (

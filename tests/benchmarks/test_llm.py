@@ -14,11 +14,11 @@ from benchmarks.llm.proposer import ListedProposer
 from benchmarks.llm.server import serve
 from benchmarks.llm.training import MOST_ROLLOUTS, train_skill
 from skillopt import Split, load_suite
-from skillopt.models.openai_compatible import OpenAICompatibleModel
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.proposed_edits import Reflection, read_reflection
 from skillopt.prompts.stages import Aim, Told, ask_reflection
 from skillopt.skills.document import SkillDocument
+from skillopt.targets.openai_compatible import OpenAICompatibleModel
 from tools.fetch_llm import LlmFiles, MissingLlmError, find_llm
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "llm"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.pages import page
+from skillopt.actions.pages import page
 from tests.browser.chromium import Page
 from tests.browser.large_run import ROLLOUTS, make_large_run
 

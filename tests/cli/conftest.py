@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.forge.github import GitHubForge
+from skillopt.nightly.github import GitHubForge
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.stories import Story, begun_story
 

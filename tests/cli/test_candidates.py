@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.authoring.review_file import render_candidates
-from skillopt.commands.tasks.candidates import (
+from skillopt.actions.candidates import (
     accept_candidates,
     candidates_path,
     drop_candidates,
@@ -15,6 +14,7 @@ from skillopt.commands.tasks.candidates import (
 )
 from skillopt.project import Project, Selection
 from skillopt.suites import load_suite
+from skillopt.suites.review_file import render_candidates
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.fakes.projects import make_project
 

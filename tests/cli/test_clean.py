@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.cli import clean as command
-from skillopt.commands.clean import Trace, list_traces
+from skillopt.actions.clean import Trace, list_traces
+from skillopt.commands import clean as command
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import Trained, git, make_project, skillopt
 
@@ -100,7 +100,7 @@ def test_a_branch_that_moved_since_it_was_listed_is_not_removed(
     folder, _ = trained
     listed = list_traces([Trace.BRANCHES], folder)
     mine = commit_on(folder, "skillopt/rows", "Mine", "skillopt/rows")
-    monkeypatch.setattr("skillopt.commands.clean.list_traces", lambda *_: listed)
+    monkeypatch.setattr("skillopt.actions.clean.list_traces", lambda *_: listed)
     ended = skillopt(folder, "clean", "--branches", "--yes")
     assert ended.returncode != 0
     assert "could not move skillopt/rows" in ended.stderr

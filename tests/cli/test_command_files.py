@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.cli.app import COMMANDS, app, load_command
+from skillopt.commands.app import COMMANDS, app, load_command
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {"job": "jobs", "cancel": "jobs", "take": "rollback", "undecline": "decline", "drop": "decline"}
@@ -56,8 +56,8 @@ def test_a_misspelt_command_is_refused_with_the_nearest_name(capsys: pytest.Capt
 
 def test_help_imports_no_command() -> None:
     code = (
-        "import sys; from skillopt.cli.app import app; app(['--help'], standalone_mode=False);"
+        "import sys; from skillopt.commands.app import app; app(['--help'], standalone_mode=False);"
         "print(sorted(name for name in sys.modules if name.startswith('skillopt.')))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert shown.splitlines()[-1] == "['skillopt.cli', 'skillopt.cli.app']"
+    assert shown.splitlines()[-1] == "['skillopt.commands', 'skillopt.commands.app']"

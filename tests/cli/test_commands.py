@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from skillopt.cli.app import COMMANDS as HEADINGS
-from skillopt.cli.app import load_command
+from skillopt.commands.app import COMMANDS as HEADINGS
+from skillopt.commands.app import load_command
 from tests.fakes.hostile_terminal import STEERING, make_hostile
 from tests.fakes.projects import FAST, Trained, git, skillopt, skillopt_process
 

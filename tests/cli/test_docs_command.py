@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.docs import list_pages, read_page
+from skillopt.actions.docs import list_pages, read_page
 from skillopt.errors import UsageError
 from tests.fakes.projects import skillopt
 

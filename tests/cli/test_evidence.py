@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.evidence import Evidence, evidence
+from skillopt.actions.evidence import Evidence, evidence
 from skillopt.project import Selection
 from skillopt.storage.ledger import Ledger
 from tests.fakes.changes import GOOD, gate, make_change, write

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.job_plan import plan_evaluation
-from skillopt.commands.jobs import JobLimits, cancel, start_evaluation, start_training
-from skillopt.commands.spending import foresee_spending
+from skillopt.actions.job_plan import plan_evaluation
+from skillopt.actions.jobs import JobLimits, cancel, start_evaluation, start_training
+from skillopt.actions.spending import foresee_spending
 from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.runs.plan import begin_run, make_plan

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.evidence import Evidence, evidence
-from skillopt.commands.propose import EditsProposal, ProposalResult, check, propose
+from skillopt.actions.evidence import Evidence, evidence
+from skillopt.actions.propose import EditsProposal, ProposalResult, check, propose
 from skillopt.errors import UsageError
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, Event, MemoryUpdated, encode_event

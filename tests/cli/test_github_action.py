@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from skillopt.cli.action.github_action import MOST_SUMMARY_BYTES, cut_report, main
-from skillopt.cli.nightly import render_night
+from skillopt.commands.action.github_action import MOST_SUMMARY_BYTES, cut_report, main
+from skillopt.commands.nightly import render_night
 from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.posting import PullRequestUpdate
 from tests.fakes.action_runner import ACTION, ROOT, Done, Runner, read_yaml

@@ -221,7 +221,7 @@ def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(pro
 
 
 def _listed(project: Path) -> str:
-    from skillopt.authoring.review_file import read_review  # noqa: PLC0415 - for one test
+    from skillopt.suites.review_file import read_review  # noqa: PLC0415 - for one test
 
     entries = read_review(review(project).read_text(encoding="utf-8"))
     return json.dumps([{"id": entry.id} for entry in entries])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.report import report
+from skillopt.actions.report import report
 from skillopt.reports.pull_request import pull_request_title
 from skillopt_mcp.version_tools import list_skills_tool
 from tests.fakes.projects import git, make_project, skillopt

@@ -13,7 +13,7 @@ from typing import IO
 
 import pytest
 
-from skillopt.cli.entry import run
+from skillopt.commands.entry import run
 from skillopt.storage.ledger import Ledger
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.projects import make_project

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.jobs import (
+from skillopt.actions.jobs import (
     JobLimits,
     JobReport,
     cancel,
@@ -21,8 +21,8 @@ from skillopt.commands.jobs import (
     start_proposal,
     start_training,
 )
-from skillopt.commands.propose import EditsProposal
-from skillopt.commands.status import status
+from skillopt.actions.propose import EditsProposal
+from skillopt.actions.status import status
 from skillopt.errors import BusyError, UsageError
 from skillopt.project import Selection
 from skillopt.storage.jobs import JobState, find_job, list_jobs, start_job, wait_for_job
@@ -82,7 +82,7 @@ def test_an_evaluation_gathers_evidence_and_says_what_to_do_next(project: Path) 
 @pytest.mark.process
 def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldProvider) -> None:
     program = (
-        "from pathlib import Path; from skillopt.commands.jobs import start_evaluation; "
+        "from pathlib import Path; from skillopt.actions.jobs import start_evaluation; "
         "from skillopt.project import Selection; "
         "flags = {'harness': 'chat/anthropic/fake', 'max_minutes': 60}; "
         "print(start_evaluation(Selection('rows', flags, folder=Path('.'))).id)"

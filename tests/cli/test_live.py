@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from skillopt.cli.reports.watch import follow
-from skillopt.commands.watch import watch_run
+from skillopt.actions.watch import watch_run
+from skillopt.commands.watch import follow
 from skillopt.loop.events import RunStarted, encode_event
 from skillopt.reports.view import RunView
 from skillopt.skills.folder import encode_skill

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.prospect import what_it_can_show
+from skillopt.actions.prospect import what_it_can_show
 from skillopt.settings import Settings
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Suite, Task, VerifierSpec

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.cli.entry import run
-from skillopt.commands.prune import prune
+from skillopt.actions.prune import prune
+from skillopt.commands.entry import run
 from skillopt.errors import BusyError
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import VersionAccepted, encode_event

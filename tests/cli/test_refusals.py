@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from skillopt.commands.evidence import evidence
+from skillopt.actions.evidence import evidence
 from skillopt.loop.events import EditRefused, decode_event
 from skillopt.project import Selection
 from skillopt.skills.edits import Edit, Op

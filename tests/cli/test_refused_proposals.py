@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.propose import EditsProposal, check, propose
+from skillopt.actions.propose import EditsProposal, check, propose
 from skillopt.errors import UsageError
 from skillopt.project import Project, Selection
 from skillopt.storage.refused_proposals import MOST_A_DAY, count_refused, note_refused

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.report import report
+from skillopt.actions.report import report
 from skillopt.errors import UsageError
 from skillopt.reports.edit_views import Fate
 from skillopt.reports.task_grid import CellState

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.pages import page
+from skillopt.actions.pages import page
 from skillopt.errors import UsageError
 from tests.fakes.projects import Trained, make_project, skillopt
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.cli.entry import run as command
-from skillopt.commands.status import status
+from skillopt.actions.status import status
+from skillopt.commands.entry import run as command
 from skillopt.gate.comparison import Tally
 from skillopt.loop.events import Event, StepStarted, TrainMeasured
 from skillopt.storage.ledger import Ledger, RunRecord

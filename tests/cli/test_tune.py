@@ -15,7 +15,7 @@ from typing import Any
 import optuna
 import pytest
 
-from skillopt.commands.tune import tuning_suite
+from skillopt.actions.tune import tuning_suite
 from skillopt.errors import UsageError
 from skillopt.presets import flatten_tables
 from skillopt.storage.locks import writer_lock

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from skillopt.commands.prospect import what_it_can_show
-from skillopt.harnesses import HARNESSES
-from skillopt.models import MODELS
+from skillopt.actions.prospect import what_it_can_show
 from skillopt.reports import edit_views, view
 from skillopt.settings import Settings
 from skillopt.storage.schema import create_database
 from skillopt.suites import load_suite
+from skillopt.targets.harnesses import HARNESSES
+from skillopt.targets.models import MODELS
 from skillopt.tuning.studies import RANGES
 from tests.fakes.drafts import graded, run_events
 from tests.fakes.fake_gitlab import fake_gitlab

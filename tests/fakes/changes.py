@@ -6,7 +6,7 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from skillopt.cli.entry import run
+from skillopt.commands.entry import run
 from tests.fakes.projects import SKILL, git, make_project
 
 __all__ = ["GOOD", "QUICK", "RULES", "commit", "gate", "make_change", "write"]

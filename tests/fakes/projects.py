@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.cli.entry import run
+from skillopt.commands.entry import run
 
 __all__ = [
     "FAST",

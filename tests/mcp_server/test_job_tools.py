@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from skillopt.commands.jobs import job, jobs
+from skillopt.actions.jobs import job, jobs
 from skillopt.errors import UsageError
 from skillopt.execution.installation import check_unchanged
 from skillopt.storage.jobs import find_job, list_jobs

@@ -7,7 +7,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
-from skillopt.commands.jobs import jobs
+from skillopt.actions.jobs import jobs
 from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import say, text_of
 from tests.fakes.projects import git, make_project, skillopt

@@ -196,13 +196,13 @@ def test_a_broad_except_is_refused_outside_the_front_end(caught: str) -> None:
     source = BROAD.format(caught=caught, comment="", body="pass")
 
     assert "expected a narrow `except`" in findings(source)[0]
-    assert findings(source, "skillopt/cli/entry.py") == []
+    assert findings(source, "skillopt/commands/entry.py") == []
 
 
 def test_a_front_end_has_one_broad_except_and_no_more() -> None:
     source = BROAD.format(caught="Exception", comment="", body="pass")
 
-    assert "found another" in findings(source + source, "skillopt/cli/entry.py")[0]
+    assert "found another" in findings(source + source, "skillopt/commands/entry.py")[0]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from pathlib import Path, PureWindowsPath
 
 import pytest
 
-from skillopt.authoring.review_file import read_review
 from skillopt.errors import SkilloptError
 from skillopt.project import Project
 from skillopt.sandbox.workspace import check_path
 from skillopt.suites import read_tasks
+from skillopt.suites.review_file import read_review
 from tools.formats_table import FIXTURES, fixture_of
 
 TEXTS = {".json", ".jsonl", ".yaml", ".yml", ".md", ".toml"}

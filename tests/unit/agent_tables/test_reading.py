@@ -9,9 +9,9 @@ from skillopt.agent_tables.reading import RESERVED, read_agent_tables
 from skillopt.agent_tables.shipped import SHIPPED
 from skillopt.agent_tables.table import AgentTable
 from skillopt.errors import SettingsError
-from skillopt.harnesses import HARNESSES
-from skillopt.models import MODELS
 from skillopt.project import Project
+from skillopt.targets.harnesses import HARNESSES
+from skillopt.targets.models import MODELS
 
 HEAD = 'harness = "my-agent"\n\n[agents.my-agent]\n'
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skillopt.agents import AGENTS, load_part
-from skillopt.harnesses import HARNESSES
-from skillopt.models import MODELS
+from skillopt.targets.agents import AGENTS, load_part
+from skillopt.targets.harnesses import HARNESSES
+from skillopt.targets.models import MODELS
 
 
 @pytest.mark.parametrize("name", AGENTS)

@@ -6,10 +6,10 @@ import pytest
 
 from skillopt.agent_tables.shipped import SHIPPED
 from skillopt.agent_tables.table import ALLOWED_AGENTS, AgentTable
-from skillopt.agents.command_line.agreement import AgentTerms, expect_agreement
 from skillopt.errors import SettingsError
 from skillopt.execution.drivers import load_target
 from skillopt.project import Project
+from skillopt.targets.command_line.agreement import AgentTerms, expect_agreement
 
 TABLE = AgentTable(command=("tiny",), keys=("TINY_KEY",), url=("https://api.tiny.example",))
 

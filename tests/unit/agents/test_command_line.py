@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from skillopt.agent_tables.table import AgentTable
-from skillopt.agents.command_line.harness import CommandLineHarness
 from skillopt.errors import InfrastructureError, ProviderError, SettingsError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status, Trajectory, Usage
@@ -15,6 +14,7 @@ from skillopt.sandbox import bubblewrap
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.settings import SkillMode
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.targets.command_line.harness import CommandLineHarness
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 

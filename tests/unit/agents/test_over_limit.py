@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from skillopt.agents.claude_code.stream import ClaudeStream
-from skillopt.agents.codex.stream import CodexStream
-from skillopt.agents.stream import ClientRun, Ending
 from skillopt.execution.rollout import run_rollout
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status, Trajectory
+from skillopt.targets.claude_code.stream import ClaudeStream
+from skillopt.targets.codex.stream import CodexStream
+from skillopt.targets.stream import ClientRun, Ending
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedHarness
 

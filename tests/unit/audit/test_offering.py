@@ -8,8 +8,8 @@ import pytest
 from skillopt.audit.findings import AuditedSkill, AuditReport, SkillCosts
 from skillopt.audit.offering import offer_removals
 from skillopt.audit.removal_text import removal_body
-from skillopt.forge.folder import FolderForge
 from skillopt.gate.skill_effect import SkillEffect
+from skillopt.nightly.folder_forge import FolderForge
 from skillopt.project import Project, Selection
 from tests.fakes.projects import git, make_project
 

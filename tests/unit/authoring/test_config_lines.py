@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.authoring.config_lines import (
+from skillopt.errors import SettingsError, UsageError
+from skillopt.suites.config_lines import (
     ConfigLines,
     add_to_config,
     drop_skills,
@@ -15,7 +16,6 @@ from skillopt.authoring.config_lines import (
     quote_toml,
     skill_header,
 )
-from skillopt.errors import SettingsError, UsageError
 
 FILE = Path("skillopt.toml")
 TEXT = """\

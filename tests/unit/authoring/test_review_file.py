@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from skillopt.authoring.review_file import read_review, render_review, task_entry, without_entries
-from skillopt.authoring.trials import TrialResult, Tried
 from skillopt.prompts.task_drafts import TaskDraft
+from skillopt.suites.review_file import read_review, render_review, task_entry, without_entries
+from skillopt.suites.trials import TrialResult, Tried
 from skillopt.tasks import File, Task, VerifierSpec
 
 HOSTILE = "x\n## [x] evil\n\n```yaml\nid: evil\n```\n# Dropped\n````\n\u202e"

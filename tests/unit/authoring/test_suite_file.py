@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.authoring.scaffold import scaffold_suite
-from skillopt.authoring.suite_file import add_tasks, append_tasks, suite_file_of, tasks_in
 from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
+from skillopt.suites.skill_scaffold import scaffold_suite
+from skillopt.suites.suite_file import add_tasks, append_tasks, suite_file_of, tasks_in
 
 BLOCK = 'id: new\nprompt: |-\n  Do it.\n\n  Now.\nverifier: {kind: exact, value: "x"}'
 FILE = Path("suite.yaml")

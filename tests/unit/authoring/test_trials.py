@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from skillopt.authoring.trials import RunRequests, TrialLimits, TrialResult, TrialRunners, Tried, try_drafts
 from skillopt.prompts.task_drafts import TaskDraft
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.suites.trials import RunRequests, TrialLimits, TrialResult, TrialRunners, Tried, try_drafts
 from skillopt.tasks import File, Task, VerifierSpec
 from skillopt.testing import scored
 

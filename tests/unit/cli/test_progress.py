@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.cli.progress import ProgressObserver
+from skillopt.commands.progress import ProgressObserver
 from skillopt.execution.runner import Activity
 from skillopt.loop.event_lines import describe
 from skillopt.loop.events import GateDecided, StepStarted

@@ -7,10 +7,10 @@ import pytest
 
 from skillopt.errors import SettingsError
 from skillopt.execution.drivers import load_drivers
-from skillopt.harnesses import HARNESSES, HarnessParts, load_harness
-from skillopt.models import MODELS, load_model
 from skillopt.protocols import Harness
 from skillopt.settings import Settings, SkillMode
+from skillopt.targets.harnesses import HARNESSES, HarnessParts, load_harness
+from skillopt.targets.models import MODELS, load_model
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
 SETTINGS = Settings(base_url="http://127.0.0.1:1/v1")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.execution.provider_limits import CallWindow, LimitedHarness, ProviderLimit, provider_limit
 from skillopt.execution.retry import Retry, RetryingModel
-from skillopt.models.anthropic import AnthropicModel
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status, Trajectory, Usage
+from skillopt.targets.anthropic import AnthropicModel
 from skillopt.tasks import Task, VerifierSpec
 from tools.fake_providers import fake_anthropic as messages
 from tools.fake_providers.loopback import Answer, Body

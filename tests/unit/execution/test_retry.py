@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.errors import FailureKind, ForgeAccessError, ForgeDownError, ForgeError, ForgeLimitError, ProviderError
 from skillopt.execution.retry import Retry, RetryingForge, RetryingModel, WaitNotices
-from skillopt.forge.folder import FolderForge
+from skillopt.nightly.folder_forge import FolderForge
 from skillopt.protocols import Forge
 from skillopt.rollouts import Reply, Usage
 from tests.contracts.forge_contract import ForgeContract

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import ForgeDownError
-from skillopt.forge.folder import FolderForge
+from skillopt.nightly.folder_forge import FolderForge
 from skillopt.protocols import Forge
 from tests.contracts.forge_contract import ForgeContract
 

@@ -13,8 +13,8 @@ from skillopt.errors import (
     ForgeMissingError,
     ForgeRefusedError,
 )
-from skillopt.forge import ForgeAccount
-from skillopt.forge.github import GitHubForge
+from skillopt.nightly.forges import ForgeAccount
+from skillopt.nightly.github import GitHubForge
 from skillopt.protocols import Forge
 from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge

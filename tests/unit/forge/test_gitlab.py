@@ -14,8 +14,8 @@ from skillopt.errors import (
     ForgeRefusedError,
     UsageError,
 )
-from skillopt.forge import ForgeAccount, find_account, load_forge, repository_in
-from skillopt.forge.gitlab import GitLabForge
+from skillopt.nightly.forges import ForgeAccount, find_account, load_forge, repository_in
+from skillopt.nightly.gitlab import GitLabForge
 from skillopt.protocols import Forge
 from skillopt.settings import NightlySettings
 from tests.contracts.forge_contract import ForgeContract

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SettingsError, UsageError
-from skillopt.forge import find_account, load_forge, repository_in
-from skillopt.forge.folder import FolderForge
+from skillopt.nightly.folder_forge import FolderForge
+from skillopt.nightly.forges import find_account, load_forge, repository_in
 from skillopt.settings import NightlySettings
 
 TOKEN = "ghp_" + "c3" * 18

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.harnesses.chat import ChatHarness
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 

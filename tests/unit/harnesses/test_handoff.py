@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.agents.handoff_folder import HandoffFolder
 from skillopt.errors import AnswersPendingError, UsageError
-from skillopt.harnesses.handoff import HandoffHarness
-from skillopt.models.handoff import HandoffModel
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.targets.handoff_folder import HandoffFolder
+from skillopt.targets.handoff_harness import HandoffHarness
+from skillopt.targets.handoff_model import HandoffModel
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract

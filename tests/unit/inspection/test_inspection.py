@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from skillopt.inspection.inspection import RunRollouts, find_suspicions
-from skillopt.inspection.signs import Sign, Suspicion
+from skillopt.review.inspection import RunRollouts, find_suspicions
+from skillopt.review.signs import Sign, Suspicion
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from skillopt.tasks import File, Task, VerifierSpec
 

@@ -8,16 +8,16 @@ import pytest
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.execution.retry import Retry, RetryingModel
-from skillopt.models import load_model
-from skillopt.models.anthropic import AnthropicModel
-from skillopt.models.api_failures import retry_after_seconds
-from skillopt.models.openai import OpenAIModel
-from skillopt.models.openai_compatible import OpenAICompatibleModel
 from skillopt.presets import make_settings
 from skillopt.prices import Price
 from skillopt.prompts.stages import EDITS_SCHEMA
 from skillopt.protocols import Model
 from skillopt.rollouts import Status, Usage
+from skillopt.targets.anthropic import AnthropicModel
+from skillopt.targets.api_failures import retry_after_seconds
+from skillopt.targets.models import load_model
+from skillopt.targets.openai import OpenAIModel
+from skillopt.targets.openai_compatible import OpenAICompatibleModel
 from tests.contracts.model_contract import ModelContract
 from tests.fakes.fake_chat import fake_chat
 from tests.fakes.faults import CHAT, FAULTS, MESSAGES, RESPONSES, RETRY_AFTER, WORDS, Wire, provider

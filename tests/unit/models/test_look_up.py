@@ -3,10 +3,10 @@
 import pytest
 
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.models.anthropic import AnthropicModel
-from skillopt.models.api_model import ApiModel
-from skillopt.models.openai import OpenAIModel
-from skillopt.models.openai_compatible import OpenAICompatibleModel
+from skillopt.targets.anthropic import AnthropicModel
+from skillopt.targets.api_model import ApiModel
+from skillopt.targets.openai import OpenAIModel
+from skillopt.targets.openai_compatible import OpenAICompatibleModel
 from tests.fakes.fake_chat import fake_chat
 from tools.fake_providers.fake_openai import failure
 from tools.fake_providers.loopback import Answer, Requested, as_json, serve

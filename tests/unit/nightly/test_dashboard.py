@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from skillopt.forge.folder import FolderForge
 from skillopt.nightly.dashboard import (
     DashboardMemory,
     NightFailure,
@@ -23,6 +22,7 @@ from skillopt.nightly.dashboard import (
     update_dashboard,
     why_no_money,
 )
+from skillopt.nightly.folder_forge import FolderForge
 from skillopt.nightly.night import SkillNight, Training
 from skillopt.nightly.posting import PullRequestUpdate
 from skillopt.reports.dashboard import SkillStatus

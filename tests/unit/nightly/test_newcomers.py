@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from skillopt.forge import ForgeAccount
-from skillopt.forge.github import GitHubForge
+from skillopt.nightly.forges import ForgeAccount
+from skillopt.nightly.github import GitHubForge
 from skillopt.nightly.newcomers import Newcomers, OpenLimit, introduce
 from skillopt.nightly.posting import BranchOffer, post_offer
 from skillopt.protocols import Forge

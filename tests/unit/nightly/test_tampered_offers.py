@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from skillopt.errors import UsageError
-from skillopt.forge import ForgeAccount
-from skillopt.forge.github import GitHubForge
+from skillopt.nightly.forges import ForgeAccount
+from skillopt.nightly.github import GitHubForge
 from skillopt.nightly.offer_folder import OFFERS, read_offers
 from skillopt.nightly.people_commands import last_handled
 from skillopt.nightly.posting import BranchOffer, PostedAnswer, disarm_page, post_answers, post_offer

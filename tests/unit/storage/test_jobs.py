@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commands.jobs import job
+from skillopt.actions.jobs import job
 from skillopt.errors import UsageError
 from skillopt.storage.jobs import find_job, finish_job, list_jobs
 from tests.fakes.jobs import record_job

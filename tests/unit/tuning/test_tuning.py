@@ -7,7 +7,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from skillopt.commands.tune import _changes
+from skillopt.actions.tune import _changes
 from skillopt.errors import SettingsError
 from skillopt.presets import make_settings
 from skillopt.settings import Preset, Settings

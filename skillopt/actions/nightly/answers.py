@@ -1,0 +1,265 @@
+"""What a night does about what people said in pull requests: declined versions, dropped edits, and other commands.
+
+Decisions become commits on the skill's branch, here; the pull request is told of them when there is a token again.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from skillopt.actions.decline import decline, undecline
+from skillopt.actions.drop import DropOptions, drop
+from skillopt.errors import BusyError, SkilloptError
+from skillopt.nightly.night import SkillNight, Training
+from skillopt.nightly.people_commands import Verb
+from skillopt.nightly.posting import PostedAnswer
+from skillopt.nightly.pull_request_policy import closed_by_people
+from skillopt.nightly.review_state import Asked, SkillReview
+from skillopt.nightly.skill_state import SkillState
+from skillopt.project import Selection
+from skillopt.protocols import PullRequest
+from skillopt.reports.escape_markdown import inline_code
+from skillopt.safety.escaping import truncate
+from skillopt.safety.plurals import count_noun
+from skillopt.versions.commit_kind import DECLINED, commit_kind
+from skillopt.versions.decisions import PULL_REQUEST, PersonsWord, read_decisions
+from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.edit_history import EditLine
+from skillopt.versions.merging import default_tip
+from skillopt.versions.repository import Repository
+
+__all__ = ["PeopleAnswers", "answer_people", "answer_training", "holds_decision"]
+
+_DECISIONS = ("declined", "undeclined", "dropped")
+_LONGEST = 300
+_COMMANDS = (
+    "there are `/skillopt drop 7`, `explain 7`, `retry`, `rebase`, `ignore` and `unignore`, each on a line of its own"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleAnswers:
+    """What was done about what people said of a skill."""
+
+    posted: tuple[PostedAnswer, ...] = ()
+    lines: tuple[str, ...] = ()
+    ignored: str = ""
+
+
+def answer_people(selection: Selection, state: SkillState, review: SkillReview, onto: str) -> PeopleAnswers:
+    """Do what people with write access ask for, as far as it can be done without a model."""
+    desk = _Desk(selection, state, onto)
+    lines = list(desk.settle(review))
+    posted: list[PostedAnswer] = []
+    for number in dict.fromkeys(one.pull_request for one in review.asked):
+        asked = [one for one in review.asked if one.pull_request == number]
+        said = [line for one in asked for line in desk.answer(one)]
+        last = max(one.comment for one in asked)
+        if said or last:
+            posted.append(PostedAnswer(pull_request=number, lines=tuple(line.markdown for line in said), last=last))
+        lines += [f"#{number}: {line.plain}" for line in said]
+    ignored = review.ignored
+    return PeopleAnswers(
+        tuple(posted),
+        tuple(lines),
+        f"{ignored.by} asked for that in {ignored.url}; `/skillopt unignore` ends it" if ignored else "",
+    )
+
+
+def answer_training(answers: PeopleAnswers, review: SkillReview, row: SkillNight) -> PeopleAnswers:
+    """Return what came of training that people asked for; while it waits, they are not answered and ask on."""
+    wanted = review.training_wanted
+    said = _trained(row) if wanted else None
+    posted, lines = list[PostedAnswer](), list(answers.lines)
+    for one in answers.posted:
+        comments = [asked.comment for asked in wanted if asked.pull_request == one.pull_request]
+        if not comments:
+            posted.append(one)
+        elif said is not None:
+            posted.append(one.model_copy(update={"lines": (*one.lines, said.markdown)}))
+            lines.append(f"#{one.pull_request}: {said.plain}")
+        else:
+            before = [asked.comment for asked in review.asked if asked.comment < min(comments)]
+            posted.append(one.model_copy(update={"last": max(before, default=0)}))
+    return replace(answers, posted=tuple(posted), lines=tuple(lines))
+
+
+def holds_decision(repository: Repository, tip: str) -> bool:
+    """Tell whether the newest commit of a branch is a decision of people, which is pushed whatever else is offered."""
+    return bool(tip) and commit_kind(repository.commit(tip)) in _DECISIONS
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of an answer."""
+
+    words: str
+    texts: tuple[str, ...] = ()
+
+    @property
+    def plain(self) -> str:
+        """Write it as it is."""
+        return self.words.format(*map(_cut, self.texts))
+
+    @property
+    def markdown(self) -> str:
+        """Write it for a comment, each text as code that it cannot leave."""
+        return self.words.format(*(inline_code(_cut(text)) for text in self.texts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where decisions about a skill are written."""
+
+    selection: Selection
+    state: SkillState
+    onto: str
+
+    @property
+    def _repository(self) -> Repository:
+        return self.selection.project().repository()
+
+    def settle(self, review: SkillReview) -> Iterator[str]:
+        """Decline what people closed, and take back what they opened again."""
+        for one in (*review.versions, *review.drafts):
+            refused = self._refused(one, is_draft=one in review.drafts) if closed_by_people(one) else ""
+            if refused:
+                closing = next((said for said in review.closings if said.pull_request == one.number), None)
+                word = PersonsWord.said(closing.by if closing else "", closing.reason if closing else "", one.url)
+                yield from self._decline(one.number, refused, word)
+        for one in (*review.versions[:1], *review.drafts[:1]):
+            is_draft = one in review.drafts
+            wanted = self._declined_in(one, is_draft=is_draft) if one.state == "open" else ""
+            if wanted:
+                yield from self._undecline(one.number, wanted, PersonsWord.said("", "", one.url), is_draft=is_draft)
+
+    def _refused(self, closed: PullRequest, *, is_draft: bool) -> str:
+        """Return the oldest version, or the draft, that a closed pull request offered and that is offered still."""
+        repository, name = self._repository, self.state.target.name
+        path = repository.relative(self.state.target.folder)
+        if is_draft:
+            known = read_decisions(repository, name).declined
+            return closed.head if DraftBranch(repository, name, path).tip == closed.head not in known else ""
+        tip = repository.branch_tip(name)
+        if tip is None or not closed.head or not repository.contains(tip, closed.head):
+            return ""
+        offered = EditLine.read(repository, name, path, tip, self.onto or default_tip(repository)).versions
+        return next((one.sha for one in offered if repository.contains(closed.head, one.sha)), "")
+
+    def _declined_in(self, opened: PullRequest, *, is_draft: bool) -> str:
+        """Return what was declined when this pull request was closed, empty where nothing is to be taken back."""
+        decisions = read_decisions(self._repository, self.state.target.name)
+        among = decisions.versions if is_draft else decisions.versions[:1]
+        shas = (
+            sha for one in among if one.trailer(PULL_REQUEST) == opened.url for sha in reversed(one.values(DECLINED))
+        )
+        return next((sha for sha in shas if sha in decisions.declined), "")
+
+    def answer(self, asked: Asked) -> Iterator[_Line]:
+        """Do one thing, and say what was done; training says so itself when it has ended."""
+        if asked.skill:
+            number, name = asked.pull_request, self.state.target.name
+            yield _Line(f"nothing done: #{number} is of the skill `{name}`, not of `{asked.skill}`")
+            return
+        match asked.verb:
+            case None:
+                yield _Line(f"not understood: {{}}; {_COMMANDS}", (asked.reason,))
+            case Verb.DROP:
+                yield from self._drop(asked)
+            case Verb.RETRY | Verb.REBASE:
+                pass
+            case Verb.IGNORE:
+                yield _Line("left alone from now on: not trained, not offered; `/skillopt unignore` ends that")
+            case Verb.UNIGNORE:
+                yield _Line("not left alone any more")
+            case Verb.EXPLAIN:
+                yield from self._explain(asked)
+            case _ as never:
+                assert_never(never)
+
+    def _decline(self, number: int, version: str, word: PersonsWord) -> Iterator[str]:
+        try:
+            done = decline(self.selection, version, word, onto=self.onto)
+        except BusyError:
+            raise
+        except SkilloptError as error:
+            yield f"#{number} was closed by people, and could not be declined: {error}"
+            return
+        edits = f"{done.edits} edit{'' if done.edits == 1 else 's'}"
+        yield f"#{number} was closed by people: {edits} declined, training does not try them again"
+
+    def _undecline(self, number: int, version: str, word: PersonsWord, *, is_draft: bool) -> Iterator[str]:
+        try:
+            undecline(self.selection, version, word, as_draft=is_draft)
+        except BusyError:
+            raise
+        except SkilloptError as error:
+            yield f"#{number} was opened again, and what was declined could not be taken back: {error}"
+            return
+        what = "its draft is offered again" if is_draft else "its version is the newest again"
+        yield f"#{number} was opened again: {what}"
+
+    def _drop(self, asked: Asked) -> Iterator[_Line]:
+        """Drop edits; what it costs in tasks is measured when the text of the pull request is written."""
+        dropped = {str(key) for key in read_decisions(self._repository, self.state.target.name).dropped}
+        wanted = [key for key in asked.edits if key not in dropped]
+        if not asked.edits:
+            yield _Line(f"nothing dropped: the text of #{asked.pull_request} has no edit of that number")
+        if not wanted:
+            return
+        by = asked.by or "somebody who may write here"
+        options = DropOptions(PersonsWord.said(by, asked.reason, asked.url), measure=False, onto=self.onto)
+        numbers = _numbers(asked, wanted)
+        try:
+            done = drop(self.selection, wanted, options)
+        except BusyError:
+            raise
+        except SkilloptError as error:
+            yield _Line(f"{numbers} not dropped: {{}}", (str(error),))
+            return
+        yield _Line(f"{numbers} dropped, in {done.commit[:10]}")
+
+    def _explain(self, asked: Asked) -> Iterator[_Line]:
+        target, repository = self.state.target, self._repository
+        path = repository.relative(target.folder)
+        tip = repository.branch_tip(target.name)
+        line = EditLine.read(repository, target.name, path, tip, self.onto) if tip else None
+        known = {str(one.key): one.edit for one in line.edits} if line else {}
+        for number, key in zip(asked.numbers, asked.edits, strict=False):
+            edit = known.get(key)
+            why = (edit.rationale,) if edit and edit.rationale else ()
+            tasks = edit.tasks[:8] if edit else ()
+            words = f"{'{}' if why else 'no reason was recorded'}{'; it cites ' if tasks else ''}"
+            yield _Line(f"edit {number}: {words}{', '.join('{}' for _ in tasks)}", (*why, *tasks))
+        if not asked.edits:
+            yield _Line(f"nothing to explain: the text of #{asked.pull_request} has no edit of that number")
+
+
+def _numbers(asked: Asked, wanted: Sequence[str]) -> str:
+    """Name the edits that are wanted as the text of the pull request counts them."""
+    known = [str(number) for number, key in zip(asked.numbers, asked.edits, strict=False) if key in wanted]
+    return f"edit{'' if len(known) == 1 else 's'} {', '.join(known)}"
+
+
+def _trained(row: SkillNight) -> _Line | None:
+    """Return what training did that people asked for; None while it waits."""
+    again = "trained again, from what the default branch has now where people changed the skill there"
+    match row.training:
+        case Training.WAITING | Training.BUSY | Training.NOT_DUE:
+            return None
+        case Training.IGNORED:
+            return _Line("not trained, because the skill is left alone; `/skillopt unignore` ends that")
+        case Training.FINISHED if row.versions:
+            return _Line(f"{again}: {count_noun(row.versions, 'new version')}")
+        case Training.FINISHED:
+            return _Line(f"{again}: no new version, {{}}", (row.reason,))
+        case Training.STOPPED:
+            return _Line("training began and ended early, the next night goes on: {}", (row.reason,))
+        case Training.FAILED | Training.NO_SUITE:
+            return _Line("training failed: {}; comment `/skillopt retry` to try it again", (row.reason,))
+        case _ as never:
+            assert_never(never)
+
+
+def _cut(text: str) -> str:
+    return truncate(" ".join(text.split()), _LONGEST)

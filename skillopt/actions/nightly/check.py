@@ -1,0 +1,182 @@
+"""The command `nightly check`: can pull requests be opened, and what do people say in those that there are?
+
+It asks remote and forge, runs no model and no code of skills or suites, and comes before any money is spent.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillopt.errors import ForgeAccessError, SettingsError, SkilloptError, UsageError
+from skillopt.execution.retry import Retry, RetryingForge
+from skillopt.nightly.dashboard import DASHBOARD_TOPIC, DashboardMemory, read_memory
+from skillopt.nightly.forges import find_account, load_forge
+from skillopt.nightly.review_state import (
+    Asked,
+    ReviewState,
+    SkillReview,
+    read_asked,
+    read_closing,
+    read_ignored,
+    write_state,
+)
+from skillopt.project import CONFIG, Project, Selection
+from skillopt.protocols import Forge, PullRequest
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import state_folder
+from skillopt.versions.remotes import Remote, RemoteLogin, Tips
+
+__all__ = ["Checked", "ForgeAccess", "check_night", "configured_skills", "find_access"]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgeAccess:
+    """Where branches and pull requests go to; it holds the token."""
+
+    name: str
+    forge: Forge
+    remote: Remote | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found."""
+
+    forge: str
+    public: bool
+    login: str
+    remote: str
+    skills: int
+    open: tuple[str, ...]
+    closed: tuple[str, ...]
+    asked: tuple[Asked, ...]
+    state: Path
+
+
+def check_night(
+    out: Path, *, flags: Mapping[str, object] | None = None, pull_request: int = 0, folder: Path | None = None
+) -> Checked:
+    """Ask the forge what a night has to know, and write it to a file."""
+    project = Project.find(folder or Path.cwd())
+    names = configured_skills(project)
+    access = find_access(project, flags or {})
+    tips = access.remote.fetch_tips() if access.remote else None
+    facts = access.forge.facts()
+    if not facts.may_open:
+        raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
+    if access.remote and tips:
+        _fetch_starts(project, access.remote, tips)
+    memory = _memory(access.forge, project, flags or {})
+    reviews = tuple(_review(access.forge, project, name, flags or {}) for name in names)
+    if pull_request:
+        reviews = tuple(one for one in reviews if any(pr.number == pull_request for pr in one.requests))
+        if not reviews:
+            raise UsageError(f"expected a pull request of a skill's branch, found #{pull_request}, which is of none")
+    remote = access.remote.name if access.remote else ""
+    write_state(
+        ReviewState(forge=access.name, facts=facts, remote=remote, tips=tips, skills=reviews, memory=memory), out
+    )
+    requests = [requests for one in reviews for requests in (one.versions, one.drafts, one.descriptions)]
+    return Checked(
+        access.name,
+        facts.public,
+        facts.login,
+        remote,
+        len(reviews),
+        tuple(one.url for group in requests for one in group if one.state == "open"),
+        tuple(group[0].url for group in requests if group and group[0].state == "closed"),
+        tuple(asked for one in reviews for asked in one.asked),
+        out,
+    )
+
+
+def configured_skills(project: Project) -> tuple[str, ...]:
+    """List the skills of a night: those that skillopt.toml names; where it names none, all that have tasks."""
+    names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
+    if not names:
+        message = (
+            f"expected skills in {project.config}, or skills with tasks, found none; write it with `skillopt init`"
+        )
+        raise UsageError(message)
+    return names
+
+
+def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
+    """Find the remote and the forge that branches and pull requests go to."""
+    settings, repository = project.settings(flags), project.repository()
+    nightly = settings.nightly
+    if nightly.forge != "none" and not nightly.remote:
+        message = (
+            f"forge {nightly.forge!r}: expected the git remote that its pull requests belong to, found --remote ''"
+        )
+        raise UsageError(f"{message}; name one with --remote or in {CONFIG}, or push nothing with --forge none")
+    account = find_account(nightly)
+    login = RemoteLogin(account.web, account.token) if account else None
+    remote = Remote.find(repository, nightly.remote, login) if nightly.remote else None
+    drafts = state_folder(project.root) / "pull-requests"
+    driver = load_forge(nightly, remote.url if remote else "", drafts)
+    forge = RetryingForge(driver, Retry(settings.executor.retry_seconds))
+    if remote is None:
+        names = Remote.names(repository)
+        # A repository without any remote may be trained; the name of one that does not exist is a mistake.
+        if nightly.forge != "none" or (nightly.remote and (names or nightly.remote != "origin")):
+            found = ", ".join(map(repr, names)) or "none"
+            message = f"forge {nightly.forge!r}: expected a git remote named {nightly.remote!r}, found {found}"
+            raise UsageError(f"{message}; add it, or name another with --remote or in {CONFIG}")
+    return ForgeAccess(nightly.forge, forge, remote)
+
+
+def _memory(forge: Forge, project: Project, flags: Mapping[str, object]) -> DashboardMemory:
+    """Read what the dashboard issue remembers, such as what the month has cost."""
+    nightly = project.settings(flags).nightly
+    if nightly.monthly_usd and not nightly.dashboard:
+        message = f"monthly_usd: expected dashboard = true beside it in [nightly] of {CONFIG}, found false"
+        raise SettingsError(f"{message}; the dashboard keeps what the nights of a month have cost")
+    issue = forge.find_issue(DASHBOARD_TOPIC) if nightly.dashboard else None
+    return read_memory(issue.body) if issue else DashboardMemory()
+
+
+def _fetch_starts(project: Project, remote: Remote, tips: Tips) -> None:
+    """Fetch the commits that unfinished runs began with, which a shallow clone may lack."""
+    if not (project.root / ".skillopt" / "ledger.db").is_file():
+        return
+    with closing(Ledger.open(project.root, read_only=True)) as ledger:
+        bases = ledger.unfinished_bases()
+    for base in sorted(bases):
+        remote.fetch_commit(base, tips)
+
+
+def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, object]) -> SkillReview:
+    """Read the pull requests of a skill; one that cannot be read has its turn, which says why."""
+    skill = ""
+    with suppress(SkilloptError):
+        skill = project.target(Selection(name, flags, folder=project.root)).name
+    if not skill:
+        return SkillReview(skill=name)
+    versions, drafts, descriptions = (
+        forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft", "skillopt-trigger")
+    )
+    opened = [one for one in (*versions, *drafts, *descriptions) if one.state == "open"]
+    said = [(one, forge.comments(one.number)) for one in (*opened, *_newest_closed(versions, drafts, descriptions))]
+    return SkillReview(
+        skill=name,
+        versions=versions,
+        drafts=drafts,
+        descriptions=descriptions,
+        asked=tuple(
+            asked
+            for one, comments in said
+            # The one of a description has no edits, and training it again comes to the same.
+            if one.state == "open" and one not in descriptions
+            for asked in read_asked(one, comments, (name, skill))
+        ),
+        closings=tuple(read_closing(one, comments) for one, comments in said if one.state == "closed"),
+        ignored=read_ignored(((one, comment) for one, comments in said for comment in comments), (name, skill)),
+    )
+
+
+def _newest_closed(*groups: Sequence[PullRequest]) -> Iterator[PullRequest]:
+    """Yield the pull requests that people closed without a merge, newest first; of many, the newest five."""
+    for group in groups:
+        yield from [one for one in group if one.state == "closed"][:5]

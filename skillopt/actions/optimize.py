@@ -1,0 +1,119 @@
+"""Begin or continue a run of the training loop, for the command `optimize`.
+
+It is the training of the Python API (api), with accepted versions in git (runs.run) and one writer per skill.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.actions.prospect import describe_earlier_runs, expect_prospect
+from skillopt.api import run_training
+from skillopt.errors import AnswersPendingError, NothingMeasuredError
+from skillopt.execution.metering import Meter
+from skillopt.execution.runner import RunObserver
+from skillopt.gate.headline import Headline
+from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.loop.gained import gained_by_draft, why_nothing
+from skillopt.project import Selection
+from skillopt.rollouts import Usage
+from skillopt.runs.draft_publication import DraftState
+from skillopt.runs.error_spent import spent_by_earlier
+from skillopt.runs.peoples_refusals import refusals_before
+from skillopt.runs.plan import Start, begin_run, make_plan, uncommitted_start
+from skillopt.runs.releases import released_of
+from skillopt.runs.run import RecordedRun
+from skillopt.settings import Settings
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import writer_lock
+from skillopt.targets.handoff_folder import HandoffFolder
+
+__all__ = ["Optimized", "optimize"]
+
+
+_BY_HAND: Final = "handoff"
+_KEPT: Final = "the branch of its versions begins with a commit of it"
+
+
+@dataclass(frozen=True, slots=True)
+class Optimized:
+    """What a run came to."""
+
+    run: str
+    skill: str
+    branch: str
+    versions: tuple[str, ...]
+    reason: str
+    test: HeldOutTestMeasured | None
+    withheld: str
+    rollouts: int
+    calls: int
+    paid_rollouts: int
+    paid_calls: int
+    resumed: bool
+    spent: Mapping[str, Usage]
+    draft: DraftState | None = None
+    headline: Headline | None = None
+    draft_headline: Headline | None = None
+    why_nothing: str = ""
+
+
+def optimize(
+    selection: Selection, *, start: Start = "auto", observer: RunObserver | None = None, allowance: Meter | None = None
+) -> Optimized:
+    """Train a skill, or continue the training that was interrupted."""
+    plan = make_plan(selection, allowance=allowance)
+    prospect = expect_prospect(plan.suite, plan.target.settings)
+    root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
+    with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
+        earlier = describe_earlier_runs(ledger, name, plan.suite, plan.target.settings)
+        observer.notice("\n".join(filter(None, (prospect.words, earlier))))
+        record, resumed = begin_run(plan, ledger, start)
+        if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
+            observer.notice(f"{plan.skill_path} is trained as it lies there, though git has another text; {_KEPT}")
+        run = RecordedRun(plan, ledger, record, observer)
+        versions = plan.repository.versions(name, record.base) if record.base else ()
+        spent = spent_by_earlier(ledger, versions, plan.suite, name, until=record.started_at)
+        released = released_of(plan, ledger, record)
+        refused = refusals_before(plan.repository, name, record.base, plan.suite)
+        with _handing_off(plan.target.settings, root):
+            done = run_training(run, plan.suite, released, spent=spent, refused=refused, siblings=plan.siblings)
+    if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
+        raise NothingMeasuredError(done.run, done.reason)
+    return Optimized(
+        done.run,
+        name,
+        f"skillopt/{name}",
+        tuple(run.commits),
+        done.reason,
+        done.test,
+        done.withheld,
+        done.rollouts,
+        done.calls,
+        done.paid_rollouts,
+        done.paid_calls,
+        resumed,
+        done.usage,
+        run.draft,
+        done.headline,
+        gained_by_draft(done.events),
+        why_nothing(done.events),
+    )
+
+
+@contextmanager
+def _handing_off(settings: Settings, root: Path) -> Iterator[None]:
+    """List what a run hands off, and remove afterwards what it has read or asks no more."""
+    if _BY_HAND not in (settings.harness, settings.model, settings.judge):
+        yield
+        return
+    folder = HandoffFolder(root / ".skillopt" / _BY_HAND)
+    folder.begin()
+    try:
+        yield
+    except AnswersPendingError:
+        folder.clean()
+        raise
+    folder.clean()

@@ -1,0 +1,139 @@
+"""The application: every command under its heading, imported when it is called, and the options before a command."""
+
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from typer._click import Command, Context, HelpFormatter  # Typer has its own Click, and names it nowhere else
+from typer.core import TyperGroup
+
+from skillopt import __version__
+
+__all__ = ["COMMANDS", "app", "load_command"]
+
+COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "Start here": {
+        "init": ("init:init", "Write skillopt.toml for the skills that are there."),
+        "write-tasks": ("write_tasks:write_tasks", "Draft tasks from a skill's text, for you to review."),
+        "doctor": ("doctor:doctor", "Check what a run needs."),
+        "estimate": ("estimate:estimate", "Estimate what a run could cost and show; spends nothing."),
+        "optimize": ("optimize:optimize", "Train the skill, or go on with a run."),
+        "docs": ("docs:docs", "Read the documentation, which comes with the program."),
+    },
+    "Tasks": {
+        "import": ("import_tasks:import_tasks", "Copy tasks of another tool into a suite."),
+        "harvest": ("harvest:harvest", "Make candidates for tasks from your past sessions."),
+        "suite": ("suite:suite", "Look at the tasks of a skill."),
+    },
+    "Measure": {
+        "evaluate": ("evaluate:evaluate", "Score the skill, a version, or no skill."),
+        "audit": ("audit:audit", "Find which skills help, hurt or lie idle."),
+        "trigger": ("trigger:trigger", "Measure when the agent loads the skill, or train it."),
+        "transfer": ("transfer:transfer", "Score a version on other targets."),
+        "gate": ("gate:gate", "Gate a change of skills, whoever made it."),
+    },
+    "Versions and drafts": {
+        "status": ("status:status", "List the newest runs of this project."),
+        "log": ("log:log", "List the versions of the skill, newest first, and its draft."),
+        "diff": ("diff:diff", "Show what changed between two versions of the skill."),
+        "show": ("show:show", "Show a version: what changed and why."),
+        "blame": ("blame:blame", "Show which version, run and tasks put each line here."),
+        "take": ("rollback:take", "Make the draft a version after you approve it."),
+        "rollback": ("rollback:rollback", "Publish an older version as a new commit."),
+        "decline": ("decline:decline", "Refuse versions, the draft, edits, or a description."),
+    },
+    "Reports": {
+        "report": ("report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),
+        "inspect": ("inspect:inspect", "Look for rollouts of a run that scored without the work."),
+        "watch": ("watch:watch", "Follow a run on the terminal until it ends."),
+    },
+    "Nights and jobs": {
+        "jobs": ("jobs:jobs", "List the jobs that agents started, show one, or end it."),
+        "nightly": ("nightly:nightly", "Train every skill that is due, and offer what improved."),
+    },
+    "Remove": {
+        "clean": ("clean:clean", "List what skillopt has left in this project, and remove what you name."),
+    },
+    "Other ways to train": {
+        "evidence": ("evidence:evidence", "Show what is recorded of the skill on train tasks."),
+        "propose": ("propose:propose", "Try edits of your own: test, gate, and commit."),
+        "tune": ("tune:tune", "Search for settings under which training gains more."),
+    },
+}
+"""By heading and name, in the order of help: where the command is, and its line in the list of commands."""
+
+
+def load_command(name: str) -> Command | None:
+    """Import a command by its name; None where there is none."""
+    for heading in COMMANDS.values():
+        if name in heading:
+            module, _, attribute = heading[name][0].partition(":")
+            found: Any = getattr(
+                import_module(f"skillopt.commands.{module}"), attribute
+            )  # a function, or a Typer of some
+            if isinstance(found, typer.Typer):
+                return typer.main.get_command(found)
+            single = typer.Typer(add_completion=False, rich_markup_mode=None)
+            single.command(name)(found)
+            return typer.main.get_command(single)
+    return None
+
+
+class _CommandList(TyperGroup):
+    """Imports a command when it is called, so that the others cost nothing, and lists all of them under headings."""
+
+    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002 - Click's signature
+        """List the names in the order of help."""
+        return [name for heading in COMMANDS.values() for name in heading]
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """Import the command of a name."""
+        found = load_command(cmd_name)
+        if found is None and (near := get_close_matches(cmd_name, self.list_commands(ctx), n=1)):
+            ctx.fail(f"No such command {cmd_name!r}. Did you mean {near[0]!r}?")
+        return found
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write a section for each heading."""
+        width = max(map(len, self.list_commands(ctx)))
+        for heading, commands in COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), line) for name, (_, line) in commands.items()])
+
+
+app = typer.Typer(
+    name="skillopt",
+    cls=_CommandList,
+    help="Train the skills of coding agents: rollouts, bounded edits, a validation gate, versions in git.",
+    epilog="Exit codes: 0 done, 1 negative verdict, 2 usage or configuration, 3 infrastructure failure or invalid "
+    "measurement, 130 interrupted (run the same command to continue).",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help takes half the time to show
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    folder: Annotated[
+        Path | None, typer.Option("-C", metavar="FOLDER", help="Work as if started in this folder.")
+    ] = None,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Handle what comes before the command."""
+    if version:
+        typer.echo(f"skillopt-mcp {__version__}")
+        raise typer.Exit
+    if folder is not None:
+        from skillopt.errors import UsageError
+
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            message = f"-C: cannot enter {str(folder)!r}: {error.strerror}"
+            raise UsageError(message) from error

@@ -1,1 +1,0 @@
-"""What the commands on the tasks of a skill do: show, check, import, draft and accept them."""

@@ -1,0 +1,162 @@
+"""Pull requests as Markdown files in a folder, for projects without a forge."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from filelock import FileLock, Timeout
+
+from skillopt.errors import ForgeDownError
+from skillopt.nightly.forge_marks import DRAFT_TITLE
+from skillopt.protocols import Comment, Issue, PullRequest, RepositoryFacts
+
+__all__ = ["FolderForge"]
+
+_PATIENCE: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The record of a pull request, a JSON file."""
+
+    number: int
+    branch: str
+    into: str
+    title: str
+    body: str
+    state: Literal["open", "closed"] = "open"
+    comments: dict[str, str] = field(default_factory=dict)
+    draft: bool = False
+    labels: tuple[str, ...] = ()
+
+
+class FolderForge:
+    """A folder with one Markdown file for each open pull request, and a record of every one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def facts(self) -> RepositoryFacts:
+        """Say that texts go beside whatever HEAD is; a folder is nobody's and not public."""
+        return RepositoryFacts("HEAD", public=False, login="", may_open=True)
+
+    def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
+        """List what was written for a branch, newest first."""
+        kept = (one for one in reversed(self._all()) if one.branch == branch)
+        return tuple(map(self._read, kept))
+
+    def comments(self, number: int) -> tuple[Comment, ...]:  # noqa: ARG002 - as the port has it
+        """List nothing: nobody can answer in a folder."""
+        return ()
+
+    def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
+        """Write a text, or give the one that is there."""
+        with self._alone():
+            opened = [one for one in self.pull_requests(branch) if one.state == "open"]
+            if not opened:
+                self._keep(_Kept(len(self._all()) + 1, branch, into, title, body, draft=draft))
+            return opened[0] if opened else self.pull_requests(branch)[0]
+
+    def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
+        """Write a text anew."""
+        one = self._all()[number - 1]
+        self._keep(replace(one, title=title, body=body, draft=one.draft if draft is None else draft))
+
+    def label(
+        self,
+        number: int,
+        labels: Sequence[str],
+        reviewers: Sequence[str] = (),  # noqa: ARG002 - a folder asks nobody
+        assignees: Sequence[str] = (),  # noqa: ARG002 - as above
+    ) -> None:
+        """Record the labels of a text; nobody is asked to review a file."""
+        one = self._all()[number - 1]
+        self._keep(replace(one, labels=tuple(dict.fromkeys((*one.labels, *labels)))))
+
+    def comment(self, number: int, topic: str, body: str) -> None:
+        """Add a remark to a text, in place of the one about the same topic."""
+        one = self._all()[number - 1]
+        self._keep(replace(one, comments={**one.comments, topic: body}))
+
+    def close(self, number: int) -> None:
+        """Remove a text; its record stays."""
+        self._keep(replace(self._all()[number - 1], state="closed"))
+
+    def find_issue(self, topic: str) -> Issue | None:
+        """Read the Markdown file about a topic."""
+        path = self._folder / f"{topic}.md"
+        try:
+            title, _, body = path.read_text(encoding="utf-8").removesuffix("\n").partition("\n\n")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise _unusable(self._folder, error) from error
+        return Issue(str(path), title.removeprefix("# "), body)
+
+    def issue(self, topic: str, title: str, body: str) -> str:
+        """Write the Markdown file about a topic."""
+        path = self._folder / f"{topic}.md"
+        with self._alone():
+            _write(path, f"# {title}\n\n{body}")
+        return str(path)
+
+    def _read(self, one: _Kept) -> PullRequest:
+        return PullRequest(
+            one.number,
+            str(self._text(one)),
+            one.state,
+            head="",
+            title=one.title,
+            body=one.body,
+            draft=one.draft,
+            labels=one.labels,
+            base=one.into,
+        )
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Number texts one process at a time."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(self._folder / "lock", timeout=_PATIENCE):
+                yield
+        except (OSError, Timeout) as error:
+            raise _unusable(self._folder, error) from error
+
+    def _text(self, one: _Kept) -> Path:
+        return self._folder / f"{one.branch.replace('/', '-')}.md"
+
+    def _all(self) -> list[_Kept]:
+        try:
+            records = [json.loads(path.read_text(encoding="utf-8")) for path in self._folder.glob("*.json")]
+        except (OSError, ValueError) as error:
+            raise _unusable(self._folder, error) from error
+        kept = (_Kept(**{**record, "labels": tuple(record.get("labels", ()))}) for record in records)
+        return sorted(kept, key=lambda one: one.number)
+
+    def _keep(self, one: _Kept) -> None:
+        """Write record and text aside, then put them in place."""
+        record: dict[str, Any] = asdict(one)
+        title = f"{DRAFT_TITLE if one.draft else ''}{one.title}"
+        text = "\n\n".join([f"# {title}", one.body, *(f"---\n\n{comment}" for comment in one.comments.values())])
+        try:
+            _write(self._folder / f"{one.number}.json", json.dumps(record, ensure_ascii=False, indent=1))
+            if one.state == "open":
+                _write(self._text(one), text)
+            else:
+                self._text(one).unlink(missing_ok=True)
+        except OSError as error:
+            raise _unusable(self._folder, error) from error
+
+
+def _write(path: Path, text: str) -> None:
+    aside = path.with_name(f"{path.name}.new")
+    aside.write_text(text + "\n", encoding="utf-8")
+    aside.replace(path)
+
+
+def _unusable(folder: Path, error: Exception) -> ForgeDownError:
+    return ForgeDownError(f"cannot keep pull requests in {folder}: {error}; make it writable or move it away")

@@ -1,0 +1,181 @@
+"""Find the rollouts of a run that passed or gained under trained text in a way that ordinary ones did not."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import Final
+
+from skillopt.review.actions import final_output, read_actions
+from skillopt.review.acts import find_acts
+from skillopt.review.contrast import Ordinary, find_differences, find_learnt_answer
+from skillopt.review.signs import Act, Sign, Suspicion
+from skillopt.review.verifier_names import reference_text
+from skillopt.rollouts import Rollout, Status
+from skillopt.safety.escaping import truncate
+from skillopt.safety.plurals import count_noun
+from skillopt.tasks import Task
+
+__all__ = ["RunRollouts", "added_text", "find_suspicions"]
+
+_MOST_QUOTE: Final = 200
+_ENOUGH: Final = 2
+_LEAST_OUTPUT: Final = 20
+_INSTEAD: Final = {
+    Sign.INPUT_NOT_READ: "look at the input",
+    Sign.ANSWER_FIRST: "look at the input before they write the result",
+    Sign.SHORTER: "take at least four times as many tool uses and characters",
+    Sign.ANSWER_IN_SKILL: "had no such line in the skill",
+    Sign.SAME_OUTPUT: "give another output for each of these tasks",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRollouts:
+    """The rollouts of a run."""
+
+    tasks: Sequence[Task]
+    start: Sequence[Rollout]
+    trained: Sequence[Rollout]
+    start_text: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
+    """List what is suspicious, a line for each task and sign, in the order of the tasks.
+
+    Only rollouts that passed or scored higher than the ordinary ones of their task are looked at. Ordinary are those
+    under the text before training; where a task has none, those under other texts than the one that is looked at.
+    """
+    start, trained = _by_task(run.start), _by_task(run.trained)
+    references = {task.id: reference_text(task.verifier) for task in run.tasks}
+    same = _same_outputs(run, start, trained)
+    found: list[Suspicion] = []
+    for task in run.tasks:
+        mine = [one for one in trained[task.id] if one.status is Status.OK and one.score is not None]
+        others = "\n".join(text for name, text in references.items() if name != task.id)
+        found += _grouped(task, mine, _Contrast(run, task, start[task.id], mine, others), same)
+    return tuple(found)
+
+
+def added_text(before: str, after: str) -> str:
+    """Return the lines of a text that another one does not have."""
+    known = {line.strip() for line in before.split("\n")}
+    return "\n".join(line for line in after.split("\n") if line.strip() not in known)
+
+
+@dataclass(slots=True)
+class _Contrast:
+    """The ordinary rollouts for each rollout of a task under a trained text."""
+
+    run: RunRollouts
+    task: Task
+    start: Sequence[Rollout]
+    trained: Sequence[Rollout]
+    others: str
+    _read: dict[str, tuple[Ordinary, frozenset[str]]] = field(default_factory=dict)
+
+    def ordinary(self, skill: str) -> tuple[Ordinary, frozenset[str]]:
+        """Return the ordinary rollouts for one under a text, with the acts that they have."""
+        key = "" if self.start else skill
+        if key not in self._read:
+            found = self.start or [one for one in self.trained if one.skill_digest != skill]
+            acts = {act.what for one in found for act in find_acts(self.task, one.trajectory, self.run.start_text)}
+            self._read[key] = Ordinary(self.task, found, self.run.start_text), frozenset(acts)
+        return self._read[key]
+
+    def acts(self, rollout: Rollout) -> Iterator[Act]:
+        """List what is suspicious in a rollout, if it gained anything."""
+        ordinary, usual = self.ordinary(rollout.skill_digest)
+        if not _gained(rollout, ordinary.rollouts):
+            return
+        for act in find_acts(self.task, rollout.trajectory, self.run.start_text):
+            if act.what not in usual:
+                yield act
+        yield from find_differences(ordinary, rollout)
+        text = self.run.texts.get(rollout.skill_digest, "")
+        if added := added_text(self.run.start_text, text):
+            yield from find_learnt_answer(ordinary, final_output(rollout.trajectory), added, self.others)
+
+
+def _grouped(
+    task: Task, rollouts: Iterable[Rollout], contrast: _Contrast, same: Mapping[tuple[str, str, int], Act]
+) -> Iterator[Suspicion]:
+    """Return the first rollout of each sign, and how many show it."""
+    found: dict[Sign, Suspicion] = {}
+    for rollout in rollouts:
+        acts = list(contrast.acts(rollout))
+        acts += filter(None, [same.get((task.id, rollout.skill_digest, rollout.repeat))])
+        for act in {act.sign: act for act in reversed(acts)}.values():
+            if act.sign in found:
+                found[act.sign] = replace(found[act.sign], rollouts=found[act.sign].rollouts + 1)
+            else:
+                found[act.sign] = _suspicion(rollout, act, len(contrast.ordinary(rollout.skill_digest)[0].rollouts))
+    yield from (found[sign] for sign in Sign if sign in found)
+
+
+def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
+    those = count_noun(ordinary, "ordinary rollout")
+    instead = f"{those} of this task: {_INSTEAD.get(act.sign, 'none does so')}" if ordinary else "none to compare with"
+    if not ordinary:
+        sure = "possible: no ordinary rollout of this task to compare with"
+    elif act.sign is Sign.SHORTER:
+        sure = "possible: a better rule can save work, too"
+    elif act.sign is Sign.ANSWER_IN_SKILL:
+        sure = "possible: an example of a rule can be a task's own"
+    elif ordinary < _ENOUGH:
+        sure = "possible: one ordinary rollout to compare with"
+    else:
+        sure = f"likely: none of {those} does so"
+    place = rollout.task_id, rollout.skill_digest, rollout.repeat, 1
+    return Suspicion(act.sign, *place, act.what, truncate(act.quote, _MOST_QUOTE), instead, sure)
+
+
+def _gained(rollout: Rollout, ordinary: Sequence[Rollout]) -> bool:
+    """Return whether a rollout passed or scored higher than the mean ordinary one."""
+    if rollout.score is None:
+        return False
+    scores = [one.score.value for one in ordinary if one.score is not None]
+    return rollout.score.passed or (bool(scores) and rollout.score.value > fmean(scores))
+
+
+def _by_task(rollouts: Iterable[Rollout]) -> dict[str, list[Rollout]]:
+    found: dict[str, list[Rollout]] = defaultdict(list)
+    for one in sorted(rollouts, key=lambda each: (each.repeat, each.skill_digest)):
+        found[one.task_id].append(one)
+    return found
+
+
+def _same_outputs(
+    run: RunRollouts,
+    start: Mapping[str, Sequence[Rollout]],
+    trained: Mapping[str, Sequence[Rollout]],
+) -> dict[tuple[str, str, int], Act]:
+    """Find rollouts of different tasks with one output, where ordinary ones differ and other results are asked for."""
+    groups: dict[tuple[str, str], list[Rollout]] = defaultdict(list)
+    judged = {task.id: (task.verifier.options, reference_text(task.verifier)) for task in run.tasks}
+    usual = {task.id: {_normal(one) for one in start.get(task.id, ())} for task in run.tasks}
+    for task in run.tasks:
+        for one in trained.get(task.id, ()):
+            output = _normal(one)
+            if len(output) >= _LEAST_OUTPUT and output not in usual[task.id] and _gained(one, start.get(task.id, ())):
+                groups[one.skill_digest, output].append(one)
+    found: dict[tuple[str, str, int], Act] = {}
+    for (_, output), members in groups.items():
+        names = {one.task_id for one in members}
+        asked = {judged[name] for name in names}
+        ordinary = [text for name in names for text in usual[name]]
+        if len(names) > 1 and len(asked) == len(names) and len(set(ordinary)) >= min(len(names), len(ordinary)) > 1:
+            what = f"gives one output for {len(names)} tasks that ask for different ones"
+            for one in members:
+                found[one.task_id, one.skill_digest, one.repeat] = Act(Sign.SAME_OUTPUT, what, output)
+    return found
+
+
+def _normal(rollout: Rollout) -> str:
+    """Return the whole output on one line; empty where the record does not tell what was written into files."""
+    writing = [one for one in read_actions(rollout.trajectory) if one.paths]
+    told = any(len(one.text) > _LEAST_OUTPUT + sum(map(len, one.paths)) for one in writing)
+    if (writing or rollout.trajectory.files_changed) and not told:
+        return ""
+    return " ".join(final_output(rollout.trajectory).split()).casefold()

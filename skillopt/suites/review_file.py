@@ -1,0 +1,193 @@
+"""The file in which a person reads drafted tasks and ticks those to keep: Markdown, with each task as a YAML block.
+
+What a person changes in a block is what is taken. Model text stands on one line or inside a fence, so that no draft can
+tick itself or another one.
+"""
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarstring import LiteralScalarString
+
+from skillopt.safety.escaping import escape_hidden
+from skillopt.suites.trials import TrialResult, Tried
+from skillopt.tasks import Task
+
+__all__ = ["ReviewEntry", "read_review", "render_candidates", "render_review", "task_entry", "without_entries"]
+
+_HEADING: Final = re.compile(r"^## \[(?P<tick>[ xX])\] (?P<id>\S+)[ \t]*$")
+_ANY_HEADING: Final = re.compile(r"^##? ")
+_FENCE: Final = re.compile(r"^(?P<marks>`{3,})yaml[ \t]*$")
+_BEYOND: Final = 0x10000
+"""From here on a character needs an escape of eight digits."""
+
+_WIDTH: Final = 1_000_000
+_ORDER: Final = (TrialResult.FAILS, TrialResult.HARMED, TrialResult.HELPED)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEntry:
+    """A drafted task in a review file."""
+
+    id: str
+    ticked: bool
+    block: str
+    line: int
+    end: int
+    why: str = ""
+
+
+def render_review(skill: str, tried: Sequence[Tried], *, model: str, target: str) -> str:
+    """Write a review file."""
+    kept = sorted((one for one in tried if one.result.kept), key=lambda one: _ORDER.index(one.result))
+    dropped = [one for one in tried if not one.result.kept]
+    lines = [
+        f"# Drafted tasks for the skill {skill}",
+        "",
+        f"{len(kept)} of {len(tried)} drafts are left to choose from. Drafted by {_flat(model)}, tried with",
+        f"{_flat(target)}.",
+        "",
+        "None of them is a task yet. Read each, change what you like in its block, and tick what is right: `## [x] …`.",
+        f"Then run `skillopt write-tasks {skill} --accept`. Training learns from tasks that fail with the skill; the",
+        "others keep what it can do.",
+    ]
+    left_out = [(one.draft.task.id, f"{one.result}{_more(one.detail)}") for one in dropped]
+    return _file(lines, ((one.draft.task, tuple(_remarks(one))) for one in kept), left_out)
+
+
+def render_candidates(
+    skill: str, found: Sequence[tuple[Task, str]], left_out: Sequence[tuple[str, str]], intro: str
+) -> str:
+    """Write a review file of candidates from past sessions."""
+    lines = [
+        f"# Candidates for tasks of the skill {skill}",
+        "",
+        intro,
+        "",
+        "None of them is a task yet. Read each, make its criteria exact, and tick what is right: `## [x] …`.",
+        f"Then run `skillopt harvest {skill} --accept`.",
+    ]
+    return _file(lines, ((task, (f"Why: {_flat(why)}",)) for task, why in found), left_out)
+
+
+def _file(lines: list[str], entries: Iterable[tuple[Task, Sequence[str]]], left_out: Sequence[tuple[str, str]]) -> str:
+    for task, remarks in entries:
+        lines += ["", *_entry(task, remarks)]
+    if left_out:
+        lines += ["", "# Dropped", "", *(f"- {name}: {reason}" for name, reason in left_out)]
+    return "\n".join(lines) + "\n"
+
+
+def read_review(text: str) -> tuple[ReviewEntry, ...]:
+    """Read the drafts of a review file, with their ticks; a heading without a block is passed over."""
+    lines = text.splitlines()
+    found, at = [], 0
+    while at < len(lines):
+        heading = _HEADING.match(lines[at])
+        if heading is None:
+            at += 1
+            continue
+        start, block, at, remarks = at, None, at + 1, list[str]()
+        while at < len(lines) and not _ANY_HEADING.match(lines[at]):
+            fence = _FENCE.match(lines[at])
+            if fence and block is None:
+                closing = next(
+                    (end for end in range(at + 1, len(lines)) if lines[end].rstrip() == fence["marks"]), None
+                )
+                block = None if closing is None else "\n".join(lines[at + 1 : closing])
+                at = at if closing is None else closing
+            elif block is None and lines[at].strip():
+                remarks.append(lines[at].strip())
+            at += 1
+        if block is not None:
+            ticked = heading["tick"] != " "
+            found.append(ReviewEntry(heading["id"], ticked, block, start + 1, at + 1, " ".join(remarks)))
+    return tuple(found)
+
+
+def without_entries(text: str, entries: Sequence[ReviewEntry]) -> str:
+    """Take entries out of a review file."""
+    gone = {line for entry in entries for line in range(entry.line - 1, entry.end - 1)}
+    return "".join(line for at, line in enumerate(text.splitlines(keepends=True)) if at not in gone)
+
+
+def task_entry(task: Task) -> dict[str, object]:
+    """Return a task as an entry of a suite in the native format."""
+    entry: dict[str, object] = {"id": task.id, "prompt": task.prompt}
+    if task.tags:
+        entry["tags"] = list(task.tags)
+    if task.files:
+        entry["files"] = [{"path": file.path, "text": file.content.decode("utf-8", "replace")} for file in task.files]
+    return {**entry, "verifier": {"kind": task.verifier.kind, **json.loads(task.verifier.options)}}
+
+
+def _entry(task: Task, remarks: Sequence[str]) -> Iterator[str]:
+    block = _yaml(task_entry(task))
+    marks = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", block) or [""]))
+    yield f"## [ ] {task.id}"
+    yield ""
+    yield from remarks
+    yield ""
+    yield f"{marks}yaml"
+    yield block
+    yield marks
+
+
+def _remarks(one: Tried) -> Iterator[str]:
+    near = ", near miss" if one.draft.near_miss else ""
+    yield f"{one.result}{near}: {one.passed_with} of {one.runs} passed with the skill, {one.passed_without} without."
+    if one.draft.why:
+        yield f"Why: {_flat(one.draft.why)}"
+    if one.detail:
+        yield f"Checks said: {_flat(one.detail)}"
+
+
+def _yaml(entry: dict[str, object]) -> str:
+    """Write an entry as YAML that reads back as it is; as JSON, which is YAML too, where that cannot be."""
+    yaml = YAML()
+    yaml.width = _WIDTH
+    yaml.default_flow_style = False
+    out = io.StringIO()
+    yaml.dump(_literal(entry), out)
+    text = out.getvalue().rstrip("\n")
+    try:
+        same = YAML(typ="safe", pure=True).load(text) == entry
+    except YAMLError:
+        same = False
+    hides = text != escape_hidden(text) or len(text.splitlines()) != text.count("\n") + 1
+    return _escaped_json(entry) if hides or not same else text
+
+
+def _escaped_json(entry: dict[str, object]) -> str:
+    """Write JSON in which every character that is not seen is an escape of YAML."""
+
+    def shown(character: str) -> str:
+        if character == "\n" or (character.isprintable() and escape_hidden(character) == character):
+            return character
+        code = ord(character)
+        return f"\\u{code:04x}" if code < _BEYOND else f"\\U{code:08x}"
+
+    return "".join(map(shown, json.dumps(entry, indent=2, ensure_ascii=False)))
+
+
+def _literal(value: Any) -> Any:  # noqa: ANN401 - JSON values, for a library without types
+    """Let texts of several lines stand as they are."""
+    if isinstance(value, dict):
+        return {key: _literal(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_literal(inner) for inner in value]
+    return LiteralScalarString(value) if isinstance(value, str) and "\n" in value else value
+
+
+def _flat(text: str) -> str:
+    return escape_hidden(" ".join(text.split()))
+
+
+def _more(detail: str) -> str:
+    return f": {_flat(detail)}" if detail else ""

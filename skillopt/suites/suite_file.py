@@ -1,0 +1,194 @@
+"""Append tasks to a suite in the native format, keeping every line that is there."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from skillopt.errors import SuiteError
+from skillopt.suites import load_suite
+from skillopt.suites.config_lines import put_file
+from skillopt.suites.formats import recognise
+from skillopt.suites.split_leaks import SplitLeak, find_split_leaks
+from skillopt.tasks import Split, Suite, Task
+
+__all__ = ["add_tasks", "append_tasks", "block_entry", "suite_file_of", "tasks_in"]
+
+_EMPTY: Final = re.compile(r"^tasks:[ \t]*\[[ \t]*\][ \t]*(?:#.*)?$", re.MULTILINE)
+_TASKS: Final = re.compile(r"^tasks:[ \t]*(?:#.*)?$", re.MULTILINE)
+_NEXT_KEY: Final = re.compile(r"^[^\s#-]", re.MULTILINE)
+_ITEM: Final = re.compile(r"^([ ]*)- ", re.MULTILINE)
+_INDENT: Final = "  "
+_NATIVE: Final = "native"
+_SUFFIXES: Final = (".yaml", ".yml", ".jsonl")
+_WITHOUT_TASKS: Final[tuple[object, ...]] = (None, {"tasks": []}, {"tasks": None})
+
+
+def suite_file_of(suite: Path) -> Path:
+    """Return the file that tasks are appended to."""
+    format_, _ = recognise(suite) or (_NATIVE, suite)
+    if format_ != _NATIVE:
+        raise SuiteError(
+            f"{suite}: expected a suite in the native format to add tasks to, found {format_}; make a copy with "
+            "`skillopt import`, and set `suite` to that"
+        )
+    if suite.is_file() or suite.suffix in _SUFFIXES:
+        return suite
+    lines, main = suite / "tasks.jsonl", suite / "suite.yaml"
+    return lines if lines.exists() and not main.exists() else main
+
+
+def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
+    """Append tasks to a suite file and see that the suite can be read; otherwise the file stays as it is.
+
+    Where the tasks of the file say their splits, the new ones go to `train` and `val` in turn; one of which a task in
+    another split tells goes to that task's.
+    """
+    before = path.read_text(encoding="utf-8") if path.exists() else None
+    old = [task.id for task in tasks_in(path)]
+    entries = [block_entry(block) for block in blocks]
+    ids = tuple(str(entry.get("id", "")) for entry in entries)
+    twice = sorted({name for name in ids if name in old or ids.count(name) > 1})
+    if twice:
+        raise SuiteError(
+            f"expected ids that no other task has, found {', '.join(twice)}; rename them in the review file"
+        )
+    sides: dict[str, Split] = {}
+    if before is not None and _have_splits(path):
+        sides = {name: (Split.TRAIN, Split.VAL)[at % 2] for at, name in enumerate(ids)}
+    try:
+        whole = _put(path, before or "", blocks, ids, sides)
+        leaks = find_split_leaks(whole) if sides else ()
+        for at, name in enumerate(ids):
+            beside = _split_of_twin(leaks, name, ids[at:])
+            if beside is not None:
+                sides[name] = beside
+                whole = _put(path, before or "", blocks, ids, sides)
+                leaks = find_split_leaks(whole)
+    except SuiteError:
+        _restore(path, before)
+        raise
+    left_out = set(ids) - {task.id for _, task in whole.splits}
+    if left_out:
+        _restore(path, before)
+        raise SuiteError(
+            f"expected tasks that can be run, found {', '.join(sorted(left_out))}; correct the review file"
+        )
+    return ids
+
+
+def _put(path: Path, before: str, blocks: Sequence[str], ids: Sequence[str], sides: Mapping[str, Split]) -> Suite:
+    """Write the file with more tasks, each in its split where it has one, and read it."""
+    if sides:
+        blocks = [f"{block}\nsplit: {sides[name].value}" for block, name in zip(blocks, ids, strict=True)]
+    put_file(path, _append_lines(before, blocks) if path.suffix == ".jsonl" else append_tasks(before, blocks, path))
+    return load_suite(path)
+
+
+def _split_of_twin(leaks: Sequence[SplitLeak], name: str, moving: Sequence[str]) -> Split | None:
+    """Return the split of a task that nearly is a new one, or tells of it; None where none in another split does."""
+    for leak in leaks:
+        pairs = ((leak.task, leak.other, leak.parts[1]), (leak.other, leak.task, leak.parts[0]))
+        for own, other, part in pairs:
+            if own == name != other and other not in moving:
+                return Split(part)
+    return None
+
+
+def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
+    """Append tasks to the text of a suite file."""
+    entries = [block_entry(block) for block in blocks]
+    wanted = _with_tasks(_value(text, path), entries)
+    if not text.strip():
+        text = "tasks: []\n"
+    empty, begun = _EMPTY.search(text), _TASKS.search(text)
+    if empty is not None:
+        after = f"{text[: empty.start()]}tasks:\n{_items(blocks, _INDENT)}{text[empty.end() :].removeprefix(chr(10))}"
+    elif begun is not None:
+        following = _NEXT_KEY.search(text, begun.end())
+        end = len(text) if following is None else following.start()
+        item = _ITEM.search(text, begun.end(), end)
+        own = text[:end] + ("" if text[:end].endswith("\n") else "\n")
+        after = own + _items(blocks, _INDENT if item is None else item[1]) + text[end:]
+    else:
+        after = f"{text}{'' if text.endswith(chr(10)) else chr(10)}tasks:\n{_items(blocks, _INDENT)}"
+    try:
+        as_wanted = _value(after, path) == wanted
+    except SuiteError:
+        as_wanted = False
+    if not as_wanted:
+        lines = _items(blocks, _INDENT)
+        raise SuiteError(f"{path}: expected tasks one below the other, found another form; add them by hand:\n{lines}")
+    return after
+
+
+def _append_lines(text: str, blocks: Sequence[str]) -> str:
+    """Append tasks to JSON lines."""
+    rows = "".join(f"{json.dumps(block_entry(block), ensure_ascii=False)}\n" for block in blocks)
+    return text + ("" if not text or text.endswith("\n") else "\n") + rows
+
+
+def _items(blocks: Sequence[str], indent: str) -> str:
+    lines = []
+    for block in blocks:
+        first, *rest = block.strip("\n").splitlines()
+        lines += [f"{indent}- {first}", *(f"{indent}  {line}" if line.strip() else "" for line in rest)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def block_entry(block: str) -> dict[str, object]:
+    """Read the YAML of a drafted task."""
+    entry = _value(block, Path("the review file"))
+    if not isinstance(entry, dict):
+        raise SuiteError(f"expected a task as a YAML mapping, found {block[:80]!r}; correct it in the review file")
+    return entry
+
+
+def _value(text: str, path: Path) -> object:
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        problem = " ".join(str(error).split())[:300]
+        raise SuiteError(f"{path}: expected YAML, found: {problem}; correct it") from error
+
+
+def _with_tasks(value: object, entries: list[dict[str, object]]) -> object:
+    """Return what the file must say with more tasks; None for a file that holds something else."""
+    if value is None:
+        return {"tasks": entries}
+    if not isinstance(value, dict):
+        return None
+    tasks = value.get("tasks") or []
+    return {**value, "tasks": [*tasks, *entries]} if isinstance(tasks, list) else None
+
+
+def tasks_in(suite: Path) -> tuple[Task, ...]:
+    """List the tasks of a suite in the native format; none where it is not there, or has none yet."""
+    path = suite_file_of(suite)
+    if not path.exists() and not suite.exists():
+        return ()
+    if path.exists() and path.suffix != ".jsonl" and _value(path.read_text(encoding="utf-8"), path) in _WITHOUT_TASKS:
+        return ()
+    return tuple(task for _, task in load_suite(suite).splits)
+
+
+def _have_splits(path: Path) -> bool:
+    """Return whether the tasks of a suite file say which split they are in."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".jsonl":
+        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+    else:
+        value = _value(text, path)
+        rows = (value.get("tasks") or []) if isinstance(value, dict) else []
+    return bool(rows) and all(isinstance(row, dict) and "split" in row for row in rows)
+
+
+def _restore(path: Path, before: str | None) -> None:
+    if before is None:
+        path.unlink(missing_ok=True)
+    else:
+        put_file(path, before)

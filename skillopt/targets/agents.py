@@ -1,0 +1,53 @@
+"""Coding agents, one folder each: command line, stream, harness, model and login.
+
+How a rollout by an agent is scored and recorded is in execution.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+__all__ = ["AGENTS", "Agent", "load_part"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Where the parts of an agent are, each as `module:name`."""
+
+    harness: str
+    takes: tuple[str, ...]
+    model: str
+    register: str
+    login: str
+    sessions: tuple[str, ...]
+    logs: str
+
+
+AGENTS: Final[Mapping[str, Agent]] = {
+    "claude-code": Agent(
+        harness="skillopt.targets.claude_code.harness:ClaudeCodeHarness",
+        takes=("model", "mode", "max_usd", "prices", "sandbox"),
+        model="skillopt.targets.claude_code.model:ClaudeCodeModel",
+        register="claude mcp add skillopt -- skillopt-mcp",
+        login="skillopt.targets.claude_code.command:find_claude_login",
+        sessions=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
+        logs="skillopt.targets.claude_code.sessions:ClaudeSessions",
+    ),
+    "codex": Agent(
+        harness="skillopt.targets.codex.harness:CodexHarness",
+        takes=("model", "mode", "max_tokens", "prices", "sandbox"),
+        model="skillopt.targets.codex.model:CodexModel",
+        register="codex mcp add skillopt -- skillopt-mcp",
+        login="skillopt.targets.codex.command:find_codex_login",
+        sessions=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
+        logs="skillopt.targets.codex.sessions:CodexSessions",
+    ),
+}
+"""Every agent by name; a further one is a folder and an entry here."""
+
+
+def load_part(path: str) -> Any:  # noqa: ANN401 - what it is, the field of Agent says
+    """Import a part of an agent on use."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)

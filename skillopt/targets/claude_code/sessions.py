@@ -1,0 +1,126 @@
+"""Read the sessions that Claude Code keeps below `~/.claude/projects`, one file of JSON lines each."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from pydantic import JsonValue, ValidationError
+
+from skillopt.harvest.session import PastSession, SessionDraft, SessionKind
+from skillopt.harvest.spoken import INTERRUPTED, spoken_words
+from skillopt.targets.session_lines import LineTally
+from skillopt.targets.stream import StreamEvent
+
+__all__ = ["ClaudeSessions"]
+
+_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9]")
+_COMPARED: Final = 150
+"""Characters of a folder's name that are compared; the client cuts long names."""
+
+_COMMAND: Final = re.compile(r"<command-name>\s*/?([\w:.-]{1,100})\s*</command-name>")
+_ARGUMENTS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_HEADLESS: Final = "sdk"
+
+
+class _Said(StreamEvent):
+    content: JsonValue = None
+
+
+class _Line(StreamEvent):
+    type: str = ""
+    message: _Said | None = None
+    isSidechain: bool = False  # noqa: N815 - the client's own name
+    isMeta: bool = False  # noqa: N815 - the same
+    isCompactSummary: bool = False  # noqa: N815 - the same
+    entrypoint: str = ""
+    promptSource: str = ""  # noqa: N815 - the same
+    cwd: str = ""
+    gitBranch: str = ""  # noqa: N815 - the same
+    sessionId: str = ""  # noqa: N815 - the same
+    timestamp: str = ""
+
+
+class ClaudeSessions:
+    """Reads the sessions of Claude Code."""
+
+    client = "claude-code"
+
+    def __init__(self, environment: Mapping[str, str], home: Path) -> None:
+        self.folder = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
+
+    def may_hold(self, path: Path, roots: tuple[str, ...]) -> bool:
+        """Tell by its folder's name whether a log may be of one of some folders, so that others need not be read."""
+        try:
+            name = path.relative_to(self.folder).parts[0][:_COMPARED]
+        except ValueError:
+            return True
+        return any(name.startswith(_NOT_PLAIN.sub("-", root)[:_COMPARED]) for root in roots)
+
+    def read(self, lines: Iterator[str], tally: LineTally, wanted: Callable[[str, SessionKind], bool]) -> PastSession:
+        """Read a session; one that is not wanted is read no further."""
+        draft, sidechain = SessionDraft(self.client), False
+        for text in lines:
+            try:
+                line = _Line.model_validate_json(text)
+            except ValidationError:
+                tally.broken += 1
+                continue
+            draft.note(id=line.sessionId, cwd=line.cwd, started=line.timestamp, branch=line.gitBranch)
+            if _HEADLESS in (line.entrypoint[:3], line.promptSource):
+                draft.kind = SessionKind.HEADLESS
+            if line.cwd and not wanted(draft.cwd, draft.kind):
+                break
+            sidechain = sidechain or line.isSidechain
+            if not (line.isSidechain or line.isMeta or line.isCompactSummary):
+                _take(draft, line)
+        session = draft.finish()
+        if sidechain and not session.turns:
+            draft.kind = SessionKind.SUBAGENT
+            return draft.finish()
+        return session
+
+
+def _take(draft: SessionDraft, line: _Line) -> None:
+    content = line.message.content if line.message is not None else None
+    blocks: JsonValue = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict):
+            _take_block(draft, line.type, block)
+
+
+def _take_block(draft: SessionDraft, who: str, block: dict[str, JsonValue]) -> None:
+    match (who, block):
+        case ("user", {"type": "text", "text": str(text)}):
+            _hear(draft, text)
+        case ("user", {"type": "tool_result", "is_error": True}):
+            draft.fail(_plain(block.get("content")))
+        case ("assistant", {"type": "tool_use", "name": str(name), "input": dict(given)}):
+            skill = given.get("skill", given.get("command")) if name == "Skill" else ""
+            draft.use_tool(
+                name, json.dumps(given, ensure_ascii=False), skill.lstrip("/") if isinstance(skill, str) else ""
+            )
+        case ("assistant", {"type": "text"}):
+            draft.answer()
+
+
+def _hear(draft: SessionDraft, text: str) -> None:
+    """Take what stands where the person's words do; much of it is the client's own."""
+    if INTERRUPTED in text:
+        draft.interrupt()
+    called = _COMMAND.search(text)
+    given = _ARGUMENTS.search(text)
+    words = spoken_words(text)
+    if called is not None:
+        words = "\n".join(filter(None, ((given[1].strip() if given else ""), words)))
+        draft.say(words or f"/{called[1]}", (called[1],))
+    else:
+        draft.say(words)
+
+
+def _plain(content: JsonValue) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))

@@ -1,0 +1,148 @@
+"""Read the sessions that Codex keeps below `~/.codex/sessions`, in the three forms that it has written since 2025.
+
+The first form had its items at the top of a line and its folder in a message; the second and third have a
+`session_meta` and `response_item`s, and say what a person said once or twice.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from pydantic import JsonValue, ValidationError
+
+from skillopt.harvest.session import PastSession, SessionDraft, SessionKind
+from skillopt.harvest.spoken import spoken_words
+from skillopt.targets.session_lines import LineTally
+from skillopt.targets.stream import StreamEvent
+
+__all__ = ["CodexSessions"]
+
+_CWD: Final = re.compile(r"<cwd>([^<\n]{1,1000})</cwd>|Current working directory: ([^\n]{1,1000})")
+_FAILED: Final = re.compile(r'(?:exited with code|Exit code:|"exit_code": ?)\s?(?!0\b)-?\d')
+_CALLED: Final = re.compile(r"(?<!\S)\$([a-z][\w:.-]{0,100})")
+_HEADLESS: Final = ("exec", "mcp")
+_CALLS: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
+
+
+class _Git(StreamEvent):
+    commit_hash: str | None = None
+    branch: str | None = None
+
+
+class _Item(StreamEvent):
+    type: str = ""
+    id: str | None = None
+    role: str = ""
+    content: JsonValue = None
+    name: str = ""
+    namespace: str | None = None
+    arguments: JsonValue = None
+    input: JsonValue = None
+    action: JsonValue = None
+    output: JsonValue = None
+    message: JsonValue = None
+    cwd: str = ""
+    timestamp: str | None = None
+    originator: str = ""
+    source: JsonValue = None
+    git: _Git | None = None
+
+
+class _Line(_Item):
+    payload: _Item | None = None
+
+
+class CodexSessions:
+    """Reads the sessions of Codex."""
+
+    client = "codex"
+
+    def __init__(self, environment: Mapping[str, str], home: Path) -> None:
+        self.folder = Path(environment.get("CODEX_HOME") or home / ".codex") / "sessions"
+
+    def may_hold(self, path: Path, roots: tuple[str, ...]) -> bool:
+        """Return whether a log may be of one of some folders: its place says nothing about that."""
+        del roots
+        return path.name.startswith("rollout-") or self.folder not in path.parents
+
+    def read(self, lines: Iterator[str], tally: LineTally, wanted: Callable[[str, SessionKind], bool]) -> PastSession:
+        """Read a session; one that is not wanted is read no further."""
+        draft = SessionDraft(self.client)
+        for text in lines:
+            try:
+                line = _Line.model_validate_json(text)
+            except ValidationError:
+                tally.broken += 1
+                continue
+            draft.note(started=line.timestamp or "")
+            if line.type == "session_meta" or (not line.type and line.id):
+                _begin(draft, line.payload or line)
+            elif line.type == "turn_context" and line.payload is not None:
+                draft.note(cwd=line.payload.cwd)
+            else:
+                _take(draft, line)
+            if draft.cwd and not wanted(draft.cwd, draft.kind):
+                break
+        return draft.finish()
+
+
+def _begin(draft: SessionDraft, meta: _Item) -> None:
+    git = meta.git or _Git()
+    draft.note(id=meta.id or "", cwd=meta.cwd, branch=git.branch or "", commit=git.commit_hash or "")
+    if isinstance(meta.source, dict):
+        draft.kind = SessionKind.SUBAGENT
+    elif meta.originator in {"codex_exec", "codex_sdk_ts"} or meta.source in _HEADLESS:
+        draft.kind = SessionKind.HEADLESS
+
+
+def _take(draft: SessionDraft, line: _Line) -> None:
+    """Take an item of any form; what a compaction repeats is none."""
+    if line.type == "event_msg":
+        _take_event(draft, line.payload or _Item())
+        return
+    item = line if line.payload is None else line.payload
+    if line.payload is not None and line.type != "response_item":
+        return
+    if item.role in {"user", "assistant"} and item.type in {"", "message"}:
+        _take_message(draft, item)
+    elif item.type in _CALLS:
+        given = "\n".join(_texts(item.arguments) + _texts(item.input) + _texts(item.action))
+        draft.use_tool(f"{item.namespace or ''}{item.name or 'shell'}", given)
+    elif item.type in _OUTPUTS and _FAILED.search(said := "\n".join(_texts(item.output))):
+        draft.fail(said.replace("\\n", "\n"))
+
+
+def _take_event(draft: SessionDraft, event: _Item) -> None:
+    if event.type == "user_message" and isinstance(event.message, str):
+        _hear(draft, event.message)
+    elif event.type == "turn_aborted":
+        draft.interrupt()
+
+
+def _take_message(draft: SessionDraft, item: _Item) -> None:
+    if item.role == "assistant":
+        draft.answer()
+        return
+    for text in _texts(item.content):
+        if not draft.cwd and (found := _CWD.search(text)):
+            draft.note(cwd=(found[1] or found[2]).strip())
+        _hear(draft, text)
+
+
+def _hear(draft: SessionDraft, text: str) -> None:
+    words = spoken_words(text)
+    draft.say(words, tuple(_CALLED.findall(words)))
+
+
+def _texts(value: JsonValue) -> list[str]:
+    """List the texts in a value, whatever form it has."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        shown = [f'"exit_code": {code}' for code in [value.get("exit_code")] if isinstance(code, int)]
+        return [text for key, inner in value.items() if key != "type" for text in _texts(inner)] + shown
+    if isinstance(value, list):
+        return [text for inner in value for text in _texts(inner)]
+    return []

@@ -1,0 +1,204 @@
+"""Parse what `codex exec --json` prints.
+
+Messages, commands with their output, consumption, whether a skill was loaded, and how the run ended.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from pydantic import Field, JsonValue, ValidationError
+
+from skillopt.errors import FailureKind
+from skillopt.rollouts import Message, Status, ToolCall, Usage
+from skillopt.targets.stream import (
+    ClientRun,
+    Ending,
+    StreamEvent,
+    TokenCount,
+    failed_run,
+    failure_kind_of_status,
+    failure_kind_of_words,
+    read_lines,
+    shorten_call,
+    shorten_reason,
+)
+
+__all__ = ["CodexStream", "load_complaint"]
+
+_REFUSED: Final = re.compile(r"flagged|usage policy|content policy|cyber_policy|safety", re.IGNORECASE)
+_BUDGET: Final = "budget reached"
+_UNLOADED: Final = re.compile(r"failed to load skill (?P<path>\S+): (?P<why>.*)")
+_ERROR_BODY: Final = re.compile(r"^\{.*\}$", re.DOTALL)
+_HTTP_STATUS: Final = re.compile(r"unexpected status (\d{3})\b|last status: (\d{3})\b")
+_TOLD_BY_400: Final = (FailureKind.QUOTA, FailureKind.TOO_LARGE, FailureKind.AUTH, FailureKind.UNKNOWN_MODEL)
+
+
+class _Change(StreamEvent):
+    path: str = ""
+    kind: str = ""
+
+
+class _Item(StreamEvent):
+    type: str
+    text: str = ""
+    message: str = ""
+    command: str = ""
+    aggregated_output: str = ""
+    exit_code: int | None = None
+    server: str = ""
+    tool: str = ""
+    arguments: JsonValue = None
+    result: JsonValue = None
+    error: JsonValue = None
+    changes: list[_Change] = Field(default_factory=list)
+
+
+class _Tokens(StreamEvent):
+    input_tokens: TokenCount = 0
+    cached_input_tokens: TokenCount = 0
+    output_tokens: TokenCount = 0
+
+
+class _Failure(StreamEvent):
+    message: str = ""
+
+
+class _Line(StreamEvent):
+    type: str
+    item: _Item | None = None
+    message: str = ""
+    error: _Failure | None = None
+    usage: _Tokens | None = None
+
+
+@dataclass(frozen=True)
+class CodexStream:
+    """The events of one run."""
+
+    stdout: str
+
+    @cached_property
+    def _lines(self) -> tuple[_Line, ...]:
+        return tuple(_parsed(self.stdout))
+
+    @cached_property
+    def _items(self) -> tuple[_Item, ...]:
+        done = (line.item for line in self._lines if line.type == "item.completed")
+        return tuple(item for item in done if item is not None and item.type != "error")
+
+    @property
+    def answer(self) -> str:
+        """The last thing that the model said."""
+        return next((item.text.strip() for item in reversed(self._items) if item.type == "agent_message"), "")
+
+    def messages(self) -> Iterator[Message]:
+        """Yield the model's turns, each with the tool calls that followed it."""
+        text: str | None = None
+        calls: list[ToolCall] = []
+        for item in self._items:
+            call = _call_of(item)
+            if call is not None:
+                calls.append(shorten_call(call))
+            elif item.type == "agent_message":
+                if text is not None or calls:
+                    yield Message("assistant", text or "", tuple(calls))
+                text, calls = item.text.strip(), []
+        if text or calls:
+            yield Message("assistant", text or "", tuple(calls))
+
+    @property
+    def usage(self) -> Usage:
+        """What the client counted; it knows no price."""
+        counted = next((line.usage for line in reversed(self._lines) if line.usage is not None), None)
+        calls = sum(1 for _ in self.messages())
+        if counted is None:
+            return Usage(calls, usd=None if calls else 0.0)
+        return Usage(max(calls, 1), counted.input_tokens, counted.output_tokens, None)
+
+    @property
+    def cached_tokens(self) -> int:
+        """How many of the tokens read came from the provider's cache."""
+        counted = next((line.usage for line in reversed(self._lines) if line.usage is not None), None)
+        return counted.cached_input_tokens if counted else 0
+
+    def loads(self, skill: str) -> bool:
+        """Return whether the model read a skill's document by a command."""
+        return any(
+            item.exit_code == 0 and _reads(item.command, skill)
+            for item in self._items
+            if item.type == "command_execution"
+        )
+
+    def ending(self, story: ClientRun) -> Ending:
+        """Judge how the run ended."""
+        if story.exceeded:
+            return story.over_limit
+        last = next((line for line in reversed(self._lines) if line.type in ("turn.completed", "turn.failed")), None)
+        if last is None:
+            return story.without_result(answered=bool(self._items), failing=self._failing)
+        if last.type == "turn.completed":
+            called = any(message.tool_calls for message in self.messages())
+            empty = failed_run(FailureKind.EMPTY, "the model answered nothing")
+            return Ending(Status.OK) if called or self.answer else empty
+        words = last.error.message if last.error is not None else ""
+        if _BUDGET in words:
+            return Ending(Status.LIMIT, f"limit: tokens: {shorten_reason(words)}")
+        if _REFUSED.search(words):
+            return Ending(Status.REFUSAL, f"refusal: {shorten_reason(words)}")
+        return failed_run(_kind_of(words), words)
+
+    @property
+    def _failing(self) -> tuple[FailureKind, str] | None:
+        """What the last request failed with, when nothing came after it."""
+        last = self._lines[-1] if self._lines else None
+        return (_kind_of(last.message), last.message) if last is not None and last.type == "error" else None
+
+
+def _reads(command: str, skill: str) -> bool:
+    """Return whether a command reads the document of a skill, and not that of one whose name its own begins or ends."""
+    name = re.escape(skill)
+    inside = "SKILL.md" in command and re.search(rf"skills/{name}(?![\w.-])", command)
+    return bool(inside or re.search(rf"(?<![\w.-]){name}/SKILL\.md", command))
+
+
+def load_complaint(stderr: str, skill: str) -> str:
+    """Return why the client did not take a skill, as it complained; empty when it did not complain."""
+    return next((found["why"] for found in _UNLOADED.finditer(stderr) if f"/{skill}/" in found["path"]), "")
+
+
+def _kind_of(words: str) -> FailureKind:
+    """Judge by the status when there is one; a bad request is the provider's own JSON, handed through."""
+    kind = failure_kind_of_words(words)
+    if _ERROR_BODY.match(words):
+        return kind if kind in _TOLD_BY_400 else FailureKind.BAD_REQUEST
+    status = _HTTP_STATUS.search(words)
+    return kind if status is None else failure_kind_of_status(int(status[1] or status[2]), words)
+
+
+def _call_of(item: _Item) -> ToolCall | None:
+    if item.type == "command_execution":
+        ended = "" if item.exit_code in (0, None) else f"\n[exit status {item.exit_code}]"
+        return ToolCall("shell", item.command, item.aggregated_output + ended)
+    if item.type == "mcp_tool_call":
+        result = item.error if item.error is not None else item.result
+        return ToolCall(f"{item.server}.{item.tool}", _written(item.arguments), _written(result))
+    if item.type == "file_change":
+        return ToolCall("apply_patch", "\n".join(f"{change.kind} {change.path}" for change in item.changes), "")
+    return None
+
+
+def _written(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _parsed(stdout: str) -> Iterator[_Line]:
+    """Return the events; a line that another version writes in another way is left out."""
+    for text in read_lines(stdout):
+        try:
+            yield _Line.model_validate_json(text)
+        except ValidationError:
+            continue

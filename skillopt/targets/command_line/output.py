@@ -1,0 +1,248 @@
+"""Read what an agent printed by the rules of its table: messages, tool calls, consumption, failures, how it ended."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from pydantic import JsonValue
+
+from skillopt.agent_tables.table import AgentTable, AnswerRule, Condition, Place, UsageRule
+from skillopt.errors import FailureKind
+from skillopt.rollouts import Message, Status, ToolCall, Usage
+from skillopt.targets.stream import (
+    ClientRun,
+    Ending,
+    failed_run,
+    failure_kind_of_status,
+    failure_kind_of_words,
+    read_lines,
+    shorten_call,
+    shorten_reason,
+)
+
+__all__ = ["TableOutput"]
+
+_SHOWN: Final = 80
+_STATUS_DIGITS: Final = 3
+_PLACE_DIGITS: Final = 10
+_FAILED: Final = "[failed] "
+_MOST_TOKENS: Final = 1_000_000_000
+_MOST_USD: Final = 100_000.0
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What the model said, and the tools that it used then, by their numbers."""
+
+    text: str = ""
+    calls: dict[str, ToolCall] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TableOutput:
+    """What an agent printed in one run."""
+
+    table: AgentTable
+    stdout: str
+
+    @cached_property
+    def _objects(self) -> tuple[JsonValue, ...]:
+        match self.table.output:
+            case "text":
+                return ()
+            case "json":
+                found = _parsed(self.stdout)
+                return () if found is None else (found,)
+            case _:
+                return tuple(json.loads(line) for line in read_lines(self.stdout))
+
+    @cached_property
+    def _turns(self) -> tuple[_Turn, ...]:
+        if self.table.output == "text":
+            return (_Turn(self.stdout.strip()),) if self.stdout.strip() else ()
+        turns = [_Turn()]
+        for number, found in enumerate(self._objects):
+            self._add(turns, found, number)
+        return tuple(turn for turn in turns if turn.text.strip() or turn.calls)
+
+    def _add(self, turns: list[_Turn], found: JsonValue, number: int) -> None:
+        """Add what one object tells to the turns."""
+        answer, tool, result = self.table.answer, self.table.tool, self.table.result
+        if answer is not None and _holds(found, answer.when):
+            _say(turns, _text_at(found, answer.text), answer)
+        if tool is not None and _holds(found, tool.when):
+            call = ToolCall(
+                _text_at(found, tool.name), _text_at(found, tool.input), _result(found, tool.result, tool.failed)
+            )
+            turns[-1].calls[_text_at(found, tool.id) if tool.id else str(number)] = call
+        if result is not None and _holds(found, result.when):
+            wanted = _text_at(found, result.id)
+            calls = next((turn.calls for turn in reversed(turns) if wanted in turn.calls), {})
+            if wanted in calls:
+                calls[wanted] = replace(calls[wanted], result=_result(found, result.text, result.failed))
+
+    @property
+    def answer(self) -> str:
+        """The last thing that the model said."""
+        return next((turn.text.strip() for turn in reversed(self._turns) if turn.text.strip()), "")
+
+    def messages(self) -> Iterator[Message]:
+        """Yield the model's turns, each with the tool calls that followed it."""
+        for turn in self._turns:
+            yield Message("assistant", turn.text.strip(), tuple(map(shorten_call, turn.calls.values())))
+
+    @property
+    def usage(self) -> Usage:
+        """What the agent counted, else the calls that it must have made; what is not told has no price."""
+        rule, turns = self.table.usage, len(self._turns)
+        counted = [found for found in self._objects if rule is not None and _holds(found, rule.when)]
+        if rule is None or not counted:
+            return Usage(max(turns, 1), usd=None)
+        input_tokens = sum(_tokens(found, rule.input) for found in counted)
+        output_tokens = sum(_tokens(found, rule.output) for found in counted)
+        return Usage(max(turns, 1), input_tokens, output_tokens, _dollars(counted, rule))
+
+    @property
+    def cached_tokens(self) -> int:
+        """How many of the tokens read came from the provider's cache."""
+        rule = self.table.usage
+        return sum(_tokens(found, rule.cached) for found in self._objects if rule and _holds(found, rule.when))
+
+    def loads(self, skill: str) -> bool | None:
+        """Tell whether the model loaded a skill by a tool or read its document; None where the output does not tell."""
+        if self.table.tool is None:
+            return None
+        named = re.compile(rf"(?<![\w.-]){re.escape(skill)}(?![\w.-])")
+        calls = (call for turn in self._turns for call in turn.calls.values())
+        return any(
+            named.search(call.arguments) and ("SKILL.md" in call.arguments or "skill" in call.name.lower())
+            for call in calls
+            if not call.result.startswith(_FAILED)
+        )
+
+    def ending(self, story: ClientRun, *, changed: bool) -> Ending:
+        """Judge how the run ended."""
+        if story.exceeded:
+            return story.over_limit
+        if story.interrupted:
+            return story.without_result(answered=bool(self._turns) or changed, failing=self._failing)
+        status = self._by_exit(story.exit_status)
+        if status in (Status.LIMIT, Status.REFUSAL):
+            words = shorten_reason(self._failing[1] if self._failing else story.stderr) or "it does not say why"
+            return Ending(status, f"{status}: {story.client} ended with status {story.exit_status}: {words}")
+        if self._failing is not None:
+            return failed_run(*self._failing)
+        if status is Status.INFRA_ERROR:
+            return story.without_result(answered=bool(self._turns), failing=None)
+        return Ending(Status.OK) if self._turns else self._nothing()
+
+    def _by_exit(self, status: int) -> Status:
+        """Return what an exit status means."""
+        exits = self.table.exits
+        if status in exits.limit:
+            return Status.LIMIT
+        if status in exits.refusal:
+            return Status.REFUSAL
+        return Status.OK if status == 0 or status in exits.ok else Status.INFRA_ERROR
+
+    def _nothing(self) -> Ending:
+        """Judge a run that ended well and has nothing in it: nothing was printed, or not as the table says."""
+        if self.table.output == "text" or not self.stdout.strip():
+            return failed_run(FailureKind.EMPTY, "the agent printed nothing")
+        expected = {"json": "one JSON object", "lines": "lines of JSON"}[self.table.output]
+        if not self._objects:
+            found = f"{self.stdout.strip()[:_SHOWN]!r}"
+            return failed_run(FailureKind.MALFORMED, f"expected {expected}, found {found}; correct output in its table")
+        kinds = f"{len(self._objects)} JSON objects in which neither answer nor tool of its table finds anything"
+        return failed_run(FailureKind.EMPTY, f"expected an answer, found {kinds}")
+
+    @cached_property
+    def _failing(self) -> tuple[FailureKind, str] | None:
+        """The kind and the words of a failure after which the model said nothing more."""
+        rule, answer, tool = self.table.error, self.table.answer, self.table.tool
+        if rule is None:
+            return None
+        for found in reversed(self._objects):
+            if _holds(found, rule.when) and (words := _text_at(found, rule.text)):
+                status = _text_at(found, rule.status) if rule.status else ""
+                told = status.isascii() and status.isdecimal() and len(status) == _STATUS_DIGITS
+                kind = failure_kind_of_status(int(status), words) if told else failure_kind_of_words(words)
+                return kind, words
+            if (answer and _holds(found, answer.when)) or (tool and _holds(found, tool.when)):
+                return None
+        return None
+
+
+def _say(turns: list[_Turn], text: str, rule: AnswerRule) -> None:
+    """Add words to the last turn, or begin another one."""
+    last = turns[-1]
+    if rule.joined and not last.calls:
+        last.text += text
+    elif text.strip():
+        turns.append(_Turn(text))
+
+
+def _result(found: JsonValue, places: tuple[Place, ...], failed: Condition) -> str:
+    text = next((told for place in places if (told := _text_at(found, place))), "")
+    return f"{_FAILED}{text}" if failed and _holds(found, failed) else text
+
+
+def _tokens(found: JsonValue, places: tuple[Place, ...]) -> int:
+    """Sum tokens; what is negative, or beyond any call, would make a cap worthless and counts as none."""
+    numbers = [_value_at(found, place) for place in places]
+    return sum(int(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= _MOST_TOKENS)
+
+
+def _dollars(counted: list[JsonValue], rule: UsageRule) -> float | None:
+    """Sum US dollars; None where one is missing or makes no sense, or all are 0, as of a model without known price."""
+    numbers = [_value_at(found, rule.usd) for found in counted] if rule.usd else []
+    told = [float(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= _MOST_USD]
+    return sum(told) if len(told) == len(counted) and sum(told) > 0 else None
+
+
+def _parsed(text: str) -> JsonValue:
+    """Read one JSON document, whatever the agent printed before it."""
+    for begin in (text.find("{"), text.find("\n{") + 1):
+        try:
+            found: JsonValue = json.loads(text[max(begin, 0) :])
+        except (ValueError, RecursionError):
+            continue
+        return found
+    return None
+
+
+def _holds(found: JsonValue, condition: Condition) -> bool:
+    """Return whether an object has the values of a condition."""
+    return all(_is_value(_value_at(found, place), wanted) for place, wanted in condition.items())
+
+
+def _is_value(found: JsonValue, wanted: str | bool | int | tuple[str, ...]) -> bool:  # noqa: FBT001 - a value from a file
+    if isinstance(wanted, bool):
+        return found is wanted
+    if isinstance(wanted, int):
+        return isinstance(found, int | float) and not isinstance(found, bool) and found == wanted
+    return found is not None and _written(found) in ((wanted,) if isinstance(wanted, str) else wanted)
+
+
+def _value_at(found: JsonValue, place: Place) -> JsonValue:
+    """Return the value at a place; None where there is none."""
+    for part in place.split("."):
+        if isinstance(found, Mapping):
+            found = found.get(part)
+        elif isinstance(found, list) and part.isdecimal() and len(part) < _PLACE_DIGITS and int(part) < len(found):
+            found = found[int(part)]
+        else:
+            return None
+    return found
+
+
+def _text_at(found: JsonValue, place: Place) -> str:
+    value = _value_at(found, place)
+    return "" if value is None else _written(value)
+
+
+def _written(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,152 @@
+"""The program of an agent that a table describes: where it is, its version, its key, and its command line."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from skillopt.agent_tables.table import AgentTable, fill_placeholders
+from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
+from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
+from skillopt.sandbox.processes import run_process
+from skillopt.sandbox.workspace import Workspace
+from skillopt.targets.process import AgentHome, find_program, first_set
+
+__all__ = ["TableProgram", "find_table_login", "key_words"]
+
+_PROJECT: Final = "{project}"
+_VERSION_SECONDS: Final = 30.0
+_DIGEST: Final = len("files=")
+_QUIET: Final = {"NO_COLOR": "1", "TERM": "dumb"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableProgram:
+    """A program as its table describes it."""
+
+    name: str
+    table: AgentTable
+    project: str
+    model: str = ""
+
+    def version(self, sandbox: SandboxChoice) -> str:
+        """Return what tells this program from another one: its version, and the digest of its files in the project."""
+        own = self.own_files()
+        asked = self.table.version
+        if asked is None:
+            asked = () if self.table.command[0].startswith(_PROJECT) else (self.table.command[0], "--version")
+        program = find_program(self._filled(self.table.command[0]), self._filled(self.table.command[0]))
+        if asked and Sandbox("auto" if sandbox == "none" else sandbox).active:
+            told = [_ask_version(self._found(asked), "bwrap")]
+        else:  # a stranger's command is not run without a sandbox only to name it
+            told = [f"program={_digest_of((program,))[_DIGEST:]}"] if asked else []
+        return " ".join([*told, *([_digest_of(own)] if own else [])]) or "unversioned"
+
+    def argv(self, values: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the command line of a run; its program by its full path."""
+        words = (*self.table.command, *(self.table.model if self.model else ()))
+        return self._found(words, values)
+
+    def environment(self, home: AgentHome, values: Mapping[str, str]) -> dict[str, str]:
+        """Give all that it may know of this machine: a home of its own, what its table sets, and the keys it names."""
+        keys = {name: os.environ[name] for name in self.table.keys if os.environ.get(name)}
+        own = {name: self._filled(text, values) for name, text in self.table.environment.items()}
+        return {**home.environment(), **_QUIET, **own, **keys}
+
+    def write_files(self, home: AgentHome, values: Mapping[str, str]) -> None:
+        """Write the files of its home."""
+        for path, text in self.table.files.items():
+            place = Path(home.path, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(self._filled(text, values), encoding="utf-8")
+
+    @property
+    def passes_prompt(self) -> bool:
+        """Whether the prompt is an argument."""
+        return any("{prompt}" in word for word in self.table.command)
+
+    @property
+    def reads_prompt(self) -> bool:
+        """Whether the prompt is the standard input."""
+        return not any("{prompt}" in word or "{prompt_file}" in word for word in self.table.command)
+
+    def own_files(self) -> tuple[str, ...]:
+        """List the files of the project that its table names, which are shown in the sandbox."""
+        found: dict[str, None] = {}
+        root = os.path.realpath(self.project)
+        for field, word in self.table.project_words:
+            path = os.path.abspath(self._filled(word).rstrip(":;,"))  # noqa: PTH100 - keeps a link's name
+            if not Path(path).is_file():
+                continue
+            real = os.path.realpath(path)
+            if not Path(real).is_relative_to(root):
+                raise SettingsError(
+                    f"[agents.{self.name}] {field}: expected a file of the project, found that {word!r} is {real}; "
+                    "put the file into the project, or the program on the PATH"
+                )
+            found[path] = None
+        return tuple(found)
+
+    def _found(self, words: tuple[str, ...], values: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        program = self._filled(words[0])
+        found = find_program(program, program)
+        return (os.path.abspath(found), *(self._filled(word, values) for word in words[1:]))  # noqa: PTH100 - keeps a link's name
+
+    def _filled(self, text: str, values: Mapping[str, str] | None = None) -> str:
+        known = {
+            "project": self.project,
+            "model": self.model,
+            "url": next(iter(self.table.url), ""),
+            "turns": str(self.table.turns),
+        }
+        return fill_placeholders(text, {**known, **(values or {})})
+
+
+def find_table_login(table: AgentTable) -> tuple[bool, str]:
+    """Return whether one of the keys that a table names is set, or how to get one."""
+    if not table.keys:
+        return True, "needs no credential"
+    found = first_set(*table.keys)
+    if found is None:
+        return False, f"expected a key in {' or '.join(table.keys)}, found none; set it"
+    return (
+        True,
+        f"credential from {found[0]}; {key_words(table, [name for name in table.keys if os.environ.get(name)])}",
+    )
+
+
+def key_words(table: AgentTable, keys: Sequence[str]) -> str:
+    """Return which keys an agent is given, and which hosts it may give them to."""
+    hosts = ", ".join(urlsplit(url).netloc for url in table.url) or "no host"
+    return f"gives {', '.join(keys) or 'no key'} to {hosts}"
+
+
+def _digest_of(files: tuple[str, ...]) -> str:
+    digest = sha256()
+    for file in files:
+        digest.update(sha256(Path(file).read_bytes()).digest())
+    return f"files={digest.hexdigest()[:12]}"
+
+
+@lru_cache(maxsize=32)
+def _ask_version(argv: tuple[str, ...], choice: SandboxChoice) -> str:
+    """Ask a program for its version, once; in the sandbox, because a table can name any program."""
+    with AgentHome.create() as home, Workspace.create() as folder:
+        wrapped = Sandbox(choice).wrap_check(argv, home.path, folder.path)
+        try:
+            result = run_process(wrapped, folder.path, {**home.environment(), **_QUIET}, _VERSION_SECONDS)
+        except InfrastructureError as error:
+            raise ProviderError(FailureKind.MISSING_PROGRAM, f"{FailureKind.MISSING_PROGRAM}: {error}") from error
+    words = [word.rstrip(".,") for word in result.stdout.split() if word.lstrip("v")[:1].isdigit()]
+    if result.status != 0 or not words:
+        found = (result.stderr or result.stdout).strip()[:200]
+        raise ProviderError(
+            FailureKind.CRASHED,
+            f"{FailureKind.CRASHED}: expected `{' '.join(argv)}` to tell its version, found status {result.status}: "
+            f"{found!r}; correct version in its table, or write version = [] where there is none",
+        )
+    return words[0]
