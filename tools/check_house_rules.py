@@ -87,12 +87,12 @@ def check_folder(root: Path, folder: str) -> list[Finding]:
 def check_names(root: Path, folders: Sequence[str] = _PRODUCT) -> list[Finding]:
     """Check that no public name is defined in two modules.
 
-    `main` is free, as every program has one, and so are the commands in `commands/` and the verbs of the Python API, which
-    are called as what they run.
+    `main` is free, as every program has one, and so are the commands in `commands/` and the verbs of the Python API,
+    which are called as what they run.
     """
     places: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
     for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
-        if _COMMAND_LINE == path.parent.name or path.name == _API:
+        if path.parent.name == _COMMAND_LINE or path.name == _API:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
         defined, (_, listed) = dict(_defined(tree)), _listed(tree) or (0, [])
