@@ -76,7 +76,7 @@ class _PacedHarness:
 def _simulated_nodes(nodes: int) -> Iterator[Cluster]:
     """Start Ray nodes on this machine; they end with the block."""
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-    os.environ["RAY_num_workers_soft_limit"] = "32"  # noqa: SIM112 - Ray's own spelling; as docs/cluster.md has it
+    os.environ["RAY_num_workers_soft_limit"] = "32"  # noqa: SIM112 - Ray's own spelling; as docs/agents.md has it
     own = {"num_cpus": 2, "object_store_memory": _STORE, "memory": 16_000_000_000}
     cluster = Cluster(initialize_head=True, head_node_args={**own, "include_dashboard": False})
     try:

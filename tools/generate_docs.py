@@ -65,7 +65,7 @@ def settings_page() -> str:
             "",
             "## [agents.NAME]",
             "",
-            "An agent that is run by its command line: [its fields](any-agent.md#fields).",
+            "An agent that is run by its command line: [its fields](agents.md#fields).",
             "",
         ]
     )
@@ -117,10 +117,10 @@ def commands_page() -> str:
 
 def few_tasks_page() -> str:
     """Put the simulated chances between their marks in the page on few tasks."""
-    page = (DOCS / "few-tasks.md").read_text(encoding="utf-8")
+    page = (DOCS / "statistics.md").read_text(encoding="utf-8")
     shown, marks = _FEW_TASKS.subn(lambda _: few_tasks_table(), page)
     if marks != 1:
-        sys.exit(f"docs/few-tasks.md: expected the marks of one table, found {marks}; put them back")
+        sys.exit(f"docs/statistics.md: expected the marks of one table, found {marks}; put them back")
     return shown
 
 
@@ -151,7 +151,7 @@ def formats_page() -> str:
 def any_agent_page() -> str:
     """Put the fields of a table of an agent between their marks in the page on any agent."""
     rows = [row for name, field in AgentTable.model_fields.items() for row in _field_rows(name, field)]
-    return _between(_FIELDS, "any-agent.md", "\n".join(["| field | meaning |", "|---|---|", *rows, ""]))
+    return _between(_FIELDS, "agents.md", "\n".join(["| field | meaning |", "|---|---|", *rows, ""]))
 
 
 def _field_rows(name: str, field: FieldInfo) -> list[str]:
@@ -228,9 +228,9 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "settings.md": settings_page,
     "commands.md": commands_page,
     "architecture.md": architecture_page,
-    "few-tasks.md": few_tasks_page,
+    "statistics.md": few_tasks_page,
     "suite-format.md": formats_page,
-    "any-agent.md": any_agent_page,
+    "agents.md": any_agent_page,
 }
 
 

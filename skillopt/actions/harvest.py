@@ -115,7 +115,7 @@ def _opted_in(project: Project) -> HarvestSettings:
     if not settings.enabled:
         raise UsageError(
             f"expected the consent of this project to read your past sessions, found none in {project.config}; add the "
-            "lines `[harvest]` and `enabled = true` (what is read and kept: `skillopt docs harvest`)"
+            "lines `[harvest]` and `enabled = true` (what is read and kept: `skillopt docs suite-format`)"
         )
     return settings
 

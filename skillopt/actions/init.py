@@ -168,7 +168,7 @@ def _open_lines(choices: Sequence[Choice]) -> Iterator[str]:
     """Show the choices as comments."""
     yield "# Who does the tasks (harness) and who proposes edits (model): take the marks away from one pair."
     if not choices:
-        yield "# Or codex, chat/anthropic/MODEL and anthropic/MODEL, a local server, …: skillopt docs drivers"
+        yield "# Or codex, chat/anthropic/MODEL and anthropic/MODEL, a local server, …: skillopt docs architecture"
         yield from ('# harness = "claude-code"', '# model = "claude-code"')
     for choice in choices:
         yield f"# {_told(choice)}"

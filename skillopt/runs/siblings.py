@@ -32,7 +32,7 @@ class SiblingSettings(BaseModel):
         tuple[str, ...],
         Field(
             description="Skills whose `val` tasks are run with the old and the new text beside them before a version "
-            "of another skill is accepted; a fall that is shown refuses it. `skillopt docs siblings`"
+            "of another skill is accepted; a fall that is shown refuses it. `skillopt docs audit`"
         ),
     ] = ()
 

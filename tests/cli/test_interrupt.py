@@ -23,7 +23,7 @@ pytestmark = pytest.mark.process
 
 WORKERS = 4
 HELPERS = {"ray::DashboardAgent", "ray::RuntimeEnvAgent"}
-"""These end by themselves within about 70 s, as docs/cluster.md says."""
+"""These end by themselves within about 70 s, as docs/agents.md says."""
 
 PROVEN = 2
 """The probe of the optimizer model and the first rollout, which is made alone."""

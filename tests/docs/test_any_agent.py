@@ -11,7 +11,7 @@ from tests.fakes.projects import git, make_project, skillopt
 
 pytestmark = pytest.mark.process
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "any-agent.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
 RULE = "- Write e-mail addresses in lower case.\n"
 
 

@@ -19,7 +19,7 @@ from tests.fakes.projects import make_project, skillopt_process
 
 pytestmark = pytest.mark.docs
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "cluster.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
 PASSWORD = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "password-of-the-cluster-0123456789abcdef"}
 QUIET = {**PASSWORD, "RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 

@@ -176,8 +176,8 @@ def test_the_commands_of_the_page_on_nights_work_in_order(tmp_path: Path) -> Non
 def test_the_jobs_of_the_page_on_gitlab_open_a_merge_request(tmp_path: Path) -> None:
     nights = make_nights(tmp_path, skills=("my-skill",))
     config = nights.folder / "skillopt.toml"
-    (block,) = blocks(CHECKOUT / "docs" / "gitlab.md", "yaml")
-    (settings,) = blocks(CHECKOUT / "docs" / "gitlab.md", "toml")
+    (block,) = blocks(CHECKOUT / "docs" / "nightly.md", "yaml")
+    (settings,) = blocks(CHECKOUT / "docs" / "nightly.md", "toml")
     config.write_text(config.read_text().replace("[skills.", f"{settings}\n[skills.", 1))
     pipeline = YAML(typ="safe").load(block)
     shared = [line for line in pipeline[".skillopt"]["before_script"] if not line.startswith("pip install")]
@@ -305,7 +305,7 @@ def test_the_demo_never_removes_what_it_did_not_make(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(name, marks=pytest.mark.slow) if name == "few-tasks.md" else name for name in GENERATED_PAGES]
+    "page", [pytest.param(name, marks=pytest.mark.slow) if name == "statistics.md" else name for name in GENERATED_PAGES]
 )
 def test_a_generated_page_is_current(page: str) -> None:
     assert generate_docs(["--check", page]) == 0

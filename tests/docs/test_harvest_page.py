@@ -1,4 +1,4 @@
-"""The commands of docs/harvest.md, executed in order on a session."""
+"""The commands of docs/suite-format.md, executed in order on a session."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from skillopt.suites import load_suite
 from tests.fakes.past_sessions import Said, claude_log, write_log
 from tests.fakes.projects import make_project, skillopt
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "harvest.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "suite-format.md"
 
 pytestmark = pytest.mark.docs
 
