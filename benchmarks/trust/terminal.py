@@ -45,7 +45,6 @@ COMMANDS: Final = (
     ("evaluate", "rows"),
     ("evidence", "rows"),
     ("evidence", "rows", "--task", "train0"),
-    ("inspect", "rows"),
     ("gate", "HEAD~1"),
     ("gate", "HEAD~1", "--json"),
     ("optimize", "rows", "--seed", "1"),

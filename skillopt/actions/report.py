@@ -12,8 +12,10 @@ from skillopt.storage.ledger import Ledger
 __all__ = ["report"]
 
 
-def report(name: str | None = None, *, suite: Path | None = None, folder: Path | None = None) -> RunView:
+def report(
+    name: str | None = None, *, all_splits: bool = False, suite: Path | None = None, folder: Path | None = None
+) -> RunView:
     """Read what is recorded of a run."""
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        return load_inspected_view(project, ledger, find_run(ledger, name), suite)
+        return load_inspected_view(project, ledger, find_run(ledger, name), suite, all_splits=all_splits)

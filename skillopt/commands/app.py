@@ -48,7 +48,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Reports": {
         "report": ("report:report", "Report a run: verdict, edits, gates, test, cost, tasks by version."),
-        "inspect": ("inspect:inspect", "Look for rollouts of a run that scored without the work."),
         "watch": ("watch:watch", "Follow a run on the terminal until it ends."),
     },
     "Nights and jobs": {

@@ -34,7 +34,7 @@ def report(
     if chosen == "html":
         text = page(name, all_splits=all_splits, suite=suite)
     else:
-        text = render_view(run(name, suite=suite), chosen)
+        text = render_view(run(name, all_splits=all_splits, suite=suite), chosen)
     if output is None:
         typer.echo(text.rstrip("\n"))
     else:

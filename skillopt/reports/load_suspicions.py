@@ -1,7 +1,7 @@
 """Look through the recorded rollouts of a run for scores that were got without the work; nothing is written."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from skillopt.errors import UsageError
@@ -13,30 +13,11 @@ from skillopt.reports.task_grid import SEEN_SPLITS
 from skillopt.reports.view import RunView
 from skillopt.review.inspection import RunRollouts, find_suspicions
 from skillopt.review.signs import Suspicion
+from skillopt.safety.credentials import mask
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger, RunRecord
 
-__all__ = ["InspectedRun", "inspect_run", "load_inspected_view", "run_rollouts"]
-
-
-@dataclass(frozen=True, slots=True)
-class InspectedRun:
-    """What was looked at in a run, and what was found."""
-
-    view: RunView
-    trained: int
-    ordinary: int
-
-
-def inspect_run(
-    project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
-) -> InspectedRun:
-    """Contrast the rollouts of a run under trained text with ordinary ones of the same tasks."""
-    run = run_rollouts(project, ledger, record, suite)
-    view = load_view(project, ledger, record, suite)
-    suspicions = find_suspicions(run)
-    shown = suspicions if all_splits else tuple(_without_held_out(suspicions, view))
-    return InspectedRun(replace(view, suspicions=shown), len(run.trained), len(run.start))
+__all__ = ["load_inspected_view", "run_rollouts"]
 
 
 def run_rollouts(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunRollouts:
@@ -58,12 +39,17 @@ def run_rollouts(project: Project, ledger: Ledger, record: RunRecord, suite: Pat
     return RunRollouts([task for _, task in tasks.splits], ordinary, trained, start.document.text, texts)
 
 
-def load_inspected_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:
+def load_inspected_view(
+    project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
+) -> RunView:
     """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand."""
+    view = load_view(project, ledger, record, suite)
     try:
-        return inspect_run(project, ledger, record, suite).view
+        found = find_suspicions(run_rollouts(project, ledger, record, suite))
     except UsageError:
-        return load_view(project, ledger, record, suite)
+        return view
+    shown = found if all_splits else _without_held_out(found, view)
+    return replace(view, suspicions=tuple(replace(one, quote=mask(one.quote)) for one in shown))
 
 
 def _texts(start: Skill, events: Sequence[Event]) -> Iterator[tuple[str, str]]:

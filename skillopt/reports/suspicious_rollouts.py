@@ -26,7 +26,7 @@ def suspicious_rollouts(view: RunView, most: int = _MOST) -> str:
         for one in view.suspicions[:most]
     ]
     more = len(view.suspicions) - len(rows)
-    rest = [f"- {more} more: `skillopt inspect {view.run}`"] if more else []
+    rest = [f"- {more} more: `skillopt report {view.run} --json` lists them all"] if more else []
     head = (
         f"{count_noun(len(view.suspicions), 'finding')}: these rollouts scored under trained text in a way that "
         "ordinary rollouts of the same task did not. A person must look at them."

@@ -47,7 +47,7 @@ def test_training_through_a_real_agent_raises_the_score(
     assert git(folder, "log", "-1", "--format=%(trailers:key=Harness,valueonly)", "skillopt/tidy-tables").startswith(
         client
     )
-    assert skillopt_process(folder, "inspect", "tidy-tables").returncode == 0, "honest work was suspected"
+    assert "Suspicious" not in skillopt_process(folder, "report", "tidy-tables").stdout, "honest work was suspected"
     shown = (
         f"{client:<8} {mode:<10} {result['paid_rollouts']:>4} rollouts   {before:.3f} -> {after:.3f}   {seconds:.0f} s"
     )

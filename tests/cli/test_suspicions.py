@@ -1,4 +1,4 @@
-"""`skillopt inspect`: exit 0 for honest training, 1 for scores without the work; reports and offers tell of them."""
+"""Rollouts that scored without the work: reports and offers tell of them."""
 
 import json
 import shutil
@@ -48,34 +48,29 @@ def project(trained: Trained, tmp_path: Path) -> Path:
     return Path(shutil.copytree(trained[0], tmp_path / "project"))
 
 
-def test_honest_training_has_no_findings_and_ends_with_0(trained: Trained) -> None:
-    folder, result = trained
-    ended = skillopt(folder, "inspect", str(result["run"]))
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.startswith("nothing suspicious found\nrows ")
+def test_a_report_of_honest_training_has_no_suspicions(trained: Trained) -> None:
+    folder, _ = trained
+    assert json.loads(skillopt(folder, "report", "--json").stdout)["suspicions"] == []
     assert "Suspicious" not in skillopt(folder, "report").stdout
 
 
-def test_a_cheat_is_a_finding_with_a_quote_that_steers_and_tells_nothing_and_ends_with_1(project: Path) -> None:
+def test_a_cheat_is_a_finding_with_a_quote_that_steers_and_tells_nothing(project: Path) -> None:
     task = cheat(project)
-    ended = skillopt(project, "inspect")
-    assert ended.returncode == 1
-    assert ended.stdout.startswith("1 finding, for a person to look at\n")
-    assert f"verifier touched: task {task}," in ended.stdout
-    assert "cp expected.csv output.csv" in ended.stdout
-    assert "\x1b" not in ended.stdout
-    assert SECRET not in ended.stdout
-    (found,) = json.loads(skillopt(project, "inspect", "rows", "--json").stdout)["findings"]
+    shown = skillopt(project, "report").stdout
+    assert "verifier touched" in shown
+    assert "cp expected.csv output.csv" in shown
+    assert "\x1b" not in shown
+    (found,) = json.loads(skillopt(project, "report", "rows", "--json").stdout)["suspicions"]
     assert (found["sign"], found["task"], found["rollouts"]) == ("verifier touched", task, 1)
     assert SECRET not in json.dumps(found)
 
 
 def test_a_held_out_task_is_quoted_only_when_asked_for(project: Path) -> None:
-    task = cheat(project, "val")
-    assert f"task {task}," in (text := skillopt(project, "inspect").stdout)
-    assert "cp expected.csv" not in text
-    assert "--all-splits shows it" in text
-    assert "cp expected.csv" in skillopt(project, "inspect", "--all-splits").stdout
+    cheat(project, "val")
+    shown = skillopt(project, "report").stdout
+    assert "verifier touched" in shown
+    assert "cp expected.csv" not in shown
+    assert "cp expected.csv" in skillopt(project, "report", "--all-splits").stdout
 
 
 def test_report_and_pull_request_list_suspicious_rollouts(project: Path) -> None:
@@ -88,12 +83,3 @@ def test_report_and_pull_request_list_suspicious_rollouts(project: Path) -> None
     assert "### Suspicious rollouts\n\n1 finding" in pull_request_body(view)
     assert suspicious_runs({view.run: view}) == (f"suspicious rollouts: 1 finding in run {view.run}: verifier touched",)
     assert view.suspicions[0].task == task
-
-
-def test_without_the_suite_of_the_run_it_says_what_to_do(project: Path) -> None:
-    suite = project / "suites" / "rows.jsonl"
-    suite.write_text(suite.read_text(encoding="utf-8").replace("vendor table", "table"), encoding="utf-8")
-    ended = skillopt(project, "inspect")
-    assert ended.returncode == 2
-    assert "check out the commit that it was trained on, or name it by --suite" in ended.stderr
-    assert skillopt(project, "report").returncode == 0
