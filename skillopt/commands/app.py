@@ -33,7 +33,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "evaluate": ("evaluate:evaluate", "Score the skill, a version, or no skill."),
         "audit": ("audit:audit", "Find which skills help, hurt or lie idle."),
         "trigger": ("trigger:trigger", "Measure when the agent loads the skill, or train it."),
-        "transfer": ("transfer:transfer", "Score a version on other targets."),
         "gate": ("gate:gate", "Gate a change of skills, whoever made it."),
     },
     "Versions and drafts": {

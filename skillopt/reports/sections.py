@@ -325,7 +325,7 @@ def not_shown(view: RunView) -> str:
     )
     target, suite = inline_code(view.target), inline_code(view.suite)
     lines = [
-        f"Only this target was measured: {target}. Others may do otherwise; see `skillopt transfer`.",
+        f"Only this target was measured: {target}. Others may do otherwise; see `skillopt evaluate --harness`.",
         f"Only tasks like those of the suite {suite} were tried. What no task checks may have changed.",
         why,
     ]

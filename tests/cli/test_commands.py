@@ -23,7 +23,6 @@ ARGUMENTS = {
     "propose": ("edits.json",),
     "rollback": ("rows", "main"),
     "show": ("skillopt/rows",),
-    "transfer": ("rows", "--to", "demo"),
     "tune": ("--help",),  # a search takes minutes
     "write-tasks": ("rows",),
 }
