@@ -1,16 +1,22 @@
-"""Run a command and end with the documented exit code; our errors become one line on stderr."""
+"""Run a command and end with the documented exit code; our errors become one line on stderr.
+
+Secrets are masked in all that a command prints, whoever writes it.
+"""
 
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
 
 import typer
 
 from skillopt.commands.output import INTERRUPTED
 from skillopt.execution.installation import check_installation, namesake
+from skillopt.execution.masking import Masking, environment_masking
 
-__all__ = ["main", "run"]
+__all__ = ["MaskedStream", "main", "run"]
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -23,9 +29,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         warning = namesake()
         if warning:
             typer.echo(f"skillopt: {warning}", err=True)
-        from skillopt.commands.masked_output import masked_output
-
-        with masked_output():
+        with _masked_output():
             return _run_masked(arguments)
     except KeyboardInterrupt:  # before or after the part of a command that knows how to go on
         typer.echo("interrupted", err=True)
@@ -51,6 +55,39 @@ def _run_masked(arguments: Sequence[str] | None) -> int:
         typer.echo(f"skillopt: {escape_terminal_lines(str(error))}", err=True)
         return error.exit_code
     return 0
+
+
+class MaskedStream:
+    """A text stream that masks each text before it is written, and is the stream otherwise."""
+
+    def __init__(self, stream: TextIO, masking: Masking) -> None:
+        self._stream = stream
+        self._masking = masking
+
+    def write(self, text: str) -> int:
+        """Write a text, masked; give the length that it had."""
+        self._stream.write(self._masking.text(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write texts, each masked."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a text stream has
+        """Return what the stream itself has."""
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _masked_output() -> Iterator[None]:
+    """Mask what is printed inside."""
+    before, masking = (sys.stdout, sys.stderr), environment_masking()
+    sys.stdout, sys.stderr = (cast("TextIO", MaskedStream(stream, masking)) for stream in before)  # it is one by duck
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 def main() -> None:

@@ -98,7 +98,8 @@ def _choice_lines(result: "Initialized") -> "Iterator[str]":
         yield "harness and model are left open; choose with --harness and --model, or --yes for the first:"
         yield from (f"  {_told(choice)}" for choice in result.choices)
     elif result.created:
-        yield "found no agent, API key or local model server; set harness and model in the file (skillopt docs architecture)"
+        found = "found no agent, API key or local model server"
+        yield f"{found}; set harness and model in the file (skillopt docs architecture)"
 
 
 def _skill_lines(result: "Initialized") -> "Iterator[str]":

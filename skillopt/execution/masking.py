@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from skillopt.protocols import Model
-from skillopt.rollouts import Message, Reply, Rollout, Score, ToolCall, Trajectory, Usage
 from skillopt.safety.credentials import mask
+
+if TYPE_CHECKING:  # every command masks its output, and most need none of these
+    from skillopt.protocols import Model
+    from skillopt.rollouts import Message, Reply, Rollout, Score, Trajectory, Usage
 
 __all__ = ["MaskedModel", "Masking", "environment_masking", "secret_variables"]
 
@@ -62,18 +64,18 @@ class Masking:
         """Replace the secrets and all that looks like a credential."""
         return mask(self._known.sub("[secret]", text) if self._known else text)
 
-    def rollout(self, rollout: Rollout) -> Rollout:
+    def rollout(self, rollout: "Rollout") -> "Rollout":
         """Mask every text of a rollout; its score was given before, so masking changes none."""
         score = rollout.score and self._score(rollout.score)
         return replace(
             rollout, trajectory=self.trajectory(rollout.trajectory), score=score, reason=self.text(rollout.reason)
         )
 
-    def reply(self, reply: Reply) -> Reply:
+    def reply(self, reply: "Reply") -> "Reply":
         """Mask the text of a model's reply."""
         return replace(reply, text=self.text(reply.text))
 
-    def trajectory(self, found: Trajectory) -> Trajectory:
+    def trajectory(self, found: "Trajectory") -> "Trajectory":
         """Mask every text of a trajectory."""
         return replace(
             found,
@@ -83,14 +85,15 @@ class Masking:
             reason=self.text(found.reason),
         )
 
-    def _messages(self, messages: Iterable[Message]) -> Iterable[Message]:
+    def _messages(self, messages: "Iterable[Message]") -> "Iterable[Message]":
         for message in messages:
             calls = (
-                ToolCall(call.name, self.text(call.arguments), self.text(call.result)) for call in message.tool_calls
+                replace(call, arguments=self.text(call.arguments), result=self.text(call.result))
+                for call in message.tool_calls
             )
             yield replace(message, text=self.text(message.text), tool_calls=tuple(calls))
 
-    def _score(self, score: Score) -> Score:
+    def _score(self, score: "Score") -> "Score":
         said = score.judgement
         shown = said and replace(said, shown=self.text(said.shown), addressed=self.text(said.addressed))
         return replace(score, feedback=self.text(score.feedback), judgement=shown)
@@ -112,7 +115,7 @@ def environment_masking() -> Masking:
 class MaskedModel:
     """A model, such as the judge of raw answers, that is never sent a secret."""
 
-    model: Model
+    model: "Model"
     masking: Masking
 
     @property
@@ -120,11 +123,11 @@ class MaskedModel:
         """Name the model."""
         return self.model.identity
 
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+    def worst_case(self, prompt: str, *, system: str = "") -> "Usage":
         """Bound what a call consumes."""
         return self.model.worst_case(self.masking.text(prompt), system=system)
 
-    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> "Reply":
         """Answer one prompt, its secrets masked."""
         return self.model.reply(self.masking.text(prompt), system=system, schema=schema)
 

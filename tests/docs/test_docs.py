@@ -305,7 +305,8 @@ def test_the_demo_never_removes_what_it_did_not_make(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(name, marks=pytest.mark.slow) if name == "statistics.md" else name for name in GENERATED_PAGES]
+    "page",
+    [pytest.param(name, marks=pytest.mark.slow) if name == "statistics.md" else name for name in GENERATED_PAGES],
 )
 def test_a_generated_page_is_current(page: str) -> None:
     assert generate_docs(["--check", page]) == 0

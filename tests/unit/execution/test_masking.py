@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.commands.masked_output import MaskedStream
+from skillopt.commands.entry import MaskedStream
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.masking import MaskedModel, Masking, environment_masking
 from skillopt.execution.runner import RecordedRunner, RunObserver
