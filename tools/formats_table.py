@@ -65,10 +65,6 @@ ROWS: Final = (
         "`evals/*/case.yaml`, `evals/*/prompt.md`",
         "cases of `claude plugin eval`: graders `regex`, `tool_used`, `tool_order`, `file_exists`, `llm`, `baseline`",
     ),
-    Row("eval-yaml-stimuli", "`evals/eval.yaml`, `evals/*.eval.yaml`", "vally: `stimuli` with `graders`"),
-    Row("eval-yaml-scenarios", "`eval.yaml`", "skill-validator: `scenarios` with `assertions` and `rubric`"),
-    Row("eval-yaml-skillgrade", "`eval.yaml`", "skillgrade: `tasks` with `instruction` and `graders`"),
-    Row("eval-yaml-waza", "`evals/eval.yaml`", "waza: `tasks` in files of their own, `graders` for all and for one"),
     Row("harbor", "`evals/*/task.toml`", "Harbor, Terminal-Bench: `instruction.md`, `environment/`, `tests/test.sh`"),
     Row("triggers", "`evals/trigger-evals.json` and its other names", "`[{query, should_trigger}]`: no tasks"),
 )

@@ -1,26 +1,22 @@
-"""Copy tasks of any format into a suite of the native format, or into cases of `claude plugin eval`, for `import`."""
+"""Copy tasks of any format into a suite of the native format, for `import`."""
 
 import os
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from skillopt.errors import SuiteError, UsageError
 from skillopt.suites import brings_command, read_tasks
 from skillopt.suites.foreign_files import task_id
 from skillopt.suites.formats import TASK_FORMATS
-from skillopt.suites.plugin_cases import write_cases
 from skillopt.suites.reading import Reading
 from skillopt.suites.writing import write_suite
 from skillopt.tasks import File
 
-__all__ = ["ImportedTasks", "NotImported", "WrittenFormat", "import_tasks"]
+__all__ = ["ImportedTasks", "NotImported", "import_tasks"]
 
-WrittenFormat = Literal["native", "plugin-eval"]
-
-_FOLDERS: Final = {"native": "suites", "plugin-eval": "evals"}
 _SHOWN: Final = 3
 
 
@@ -41,46 +37,31 @@ class ImportedTasks:
     source: str
     format: str
     to: str
-    written_as: WrittenFormat
     tasks: int
     commands: int
     triggers: int
     skipped: tuple[NotImported, ...]
 
 
-def import_tasks(source: Path, to: Path | None = None, written_as: WrittenFormat = "native") -> ImportedTasks:
+def import_tasks(source: Path, to: Path | None = None) -> ImportedTasks:
     """Read tasks and write them into a new folder."""
     reading = read_tasks(source, commands=True)
     skipped = [NotImported(str(each.path), each.line, each.name, each.reason) for each in reading.skipped]
-    if written_as == "native":
-        files = write_suite(reading.name, reading.tasks, reading.shares) if reading.tasks else ()
-        left_out = 0
-    else:
-        cases = write_cases(tuple(task for _, task in reading.tasks))
-        files, left_out = cases.files, len(cases.left_out)
-        skipped += [NotImported(str(reading.path), 1, name, reason) for name, reason in cases.left_out]
-    if not files:
+    if not reading.tasks:
         raise SuiteError(_nothing(reading, skipped))
-    folder = to or _folder(reading, written_as)
-    _write(folder, files)
-    number = len(reading.tasks) - left_out
-    asked = written_as == "native" and not TASK_FORMATS[reading.format].commands
+    folder = to or Path("suites") / task_id(reading.name, "tasks")
+    _write(folder, write_suite(reading.name, reading.tasks, reading.shares))
+    asked = not TASK_FORMATS[reading.format].commands
     commands = sum(brings_command(task) for _, task in reading.tasks) if asked else 0
     return ImportedTasks(
         str(source),
         reading.format,
         str(folder),
-        written_as,
-        number,
+        len(reading.tasks),
         commands,
         len(reading.triggers),
         tuple(skipped),
     )
-
-
-def _folder(reading: Reading, written_as: WrittenFormat) -> Path:
-    folder = Path(_FOLDERS[written_as])
-    return folder / task_id(reading.name, "tasks") if written_as == "native" else folder
 
 
 def _nothing(reading: Reading, skipped: list[NotImported]) -> str:

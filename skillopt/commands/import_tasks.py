@@ -1,7 +1,7 @@
 """The command `import`: its options, and its result as text."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,21 +21,17 @@ def import_tasks(
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FOLDER", help="New folder, instead of suites/ and the suite's name.")
     ] = None,
-    written_as: Annotated[
-        Literal["native", "plugin-eval"],
-        typer.Option("--as", help="plugin-eval writes cases for `claude plugin eval`, into evals/ without --to."),
-    ] = "native",
     as_json: JsonOption = False,
 ) -> None:
     """Copy tasks of another tool into a suite.
 
-    Reads evals.json, promptfoo configurations, `claude plugin eval` cases, eval.yaml, Harbor task folders and suites.
+    Reads evals.json, promptfoo configurations, `claude plugin eval` cases, Harbor task folders and suites.
     What cannot be run is listed with its file, line and reason. An existing folder is never written to.
     """
     from skillopt.actions.import_tasks import import_tasks as run
 
     with interruptible():
-        found = run(path, to, written_as)
+        found = run(path, to)
     show(found, _text, as_json=as_json)
 
 
@@ -50,8 +46,5 @@ def _text(result: "ImportedTasks") -> str:
     if result.skipped:
         lines.append(f"{len(result.skipped)} left out:")
         lines += [f"  {each.path}:{each.line}: {each.name}: {each.reason}" for each in result.skipped]
-    if result.written_as == "native":
-        lines.append(f"next: skillopt estimate SKILL --suite {result.to}")
-    else:
-        lines.append("next: claude plugin eval PLUGIN" + (" --scaffold" if result.tasks else ""))
+    lines.append(f"next: skillopt estimate SKILL --suite {result.to}")
     return "\n".join(lines)

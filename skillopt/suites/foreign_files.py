@@ -25,7 +25,6 @@ __all__ = [
     "holds_answers",
     "read_entry",
     "repository_of",
-    "seconds_of",
     "task_id",
     "workspace_file",
 ]
@@ -42,11 +41,8 @@ _ANSWERS: Final = (
 _CREDENTIALS: Final = frozenset({".netrc", ".npmrc", ".pypirc", ".git-credentials", ".ssh", ".aws", ".gnupg"})
 _TEMPLATES: Final = frozenset({".example", ".sample", ".template"})
 _LONGEST_TEMPLATE: Final = 100_000
-_DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h)?")
 LONGEST_SECONDS: Final = 86_400.0
 """The longest time limit of a task: a day; clocks of the system fail on much larger ones, and on infinite ones."""
-
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 class ForeignEntry(BaseModel):
@@ -74,17 +70,6 @@ def task_id(name: str, otherwise: str) -> str:
     'routing-dns-fails'
     """
     return "-".join(re.findall(r"[\w.]+", name.lower()))[:_LONGEST_ID].strip("-") or otherwise
-
-
-def seconds_of(value: float | str | None, default: float = 600.0) -> float:
-    """Read a time limit: seconds, or text such as `90s` or `5m`."""
-    if value is None:
-        return default
-    found = _DURATION.fullmatch(str(value).strip())
-    seconds = float(found["number"]) * _UNITS[found["unit"] or "s"] if found else 0.0
-    if not 0 < seconds <= LONGEST_SECONDS:
-        raise SuiteError(f"expected a time limit such as 120 or '5m', at most a day, found {value!r:.80}; correct it")
-    return seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +107,6 @@ class Folder:
             return False
         except (OSError, ValueError) as error:
             raise _unusable(name) from error
-
-    def is_file(self, name: str) -> bool:
-        """Return whether a text is the name of a file; any text may be asked for."""
-        try:
-            return self.exists(name) and self.place(name).is_file()
-        except SuiteError:
-            return False
 
     def glob(self, pattern: str) -> list[Path]:
         """List what fits a pattern, sorted."""

@@ -4,19 +4,15 @@ What a person changes in a block is what is taken. Model text stands on one line
 tick itself or another one.
 """
 
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.scalarstring import LiteralScalarString
+from typing import Final
 
 from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.trials import TrialResult, Tried
+from skillopt.suites.writing import yaml_text
 from skillopt.tasks import Task
 
 __all__ = ["ReviewEntry", "read_review", "render_candidates", "render_review", "task_entry", "without_entries"]
@@ -24,10 +20,6 @@ __all__ = ["ReviewEntry", "read_review", "render_candidates", "render_review", "
 _HEADING: Final = re.compile(r"^## \[(?P<tick>[ xX])\] (?P<id>\S+)[ \t]*$")
 _ANY_HEADING: Final = re.compile(r"^##? ")
 _FENCE: Final = re.compile(r"^(?P<marks>`{3,})yaml[ \t]*$")
-_BEYOND: Final = 0x10000
-"""From here on a character needs an escape of eight digits."""
-
-_WIDTH: Final = 1_000_000
 _ORDER: Final = (TrialResult.FAILS, TrialResult.HARMED, TrialResult.HELPED)
 
 
@@ -128,7 +120,7 @@ def task_entry(task: Task) -> dict[str, object]:
 
 
 def _entry(task: Task, remarks: Sequence[str]) -> Iterator[str]:
-    block = _yaml(task_entry(task))
+    block = yaml_text(task_entry(task))
     marks = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", block) or [""]))
     yield f"## [ ] {task.id}"
     yield ""
@@ -146,43 +138,6 @@ def _remarks(one: Tried) -> Iterator[str]:
         yield f"Why: {_flat(one.draft.why)}"
     if one.detail:
         yield f"Checks said: {_flat(one.detail)}"
-
-
-def _yaml(entry: dict[str, object]) -> str:
-    """Write an entry as YAML that reads back as it is; as JSON, which is YAML too, where that cannot be."""
-    yaml = YAML()
-    yaml.width = _WIDTH
-    yaml.default_flow_style = False
-    out = io.StringIO()
-    yaml.dump(_literal(entry), out)
-    text = out.getvalue().rstrip("\n")
-    try:
-        same = YAML(typ="safe", pure=True).load(text) == entry
-    except YAMLError:
-        same = False
-    hides = text != escape_hidden(text) or len(text.splitlines()) != text.count("\n") + 1
-    return _escaped_json(entry) if hides or not same else text
-
-
-def _escaped_json(entry: dict[str, object]) -> str:
-    """Write JSON in which every character that is not seen is an escape of YAML."""
-
-    def shown(character: str) -> str:
-        if character == "\n" or (character.isprintable() and escape_hidden(character) == character):
-            return character
-        code = ord(character)
-        return f"\\u{code:04x}" if code < _BEYOND else f"\\U{code:08x}"
-
-    return "".join(map(shown, json.dumps(entry, indent=2, ensure_ascii=False)))
-
-
-def _literal(value: Any) -> Any:  # noqa: ANN401 - JSON values, for a library without types
-    """Let texts of several lines stand as they are."""
-    if isinstance(value, dict):
-        return {key: _literal(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_literal(inner) for inner in value]
-    return LiteralScalarString(value) if isinstance(value, str) and "\n" in value else value
 
 
 def _flat(text: str) -> str:

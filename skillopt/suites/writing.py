@@ -1,19 +1,25 @@
 """Write tasks as a suite in the native format: suite.yaml, and the files of its tasks beside it."""
 
+import io
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
-from typing import Final
+from typing import Any, Final
 
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarstring import LiteralScalarString
+
+from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.foreign_files import task_id
 from skillopt.tasks import File, Split, Task, VerifierSpec
 
 __all__ = ["folder_names", "write_suite", "yaml_text"]
 
 _TIMEOUT: Final = 600.0
-_PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-_NOT_TEXT: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+_WIDTH: Final = 1_000_000
+_BEYOND: Final = 0x10000
+"""From here on a character needs an escape of eight digits."""
 
 
 def write_suite(
@@ -30,7 +36,7 @@ def write_suite(
         entries.append(_entry(folder, split, task))
         files += [File(f"{folder}/input/{file.path}", file.content) for file in task.files]
         files += [File(f"{folder}/reference/{file.path}", file.content) for file in task.verifier.files]
-    return (File("suite.yaml", yaml_text({**suite, "tasks": entries}).encode()), *files)
+    return (File("suite.yaml", f"{yaml_text({**suite, 'tasks': entries})}\n".encode()), *files)
 
 
 def folder_names(tasks: Sequence[Task]) -> Iterator[str]:
@@ -63,73 +69,47 @@ def _verifier(folder: str, spec: VerifierSpec) -> dict[str, object]:
     return {"kind": spec.kind, **json.loads(spec.options), **({"files": files} if files else {})}
 
 
-def yaml_text(value: Mapping[str, object]) -> str:
-    r"""Write plain values as YAML, texts of several lines as they are.
+def yaml_text(entry: Mapping[str, object]) -> str:
+    r"""Write an entry as YAML that reads back as it is; as JSON, which is YAML too, where that cannot be.
 
-    >>> print(yaml_text({"id": 1, "prompt": "Do this.\nThen that.", "tags": ["a b"]}), end="")
+    >>> print(yaml_text({"id": 1, "prompt": "Do this.\nThen that.", "tags": ["a b"]}))
     id: 1
     prompt: |-
       Do this.
       Then that.
     tags:
-    - "a b"
+    - a b
     """
-    return "".join(f"{line}\n" for line in _mapping(value, ""))
+    yaml = YAML()
+    yaml.width = _WIDTH
+    yaml.default_flow_style = False
+    out = io.StringIO()
+    yaml.dump(_literal(entry), out)
+    text = out.getvalue().rstrip("\n")
+    try:
+        same = YAML(typ="safe", pure=True).load(text) == entry
+    except YAMLError:
+        same = False
+    hides = text != escape_hidden(text) or len(text.splitlines()) != text.count("\n") + 1
+    return _escaped_json(entry) if hides or not same else text
 
 
-def _mapping(value: Mapping[str, object], indent: str) -> Iterator[str]:
-    for key, inner in value.items():
-        yield from _after(f"{indent}{_scalar(key)}:", inner, indent)
+def _escaped_json(entry: Mapping[str, object]) -> str:
+    """Write JSON in which every character that is not seen is an escape of YAML."""
+
+    def shown(character: str) -> str:
+        if character == "\n" or (character.isprintable() and escape_hidden(character) == character):
+            return character
+        code = ord(character)
+        return f"\\u{code:04x}" if code < _BEYOND else f"\\U{code:08x}"
+
+    return "".join(map(shown, json.dumps(entry, indent=2, ensure_ascii=False)))
 
 
-def _after(start: str, value: object, indent: str) -> Iterator[str]:
-    """Write a value behind a key or a dash, or below it."""
-    match value:
-        case dict() if value:
-            yield start
-            yield from _mapping(value, f"{indent}  ")
-        case list() | tuple() if value:
-            yield start
-            for item in value:
-                yield from _item(item, indent)
-        case str() if _is_block(value):
-            yield f"{start} {'|' if value.endswith(chr(10)) else '|-'}"
-            yield from (f"{indent}  {line}" if line else "" for line in value.removesuffix("\n").split("\n"))
-        case _:
-            yield f"{start} {_scalar(value)}"
-
-
-def _item(value: object, indent: str) -> Iterator[str]:
-    """Write an item of a list; the start of a mapping or list stands behind the dash."""
-    match value:
-        case dict() if value:
-            lines = list(_mapping(value, f"{indent}  "))
-        case list() if value:
-            lines = [line for item in value for line in _item(item, f"{indent}  ")]
-        case _:
-            lines = list(_after(f"{indent}-", value, indent))
-    yield f"{indent}- {lines[0].removeprefix(f'{indent}-').lstrip(' ')}"
-    yield from lines[1:]
-
-
-def _is_block(text: str) -> bool:
-    """Return whether a text of several lines can stand as it is."""
-    lines = text.removesuffix("\n").split("\n")
-    return len(lines) > 1 and lines[0][:1].strip() != "" and lines[-1] != "" and all(map(str.isprintable, lines))
-
-
-def _scalar(value: object) -> str:
-    if isinstance(value, str):
-        if _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT:
-            return value
-        quoted = json.dumps(value, ensure_ascii=False)
-        return (
-            quoted
-            if quoted.isprintable()
-            else "".join(sign if sign.isprintable() else _escape(sign) for sign in quoted)
-        )
-    return json.dumps(value)
-
-
-def _escape(sign: str) -> str:
-    return f"\\U{ord(sign):08x}"
+def _literal(value: Any) -> Any:  # noqa: ANN401 - JSON values, for a library without types
+    """Let texts of several lines stand as they are."""
+    if isinstance(value, dict):
+        return {key: _literal(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_literal(inner) for inner in value]
+    return LiteralScalarString(value) if isinstance(value, str) and "\n" in value else value

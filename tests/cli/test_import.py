@@ -1,6 +1,5 @@
 """`skillopt import`: a lasting copy of tasks of other tools."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -38,28 +37,6 @@ def test_importing_again_writes_the_same_bytes_and_never_over_what_is_there(tmp_
     )
     assert one == other
     assert sorted(path.name for path in folder.iterdir()) == ["a", "b", "orders"]
-
-
-def test_cases_for_claude_plugin_eval_are_written_and_read_again(tmp_path: Path) -> None:
-    folder = project(tmp_path, "plugin-eval")
-
-    found = json.loads(skillopt(folder, "import", "orders", "--as", "plugin-eval", "--to", "cases", "--json").stdout)
-
-    # A baseline is no counterpart of its own: it comes back as a criterion with what is a good result.
-    assert (found["tasks"], found["written_as"], found["triggers"]) == (2, "plugin-eval", 2)
-    assert [each["name"] for each in found["skipped"]] == ["scaffolded"]
-    assert {path.name for path in (folder / "cases").iterdir()} == {"answer", "late-orders"}
-    assert [task.id for _, task in load_suite(folder / "cases").splits] == ["answer", "late-orders"]
-
-
-def test_what_claude_plugin_eval_has_no_counterpart_for_is_left_out(tmp_path: Path) -> None:
-    folder = project(tmp_path, "harbor")
-
-    ended = skillopt(folder, "import", "orders", "--as", "plugin-eval")
-
-    assert ended.returncode == 2
-    assert "report: the verifier 'command' has no counterpart there; keep the task here" in ended.stderr
-    assert not (folder / "evals").exists()
 
 
 def test_commands_of_a_suite_are_taken_over_by_a_persons_word_and_counted(tmp_path: Path) -> None:

@@ -40,13 +40,6 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
     "plugin-eval": TaskFormat(
         ("evals/**/case.yaml", "evals/**/prompt.md"), "skillopt.suites.formats.plugin_eval:read_plugin_eval"
     ),
-    "eval.yaml": TaskFormat(
-        (
-            *("evals/eval.y*ml", "evals/*.eval.y*ml"),
-            *("eval.yaml", "eval.yml", "tests/eval.yaml", "tests/eval.yml"),
-        ),
-        "skillopt.suites.formats.eval_yaml:read_eval_yaml",
-    ),
     "harbor": TaskFormat(("evals/**/task.toml",), "skillopt.suites.formats.harbor:read_harbor"),
     "triggers": TaskFormat(
         tuple(

@@ -22,7 +22,6 @@ from skillopt.suites.foreign_files import (
     task_id,
 )
 from skillopt.suites.reading import Collection, Reading, Trigger
-from skillopt.suites.scaffold import read_scaffold
 from skillopt.suites.sources import parse_yaml, read_yaml
 from skillopt.tasks import File, Task
 
@@ -235,7 +234,9 @@ def _step(call: str | _Call) -> dict[str, object]:
 def _files(context: _Context, folder: Folder, answers: set[Path]) -> Iterator[File]:
     """Yield the files of the workspace, without what says what a good result is."""
     if context.scaffold_script is not None:
-        yield from read_scaffold(folder.text(context.scaffold_script))
+        raise SuiteError(
+            "expected files for the workspace, found a scaffold script, which is not run; add them by add_dirs"
+        )
     for name in context.add_dirs:
         to = Path(name).name
         for file in folder.files(name, to):

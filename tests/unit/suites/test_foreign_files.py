@@ -69,10 +69,9 @@ def test_what_only_sounds_like_a_template_is_refused(tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a" * 300, "a" * 5000])
-def test_a_text_that_is_no_name_of_a_file_is_refused_or_no_file(tmp_path: Path, name: str) -> None:
+def test_a_text_that_is_no_name_of_a_file_is_refused(tmp_path: Path, name: str) -> None:
     folder = Folder(tmp_path, tmp_path)
 
-    assert not folder.is_file(name)
     with pytest.raises(SuiteError, match="expected the name of a file"):
         folder.place(name)
 
@@ -81,26 +80,6 @@ def test_a_text_that_is_no_name_of_a_file_is_refused_or_no_file(tmp_path: Path, 
 def test_a_pattern_that_leads_out_or_is_none_is_refused(tmp_path: Path, pattern: str) -> None:
     with pytest.raises(SuiteError, match="expected a pattern"):
         Folder(tmp_path, tmp_path).glob(pattern)
-
-
-def test_a_long_instruction_of_skillgrade_is_a_prompt_and_no_file(tmp_path: Path) -> None:
-    prompt = "Explain-" * 100
-    task = {"name": "a", "instruction": prompt, "graders": [{"type": "llm_rubric", "rubric": "It is short."}]}
-    (tmp_path / "eval.yaml").write_text(json.dumps({"tasks": [task]}), encoding="utf-8")
-
-    ((_, read),) = read_tasks(tmp_path / "eval.yaml").tasks
-
-    assert read.prompt == prompt
-
-
-def test_what_lies_beside_scenarios_is_placed_without_any_file_of_tasks(tmp_path: Path) -> None:
-    placed(tmp_path, "orders.csv", "other.eval.yaml", "evals.json")
-    entry = {"name": "a", "prompt": "Count.", "rubric": ["It is right."], "setup": {"copy_test_files": True}}
-    (tmp_path / "mine.eval.yaml").write_text(json.dumps({"scenarios": [entry]}), encoding="utf-8")
-
-    ((_, task),) = read_tasks(tmp_path / "mine.eval.yaml").tasks
-
-    assert [file.path for file in task.files] == ["orders.csv"]
 
 
 def test_a_case_that_places_its_own_folder_places_no_prompt_grader_or_reference(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Formats of other tools: promptfoo, claude plugin eval, the kinds of eval.yaml, Harbor; on fixtures of our own."""
+"""Formats of other tools: promptfoo, claude plugin eval, Harbor; on fixtures of our own."""
 
 import json
 import shutil
@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from skillopt.errors import SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.workspace import Workspace
 from skillopt.suites import read_tasks
 from skillopt.suites.formats import find_tasks
 from skillopt.suites.reading import Reading
-from skillopt.suites.scaffold import read_scaffold
-from skillopt.tasks import File, Task, VerifierSpec
+from skillopt.tasks import File, Task
 from skillopt.verifiers import load_verifier
 from tools.formats_table import fixture_of
 
@@ -226,79 +224,16 @@ def test_a_grader_that_cannot_be_run_leaves_out_its_case(
     assert reason in skipped.reason
 
 
-def test_a_scaffold_script_that_does_more_than_place_files_is_not_read() -> None:
-    with pytest.raises(SuiteError, match="found a scaffold script, which is not run"):
-        list(read_scaffold("#!/bin/bash\nrm -rf /\n"))
-
-
-def test_stimuli_ask_for_files_texts_tools_and_routing() -> None:
-    reading = read_tasks(fixture_of("eval-yaml-stimuli"))
-    ((_, task),) = reading.tasks
-
-    assert [file.path for file in task.files] == ["data/orders.csv"]
-    assert parts(task) == [
-        ("file", {"path": "**/report.md", "pattern": "(?i)late"}),
-        ("regex", {"pattern": r"report\.md"}),
-        ("tool_used", {"tool": "bash", "arguments": r"report\.py"}),
-        ("tool_used", {"tool": "delete_order", "min": 0, "max": 0}),
-        ("rubric", {"criteria": ["The report names the late orders."]}),
-    ]
-    assert [(each.query, each.should_trigger) for each in reading.triggers] == [("Which orders are late?", True)]
-
-
-def test_scenarios_of_skill_validator_ask_for_files_output_tools_and_a_rubric() -> None:
-    ((_, task),) = read_tasks(fixture_of("eval-yaml-scenarios")).tasks
-
-    assert [kind for kind, _ in parts(task)] == ["file", "file", "regex", "tool_used", "rubric"]
-    assert (task.timeout, task.files) == (120.0, (File("orders.csv", b"id,due\n3,2024-01-01\n"),))
-
-
-@pytest.mark.parametrize(("report", "value", "feedback"), [(b"3\n", 1.0, ""), (b"4\n", 0.0, "looked for order 3")])
-def test_a_script_of_skillgrade_scores_by_what_it_prints(report: bytes, value: float, feedback: str) -> None:
-    reading = read_tasks(fixture_of("eval-yaml-skillgrade"), commands=True)
-    ((_, task),) = reading.tasks
-    (_, command), (_, rubric) = parts(task)
-    alone = Task("a", "b", VerifierSpec("command", json.dumps(command), task.verifier.files))
-
-    score = scored(alone, (File("report.md", report),))
-
-    assert (score.value, score.feedback) == (value, feedback)
-    assert rubric == {"criteria": ["The report names the late orders."]}
-    assert task.prompt == "Write report.md about orders.csv.\n"
-
-
-def test_tasks_of_waza_have_their_own_graders_and_those_of_all() -> None:
-    reading = read_tasks(fixture_of("eval-yaml-waza"))
-    ((_, task),) = reading.tasks
-
-    assert scored(task, task.files, "Order 3 is overdue").value == 6 / 7  # no tool was used
-    assert [each.name for each in reading.skipped] == ["scripted"]
-    assert [(each.query, each.should_trigger) for each in reading.triggers] == [("What is the weather today?", False)]
-
-
-def test_an_eval_yaml_of_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "eval.yaml").write_text("model: resnet\nbatch_size: 4\n", encoding="utf-8")
-
-    with pytest.raises(SuiteError, match=r"eval\.yaml:1: expected `stimuli`, `scenarios` or `tasks`"):
-        read_tasks(tmp_path / "eval.yaml")
-
-
-@pytest.mark.parametrize(
-    ("shape", "name", "script", "line"),
-    [("harbor", "report", "test.sh", 1), ("eval-yaml-skillgrade", "report", "check.sh", 4)],
-)
-def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_imports_it(
-    shape: str, name: str, script: str, line: int
-) -> None:
-    reading = read_tasks(fixture_of(shape))
+def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_imports_it() -> None:
+    reading = read_tasks(fixture_of("harbor"))
 
     (found,) = (each for each in reading.skipped if "runs a script" in each.reason)
 
     assert reading.tasks == ()
-    assert (found.name, found.line) == (name, line)
-    assert script in found.reason
+    assert (found.name, found.line) == ("report", 1)
+    assert "test.sh" in found.reason
     assert f"read it, then take the task over with `skillopt import {found.path}`" in found.reason
-    assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == [name]
+    assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == ["report"]
 
 
 def test_a_command_that_is_no_text_of_the_suite_runs_in_place() -> None:

@@ -8,11 +8,9 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.suites import read_tasks
-from skillopt.suites.foreign_files import seconds_of
 from skillopt.suites.formats.plugin_eval import read_plugin_eval
 from skillopt.suites.formats.promptfoo.templates import fill_prompt
 from skillopt.suites.reading import Reading
-from skillopt.suites.scaffold import read_scaffold, write_scaffold
 from skillopt.suites.sources import parse_yaml
 from tools.formats_table import fixture_of
 
@@ -45,12 +43,6 @@ def test_an_assertion_template_inside_itself_is_refused_by_its_name(
     reason = asserted(tmp_path, templates, {"$ref": "#/assertionTemplates/one"})
 
     assert reason.startswith("expected assertion templates that end, found 'one' inside itself")
-
-
-def test_an_assertion_template_may_be_used_twice_side_by_side(tmp_path: Path) -> None:
-    templates: dict[str, object] = {"one": both("two"), "two": {"type": "contains", "value": "42"}}
-
-    assert asserted(tmp_path, templates, {"$ref": "#/one"}, {"$ref": "#/two"}) == ""
 
 
 @pytest.mark.parametrize(
@@ -129,14 +121,6 @@ def table(folder: Path, text: str) -> Reading:
     return read_tasks(path)
 
 
-@pytest.mark.parametrize(("path", "text"), [("'open", "YQ==\n"), ("a b", "YQ==\n"), ("''", "YQ==\n"), ("a", "YQ\n")])
-def test_a_scaffold_script_with_a_broken_step_is_refused(path: str, text: str) -> None:
-    start = write_scaffold([])
-
-    with pytest.raises(SuiteError):
-        list(read_scaffold(f"{start}mkdir -p .\nbase64 -d > {path} <<'EOF'\n{text}EOF\n"))
-
-
 def test_a_folder_named_like_a_case_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "evals/one/case.yaml").mkdir(parents=True)
     (tmp_path / "evals/two").mkdir()
@@ -167,16 +151,6 @@ def test_a_working_folder_that_is_not_known_needs_a_container(tmp_path: Path, fo
     assert skipped.reason.startswith(f"environment/Dockerfile:2: 'WORKDIR {folder}' needs a container")
 
 
-@pytest.mark.parametrize("folder", ["/app", "/app/"])
-def test_a_working_folder_that_is_written_in_full_is_the_workspace(tmp_path: Path, folder: str) -> None:
-    place = shutil.copytree(fixture_of("harbor") / "evals" / "report", tmp_path / "report")
-    (place / "environment/Dockerfile").write_text(f"FROM a\nWORKDIR {folder}\nCOPY orders.csv .\n", encoding="utf-8")
-
-    ((_, task),) = read_tasks(tmp_path, commands=True).tasks
-
-    assert [file.path for file in task.files] == ["orders.csv"]
-
-
 @pytest.mark.parametrize(
     ("dockerfile", "paths"),
     [
@@ -204,16 +178,6 @@ def test_a_file_outside_of_the_last_working_folder_needs_a_container(tmp_path: P
     (skipped,) = read_tasks(tmp_path).skipped
 
     assert skipped.reason.startswith("environment/Dockerfile:3: 'COPY orders.csv .' leads out of /work")
-
-
-@pytest.mark.parametrize("limit", [float("inf"), float("nan"), 1e300, 86_401, "9" * 400, "25h", "0s", -1])
-def test_a_time_limit_that_is_no_time_or_more_than_a_day_is_refused(limit: float | str) -> None:
-    with pytest.raises(SuiteError, match="expected a time limit such as 120 or '5m', at most a day"):
-        seconds_of(limit)
-
-
-def test_a_time_limit_may_be_a_day() -> None:
-    assert seconds_of("24h") == seconds_of(86_400) == 86_400.0
 
 
 @pytest.mark.parametrize("limit", ["inf", "1e30", "nan"])
