@@ -18,7 +18,7 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from benchmarks.demo import make_repository
+from benchmarks.demo.__main__ import make_repository
 from skillopt import __version__
 
 __all__ = ["cut_suite", "main"]

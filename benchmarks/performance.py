@@ -18,10 +18,10 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.agent_overhead import agent_overheads
-from benchmarks.demo import make_repository
+from benchmarks.demo.__main__ import make_repository
+from benchmarks.demo.harness import DemoHarness
 from benchmarks.throughput import measure_throughput
 from skillopt import __version__
-from skillopt.demo.harness import DemoHarness
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.rollout import run_rollout
 from skillopt.execution.runner import RecordedRunner, RunObserver

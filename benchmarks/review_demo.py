@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.demo import make_repository
+from benchmarks.demo.__main__ import make_repository
 
 __all__ = ["Step", "main", "make_remote", "run", "tell"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from benchmarks.demo import make_repository
+from benchmarks.demo.__main__ import make_repository
 from skillopt import __version__
 
 __all__ = ["main"]

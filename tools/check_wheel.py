@@ -67,17 +67,29 @@ def _check(scratch: Path) -> None:
     _run(scratch, str(programs / "skillopt"), "docs", "training")
     _run(scratch, str(programs / "skillopt-mcp"), "--version")
     skill, suite = _ROOT / "skills" / "tidy-tables", _ROOT / "benchmarks" / "suites" / "tidy_tables"
-    demo = ("--harness", "demo", "--quiet", "--json")
-    _run(scratch, str(programs / "skillopt"), "evaluate", str(skill), "--suite", str(suite), *demo)
+    evaluate = (str(programs / "skillopt"), "evaluate", str(skill), "--suite", str(suite), "--harness", "demo")
+    refused = subprocess.run(evaluate, cwd=scratch, env=_settings(), check=False, capture_output=True, text=True)
+    if "which only a clone of the repository has" not in refused.stderr:
+        print(f"expected no demo in the wheel, found:\n{refused.stdout}{refused.stderr}", file=sys.stderr)
+        raise subprocess.CalledProcessError(1, evaluate)
+    (scratch / "clone").mkdir()
+    (scratch / "clone" / "benchmarks").symlink_to(_ROOT / "benchmarks")
+    (packages,) = (scratch / "venv").glob("lib/python*/site-packages")
+    (packages / "clone.pth").write_text(f"{scratch / 'clone'}\n", encoding="utf-8")
+    _run(scratch, *evaluate, "--quiet", "--json")
+
+
+def _settings() -> dict[str, str]:
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
+    return {**settings, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def _run(folder: Path, *command: str) -> None:
     """Run a command away from the source tree, with none of its settings; output only on failure."""
-    settings = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**settings, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+        env=_settings(),
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from benchmarks.demo import make_repository
+from benchmarks.demo.__main__ import make_repository
 from skillopt.actions.pages import run_page
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view

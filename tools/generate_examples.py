@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from benchmarks.demo import make_repository
+from benchmarks.demo.__main__ import make_repository
 from skillopt.actions.optimize import optimize
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.offer_claims import ClaimSources

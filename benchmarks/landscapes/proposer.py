@@ -12,9 +12,9 @@ from hashlib import blake2b
 from random import Random
 from typing import Final
 
+from benchmarks.demo.prompts import EditProposal
 from benchmarks.landscapes.lines import SECTION, block_line, harm_line, idle_line, is_doubtful, rule_line
 from benchmarks.landscapes.worlds import Habits, World
-from skillopt.demo.prompts import EditProposal
 
 __all__ = ["Situation", "propose", "seeded"]
 

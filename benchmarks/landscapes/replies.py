@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from benchmarks.demo.prompts import EditProposal, Prompt, read_prompt, tasks_counted
 from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.worlds import World
-from skillopt.demo.prompts import EditProposal, Prompt, read_prompt, tasks_counted
 from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.rollouts import Reply, Usage
 

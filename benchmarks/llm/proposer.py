@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.demo.model import DemoModel
-from skillopt.demo.prompts import Prompt, read_prompt
+from benchmarks.demo.model import DemoModel
+from benchmarks.demo.prompts import Prompt, read_prompt
 from skillopt.rollouts import Reply, Usage
 from skillopt.skills.document import estimate_tokens
 

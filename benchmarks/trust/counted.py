@@ -3,8 +3,8 @@
 import os
 from typing import Final
 
-from skillopt.demo.harness import DemoHarness
-from skillopt.demo.model import DemoModel
+from benchmarks.demo.harness import DemoHarness
+from benchmarks.demo.model import DemoModel
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.storage.keys import reply_key, rollout_key

@@ -3,13 +3,13 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from skillopt.demo.prompts import EditProposal, Prompt, read_prompt
 from skillopt.forecast.world import World
+from skillopt.prompts.failure_groups import SAME_FEEDBACK
 from skillopt.skills.document import Skill, SkillDocument
 
 __all__ = ["PROPOSERS", "START", "Proposer", "answer_prompt", "said_in"]
@@ -22,6 +22,11 @@ _RULE: Final = re.compile(r"\bRULE-(\d+)\b")
 _HARM: Final = re.compile(r"\bHARM-(\d+)\b")
 _GUESSES: Final = 0.5
 """Chance of a proposal about a failure that no rule explains."""
+
+_FENCED: Final = re.compile(r"<<<(\w+) ([0-9a-f]{12})\n(.*?)\n\1 \2>>>", re.DOTALL)
+_BUDGET: Final = re.compile(r"\bat most (\d+)(?: edits|\.)|Only (\d+) of them", re.IGNORECASE)
+_FAILED: Final = re.compile(r"^### Task (\S+)$|^(?:regressed|keeps failing): task (\S+), score ", re.MULTILINE)
+_SAME: Final = re.compile(rf"^{re.escape(SAME_FEEDBACK)}(.+)$", re.MULTILINE)
 
 START: Final = Skill(
     "forecast",
@@ -52,19 +57,22 @@ def said_in(text: str) -> tuple[frozenset[int], int]:
 
 def answer_prompt(world: World, proposer: Proposer, seed: int, text: str) -> str:
     """Answer a prompt; the same one has the same answer."""
-    prompt = read_prompt(text)
-    draw = Random(f"{seed}/{text}")
-    match prompt.task:
+    if text.startswith("Task: repair a reply"):
+        text = text.partition("\n## Prompt\n")[2].strip()
+    parts = {found[1]: found[3] for found in _FENCED.finditer(text)}
+    match text.partition("\n")[0].removeprefix("Task: ").strip():
         case "reflect on failures":
-            found: Mapping[str, object] = {"diagnosis": "", "edits": _propose(world, proposer, draw, prompt)}
+            edits = _propose(world, proposer, Random(f"{seed}/{text}"), text, parts)
+            found: Mapping[str, object] = {"diagnosis": "", "edits": edits}
         case "reflect on successes":
             found = {"diagnosis": "", "edits": []}
         case "merge proposals":
-            found = {"reasoning": "", "edits": _merged(prompt.edits)}
+            found = {"reasoning": "", "edits": _merged(parts.get("proposals", ""))}
         case "rank edits":
-            found = {"reasoning": "", "order": [name for name, _ in prompt.listed]}
+            order = re.findall(r"^\[([^\]]+)\] ", parts.get("edits", ""), re.MULTILINE)
+            found = {"reasoning": "", "order": order}
         case "write durable guidance":
-            found = {"reasoning": "", "guidance": "\n".join(prompt.guidance)}
+            found = {"reasoning": "", "guidance": parts.get("guidance", "")}
         case "write optimizer memory":
             found = {"reasoning": "", "memory": ""}
         case other:
@@ -72,20 +80,26 @@ def answer_prompt(world: World, proposer: Proposer, seed: int, text: str) -> str
     return json.dumps(found)
 
 
-def _propose(world: World, proposer: Proposer, draw: Random, prompt: Prompt) -> list[dict[str, object]]:
+def _propose(
+    world: World, proposer: Proposer, draw: Random, text: str, parts: Mapping[str, str]
+) -> list[dict[str, object]]:
     """Propose at most one line about each cause of failure."""
-    said, _ = said_in(prompt.skill)
+    skill, evidence = parts.get("skill", ""), parts.get("evidence", parts.get("comparison", ""))
+    said, _ = said_in(skill)
+    failed = [found[1] or found[2] for found in _FAILED.finditer(evidence)]
+    alike = [task for found in _SAME.finditer(evidence) for task in found[1].split(", ")]
     causes: defaultdict[int, list[str]] = defaultdict(list)
-    for task, _ in prompt.shown:
+    for task in (*failed, *alike):
         missing = [need for need in world.needs.get(task, ()) if need not in said]
         for cause in missing or [-1]:
             causes[cause].append(task)
     order = list(causes)
     draw.shuffle(order)
+    budget = _BUDGET.search(text)
     lines: dict[str, dict[str, object]] = {}
-    for cause in order[: prompt.budget]:
+    for cause in order[: int(budget[1] or budget[2]) if budget else 1]:
         line = _line(world, proposer, draw, cause)
-        if line and line not in prompt.skill:
+        if line and line not in skill:
             lines[line] = {
                 "op": "add",
                 "section": _SECTION,
@@ -106,12 +120,14 @@ def _line(world: World, proposer: Proposer, draw: Random, cause: int) -> str:
     return f"Mind {kind}-{draw.randrange(_IDLE)} in all you do."
 
 
-def _merged(edits: Sequence[EditProposal]) -> list[dict[str, object]]:
+def _merged(proposals: str) -> list[dict[str, object]]:
     """Join edits that say the same; the joined one cites the tasks of all."""
-    joined: dict[str, EditProposal] = {}
-    for edit in edits:
-        joined[edit.content] = joined[edit.content].citing(edit.tasks) if edit.content in joined else edit
+    reasons: dict[str, str] = {}
+    tasks: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for edit in (json.loads(line) for line in proposals.splitlines() if line.startswith("{")):
+        reasons.setdefault(edit["content"], edit["rationale"])
+        tasks[edit["content"]] |= dict.fromkeys(edit["tasks"])
     return [
-        {"op": "add", "section": _SECTION, "content": edit.content, "rationale": edit.rationale, "tasks": edit.tasks}
-        for edit in joined.values()
+        {"op": "add", "section": _SECTION, "content": content, "rationale": why, "tasks": list(tasks[content])}
+        for content, why in reasons.items()
     ]

@@ -6,9 +6,12 @@ How a rollout by an agent is scored and recorded is in execution.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final
 
-__all__ = ["AGENTS", "Agent", "load_part"]
+from skillopt.errors import SettingsError
+
+__all__ = ["AGENTS", "Agent", "expect_demo", "load_part"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,12 @@ def load_part(path: str) -> Any:  # noqa: ANN401 - what it is, the field of Agen
     """Import a part of an agent on use."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
+
+
+def expect_demo(kind: str) -> None:
+    """Refuse the demo where its code, which is in the repository and not in the package, cannot be imported."""
+    if kind == "demo" and (find_spec("benchmarks") is None or find_spec("benchmarks.demo") is None):
+        raise SettingsError(
+            'expected a harness and a model that are installed, found "demo", which only a clone of the repository '
+            "has; choose others with `skillopt init`, or run `make demo` in a clone"
+        )

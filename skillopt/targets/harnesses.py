@@ -1,12 +1,11 @@
 """Harnesses, which let a target do a task, and the table of all of them by name, imported on use.
 
-Those that run an agent's command line are in agents, and the one for the demo is in demo.
+The one of the demo is in the repository's benchmarks, and not in the installed package.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
@@ -16,7 +15,7 @@ from skillopt.errors import SettingsError
 from skillopt.prices import guess_full_names
 from skillopt.protocols import Harness, Model
 from skillopt.settings import Settings
-from skillopt.targets.agents import AGENTS
+from skillopt.targets.agents import AGENTS, expect_demo, load_part
 from skillopt.targets.command_line.agreement import AgentTerms, expect_agreement, is_unsandboxed_by_file
 
 __all__ = ["HARNESSES", "HarnessDriver", "HarnessParts", "find_harness_driver", "load_harness", "runs_agent"]
@@ -41,7 +40,7 @@ class HarnessParts:
 
 
 HARNESSES = {
-    "demo": HarnessDriver("skillopt.demo.harness:DemoHarness", ("seed",)),
+    "demo": HarnessDriver("benchmarks.demo.harness:DemoHarness", ("seed",)),
     "chat": HarnessDriver("skillopt.targets.chat:ChatHarness", ("target",)),
     **{name: HarnessDriver(agent.harness, agent.takes) for name, agent in AGENTS.items()},
     "handoff": HarnessDriver("skillopt.targets.handoff_harness:HandoffHarness", ("folder",)),
@@ -67,6 +66,7 @@ def find_harness_driver(name: str, agents: Mapping[str, AgentTable]) -> HarnessD
         return _OF_TABLES
     if kind not in HARNESSES:
         raise SettingsError(_unknown(name, kind, agents))
+    expect_demo(kind)
     driver = HARNESSES[kind]
     if model and not {"model", "target"} & set(driver.takes):
         raise SettingsError(f"expected harness {kind!r} without a model, found {name!r}; leave out {'/' + model!r}")
@@ -100,9 +100,8 @@ def load_harness(name: str, wanted: HarnessParts) -> Harness:
         "folder": lambda: wanted.folder,
         "target": lambda: wanted.load_model(model),
     }
-    module, _, factory = driver.path.partition(":")
     chosen = {option: options[option]() for option in driver.takes}
-    return cast("Harness", getattr(import_module(module), factory)(**chosen))  # the table names only harnesses
+    return cast("Harness", load_part(driver.path)(**chosen))  # the table names only harnesses
 
 
 def runs_agent(settings: Settings) -> bool:

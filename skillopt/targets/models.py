@@ -1,12 +1,11 @@
 """Models that answer prompts; one file per provider, imported on use.
 
-What is asked of them is in prompts, the models that run as agents are in agents, and the one for the demo in demo.
+What is asked of them is in prompts; the one of the demo is in the repository's benchmarks.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
@@ -14,7 +13,7 @@ from skillopt.errors import SettingsError
 from skillopt.prices import guess_full_names
 from skillopt.protocols import Model
 from skillopt.settings import Settings
-from skillopt.targets.agents import AGENTS
+from skillopt.targets.agents import AGENTS, expect_demo, load_part
 
 __all__ = ["MODELS", "ModelDriver", "find_model_driver", "load_model"]
 
@@ -33,7 +32,7 @@ MODELS: Final = {
         "skillopt.targets.anthropic:AnthropicModel", ("model", "prices", "max_tokens"), retried=True
     ),
     **{name: ModelDriver(agent.model, ("model", "prices")) for name, agent in AGENTS.items()},
-    "demo": ModelDriver("skillopt.demo.model:DemoModel", ("seed",)),
+    "demo": ModelDriver("benchmarks.demo.model:DemoModel", ("seed",)),
     "handoff": ModelDriver("skillopt.targets.handoff_model:HandoffModel", ("folder",)),
     "openai": ModelDriver("skillopt.targets.openai:OpenAIModel", ("model", "prices", "max_tokens"), retried=True),
     "openai-compatible": ModelDriver(
@@ -50,6 +49,7 @@ def find_model_driver(name: str) -> ModelDriver:
     kind, _, model = name.partition("/")
     if kind not in MODELS:
         raise SettingsError(_unknown(name, kind))
+    expect_demo(kind)
     if model and "model" not in MODELS[kind].takes:
         raise SettingsError(
             f"expected model {kind!r} without a further name, found {name!r}; leave out {'/' + model!r}"
@@ -71,10 +71,9 @@ def load_model(
         "seed": lambda: settings.seed,
         "folder": lambda: folder,
     }
-    module, _, factory = driver.path.partition(":")
     made = {option: options[option]() for option in driver.takes}
     chosen = {option: value for option, value in made.items() if value is not None}
-    return cast("Model", getattr(import_module(module), factory)(**chosen))  # the table names only models
+    return cast("Model", load_part(driver.path)(**chosen))  # the table names only models
 
 
 def _unknown(name: str, kind: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.demo import make_repository
+from benchmarks.demo.__main__ import make_repository
 from benchmarks.few_tasks import cut_suite, main
 from skillopt.suites import load_suite
 

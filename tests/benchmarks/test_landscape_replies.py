@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.demo.prompts import EditProposal, read_prompt
 from benchmarks.landscapes.lines import SECTION, START, block_line, idle_line, is_doubtful, rule_line
 from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose
@@ -12,7 +13,6 @@ from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS, Habits, World
-from skillopt.demo.prompts import EditProposal, read_prompt
 from skillopt.loop.candidates import plan_readings
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.failure_kinds import TaskFailureKind

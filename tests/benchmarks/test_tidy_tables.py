@@ -7,7 +7,7 @@ from statistics import mean
 
 import pytest
 
-from skillopt.demo.harness import DemoHarness
+from benchmarks.demo.harness import DemoHarness
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Score
 from skillopt.skills.document import Skill, SkillDocument

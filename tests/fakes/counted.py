@@ -10,9 +10,9 @@ what was paid, however the process ends.
 import os
 import sys
 
+from benchmarks.demo.harness import DemoHarness
+from benchmarks.demo.model import DemoModel
 from skillopt.commands.entry import main
-from skillopt.demo.harness import DemoHarness
-from skillopt.demo.model import DemoModel
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.storage.keys import reply_key, rollout_key

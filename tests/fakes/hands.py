@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from skillopt.demo.model import DemoModel
+from benchmarks.demo.model import DemoModel
 from tools.fake_providers.skill_follower import clean
 
 __all__ = ["answer_all", "do_item"]

@@ -1,13 +1,13 @@
 """Loopback models that load the listed skill whose description has most words of the request, and then stop.
 
-Not language models: they count words (the choice of `skillopt.demo`). What they are given is what the real clients
+Not language models: they count words (the choice of `benchmarks.demo`). What they are given is what the real clients
 send, so what a client cuts from its listing is not seen.
 """
 
 import re
 from collections.abc import Iterator
 
-from skillopt.demo.skill_choice import choose_skill
+from benchmarks.demo.skill_choice import choose_skill
 from tools.fake_providers import fake_anthropic, fake_openai
 from tools.fake_providers.loopback import Answer, Body
 from tools.fake_providers.skill_follower import optimize

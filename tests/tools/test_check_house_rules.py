@@ -120,8 +120,8 @@ def test_every_program_may_have_a_main(tmp_path: Path) -> None:
 
 def test_a_command_is_called_as_what_it_runs(tmp_path: Path) -> None:
     source = '__all__ = ["log"]\ndef log(): ...\n'
-    (tmp_path / "skillopt" / "cli").mkdir(parents=True)
-    (tmp_path / "skillopt" / "cli" / "log.py").write_text(source, encoding="utf-8")
+    (tmp_path / "skillopt" / "commands").mkdir(parents=True)
+    (tmp_path / "skillopt" / "commands" / "log.py").write_text(source, encoding="utf-8")
 
     assert names(tmp_path, log=source) == []
 
@@ -131,8 +131,8 @@ def test_a_command_is_called_as_what_it_runs(tmp_path: Path) -> None:
     [
         ("benchmarks/speed.py", "from tests.fakes.fake_forge import FakeForge\n"),
         ("benchmarks/speed.py", "def run():\n    import tests\n"),
-        ("tests/test_things.py", "import benchmarks.demo\n"),
-        ("tests/agents/things.py", "from benchmarks import demo\n"),
+        ("tests/test_things.py", "import benchmarks.seeds\n"),
+        ("tests/agents/things.py", "from benchmarks import seeds\n"),
     ],
 )
 def test_tests_and_benchmarks_do_not_import_each_other(path: str, source: str) -> None:
@@ -144,7 +144,8 @@ def test_tests_and_benchmarks_do_not_import_each_other(path: str, source: str) -
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("tests/benchmarks/test_demo.py", "from benchmarks.demo import main\n"),
+        ("tests/benchmarks/test_demo.py", "from benchmarks.demo.__main__ import main\n"),
+        ("tests/test_things.py", "from benchmarks.demo.harness import DemoHarness\n"),
         ("tests/test_things.py", "from tests.fakes.projects import git\n"),
         ("benchmarks/speed.py", "from tools.fake_providers import loopback\n"),
     ],

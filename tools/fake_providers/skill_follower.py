@@ -9,11 +9,11 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from skillopt.demo.model import DemoModel
-from skillopt.demo.prompts import read_prompt
-from skillopt.demo.rule_reading import read_rules
-from skillopt.demo.table_operations import apply_operations, settle
-from skillopt.demo.tables import DemoTable
+from benchmarks.demo.model import DemoModel
+from benchmarks.demo.prompts import read_prompt
+from benchmarks.demo.rule_reading import read_rules
+from benchmarks.demo.table_operations import apply_operations, settle
+from benchmarks.demo.tables import DemoTable
 
 __all__ = ["READ_INPUT", "Turn", "clean", "next_turn", "optimize", "write_output"]
 

@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from skillopt.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Symptom
-from skillopt.demo.diagnosis import RankedSymptom, diagnose, read_feedback
-from skillopt.demo.model import DemoModel
-from skillopt.demo.prompts import read_prompt
-from skillopt.demo.proposals import advise
-from skillopt.demo.rule_reading import read_sentence
+from benchmarks.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Symptom
+from benchmarks.demo.diagnosis import RankedSymptom, diagnose, read_feedback
+from benchmarks.demo.model import DemoModel
+from benchmarks.demo.prompts import read_prompt
+from benchmarks.demo.proposals import advise
+from benchmarks.demo.rule_reading import read_sentence
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.proposed_edits import ProposedEdit, read_reflection
 from skillopt.prompts.stages import (

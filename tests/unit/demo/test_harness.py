@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.demo.harness import DemoHarness, ignore_probability
+from benchmarks.demo.harness import DemoHarness, ignore_probability
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status, Trajectory
 from skillopt.skills.document import Skill, SkillDocument

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillopt.demo.model import DemoModel
-from skillopt.demo.prompts import read_prompt
+from benchmarks.demo.model import DemoModel
+from benchmarks.demo.prompts import read_prompt
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.stages import Aim, Told, ask_reflection
 from skillopt.protocols import Model

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.demo.rule_reading import read_rules, read_sentence, sentences_of
-from skillopt.demo.tables import Operation, OperationKind
+from benchmarks.demo.rule_reading import read_rules, read_sentence, sentences_of
+from benchmarks.demo.tables import Operation, OperationKind
 
 K = OperationKind
 

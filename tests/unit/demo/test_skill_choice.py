@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.demo.skill_choice import choose_skill, propose_description
+from benchmarks.demo.skill_choice import choose_skill, propose_description
 
 LISTED = (
     ("expense-claims", "Prepares claims of business trips: hotel, meals. Not for booking a room."),

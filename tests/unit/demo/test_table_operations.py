@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.demo.table_operations import apply_operations, settle
-from skillopt.demo.tables import DemoTable, Operation, OperationKind
+from benchmarks.demo.table_operations import apply_operations, settle
+from benchmarks.demo.tables import DemoTable, Operation, OperationKind
 
 K = OperationKind
 

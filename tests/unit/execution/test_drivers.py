@@ -1,6 +1,7 @@
 """Putting the drivers of a run together from names."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ from skillopt.errors import SettingsError
 from skillopt.execution.drivers import load_drivers
 from skillopt.protocols import Harness
 from skillopt.settings import Settings, SkillMode
-from skillopt.targets.harnesses import HARNESSES, HarnessParts, load_harness
-from skillopt.targets.models import MODELS, load_model
+from skillopt.targets.harnesses import HARNESSES, HarnessParts, find_harness_driver, load_harness
+from skillopt.targets.models import MODELS, find_model_driver, load_model
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
 SETTINGS = Settings(base_url="http://127.0.0.1:1/v1")
@@ -102,3 +103,11 @@ def test_without_harness_and_model_both_are_asked_for_at_once(tmp_path: Path) ->
         load_drivers(Settings(), Suite("s", ()), tmp_path)
     with pytest.raises(SettingsError, match=r"^expected harness in skillopt\.toml, found none"):
         load_drivers(Settings(), Suite("s", ()), tmp_path, optimizer=False)
+
+
+def test_without_a_clone_the_demo_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "benchmarks", None)
+    with pytest.raises(SettingsError, match="which only a clone of the repository has"):
+        find_harness_driver("demo", {})
+    with pytest.raises(SettingsError, match="which only a clone of the repository has"):
+        find_model_driver("demo")

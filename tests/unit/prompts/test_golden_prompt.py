@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from skillopt.demo.prompts import read_prompt
+from benchmarks.demo.prompts import read_prompt
 from tools.example_prompt import make_prompt
 from tools.generate_examples import EXAMPLES
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from skillopt.demo.advice import ADVICE, IRRELEVANT
+from benchmarks.demo.advice import ADVICE, IRRELEVANT
 from skillopt.safety.leaks import LeakClass, ProtectedText, find_leaks, index_protected_text
 from skillopt.suites import load_suite
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from skillopt.demo.harness import DemoHarness
+from benchmarks.demo.harness import DemoHarness
 from skillopt.execution.rollout import run_rollout
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorSpent

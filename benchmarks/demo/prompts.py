@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from skillopt.demo.diagnosis import Feedback, read_feedback
+from benchmarks.demo.diagnosis import Feedback, read_feedback
 from skillopt.prompts.failure_groups import SAME_FEEDBACK
 from skillopt.prompts.tried_edits import HEADINGS, EditFate
 

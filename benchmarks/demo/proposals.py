@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Final
 
-from skillopt.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Advice
-from skillopt.demo.diagnosis import RankedSymptom
-from skillopt.demo.prompts import EditProposal, Prompt
+from benchmarks.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Advice
+from benchmarks.demo.diagnosis import RankedSymptom
+from benchmarks.demo.prompts import EditProposal, Prompt
 
 __all__ = ["GOOD", "IRRELEVANT_SHARE", "advise", "spare_lines"]
 

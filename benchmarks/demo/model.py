@@ -12,11 +12,11 @@ from hashlib import blake2b
 from random import Random
 from typing import Final
 
-from skillopt.demo.advice import Symptom
-from skillopt.demo.diagnosis import diagnose
-from skillopt.demo.prompts import EditProposal, Prompt, read_prompt, tasks_counted
-from skillopt.demo.proposals import advise, spare_lines
-from skillopt.demo.skill_choice import propose_description
+from benchmarks.demo.advice import Symptom
+from benchmarks.demo.diagnosis import diagnose
+from benchmarks.demo.prompts import EditProposal, Prompt, read_prompt, tasks_counted
+from benchmarks.demo.proposals import advise, spare_lines
+from benchmarks.demo.skill_choice import propose_description
 from skillopt.rollouts import Reply, Usage
 from skillopt.skills.document import estimate_tokens
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from skillopt.demo.tables import OperationKind
+from benchmarks.demo.tables import OperationKind
 
 __all__ = ["CELL_OPERATIONS", "fits_header", "snake_case", "split_currency"]
 

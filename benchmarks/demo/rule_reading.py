@@ -13,9 +13,9 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 
-from skillopt.demo.cell_operations import snake_case
-from skillopt.demo.rule_patterns import CLEAR, VAGUE, Interpretation, RequestPattern, VaguePattern
-from skillopt.demo.tables import Operation, OperationKind
+from benchmarks.demo.cell_operations import snake_case
+from benchmarks.demo.rule_patterns import CLEAR, VAGUE, Interpretation, RequestPattern, VaguePattern
+from benchmarks.demo.tables import Operation, OperationKind
 
 __all__ = ["Rule", "read_rules", "read_sentence", "sentences_of"]
 

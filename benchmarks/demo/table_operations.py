@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from skillopt.demo.cell_operations import CELL_OPERATIONS, fits_header, snake_case, split_currency
-from skillopt.demo.tables import DemoTable, Operation, OperationKind
+from benchmarks.demo.cell_operations import CELL_OPERATIONS, fits_header, snake_case, split_currency
+from benchmarks.demo.tables import DemoTable, Operation, OperationKind
 
 __all__ = ["apply_operations", "settle"]
 

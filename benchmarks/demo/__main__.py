@@ -15,7 +15,7 @@ from pathlib import Path
 
 __all__ = ["main", "make_repository"]
 
-_CHECKOUT = Path(__file__).resolve().parent.parent
+_CHECKOUT = Path(__file__).resolve().parent.parent.parent
 _SCRATCH = _CHECKOUT / ".demo"
 _SKILL = "tidy-tables"
 _DIFF_LINES = 10

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.demo.tables import OperationKind
+from benchmarks.demo.tables import OperationKind
 
 __all__ = ["CLEAR", "VAGUE", "Interpretation", "RequestPattern", "VaguePattern"]
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from skillopt.demo.advice import Symptom
+from benchmarks.demo.advice import Symptom
 
 __all__ = ["ISO_DATE", "NUMERIC_DATE", "is_number", "symptom_of"]
 

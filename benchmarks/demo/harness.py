@@ -15,10 +15,10 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from skillopt.demo.rule_reading import Rule, read_rules
-from skillopt.demo.skill_choice import choose_skill
-from skillopt.demo.table_operations import apply_operations, settle
-from skillopt.demo.tables import DemoTable, Operation
+from benchmarks.demo.rule_reading import Rule, read_rules
+from benchmarks.demo.skill_choice import choose_skill
+from benchmarks.demo.table_operations import apply_operations, settle
+from benchmarks.demo.tables import DemoTable, Operation
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, ToolCall, Trajectory, Usage, loading_note
 from skillopt.skills.document import Skill, estimate_tokens

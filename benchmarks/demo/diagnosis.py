@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from skillopt.demo.advice import Symptom
-from skillopt.demo.symptoms import ISO_DATE, NUMERIC_DATE, symptom_of
+from benchmarks.demo.advice import Symptom
+from benchmarks.demo.symptoms import ISO_DATE, NUMERIC_DATE, symptom_of
 
 __all__ = ["Feedback", "RankedSymptom", "WrongCell", "diagnose", "read_feedback"]
 
