@@ -18,7 +18,7 @@ def test_events_worth_a_line_are_told_in_one_line() -> None:
     assert any(line.startswith("baseline: 0.9 of 9 val tasks passed (score 0.33)") for line in lines)
     gate = next(event for event in EVENTS if isinstance(event, GateDecided))
     assert "step 1: 1 edit: accept: score 0.100 → 0.300, 5 better / 3 equal / 1 worse: better" in lines
-    assert "1 edit: passed: score 0.100" in describe(replace(gate, passed=True))
+    assert "1 edit: passed: score 0.100" in describe(replace(gate, kind="change", passed=True))
     assert not [line for line in lines if "\n" in line]
 
 
