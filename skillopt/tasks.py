@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
 from itertools import pairwise
@@ -150,6 +150,7 @@ class Suite:
         folds: Two halves that swap roles where tasks are few, edits learnt from one being judged on the other; all
             tasks are in `val` then. None where splits are fixed.
         skipped: Items of the source that cannot be run and are no tasks, ≥ 0.
+        whole: The suite in two folds that this one is a view of, so that leaks are found by all tasks; else None.
 
     Raises:
         SuiteError: Two tasks share an id or their content, within or across splits; or folds are not all of `val`.
@@ -159,6 +160,7 @@ class Suite:
     splits: tuple[tuple[Split, Task], ...]
     folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
     skipped: int = 0
+    whole: "Suite | None" = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what would leak between splits or count one task twice."""
@@ -212,6 +214,7 @@ class Suite:
                 self,
                 splits=tuple((Split.TRAIN if task.id in fold else Split.VAL, task) for _, task in self.splits),
                 folds=None,
+                whole=self,
             )
             for fold in trained
         )

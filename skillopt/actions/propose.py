@@ -23,7 +23,6 @@ from skillopt.runs.peoples_refusals import refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
 from skillopt.runs.releases import first_text
 from skillopt.runs.run import RecordedRun
-from skillopt.runs.train_evidence import train_rollouts_of
 from skillopt.safety.leaks import LEAK_REASON
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, Edit, Op
@@ -246,19 +245,13 @@ def _checked(
     path = repository.relative(plan.target.folder)
     first = first_text(repository, skill.name, repository.versions(skill.name), path)
     by_people = refusals_before(repository, skill.name, plan.base, plan.suite)
-    before = ToldBefore(first, _feedback(plan, ledger, skill), by_people)
+    before = ToldBefore(first, by_people)
     proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, before)
     refused += [RefusedEdit(int(edit.id[1:]), edit.summary, why, LEAK_REASON in why) for edit, why in unsound]
     if any(one.look for one in refused):
         words = digest_of(*(edit.model_dump_json() for edit in offered.edits))
         note_refused(root, skill.name, plan.suite_digest, words)
     return proposal, tuple(sorted(refused, key=lambda one: one.number))
-
-
-def _feedback(plan: RunPlan, ledger: Ledger, skill: Skill) -> str:
-    """Return the feedback on train tasks that the evidence shows; a rule in its words is no leak."""
-    found = train_rollouts_of(ledger, plan.drivers, skill, plan.suite.tasks(Split.TRAIN))
-    return "\n".join(one.score.feedback for rollouts in found.values() for one in rollouts if one.score is not None)
 
 
 def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change], refused: int) -> RunRecord:

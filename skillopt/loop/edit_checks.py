@@ -26,11 +26,11 @@ def check_change(before: SkillDocument, after: SkillDocument, allow: Collection[
     return "; ".join(finding.message for finding in lint_change(before.text, after.text, frozenset(allow)))
 
 
-def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocument, shown: str = "") -> str:
+def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocument) -> str:
     """Return what protected text a document has that the first one lacks, in one line; empty for none."""
     known = set(first.text.splitlines())
     added = "\n".join(line for line in after.text.splitlines() if line not in known)
-    reasons = (leak.reason for leak in find_leaks(protected, added, first.text, shown)) if added else ()
+    reasons = (leak.reason for leak in find_leaks(protected, added, first.text)) if added else ()
     return "; ".join(dict.fromkeys(reasons))
 
 

@@ -21,15 +21,14 @@ def find_leaking_edits(
     first: SkillDocument,
     document: SkillDocument,
     edits: Sequence[Edit],
-    shown: str = "",
 ) -> list[Refusal]:
     """Find the fewest edits without which a document carries no protected text, each with the reason."""
     draft = Draft(Skill("", document))
-    if check_leaks(protected, first, document, shown):  # what is there already is no reason to refuse an edit
-        first = _with_leaking_lines(protected, first, document, shown)
+    if check_leaks(protected, first, document):  # what is there already is no reason to refuse an edit
+        first = _with_leaking_lines(protected, first, document)
 
     def problem(kept: Sequence[Edit]) -> str:
-        return check_leaks(protected, first, draft.build(list(map(Line, kept))).document, shown)
+        return check_leaks(protected, first, draft.build(list(map(Line, kept))).document)
 
     if not problem(edits):  # all that any of them adds is in there
         return []
@@ -42,9 +41,7 @@ def find_leaking_edits(
     return [*refused, *((edit, f"together with others, {reason}") for edit in _carriers(clean, problem))]
 
 
-def _with_leaking_lines(
-    protected: ProtectedText, first: SkillDocument, document: SkillDocument, shown: str
-) -> SkillDocument:
+def _with_leaking_lines(protected: ProtectedText, first: SkillDocument, document: SkillDocument) -> SkillDocument:
     """Add to what training began with the lines that leak already, and no other: pieces of other leaks count on."""
     old = set(first.text.splitlines())
     harmless: list[str] = []
@@ -52,7 +49,7 @@ def _with_leaking_lines(
         if line in old:
             continue
         after = SkillDocument("\n".join([first.text, *harmless, line]))
-        if check_leaks(protected, first, after, shown):
+        if check_leaks(protected, first, after):
             first = SkillDocument(f"{first.text}\n{line}")
         else:
             harmless.append(line)

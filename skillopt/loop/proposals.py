@@ -71,7 +71,6 @@ class ToldBefore:
     """What a proposal is checked against beside the incumbent."""
 
     first: SkillDocument | None = None
-    shown: str = ""
     by_people: Sequence[PeoplesRefusal] = ()
 
 
@@ -95,8 +94,8 @@ def check_proposal(
     grounded = [edit for edit in edits if edit.id not in refused]
     sound, unsound = check_edits(document, grounded, settings.allow, before.by_people)
     refused |= {edit.id: (edit, reason) for edit, reason in unsound}
-    shown = before.shown if settings.scan_leaks else None
-    sound, leaking = _without_leaks(document, before.first or document, sound, suite, shown)
+    protecting = suite if settings.scan_leaks else None
+    sound, leaking = _without_leaks(document, before.first or document, sound, protecting)
     refused |= {edit.id: (edit, reason) for edit, reason in leaking}
     fitting: list[Change] = []
     for change in sound:
@@ -241,13 +240,13 @@ def _test(
 
 
 def _without_leaks(
-    document: SkillDocument, first: SkillDocument, changes: tuple[Change, ...], suite: Suite, shown: str | None
+    document: SkillDocument, first: SkillDocument, changes: tuple[Change, ...], suite: Suite | None
 ) -> tuple[tuple[Change, ...], list[Refusal]]:
-    """Tell edits that carry no protected text from those that do; None for what was shown does not look."""
-    if shown is None:
+    """Tell edits that carry no protected text from those that do; None for the suite does not look."""
+    if suite is None:
         return changes, []
     edits = [change.edit for change in changes]
-    leaking = dict(find_leaking_edits(index_protected_text(suite), first, document, edits, shown))
+    leaking = dict(find_leaking_edits(index_protected_text(suite), first, document, edits))
     clean = tuple(change for change in changes if change.edit not in leaking)
     return clean, [(change.edit, leaking[change.edit]) for change in changes if change.edit in leaking]
 

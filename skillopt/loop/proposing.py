@@ -39,7 +39,7 @@ def propose_lines(
     for edit, reason in (*proposal.untried, *rivals):
         memory.untried(edit, reason)
         yield EditRefused(step, edit, reason)
-    clean = yield from _refuse_leaks(run, learner, step, proposal.patch.changes, skill, shown)
+    clean = yield from _refuse_leaks(run, learner, step, proposal.patch.changes, skill)
     lines = make_lines(
         [part for edit in clean for part in (split_lines(edit) if edit.line_tasks else (edit,))],
         {name: seen.symptoms for name, seen in shown.items()},
@@ -72,10 +72,9 @@ def make_lines(edits: Sequence[Edit], shown: Mapping[str, frozenset[str]]) -> li
 
 
 def _refuse_leaks(
-    run: TrainingRun, learner: Learner, step: int, changes: Sequence[Change], skill: Skill, shown: Mapping[str, Seen]
+    run: TrainingRun, learner: Learner, step: int, changes: Sequence[Change], skill: Skill
 ) -> Generator[Event, None, list[Edit]]:
     """Return the edits that carry no protected text into the draft."""
-    run.hear(seen.rollout.score.feedback for seen in shown.values() if seen.rollout.score)
     edits = [change.edit for change in changes]
     leaking = dict(run.leaking_edits(skill, edits))
     for edit in edits:

@@ -1,6 +1,6 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -90,7 +90,6 @@ class TrainingRun:
         self.progress = EpochProgress()
         self.gated = self.told = ""
         self._proposals = 0
-        self._heard: dict[str, None] = {}
         self._lost: frozenset[str] = frozenset()
 
     def _learner(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Learner:
@@ -133,16 +132,11 @@ class TrainingRun:
         kept = self.siblings.kept + (self.plan.gate if settings.patch_tests else 0)
         self.runner.raise_caps(settings, self.plan.test + self.test_rollouts, kept)
 
-    def hear(self, feedback: Iterable[str]) -> None:
-        """Note feedback that the optimizer model is shown: its words are no leak."""
-        self._heard |= dict.fromkeys(feedback)
-
     def leaking_edits(self, skill: Skill, edits: Sequence[Edit]) -> list[Refusal]:
         """Find the edits without which a skill carries no protected text that was not there before any version."""
         if self.protected is None or not edits:
             return []
-        heard = "\n".join(self._heard)
-        return find_leaking_edits(self.protected, self.first_text, skill.document, edits, heard)
+        return find_leaking_edits(self.protected, self.first_text, skill.document, edits)
 
     def suspicions(self, step: int) -> Iterator[Event]:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""

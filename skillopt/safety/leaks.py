@@ -8,11 +8,12 @@ Four kinds of evidence count; each is rare by chance, and none is what general r
 4. *Id*: the id of a task, where it is not a word that a rule may use.
 
 What the skill or the training tasks show is no secret, nor is what a training task's verifier can say as feedback: its
-options and the quoted strings of its code, but no criterion of a rubric; with folds, what two verifiers or more can
-say. It follows from the suite alone, so that training and the change gate decide alike. For a training answer, what
-several training tasks have in common is a rule, not a memory. Case, width, spaces and punctuation are
-ignored. Plain encodings are read, too. A paraphrase, a translation, fewer than eight words without data and one value
-on its own pass unseen. Scan all that was added since the first version of a skill: a leak in pieces is seen whole.
+options, the names of its checks and the quoted strings of its code, but no criterion of a rubric; with folds, what two
+verifiers or more can say. It follows from the whole suite alone, so that training, proposals and the change gate decide
+alike. For a training answer, what several training tasks have in common is a rule, not a memory. Case, width, spaces
+and punctuation are ignored. Plain encodings are read, too. A paraphrase, a translation, fewer than eight words without
+data and one value on its own pass unseen. Scan all that was added since the first version of a skill: a leak in pieces
+is seen whole.
 """
 
 import base64
@@ -22,7 +23,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
 from typing import Final
@@ -132,18 +133,19 @@ class ProtectedText:
     """What edits are compared with, made once for a suite by `index_protected_text`.
 
     It holds hashes of runs of words by class, values with digits by task and class, short answers with the words that
-    only their task's prompt has, what training shows (prompts, input files, verifiers, feedback), and ids of tasks.
+    only their task's prompt has, what training shows (prompts, input files, verifiers), and ids of tasks.
     """
 
     runs: dict[LeakClass, frozenset[int]]
     secrets: tuple[_Secret, ...]
     answers: dict[tuple[bytes, ...], tuple[tuple[LeakClass, frozenset[bytes]], ...]]
-    shown: tuple[bytes, bytes, bytes, bytes]
+    shown: tuple[bytes, bytes, bytes]
     ids: frozenset[bytes] = frozenset()
 
 
 def index_protected_text(suite: Suite) -> ProtectedText:
-    """Index the text of a suite that edits must not contain."""
+    """Index the text of a suite that edits must not contain; of one fold as `train`, that of the suite in folds."""
+    suite = suite.whole or suite
     step = 1 + _size(suite) // (_WORD_BYTES * _EXACT_WORDS)
     runs: dict[LeakClass, set[int]] = {kind: set() for kind in LeakClass}
     shared: Counter[int] = Counter()
@@ -165,7 +167,6 @@ def index_protected_text(suite: Suite) -> ProtectedText:
         _joined(task.prompt for task in train),
         _joined(chain.from_iterable(_texts(task.files) for task in train)),
         _joined(chain.from_iterable((*_texts(task.verifier.files), *_leaves(task.verifier.options)) for task in train)),
-        b"",
     )
     return ProtectedText(
         {kind: frozenset(found) for kind, found in runs.items()},
@@ -176,16 +177,12 @@ def index_protected_text(suite: Suite) -> ProtectedText:
     )
 
 
-def find_leaks(protected: ProtectedText, added: str, skill: str, shown: str = "") -> tuple[Leak, ...]:
+def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[Leak, ...]:
     """Find the protected text that an edit contains, at most once for each class.
 
-    The skill is the document before the edit, whose text is no secret. Feedback that was shown is no secret either, but
-    for the answers in it, which may still not be learnt by heart.
+    The skill is the document before the edit, whose text is no secret.
     """
     found: set[LeakClass] = set()
-    if shown:
-        prompts, files, verifiers, _ = protected.shown
-        protected = replace(protected, shown=(prompts, files, verifiers, _joined([shown])))
     known = _words(skill)
     for reading in _readings(added):
         words = _words(reading)
@@ -281,8 +278,8 @@ def _is_shown(protected: ProtectedText, kind: LeakClass, run: Sequence[bytes]) -
 
     Their answers count as shown where held-out text is at stake: a rule can be learnt from them.
     """
-    prompts, files, verifiers, feedback = protected.shown
-    others = {LeakClass.TRAIN_ANSWER: (), LeakClass.VERIFIER: (files, feedback)}.get(kind, (files, verifiers, feedback))
+    prompts, files, verifiers = protected.shown
+    others = {LeakClass.TRAIN_ANSWER: (), LeakClass.VERIFIER: (files,)}.get(kind, (files, verifiers))
     wanted = b" %b " % b" ".join(run)
     return any(wanted in text for text in (prompts, *others))
 
@@ -313,7 +310,9 @@ def _open_runs(suite: Suite) -> set[int]:
 
 
 def _feedback_texts(task: Task) -> Iterator[str]:
-    """Yield what a task's verifier can say as feedback."""
+    """Yield what a task's verifier can say as feedback, with the names of its checks."""
+    if task.verifier.kind == "checks":
+        yield from (each.get("name", "") for each in json.loads(task.verifier.options).get("checks", ()))
     for part in task.verifier.parts:
         leaves = _leaves(part.options) if part.kind not in _HIDDEN else []
         yield from (text for leaf in leaves for text in (_literals(leaf) if part.kind == "command" else (leaf,)))

@@ -52,8 +52,8 @@ SUITE = Suite(
 PROTECTED = index_protected_text(SUITE)
 
 
-def kinds(added: str, skill: str = "", protected: ProtectedText = PROTECTED, shown: str = "") -> set[LeakClass]:
-    return {leak.kind for leak in find_leaks(protected, added, skill, shown)}
+def kinds(added: str, skill: str = "", protected: ProtectedText = PROTECTED) -> set[LeakClass]:
+    return {leak.kind for leak in find_leaks(protected, added, skill)}
 
 
 @pytest.fixture(scope="module")
@@ -158,16 +158,6 @@ def test_what_the_skill_or_a_training_task_shows_is_no_secret() -> None:
     assert kinds("CON-0201, CON-0202", skill="Ids such as CON-0201 and CON-0202.") == set()
     shown = Suite("s", (*SUITE.splits, (Split.TRAIN, task("g", f"Tell {KEYS}; CON-0201, CON-0202."))))
     assert kinds(f"{KEYS}: CON-0201, CON-0202", protected=index_protected_text(shown)) == set()
-
-
-def test_a_rule_in_the_words_of_feedback_that_was_shown_is_no_leak_but_answers_in_it_stay_secret() -> None:
-    rule = "The letter opens with the name of the addressee and closes with a date in words."
-    assert kinds(rule) == {LeakClass.VERIFIER}
-    assert kinds(
-        rule, shown="Not met: the letter opens with the name of the addressee\nand closes with a date in words"
-    ) == (set())
-    rows = "CON-0101 2024-01-09 +491701234567; CON-0102 2024-02-10 +491707654321; CON-0103 2024-03-11 +491705550001"
-    assert kinds(f"Answer {rows}.", shown=f"expected {rows}, found nothing") == {LeakClass.TRAIN_ANSWER}
 
 
 SAID = "write the one sentence No user-visible changes below the heading"
