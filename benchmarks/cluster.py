@@ -22,9 +22,9 @@ from ray.cluster_utils import Cluster
 from skillopt.execution.drivers import PlainDrivers, make_drivers, meter_drivers
 from skillopt.execution.executors import make_executor
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
+from skillopt.settings import make_settings
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 

@@ -16,9 +16,9 @@ from benchmarks.simulated_verdicts import OLD, simulated_tasks
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.gate import Gate
 from skillopt.gate.grades import Grade
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Judgement, Rollout, Score, Status, Trajectory
+from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
 

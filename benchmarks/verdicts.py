@@ -20,12 +20,11 @@ from skillopt.gate.grades import Grade
 from skillopt.gate.posterior import prior_from_training
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.loop.release_check import Released, check_release
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import ReviewAnswer
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings
+from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite
 from skillopt.testing import ScriptedRunner, scored

@@ -12,8 +12,7 @@ from typing import Any, Final
 from skillopt.agent_tables.reading import read_agent_tables
 from skillopt.agent_tables.table import ALLOWED_AGENTS
 from skillopt.errors import RepositoryError, SettingsError, UsageError
-from skillopt.presets import flatten_tables, make_settings, read_setting
-from skillopt.settings import Settings
+from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_skill

@@ -25,9 +25,16 @@ from skillopt.commands.app import COMMANDS, load_command
 from skillopt.gate.power import gate_power
 from skillopt.gate.proven_here import HERE_ROUNDS
 from skillopt.harvest.settings import HarvestSettings
-from skillopt.presets import PRESETS
 from skillopt.runs.siblings import SiblingSettings
-from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings, TargetSettings
+from skillopt.settings import (
+    PRESETS,
+    AdvancedSettings,
+    ExecutorSettings,
+    NightlySettings,
+    Preset,
+    Settings,
+    TargetSettings,
+)
 from tools.formats_table import formats_table
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent

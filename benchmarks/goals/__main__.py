@@ -22,7 +22,7 @@ from benchmarks.goals.targets import GROUPS, TARGETS, YEARS
 from benchmarks.peers.contestants import is_ready, make_ready
 from skillopt import __version__
 from skillopt.errors import SettingsError
-from skillopt.presets import make_settings
+from skillopt.settings import make_settings
 
 __all__ = ["main"]
 

@@ -22,9 +22,8 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import VerifierSuspected
 from skillopt.loop.optimizer import train
-from skillopt.presets import make_settings
 from skillopt.protocols import Model
-from skillopt.settings import Settings
+from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.tasks import Split, Suite
 

@@ -29,8 +29,8 @@ from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.harm import whole_repeats
 from skillopt.gate.skill_effect import EffectPlan, share_error
 from skillopt.nightly.forges import load_forge
-from skillopt.prices import write_dollars
 from skillopt.project import Project
+from skillopt.safety.plurals import write_dollars
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.storage.ledger import Ledger

@@ -19,12 +19,11 @@ from skillopt.forecast.typical_costs import is_paid
 from skillopt.forecast.world import StartingRates
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.loop.rollout_plan import settle_folds
-from skillopt.prices import write_dollars
 from skillopt.project import CONFIG, Selection
 from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import skill_at
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
-from skillopt.safety.plurals import count_noun
+from skillopt.safety.plurals import count_noun, write_dollars
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.jobs import check_idle

@@ -15,10 +15,10 @@ from skillopt.actions.propose import EditsProposal
 from skillopt.actions.status import RunStatus, run_status
 from skillopt.loop.events import decode_event
 from skillopt.loop.step_lines import StepLines
-from skillopt.prices import write_dollars
 from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
+from skillopt.safety.plurals import write_dollars
 from skillopt.storage.job_progress import JobProgress
 from skillopt.storage.jobs import Job, JobState, JobTerms, cancel_job, find_job, list_jobs, start_job, wait_for_job
 from skillopt.storage.ledger import Ledger, RunRecord

@@ -16,11 +16,10 @@ from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.gate import check_coverage
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, StepStarted
 from skillopt.loop.optimizer import train
-from skillopt.presets import TABLES
 from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
-from skillopt.settings import Settings
+from skillopt.settings import TABLES, Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder, writer_lock

@@ -155,7 +155,7 @@ def select(name: str | None, suite: Path | None = None, flags: Mapping[str, obje
 
 def flags_of(pairs: list[str] | None, **named: object) -> dict[str, object]:
     """Join `--set KEY=VALUE` pairs with the flags that were given."""
-    from skillopt.presets import read_setting
+    from skillopt.settings import read_setting
 
     flags: dict[str, object] = {}
     for pair in pairs or []:

@@ -18,8 +18,7 @@ from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RunObserver
 from skillopt.execution.scoring import Scoring
 from skillopt.loop.events import Event
-from skillopt.presets import make_settings
-from skillopt.settings import Settings
+from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite

@@ -15,9 +15,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from skillopt.forecast.foresight import CallCost
-from skillopt.prices import cost_of, find_price
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, estimate_tokens
+from skillopt.targets.prices import cost_of, find_price
 from skillopt.tasks import Suite, Task
 
 __all__ = ["is_paid", "typical_call", "typical_rollout"]

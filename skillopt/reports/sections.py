@@ -14,7 +14,6 @@ from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import GRADE_MEANINGS, grade_words
 from skillopt.gate.headline import HELD_OUT, VAL, compared_words, metric_label, passed_cells, passed_words
 from skillopt.loop.release_check import look_confidence
-from skillopt.presets import make_settings
 from skillopt.reports.edit_views import Fate
 from skillopt.reports.escape_markdown import inline_code, shell_block
 from skillopt.reports.gate_words import change_outcome, gate_outcome, is_change
@@ -23,6 +22,7 @@ from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
+from skillopt.settings import make_settings
 
 __all__ = [
     "comparison_line",

@@ -1,6 +1,8 @@
-"""Numbers with their nouns, in texts for people."""
+"""Numbers with their nouns, and amounts of money, in texts for people."""
 
-__all__ = ["count_noun", "count_were"]
+from math import floor, log10
+
+__all__ = ["count_noun", "count_were", "write_dollars"]
 
 
 def count_noun(number: int, noun: str, several: str = "") -> str:
@@ -15,3 +17,13 @@ def count_noun(number: int, noun: str, several: str = "") -> str:
 def count_were(number: int, noun: str) -> str:
     """Write a number with its noun in the past, as in `1 version was` and `2 versions were`."""
     return f"{count_noun(number, noun)} {'was' if number == 1 else 'were'}"
+
+
+def write_dollars(usd: float) -> str:
+    """Write an amount of US dollars, in cents from a dollar on, below with two digits that say something at least.
+
+    >>> write_dollars(1234.5), write_dollars(0.25), write_dollars(0.015), write_dollars(0)
+    ('$1,234.50', '$0.25', '$0.015', '$0.00')
+    """
+    digits = 2 if usd <= 0 else max(2, 1 - floor(log10(usd)))
+    return f"${usd:,.{digits}f}"

@@ -6,8 +6,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar, Final
 
 from skillopt.errors import SettingsError
-from skillopt.prices import Price, cost_of, find_price
 from skillopt.rollouts import Usage
+from skillopt.settings import Price
+from skillopt.targets.prices import cost_of, find_price
 
 __all__ = ["LOOK_UP_SECONDS", "ApiModel"]
 

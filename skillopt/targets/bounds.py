@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from skillopt.errors import SettingsError
-from skillopt.prices import Price, cost_of, find_price
 from skillopt.rollouts import Usage
+from skillopt.settings import Price
+from skillopt.targets.prices import cost_of, find_price
 
 __all__ = ["bound_by_tokens", "bound_by_turns", "with_price"]
 

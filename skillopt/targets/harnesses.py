@@ -12,11 +12,11 @@ from typing import Final, cast
 from skillopt.agent_tables.shipped import SHIPPED, find_agent_table
 from skillopt.agent_tables.table import AgentTable
 from skillopt.errors import SettingsError
-from skillopt.prices import guess_full_names
 from skillopt.protocols import Harness, Model
 from skillopt.settings import Settings
 from skillopt.targets.agents import AGENTS, expect_demo, load_part
 from skillopt.targets.command_line.agreement import AgentTerms, expect_agreement, is_unsandboxed_by_file
+from skillopt.targets.prices import guess_full_names
 
 __all__ = ["HARNESSES", "HarnessDriver", "HarnessParts", "find_harness_driver", "load_harness", "runs_agent"]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final, cast
 
 from skillopt.errors import SettingsError
-from skillopt.prices import guess_full_names
 from skillopt.protocols import Model
 from skillopt.settings import Settings
 from skillopt.targets.agents import AGENTS, expect_demo, load_part
+from skillopt.targets.prices import guess_full_names
 
 __all__ = ["MODELS", "ModelDriver", "find_model_driver", "load_model"]
 

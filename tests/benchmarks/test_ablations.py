@@ -7,7 +7,7 @@ import pytest
 from benchmarks.ablations import ROWS, Row, _run, main
 from benchmarks.landscapes.runs import Job
 from skillopt.loop import optimizer
-from skillopt.presets import make_settings
+from skillopt.settings import make_settings
 
 REPLACED = [name for name, row in ROWS.items() if row.name]
 WORLD = {"fixed halves for few tasks": ("real-20", 120), "lines judged one by one in any noise": ("flips-30", 400)}

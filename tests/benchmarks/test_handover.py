@@ -15,7 +15,7 @@ from benchmarks.landscapes.worlds import WORLDS
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import DraftGraded, Event, RunEnded, StepStarted, VersionAccepted
-from skillopt.presets import make_settings
+from skillopt.settings import make_settings
 from skillopt.skills.document import SkillDocument
 
 FIRST = document_of((rule_line(0), rule_line(1), idle_line(3)))

@@ -21,10 +21,9 @@ from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.loop.events import Event, VersionAccepted
 from skillopt.loop.optimizer import train
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import Metric, Settings
+from skillopt.settings import Metric, Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split

@@ -17,7 +17,7 @@ import pytest
 
 from skillopt.actions.tune import tuning_suite
 from skillopt.errors import UsageError
-from skillopt.presets import flatten_tables
+from skillopt.settings import flatten_tables
 from skillopt.storage.locks import writer_lock
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite

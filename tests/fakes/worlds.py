@@ -14,10 +14,9 @@ from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner
 from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.loop.training_run import TrainingRun
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
-from skillopt.settings import Metric
+from skillopt.settings import Metric, make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec

@@ -3,9 +3,10 @@
 import pytest
 
 from skillopt.errors import SettingsError
-from skillopt.presets import PRESETS, TABLES, flatten_tables, make_settings, read_setting
 from skillopt.safety.text_classes import LintClass
 from skillopt.settings import (
+    PRESETS,
+    TABLES,
     ExecutorSettings,
     GateRule,
     Metric,
@@ -13,6 +14,9 @@ from skillopt.settings import (
     Preset,
     Settings,
     TargetSettings,
+    flatten_tables,
+    make_settings,
+    read_setting,
 )
 
 

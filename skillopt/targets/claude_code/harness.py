@@ -14,11 +14,11 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final, Literal
 
 from skillopt.errors import FailureKind
-from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Status, Trajectory, Usage, loading_note
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import changed_files
+from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import files_of
 from skillopt.targets.bounds import bound_by_turns

@@ -9,9 +9,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from skillopt.errors import FailureKind
-from skillopt.prices import Price
 from skillopt.rollouts import Reply, Status, Usage
 from skillopt.sandbox.workspace import Workspace
+from skillopt.settings import Price
 from skillopt.targets.bounds import bound_by_turns
 from skillopt.targets.claude_code.command import (
     CLAUDE_OLDEST,

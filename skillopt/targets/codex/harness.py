@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 from skillopt.errors import FailureKind, SkillError
-from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Status, Trajectory, Usage, loading_note
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import changed_files, read_workspace_file
+from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import files_of
 from skillopt.skills.frontmatter import read_frontmatter

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
-from skillopt.prices import Price
 from skillopt.rollouts import Reply, Status, Usage
 from skillopt.sandbox.workspace import Workspace
+from skillopt.settings import Price
 from skillopt.targets.bounds import bound_by_turns, with_price
 from skillopt.targets.codex.command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.targets.codex.stream import CodexStream

@@ -14,11 +14,11 @@ from typing import Final, Literal
 
 from skillopt.agent_tables.table import AgentTable
 from skillopt.errors import FailureKind, SettingsError
-from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage, loading_note
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import changed_files
+from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import files_of
 from skillopt.targets.bounds import bound_by_turns, with_price

@@ -13,10 +13,9 @@ from skillopt.execution.executors import ClusterHarness, NodeLostError, make_exe
 from skillopt.execution.ray_worker import NodeAnswer, NodeJob, describe_node, run_on_node, score_on_node
 from skillopt.execution.rollout import run_rollout
 from skillopt.execution.threads import ThreadExecutor
-from skillopt.presets import make_settings
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Score, Status, Trajectory
-from skillopt.settings import Settings
+from skillopt.settings import Settings, make_settings
 from skillopt.tasks import File, Task, VerifierSpec
 from skillopt.testing import ScriptedHarness
 from tests.fakes.nodes import BrokenHarness, RowsHarness

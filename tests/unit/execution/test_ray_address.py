@@ -38,7 +38,7 @@ def refusal_of(address: str) -> str:
 from pathlib import Path
 from skillopt import Suite
 from skillopt.execution.drivers import load_drivers
-from skillopt.presets import make_settings
+from skillopt.settings import make_settings
 chosen = make_settings(("flags", {{"harness": "demo", "model": "demo", "run_on": "ray", "address": {address!r}}}))
 load_drivers(chosen, Suite("none", ()), Path(), optimizer=False).cluster.ready()
 """
@@ -53,7 +53,7 @@ def test_without_ray_the_extra_is_named(tmp_path: Path) -> None:
 from pathlib import Path
 from skillopt import Suite
 from skillopt.execution.drivers import load_drivers
-from skillopt.presets import make_settings
+from skillopt.settings import make_settings
 chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "run_on": "ray"}))
 load_drivers(chosen, Suite("none", ()), Path(), optimizer=False)
 """

@@ -33,10 +33,9 @@ from skillopt.execution.masking import environment_masking
 from skillopt.execution.rollout import run_rollout
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.loop.events import Event, encode_event
-from skillopt.presets import make_settings
 from skillopt.protocols import Executor, Harness, RolloutRequest
 from skillopt.rollouts import Trajectory
-from skillopt.settings import Settings
+from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import File, Split, Task, VerifierSpec

@@ -13,8 +13,7 @@ from skillopt.forecast.proposer import PROPOSERS, START, Proposer, said_in
 from skillopt.forecast.simulated_run import Trained
 from skillopt.forecast.world import StartingRates, draw_world
 from skillopt.loop.siblings import Sibling
-from skillopt.presets import make_settings
-from skillopt.settings import Settings
+from skillopt.settings import Settings, make_settings
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Suite, Task, VerifierSpec
 

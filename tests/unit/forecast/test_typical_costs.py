@@ -4,8 +4,7 @@ import pytest
 
 from skillopt.forecast.foresight import CallCost
 from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout
-from skillopt.prices import Price
-from skillopt.settings import Settings
+from skillopt.settings import Price, Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import File, Suite, Task, VerifierSpec

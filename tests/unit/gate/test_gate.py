@@ -12,10 +12,9 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.gate import BASELINE_TASKS, Gate, resolvable_gain
 from skillopt.gate.grades import Grade
 from skillopt.gate.posterior import Prior
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Usage
-from skillopt.settings import Settings
+from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored

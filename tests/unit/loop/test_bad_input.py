@@ -17,9 +17,9 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.loop.optimizer import train
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
+from skillopt.settings import make_settings
 from skillopt.testing import ScriptedRunner, scored
 from tests.fakes.worlds import SKILL, World, add, named, propose_words, reply_with
 

@@ -13,8 +13,8 @@ from skillopt.loop.draft import Draft, Line
 from skillopt.loop.events import DraftChanged, EditRefused
 from skillopt.loop.folds import CrossFoldRunner, join_lines, lines_left_out
 from skillopt.loop.training_run import TrainingRun
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
+from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File, Split, Suite, VerifierSpec

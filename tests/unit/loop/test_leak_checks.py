@@ -8,8 +8,8 @@ from skillopt.loop.events import EditRefused
 from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.optimizer import train
 from skillopt.loop.release_check import Released
-from skillopt.presets import make_settings
 from skillopt.safety.leaks import index_protected_text
+from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec

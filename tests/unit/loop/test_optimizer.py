@@ -27,10 +27,9 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.loop.optimizer import train
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings
+from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored

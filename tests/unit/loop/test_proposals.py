@@ -12,9 +12,9 @@ from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.proposals import ProposalTerms, ToldBefore, check_proposal, try_proposal
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
+from skillopt.settings import make_settings
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored

@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, VersionAccepted
 from skillopt.loop.optimizer import train
-from skillopt.presets import make_settings
+from skillopt.settings import make_settings
 from skillopt.testing import ScriptedRunner
 from tests.unit.loop.test_optimizer import BASE, SKILL, by_words, only, suite, teach
 

@@ -7,10 +7,10 @@ from skillopt.errors import FailureKind, ProviderError
 from skillopt.loop.events import EditsGrounded, EditUnreadable, FailuresNamed, PatchesCompared, PromptSkipped
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.reflection import Briefing, propose_edits
-from skillopt.presets import make_settings
 from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
+from skillopt.settings import make_settings
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Task, VerifierSpec

@@ -30,10 +30,9 @@ from skillopt.loop.siblings import (
     sibling_words,
     without_siblings,
 )
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings
+from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored

@@ -8,11 +8,10 @@ import pytest
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.execution.retry import Retry, RetryingModel
-from skillopt.presets import make_settings
-from skillopt.prices import Price
 from skillopt.prompts.stages import EDITS_SCHEMA
 from skillopt.protocols import Model
 from skillopt.rollouts import Status, Usage
+from skillopt.settings import Price, make_settings
 from skillopt.targets.anthropic import AnthropicModel
 from skillopt.targets.api_failures import retry_after_seconds
 from skillopt.targets.models import load_model

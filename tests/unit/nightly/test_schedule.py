@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SettingsError
 from skillopt.nightly.schedule import why_no_training
-from skillopt.presets import make_settings
-from skillopt.settings import Weekday
+from skillopt.settings import Weekday, make_settings
 
 SUNDAY = datetime(2026, 11, 22)  # noqa: DTZ001 - the clock of a machine has no zone
 

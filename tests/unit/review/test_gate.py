@@ -9,11 +9,11 @@ import pytest
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, RunEnded
-from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import ChangeGate, Demand, why_untestable
 from skillopt.review.result import Judged, Required, ReviewAnswer
 from skillopt.rollouts import Rollout
+from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored

@@ -9,8 +9,7 @@ import pytest
 
 from skillopt.actions.tune import _changes
 from skillopt.errors import SettingsError
-from skillopt.presets import make_settings
-from skillopt.settings import Preset, Settings
+from skillopt.settings import Preset, Settings, make_settings
 from skillopt.tuning.studies import RANGES, Search, Trial, choose_ranges, open_study, run_trials, trials_of
 
 TRIALS = 14

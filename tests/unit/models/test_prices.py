@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillopt.presets import make_settings
-from skillopt.prices import PRICES, Price, cost_of, find_price
+from skillopt.settings import Price, make_settings
+from skillopt.targets.prices import PRICES, cost_of, find_price
 
 
 def test_a_user_price_comes_before_the_table_and_names_models_that_it_lacks() -> None:

@@ -4,12 +4,11 @@ A model that is not listed has no known price, which is never 0.
 """
 
 from collections.abc import Mapping
-from math import floor, log10
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from skillopt.settings import Price
 
-__all__ = ["PRICES", "PRICES_AS_OF", "Price", "cost_of", "find_price", "guess_full_names", "write_dollars"]
+__all__ = ["PRICES", "PRICES_AS_OF", "cost_of", "find_price", "guess_full_names"]
 
 PRICES_AS_OF: Final = "2026-11-21"
 """The day the table was read."""
@@ -25,21 +24,7 @@ _FAMILIES: Final = {
 }
 """How the names of a family of models begin, and who serves them; the first that fits counts."""
 
-_Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _MILLION: Final = 1_000_000
-
-
-class Price(BaseModel):
-    """US dollars per million tokens."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    input: _Usd
-    output: _Usd
-    cache_read: _Usd | None = None
-    cache_write: _Usd | None = None
-    long_over: Annotated[int, Field(ge=0)] = 0
-    long_factor: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
 
 
 def _price(cache_read: float, plain: float, output: float, cache_write: float | None, *, long_over: int = 0) -> Price:
@@ -121,13 +106,3 @@ def cost_of(price: Price | None, plain: int, output: int, *, cache_read: int = 0
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
     return factor * (plain * price.input + output * price.output + cache_read * read + cache_write * write) / _MILLION
-
-
-def write_dollars(usd: float) -> str:
-    """Write an amount of US dollars, in cents from a dollar on, below with two digits that say something at least.
-
-    >>> write_dollars(1234.5), write_dollars(0.25), write_dollars(0.015), write_dollars(0)
-    ('$1,234.50', '$0.25', '$0.015', '$0.00')
-    """
-    digits = 2 if usd <= 0 else max(2, 1 - floor(log10(usd)))
-    return f"${usd:,.{digits}f}"
