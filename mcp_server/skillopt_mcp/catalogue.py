@@ -18,10 +18,8 @@ from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions
 from skillopt.versions.draft_branch import DRAFT_BRANCHES
-from skillopt.versions.folders import FolderAt, list_folders
-from skillopt.versions.histories import read_histories
-from skillopt.versions.objects import read_found, read_objects
-from skillopt.versions.repository import Repository
+from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects
+from skillopt.versions.repository import Repository, read_histories
 from skillopt.versions.revisions import find_skill_folder
 from skillopt.versions.snapshot import Snapshot, snapshot_of
 from skillopt_mcp.served import ServedSkill, make_served

@@ -10,8 +10,7 @@ from difflib import SequenceMatcher
 from skillopt.project import Selection
 from skillopt.runs.lineage import TextState, texts_of
 from skillopt.runs.version_record import RecordedVersion, recorded_versions
-from skillopt.versions.commit_kind import ROLLBACK
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import ROLLBACK, Version
 
 __all__ = ["Blamed", "BlamedLine", "blame"]
 

@@ -18,8 +18,7 @@ from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.triggers.declined import DescriptionPlace, decline_descriptions, undecline_descriptions
 from skillopt.triggers.version import trigger_branch
-from skillopt.versions.commit_kind import DECLINED, commit_kind
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import DECLINED, Version, commit_kind
 from skillopt.versions.decisions import (
     DecisionCommit,
     Decisions,

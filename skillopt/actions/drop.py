@@ -18,12 +18,17 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
-from skillopt.versions.commit_kind import DROPPED_BY
-from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import DecisionCommit, PersonsWord, dropped_message, write_dropped
+from skillopt.versions.commit_message import DROPPED_BY, Version
+from skillopt.versions.decisions import (
+    DecisionCommit,
+    EditName,
+    PersonsWord,
+    dropped_message,
+    edit_trailers,
+    write_dropped,
+)
 from skillopt.versions.draft_branch import FILES_DIGEST, DraftBranch
 from skillopt.versions.edit_history import EditLine, Inseparable, NumberedEdit, closure, text_without
-from skillopt.versions.edit_trailers import EditName, edit_trailers
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 

@@ -26,8 +26,8 @@ from skillopt.suites.config_lines import put_file
 from skillopt.suites.review_file import render_candidates
 from skillopt.suites.suite_file import tasks_in
 from skillopt.tasks import File, Task
-from skillopt.versions.past_files import commit_at, files_at, worktree_roots
 from skillopt.versions.repository import Repository
+from skillopt.versions.revisions import commit_at, files_at, worktree_roots
 
 __all__ = ["HarvestOptions", "Harvested", "HarvestedCandidate", "HarvestedSkill", "UnskilledRequest", "harvest"]
 

@@ -18,8 +18,7 @@ from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.lineage import trained_on
 from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.triggers.version import declined_descriptions, list_descriptions
-from skillopt.versions.commit_kind import DROPPED_BY, ROLLBACK, commit_kind
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import DROPPED_BY, ROLLBACK, Version, commit_kind
 from skillopt.versions.decisions import Decisions, PersonsWord
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.edit_history import EditLine, NumberedEdit

@@ -16,8 +16,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
 from skillopt.storage.unreported import is_unreported
 from skillopt.versions.draft_branch import DRAFT_BRANCHES, VERSION_BRANCHES, list_branches
-from skillopt.versions.histories import read_histories
-from skillopt.versions.repository import Repository
+from skillopt.versions.repository import Repository, read_histories
 
 __all__ = ["Pruned", "prune"]
 

@@ -13,11 +13,9 @@ from skillopt.runs.version_record import RecordedVersion, recorded_versions
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, diff_documents
 from skillopt.skills.folder import is_shipped
-from skillopt.versions.commit_kind import commit_kind
-from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import PersonsWord, read_decisions
+from skillopt.versions.commit_message import Version, commit_kind
+from skillopt.versions.decisions import PersonsWord, edits_of, read_decisions
 from skillopt.versions.draft_branch import DRAFT
-from skillopt.versions.edit_trailers import edits_of
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 

@@ -22,7 +22,7 @@ from skillopt.rollouts import Usage
 from skillopt.storage.jobs import Job, list_jobs
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
-from skillopt.versions.declined_runs import declined_runs
+from skillopt.versions.decisions import declined_runs
 
 __all__ = ["RunStatus", "StatusReport", "run_status", "status"]
 

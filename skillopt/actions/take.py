@@ -17,7 +17,7 @@ from skillopt.runs.version_record import recorded_versions
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.folder import files_of
 from skillopt.storage.locks import writer_lock
-from skillopt.versions.commit_kind import TAKEN
+from skillopt.versions.commit_message import TAKEN
 from skillopt.versions.draft_branch import FILES_DIGEST, DraftBranch
 from skillopt.versions.repository import NewVersion
 

@@ -70,7 +70,7 @@ def decline(
     """
     from skillopt.actions import decline as actions
     from skillopt.errors import UsageError
-    from skillopt.versions.commit_kind import DESCRIPTION
+    from skillopt.versions.commit_message import DESCRIPTION
 
     words = what or []
     if words and all(word.isdecimal() and len(word) <= _LONGEST_NUMBER for word in words) and not undo:

@@ -21,8 +21,7 @@ from skillopt.triggers.version import (
     offered_descriptions,
     trigger_branch,
 )
-from skillopt.versions.commit_kind import DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION, Version
 from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES
 
 __all__ = ["offer_description"]

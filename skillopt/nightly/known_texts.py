@@ -13,10 +13,8 @@ from skillopt.skills.document import Skill
 from skillopt.skills.folder import SKILL_FILE, is_shipped, read_skill, skill_from_files
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
-from skillopt.versions.folders import FolderAt, list_folders
-from skillopt.versions.histories import read_histories
-from skillopt.versions.objects import read_objects
-from skillopt.versions.repository import SKILL_NAME, Repository
+from skillopt.versions.objects import FolderAt, list_folders, read_objects
+from skillopt.versions.repository import SKILL_NAME, Repository, read_histories
 
 __all__ = ["DefaultBranch", "KnownTexts", "read_many_texts", "read_texts"]
 

@@ -17,12 +17,10 @@ from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.commit_message import Version
-from skillopt.versions.commits_between import commits_between
-from skillopt.versions.decisions import Decisions
+from skillopt.versions.decisions import Decisions, EditName, edits_of
 from skillopt.versions.edit_history import EditLine, TextStep
-from skillopt.versions.edit_trailers import EditName, edits_of
 from skillopt.versions.merging import find_conflicts
-from skillopt.versions.repository import Repository
+from skillopt.versions.repository import Repository, commits_between
 
 __all__ = ["OfferPlace", "changed_by_people", "read_line", "read_offered", "suspicious_runs"]
 

@@ -14,10 +14,9 @@ from skillopt.runs.draft_publication import draft_obstacle
 from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.plan import read_version
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.versions.commit_kind import DROPPED_BY, commit_kind
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import DROPPED_BY, Version, commit_kind
+from skillopt.versions.decisions import edits_of
 from skillopt.versions.draft_branch import DraftBranch
-from skillopt.versions.edit_trailers import edits_of
 from skillopt.versions.repository import Repository
 
 __all__ = ["NO_RECORD", "Offer", "find_draft_offer", "find_version_offer"]

@@ -19,8 +19,7 @@ from skillopt.runs.plan import Start
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.commit_message import Version
-from skillopt.versions.merging import Conflict
-from skillopt.versions.start_commits import StartPlace, start_conflicts
+from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
 
 __all__ = ["SkillState", "measured_pass_rate", "read_skill_state", "training_runs"]
 

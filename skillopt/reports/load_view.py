@@ -20,8 +20,8 @@ from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Suite
-from skillopt.versions.commit_kind import commit_kind
-from skillopt.versions.declined_runs import declined_runs
+from skillopt.versions.commit_message import commit_kind
+from skillopt.versions.decisions import declined_runs
 from skillopt.versions.draft_branch import DraftBranch
 
 __all__ = ["find_run", "load_progress", "load_view", "start_and_events", "suite_of_run", "target_identity"]

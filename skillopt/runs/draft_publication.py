@@ -31,10 +31,9 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill, files_of
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
-from skillopt.versions.commit_kind import ACCEPTED
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import ACCEPTED, Version
+from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.draft_branch import DraftBranch
-from skillopt.versions.edit_trailers import edit_trailers
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = ["DraftState", "became_version", "draft_obstacle", "publish_draft", "recover_draft"]

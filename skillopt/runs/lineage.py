@@ -7,8 +7,7 @@ from skillopt.errors import SkillError, UsageError
 from skillopt.project import Target
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import skill_from_files
-from skillopt.versions.commit_kind import ROLLBACK, commit_kind
-from skillopt.versions.commit_message import Version, single_line
+from skillopt.versions.commit_message import ROLLBACK, Version, commit_kind, single_line
 from skillopt.versions.decisions import Decisions
 from skillopt.versions.draft_branch import DRAFT, DraftBranch
 from skillopt.versions.repository import Repository

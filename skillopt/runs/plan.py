@@ -17,7 +17,7 @@ from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.unreported import is_unreported
 from skillopt.tasks import Split, Suite, digest_of
-from skillopt.versions.commit_kind import commit_kind
+from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [

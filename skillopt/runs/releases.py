@@ -12,8 +12,7 @@ from skillopt.runs.plan import RunPlan, read_version
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.versions.commit_kind import commit_kind
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import Version, commit_kind
 from skillopt.versions.repository import Repository
 
 __all__ = ["first_text", "released_of"]

@@ -18,7 +18,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import files_of
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.unreported import mark_unreported
-from skillopt.versions.edit_trailers import edit_trailers
+from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.repository import NewVersion
 
 __all__ = ["RecordedRun"]

@@ -12,7 +12,7 @@ from skillopt.triggers.version import (
     description_of,
     offered_descriptions,
 )
-from skillopt.versions.commit_kind import (
+from skillopt.versions.commit_message import (
     DECLINED,
     DECLINED_DESCRIPTION,
     DESCRIPTION,

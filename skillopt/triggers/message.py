@@ -16,7 +16,7 @@ from skillopt.triggers.held_out import HeldOutTriggers
 from skillopt.triggers.quality import TriggerRate
 from skillopt.triggers.shared_error import TRIGGER_TRAINING
 from skillopt.triggers.training import TrainedDescription
-from skillopt.versions.commit_kind import DESCRIPTION
+from skillopt.versions.commit_message import DESCRIPTION
 
 __all__ = [
     "BEFORE",

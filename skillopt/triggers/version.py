@@ -13,8 +13,7 @@ from skillopt.tasks import File, digest_of
 from skillopt.triggers.description import with_description
 from skillopt.triggers.message import BEFORE
 from skillopt.triggers.training import TrainedDescription
-from skillopt.versions.commit_kind import DESCRIPTION
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import DESCRIPTION, Version
 from skillopt.versions.decisions import Decisions, PersonsWord
 from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES, description_commits
 from skillopt.versions.repository import NewVersion, Repository

@@ -4,34 +4,46 @@ The decisions are commits on the skill's branch, so that a fresh clone knows the
 refused, so that also those of a draft are known whose branch is gone.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cached_property
-from typing import Final
+from typing import Final, Self
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skillopt.errors import EditError, SkilloptError
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import disarm
-from skillopt.skills.edits import Edit
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import File
-from skillopt.versions.commit_kind import DECLINED, DROPPED, ROLLBACK, UNDECLINED, commit_kind
-from skillopt.versions.commit_message import Version, single_line
-from skillopt.versions.edit_trailers import EditName, edit_trailers, edits_of, read_edit, write_edit
-from skillopt.versions.repository import NewVersion, Repository
+from skillopt.versions.commit_message import DECLINED, DROPPED, ROLLBACK, UNDECLINED, Version, commit_kind, single_line
+from skillopt.versions.repository import NewVersion, Repository, read_histories
 
 __all__ = [
     "LONGEST_REASON",
     "PULL_REQUEST",
     "DecisionCommit",
     "Decisions",
+    "EditName",
     "EditRefusal",
     "PersonsWord",
     "RefusalKind",
+    "declined_runs",
     "dropped_message",
+    "edit_trailers",
+    "edits_between",
+    "edits_of",
     "offered_edits",
     "read_decisions",
+    "read_edit",
     "write_declined",
     "write_dropped",
+    "write_edit",
     "write_undeclined",
 ]
 
@@ -43,6 +55,24 @@ PULL_REQUEST: Final = "Pull-Request"
 
 _REFUSED: Final = "Refused-Edit"
 _RUN: Final = "Skillopt-Run"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class EditName:
+    """Name of an edit: the first 12 digits of its version's commit, and its place among the edits there, from 1."""
+
+    version: str
+    index: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read a key as in `0123456789ab/2`; None for anything else."""
+        found = _KEY.fullmatch(text)
+        return cls(found[1], int(found[2])) if found else None
+
+    def __str__(self) -> str:
+        """Write it as it is read."""
+        return f"{self.version}/{self.index}"
 
 
 class RefusalKind(StrEnum):
@@ -266,3 +296,110 @@ def _refused(version: Version) -> Iterable[EditRefusal]:
 def _wanted_again(version: Version) -> tuple[str, ...]:
     """List the commits that a person asks for by name: by taking a refusal back, or by going back to it."""
     return (*version.values(UNDECLINED), *version.values(ROLLBACK))
+
+
+def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapping[str, str]:
+    """Say of each run whose text people declined who did, and why, in one line, by the run's id."""
+    found: dict[str, str] = {}
+    try:
+        repository = find()
+        wanted = frozenset(skills)
+        tips = {skill: tip for skill, tip in repository.tips().items() if skill in wanted}
+        for versions in read_histories(repository.root, tips).values():
+            for sha, word in Decisions(versions).declined_by.items():
+                if repository.ref_tip(sha) is None:  # a draft that this clone does not have
+                    continue
+                found[repository.commit(sha).trailer(_RUN)] = f"declined{word.signature}"
+    except SkilloptError:
+        return found
+    return found
+
+
+_LONGEST_EDITS: Final = 100_000
+"""Characters of all edits of one commit; of a version that has more, the edits are told from its text."""
+
+_LONGEST_RATIONALE: Final = 600
+_MOST_TASKS: Final = 24
+_NAME: Final = re.compile(r"Edit-[1-9][0-9]{0,3}")
+_KEY: Final = re.compile(r"([0-9a-f]{12})/([1-9][0-9]{0,3})")
+_ACTIVE: Final = re.compile(r"(?<= ) |[@#]|(?<=[Gg][Hh])-|/(?=(?:issues|pull)\b)")
+
+
+class _WrittenEdit(BaseModel):
+    """An edit as it stands in a trailer."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    id: str
+    op: str
+    anchor: str = ""
+    section: str = ""
+    content: str = ""
+    rationale: str = ""
+    tasks: list[str] = []
+
+
+def write_edit(edit: Edit) -> str:
+    """Write an edit as JSON on one line; its reason and its list of tasks are cut where they are long."""
+    fields = asdict(edit)
+    del fields["line_tasks"]
+    fields["op"] = edit.op.value
+    fields["rationale"] = edit.rationale[:_LONGEST_RATIONALE]
+    fields["tasks"] = edit.tasks[:_MOST_TASKS]
+    kept = {name: value for name, value in fields.items() if value}
+    written = json.dumps(kept, ensure_ascii=True, separators=(",", ":"))
+    # A trailer is folded to one line with single blanks, and a forge acts on what looks like a name or an issue.
+    return _ACTIVE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def read_edit(text: str) -> Edit | None:
+    """Read an edit from JSON; None where somebody changed it so that it is none."""
+    try:
+        found = _WrittenEdit.model_validate_json(text)
+        return Edit(
+            found.id,
+            Op(found.op),
+            found.anchor,
+            found.section,
+            found.content,
+            found.rationale,
+            tuple(found.tasks),
+        )
+    except (ValidationError, EditError, ValueError):
+        return None
+
+
+def edit_trailers(edits: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
+    """List the trailers that name the edits of a version; none where they are too long for a commit."""
+    rows = tuple((f"Edit-{number}", write_edit(edit)) for number, edit in enumerate(edits, 1))
+    return rows if sum(len(text) for _, text in rows) <= _LONGEST_EDITS else ()
+
+
+def edits_of(version: Version) -> tuple[Edit, ...]:
+    """Read the edits that a commit names; empty where it names none, or one of them cannot be read."""
+    written = [read_edit(value) for name, value in version.trailers if _NAME.fullmatch(name)]
+    edits = tuple(edit for edit in written if edit is not None)
+    distinct = len({edit.id for edit in edits}) == len(written)
+    return edits if distinct else ()
+
+
+def edits_between(before: SkillDocument, after: SkillDocument) -> tuple[Edit, ...]:
+    """Tell edits from two texts, one for each run of lines that differ; for versions that name none.
+
+    Such an edit is for reading and for comparing: its anchor may stand at several places.
+    """
+    old, new = (text.text[text.body_start :].splitlines() for text in (before, after))
+    edits: list[Edit] = []
+    for tag, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone, come = "\n".join(old[first:last]), "\n".join(new[start:end])
+        if tag == "equal" or not (gone.strip() or come.strip()):
+            continue
+        number = str(len(edits) + 1)
+        if not come.strip():
+            edits.append(Edit(number, Op.DELETE, gone))
+        elif gone.strip():
+            edits.append(Edit(number, Op.REPLACE, gone, "", come))
+        else:
+            above = next((line for line in reversed(old[:first]) if line.strip()), "")
+            edits.append(Edit(number, Op.ADD, above, "", come))
+    return tuple(edits)

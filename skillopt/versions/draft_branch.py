@@ -14,8 +14,7 @@ from typing import Final
 from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File, digest_of
-from skillopt.versions.commit_kind import of_description
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import Version, of_description
 from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import NewVersion, Repository
 

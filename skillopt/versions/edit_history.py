@@ -8,10 +8,8 @@ from skillopt.errors import EditError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.skills.folder import SKILL_FILE
-from skillopt.versions.commit_kind import commit_kind
-from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import Decisions
-from skillopt.versions.edit_trailers import EditName, edits_between, edits_of
+from skillopt.versions.commit_message import Version, commit_kind
+from skillopt.versions.decisions import Decisions, EditName, edits_between, edits_of
 from skillopt.versions.git_process import run_git
 from skillopt.versions.merging import merge_texts
 from skillopt.versions.repository import Repository

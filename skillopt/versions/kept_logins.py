@@ -1,18 +1,20 @@
-"""Token of a forge from what this user's own programs keep: GitHub's `gh`, else git's credential helpers.
+"""Tokens that this machine keeps: of a forge, from `gh` or git's credential helpers, and in a repository's configuration.
 
-It is asked for when it is needed and kept nowhere, so that no process that runs agents has it.
+A token is asked for when it is needed and kept nowhere, so that no process that runs agents has it.
 """
 
 import os
+import re
 from pathlib import Path
 from shutil import which
 from typing import Final
 
 from skillopt.errors import InfrastructureError, RepositoryError
 from skillopt.sandbox.processes import run_process
-from skillopt.versions.git_process import try_git
+from skillopt.versions.git_process import read_config, try_git
+from skillopt.versions.repository import Repository
 
-__all__ = ["find_kept_token"]
+__all__ = ["find_kept_token", "find_stored_credentials"]
 
 _SECONDS: Final = 20
 _KEPT: Final = (
@@ -51,3 +53,22 @@ def _from_git(host: str) -> str:
         return ""
     rows = (row.partition("=") for row in os.fsdecode(out).splitlines())
     return next((value for key, _, value in rows if key == "password"), "") if status == 0 else ""
+
+
+_PASSWORD: Final = re.compile(r"https?://[^/@\s]*:[^/@\s]+@")
+
+
+def find_stored_credentials(repository: Repository) -> tuple[str, ...]:
+    """List the keys of git's configuration that hold a token: headers with a login, addresses with a password.
+
+    A checkout that keeps its credentials leaves one there, and so may an address that somebody pasted.
+    """
+    headers = [
+        key
+        for key, value in read_config(repository.root, r"^http\..*extraheader$")
+        if value.casefold().lstrip().startswith("authorization:")
+    ]
+    addresses = [
+        key for key, value in read_config(repository.root, r"^remote\..*\.(push)?url$") if _PASSWORD.match(value)
+    ]
+    return (*headers, *addresses)

@@ -17,8 +17,7 @@ from typing import Final, Self
 from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.versions.commit_message import compose_message
 from skillopt.versions.git_process import disabled_hooks, run_git, translate_write_errors
-from skillopt.versions.links import LINK, follow_links
-from skillopt.versions.objects import read_objects, write_blobs
+from skillopt.versions.objects import LINK, follow_links, read_objects, write_blobs
 from skillopt.versions.repository import Repository
 
 __all__ = ["REMOVAL_BRANCH", "REMOVED", "LinkedTree", "Removal", "RemovalBranch"]

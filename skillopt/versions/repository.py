@@ -11,16 +11,23 @@ Invariants:
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, is_shipped
 from skillopt.tasks import File
-from skillopt.versions.commit_kind import of_description
-from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
+from skillopt.versions.commit_message import (
+    Version,
+    compose_message,
+    of_description,
+    parse_commit,
+    parse_message,
+    single_line,
+)
 from skillopt.versions.git_process import (
     disabled_hooks,
     read_config,
@@ -29,18 +36,14 @@ from skillopt.versions.git_process import (
     translate_write_errors,
     try_git,
 )
-from skillopt.versions.links import LINK, follow_links
-from skillopt.versions.objects import read_objects, size_objects, write_blobs
+from skillopt.versions.objects import LINK, follow_links, read_objects, size_objects, write_blobs
 
-__all__ = ["SKILL_NAME", "NewVersion", "Repository"]
-
-"""Trailer with the folder that it had before."""
+__all__ = ["SKILL_NAME", "BranchCommit", "NewVersion", "Repository", "commits_between", "read_histories"]
 
 SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 """What a skill's name must match in full to have a branch."""
 
 _ROLES = ("AUTHOR", "COMMITTER")
-_MOST_VERSIONS = 1000
 _BRANCHES = "refs/heads/skillopt/"
 
 
@@ -197,11 +200,7 @@ class Repository:
         tip = tip or self.branch_tip(skill)
         if tip is None:
             return ()
-        listed = run_git(self.root, "rev-list", "--first-parent", f"--max-count={_MOST_VERSIONS}", tip)
-        shas = listed.decode().split()
-        commits = zip(shas, read_objects(self.root, shas), strict=True)
-        parsed = (parse_commit(sha, content.decode("utf-8", "replace")) for sha, content in commits)
-        return tuple(one for one in parsed if skill in one.values("Skill") and not of_description(one))
+        return read_histories(self.root, {skill: tip})[skill]
 
     def commit(self, sha: str) -> Version:
         """Read a commit, which need not be a version."""
@@ -303,3 +302,94 @@ def _branch(skill: str) -> str:
         message = f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
         raise UsageError(message)
     return f"{_BRANCHES}{skill}"
+
+
+_LONGEST: Final = 1000
+"""Commits of a branch that are looked at."""
+
+_FORMAT: Final = "--format=%x00%P%x00%ct%x00%B%x00"
+_FIELDS: Final = 4
+_MARK: Final = b"\nSkill:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """A commit: its first parent, empty for none, and what it says where that is of a skill."""
+
+    parent: str
+    version: Version | None
+
+
+def read_histories(root: Path, tips: Mapping[str, str]) -> dict[str, tuple[Version, ...]]:
+    """List the versions of skills, newest first: the commits of their branches that say so.
+
+    Commits of people between or on top of them are left out.
+    """
+    if not tips:
+        return {}
+    # Branches share the history of the default branch, so that what they have in common is read once.
+    few = (f"--max-count={_LONGEST}",) if len(tips) == 1 else ()
+    arguments = ["rev-list", "--first-parent", "--encoding=UTF-8", *few, _FORMAT, "--stdin"]
+    listed = run_git(root, *arguments, stdin="".join(f"{tip}\n" for tip in tips.values()).encode())
+    commits = dict(_read_commits(listed))
+    return {skill: tuple(_walk(skill, tip, commits)) for skill, tip in tips.items()}
+
+
+def _read_commits(listed: bytes) -> Iterator[tuple[str, _Commit]]:
+    fields = listed.split(b"\0")
+    for at in range(0, len(fields) - _FIELDS + 1, _FIELDS):
+        head, parents, seconds, message = fields[at : at + _FIELDS]
+        sha = head.split()[-1].decode()
+        parent, merged, *_ = [*parents.decode().split(" "), ""]
+        version = None
+        if _MARK in message:
+            text = message.decode("utf-8", "replace")
+            version = parse_message(sha, (parent, merged), int(seconds), text)
+        yield sha, _Commit(parent, version)
+
+
+def _walk(skill: str, tip: str, commits: Mapping[str, _Commit]) -> Iterator[Version]:
+    """Go from commit to first parent, and yield the versions of a skill."""
+    sha = tip
+    for _ in range(_LONGEST):
+        commit = commits.get(sha)
+        if commit is None:
+            return
+        version = commit.version
+        ours = version is not None and skill in version.values("Skill")
+        if version is not None and ours and not of_description(version):
+            yield version
+        sha = commit.parent
+
+
+_MOST_BETWEEN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class BranchCommit:
+    """A commit with the name of its author, which is untrusted, and all its parents."""
+
+    commit: Version
+    author: str
+    parents: tuple[str, ...]
+
+
+def commits_between(repository: Repository, base: str, tip: str) -> tuple[BranchCommit, ...]:
+    """List the commits from a base to a tip, oldest first, without those that came in by merges."""
+    without = ["--not", base] if base else []
+    arguments = [
+        "log",
+        "--first-parent",
+        f"--max-count={_MOST_BETWEEN}",
+        "--format=%H%x00%an%x00%P",
+        tip,
+        *without,
+        "--",
+    ]
+    rows = [row.split("\0") for row in os.fsdecode(run_git(repository.root, *arguments)).splitlines() if row]
+    contents = read_objects(repository.root, [sha for sha, *_ in rows])
+    found = [
+        BranchCommit(parse_commit(sha, content.decode("utf-8", "replace")), author, tuple(parents.split()))
+        for (sha, author, parents), content in zip(rows, contents, strict=True)
+    ]
+    return tuple(reversed(found))

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from skillopt.demo.model import DemoModel
 
 from skillopt.actions.propose import EditsProposal, check
-from skillopt.demo.model import DemoModel
 from skillopt.project import Selection
 from skillopt.rollouts import Reply
 from tests.fakes.changes import commit, gate

@@ -14,8 +14,7 @@ from skillopt.loop.events import EditRefused, decode_event
 from skillopt.project import Selection
 from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger
-from skillopt.versions.decisions import DecisionCommit, PersonsWord, write_dropped
-from skillopt.versions.edit_trailers import EditName
+from skillopt.versions.decisions import DecisionCommit, EditName, PersonsWord, write_dropped
 from skillopt.versions.repository import Repository
 from skillopt_mcp.server import make_server
 from tests.fakes.drafts import accepted, graded, run_events

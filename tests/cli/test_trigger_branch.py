@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.versions.histories import read_histories
-from skillopt.versions.repository import Repository
+from skillopt.versions.repository import Repository, read_histories
 from tests.fakes.projects import git, skillopt
 from tests.fakes.triggers import make_siblings
 

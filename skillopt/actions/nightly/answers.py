@@ -21,7 +21,7 @@ from skillopt.protocols import PullRequest
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
-from skillopt.versions.commit_kind import DECLINED, commit_kind
+from skillopt.versions.commit_message import DECLINED, commit_kind
 from skillopt.versions.decisions import PULL_REQUEST, PersonsWord, read_decisions
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.edit_history import EditLine

@@ -29,7 +29,7 @@ from skillopt.triggers.declined import DescriptionPlace, decline_descriptions, d
 from skillopt.triggers.due import committed_bases, why_description_due
 from skillopt.triggers.plan import TriggerAsk, has_requests, plan_triggers
 from skillopt.triggers.version import description_line, description_of, description_tip, offered_descriptions
-from skillopt.versions.commit_kind import UNDECLINED
+from skillopt.versions.commit_message import UNDECLINED
 from skillopt.versions.decisions import PersonsWord
 from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES
 

@@ -8,7 +8,7 @@ from skillopt.execution.executors import CLUSTERS
 from skillopt.nightly.night import Budget
 from skillopt.project import Project
 from skillopt.settings import Settings
-from skillopt.versions.stored_credentials import find_stored_credentials
+from skillopt.versions.kept_logins import find_stored_credentials
 
 __all__ = ["refuse_cluster", "refuse_credentials"]
 

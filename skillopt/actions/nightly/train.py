@@ -43,8 +43,8 @@ from skillopt.storage.locks import writer_lock
 from skillopt.storage.unreported import mark_reported
 from skillopt.tasks import digest_of
 from skillopt.versions.bundles import write_bundle
+from skillopt.versions.merging import StartPlace, write_start
 from skillopt.versions.remotes import Remote
-from skillopt.versions.start_commits import StartPlace, write_start
 
 __all__ = ["train_night"]
 

@@ -7,8 +7,7 @@ from skillopt.loop.memory import PeoplesRefusal
 from skillopt.runs.peoples_refusals import refusals_before
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
-from skillopt.versions.decisions import DecisionCommit, PersonsWord, write_dropped
-from skillopt.versions.edit_trailers import EditName
+from skillopt.versions.decisions import DecisionCommit, EditName, PersonsWord, write_dropped
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, TEXT, make_repository

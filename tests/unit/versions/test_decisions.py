@@ -11,19 +11,23 @@ from skillopt.errors import EditError, VersionConflictError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
-from skillopt.versions.commit_kind import commit_kind
-from skillopt.versions.commit_message import compose_message, parse_commit
+from skillopt.versions.commit_message import commit_kind, compose_message, parse_commit
 from skillopt.versions.decisions import (
     DecisionCommit,
+    EditName,
     PersonsWord,
     RefusalKind,
+    edit_trailers,
+    edits_between,
+    edits_of,
     offered_edits,
     read_decisions,
+    read_edit,
     write_declined,
     write_dropped,
+    write_edit,
     write_undeclined,
 )
-from skillopt.versions.edit_trailers import EditName, edit_trailers, edits_between, edits_of, read_edit, write_edit
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository

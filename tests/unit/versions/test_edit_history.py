@@ -7,8 +7,8 @@ import pytest
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
+from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.edit_history import EditLine, Inseparable, closure, text_without
-from skillopt.versions.edit_trailers import edit_trailers
 from skillopt.versions.merging import Conflict, find_conflicts, merge_texts
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git

@@ -5,10 +5,8 @@ from pathlib import Path
 
 from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File
-from skillopt.versions.folders import FolderAt, list_folders
-from skillopt.versions.histories import read_histories
-from skillopt.versions.objects import read_objects
-from skillopt.versions.repository import Repository
+from skillopt.versions.objects import FolderAt, list_folders, read_objects
+from skillopt.versions.repository import Repository, read_histories
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
 

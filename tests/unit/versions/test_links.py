@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillopt.skills.folder import files_of, read_skill, skill_from_files
 from skillopt.tasks import File
-from skillopt.versions.links import follow_links
+from skillopt.versions.objects import follow_links
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 

@@ -8,11 +8,10 @@ import pytest
 
 from skillopt.errors import RepositoryError
 from skillopt.tasks import File
-from skillopt.versions.commit_kind import commit_kind
-from skillopt.versions.merging import Conflict
+from skillopt.versions.commit_message import commit_kind
+from skillopt.versions.merging import Conflict, StartPlace, start_conflicts, write_start
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
-from skillopt.versions.start_commits import StartPlace, start_conflicts, write_start
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, TEXT, commit, make_repository
 
