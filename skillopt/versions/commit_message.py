@@ -27,7 +27,6 @@ __all__ = [
     "compose_message",
     "of_description",
     "parse_commit",
-    "parse_message",
     "single_line",
 ]
 
@@ -74,18 +73,12 @@ def parse_commit(sha: str, content: str) -> Version:
     head, _, message = content.partition("\n\n")
     parents = [line.removeprefix("parent ") for line in head.splitlines() if line.startswith("parent ")]
     committed = _COMMITTED.search(head)
-    parent, merged, *_ = [*parents, "", ""]
-    return parse_message(sha, (parent, merged), int(committed[1]) if committed else 0, message)
-
-
-def parse_message(sha: str, parents: tuple[str, str], seconds: int, message: str) -> Version:
-    """Read the message of a commit."""
-    at = datetime.fromtimestamp(seconds, UTC).isoformat()
+    at = datetime.fromtimestamp(int(committed[1]) if committed else 0, UTC).isoformat()
     subject, *paragraphs = message.strip().split("\n\n")
     matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].split("\n")] if paragraphs else []
     trailers = tuple((match[1], match[2]) for match in matches if match) if all(matches) else ()
     body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
-    parent, merged = parents
+    parent, merged, *_ = [*parents, "", ""]
     return Version(sha, parent, single_line(subject), body, at, trailers, merged)
 
 

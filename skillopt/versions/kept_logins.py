@@ -1,4 +1,4 @@
-"""Tokens that this machine keeps: of a forge, from `gh` or git's credential helpers, and in a repository's configuration.
+"""Tokens that this machine keeps: for a forge, in `gh` or git's credential helpers, and in git's configuration.
 
 A token is asked for when it is needed and kept nowhere, so that no process that runs agents has it.
 """

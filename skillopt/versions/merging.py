@@ -1,4 +1,4 @@
-"""Merge texts and branches without a work tree, name their conflicts, and write the commit that training starts from."""
+"""Merge texts and branches without a work tree, name conflicts, and write the commit that training starts from."""
 
 import tempfile
 from collections.abc import Sequence

@@ -25,7 +25,6 @@ from skillopt.versions.commit_message import (
     compose_message,
     of_description,
     parse_commit,
-    parse_message,
     single_line,
 )
 from skillopt.versions.git_process import (
@@ -307,17 +306,8 @@ def _branch(skill: str) -> str:
 _LONGEST: Final = 1000
 """Commits of a branch that are looked at."""
 
-_FORMAT: Final = "--format=%x00%P%x00%ct%x00%B%x00"
-_FIELDS: Final = 4
 _MARK: Final = b"\nSkill:"
-
-
-@dataclass(frozen=True, slots=True)
-class _Commit:
-    """A commit: its first parent, empty for none, and what it says where that is of a skill."""
-
-    parent: str
-    version: Version | None
+_PARENT: Final = re.compile(rb"^tree \w+\nparent (\w+)\n")
 
 
 def read_histories(root: Path, tips: Mapping[str, str]) -> dict[str, tuple[Version, ...]]:
@@ -329,40 +319,28 @@ def read_histories(root: Path, tips: Mapping[str, str]) -> dict[str, tuple[Versi
         return {}
     # Branches share the history of the default branch, so that what they have in common is read once.
     few = (f"--max-count={_LONGEST}",) if len(tips) == 1 else ()
-    arguments = ["rev-list", "--first-parent", "--encoding=UTF-8", *few, _FORMAT, "--stdin"]
-    listed = run_git(root, *arguments, stdin="".join(f"{tip}\n" for tip in tips.values()).encode())
-    commits = dict(_read_commits(listed))
-    return {skill: tuple(_walk(skill, tip, commits)) for skill, tip in tips.items()}
+    asked = "".join(f"{tip}\n" for tip in tips.values()).encode()
+    shas = run_git(root, "rev-list", "--first-parent", *few, "--stdin", stdin=asked).decode().split()
+    contents = dict(zip(shas, read_objects(root, shas), strict=True))
+    return {skill: tuple(_walk(skill, tip, contents)) for skill, tip in tips.items()}
 
 
-def _read_commits(listed: bytes) -> Iterator[tuple[str, _Commit]]:
-    fields = listed.split(b"\0")
-    for at in range(0, len(fields) - _FIELDS + 1, _FIELDS):
-        head, parents, seconds, message = fields[at : at + _FIELDS]
-        sha = head.split()[-1].decode()
-        parent, merged, *_ = [*parents.decode().split(" "), ""]
-        version = None
-        if _MARK in message:
-            text = message.decode("utf-8", "replace")
-            version = parse_message(sha, (parent, merged), int(seconds), text)
-        yield sha, _Commit(parent, version)
-
-
-def _walk(skill: str, tip: str, commits: Mapping[str, _Commit]) -> Iterator[Version]:
+def _walk(skill: str, tip: str, contents: Mapping[str, bytes]) -> Iterator[Version]:
     """Go from commit to first parent, and yield the versions of a skill."""
     sha = tip
     for _ in range(_LONGEST):
-        commit = commits.get(sha)
-        if commit is None:
+        content = contents.get(sha)
+        if content is None:
             return
-        version = commit.version
-        ours = version is not None and skill in version.values("Skill")
-        if version is not None and ours and not of_description(version):
-            yield version
-        sha = commit.parent
+        if _MARK in content:
+            version = parse_commit(sha, content.decode("utf-8", "replace"))
+            if skill in version.values("Skill") and not of_description(version):
+                yield version
+        found = _PARENT.search(content)
+        sha = found[1].decode() if found else ""
 
 
-_MOST_BETWEEN = 500
+_MOST_BETWEEN: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
