@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from skillopt.demo.model import DemoModel
 
+from benchmarks.demo.model import DemoModel
 from skillopt.actions.propose import EditsProposal, check
 from skillopt.project import Selection
 from skillopt.rollouts import Reply
@@ -48,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_draft_in_the_words_of_its_verifiers_feedback_passes_the_change_gate_after_take(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skillopt.demo.model.DemoModel", _Quoting)
+    monkeypatch.setattr("benchmarks.demo.model.DemoModel", _Quoting)
     trained = skillopt(folder, "optimize", "rows", "--max-rollouts", "150", "--set", "confidence=0.999")
     assert "draft on branch skillopt-draft/rows" in trained.stdout, trained.stdout + trained.stderr
     taken = skillopt(folder, "take", "rows")
