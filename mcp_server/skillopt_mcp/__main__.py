@@ -1,30 +1,48 @@
 """`skillopt-mcp`: read the command line, then serve.
 
-The imports that take long come after the command line is read.
+Modules are imported where they are needed: those that take long come after the command line is read, all of them after
+Ctrl-C is listened to.
 """
 
-import argparse
-import gc
-import logging
 import os
-import secrets
 import sys
-from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
-from skillopt.execution.installation import check_installation, namesake
+from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 __all__ = ["main"]
 
 _TOKEN = "SKILLOPT_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _PORT = 8765
 _LAST_PORT = 65535
-_INTERRUPTED = 130
+
+_Serve = Callable[[], Awaitable[None]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve; what is returned is the process's exit code."""
+    try:
+        with ending_on_ctrl_c():
+            serve = _prepare(arguments)
+        return serve if isinstance(serve, int) else serve()
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+def _prepare(arguments: Sequence[str] | None) -> int | Callable[[], int]:
+    """Read the command line and import the server; return what serves, or the exit code where nothing can."""
+    import gc
+    import logging
+    import secrets
+    from functools import partial
+    from pathlib import Path
+
+    from skillopt.execution.installation import check_installation, namesake
+
     broken, warning = check_installation(), namesake()
     if broken or warning:
         sys.stderr.write(f"skillopt-mcp: {broken or warning}\n")
@@ -38,44 +56,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"skillopt-mcp: expected a folder, found {given.folder!r}; give the project's with -C\n")
         return 2
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    try:
-        return _serve(folder, token, given.port if given.http else None)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-
-
-def _serve(folder: Path, token: str, port: int | None) -> int:
     gc.disable()  # what is imported stays; looking through it again and again takes a tenth of the start
-    import anyio  # noqa: PLC0415 - slow to import
-
-    from skillopt_mcp.server import make_server  # noqa: PLC0415 - slow to import
-    from skillopt_mcp.transports import serve_http, serve_stdio  # noqa: PLC0415 - slow to import
+    from skillopt_mcp.server import make_server
+    from skillopt_mcp.transports import serve_http, serve_stdio
 
     server = make_server(folder)
     gc.freeze()
     gc.enable()
-    if port is None:
-        try:
-            anyio.run(serve_stdio, server)
-        except BaseExceptionGroup as ended:
-            # How the SDK ends when Ctrl-C comes while it passes the first request on.
-            if ended.split(anyio.BrokenResourceError)[1] is not None:
-                raise
-            return _INTERRUPTED
-        return 0
+    if not given.http:
+        return partial(_serve_stdio, partial(serve_stdio, server))
     if not token:
         token = secrets.token_urlsafe(32)
         sys.stderr.write(f"the token, which is new each time: {token}\n")
+    return partial(_serve_http, partial(serve_http, server, given.port, token), given.port)
+
+
+def _serve_stdio(serve: _Serve) -> int:
+    import anyio
+
     try:
-        anyio.run(partial(serve_http, server, port, token))
+        anyio.run(serve)
+    except BaseExceptionGroup as ended:
+        # How the SDK ends when Ctrl-C comes while it passes the first request on.
+        if ended.split(anyio.BrokenResourceError)[1] is not None:
+            raise
+        return EXIT_INTERRUPTED
+    return 0
+
+
+def _serve_http(serve: _Serve, port: int) -> int:
+    import anyio
+
+    try:
+        anyio.run(serve)
     except OSError as error:
         sys.stderr.write(f"skillopt-mcp: cannot serve on port {port}: {error.strerror}; choose another with --port\n")
         return 3
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    from skillopt import __version__  # noqa: PLC0415 - where another package is called skillopt it is of that one
+def _parser() -> "ArgumentParser":
+    import argparse
+
+    from skillopt import __version__  # where another package is called skillopt it is of that one
 
     parser = argparse.ArgumentParser(
         prog="skillopt-mcp",
@@ -91,7 +114,9 @@ def _parser() -> argparse.ArgumentParser:
 def _port(text: str) -> int:
     number = int(text)
     if not 0 <= number <= _LAST_PORT:
-        raise argparse.ArgumentTypeError(f"expected a port from 0 to {_LAST_PORT}, found {text}")
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"expected a port from 0 to {_LAST_PORT}, found {text}")
     return number
 
 

@@ -12,6 +12,7 @@ from typer._click import Command, Context, HelpFormatter  # Typer has its own Cl
 from typer.core import TyperGroup
 
 from skillopt import __version__
+from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
 
 __all__ = ["COMMANDS", "app", "load_command"]
 
@@ -70,9 +71,8 @@ def load_command(name: str) -> Command | None:
     for heading in COMMANDS.values():
         if name in heading:
             module, _, attribute = heading[name][0].partition(":")
-            found: Any = getattr(
-                import_module(f"skillopt.commands.{module}"), attribute
-            )  # a function, or a Typer of some
+            with ending_on_ctrl_c():
+                found: Any = getattr(import_module(f"skillopt.commands.{module}"), attribute)  # or a Typer of some
             if isinstance(found, typer.Typer):
                 return typer.main.get_command(found)
             single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -94,6 +94,19 @@ class _CommandList(TyperGroup):
         if found is None and (near := get_close_matches(cmd_name, self.list_commands(ctx), n=1)):
             ctx.fail(f"No such command {cmd_name!r}. Did you mean {near[0]!r}?")
         return found
+
+    def make_context(self, *arguments: Any, **more: Any) -> Context:  # noqa: ANN401 - as Click has them
+        """Read the options before a command, for which Typer imports more."""
+        with ending_on_ctrl_c():
+            return super().make_context(*arguments, **more)
+
+    def invoke(self, ctx: Context) -> object:
+        """Run the command; Typer itself would end on Ctrl-C without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(EXIT_INTERRUPTED) from error
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write a section for each heading."""

@@ -8,13 +8,14 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
-import typer
+from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
 
-from skillopt.commands.output import INTERRUPTED
-from skillopt.execution.installation import check_installation, namesake
-from skillopt.execution.masking import Masking, environment_masking
+if TYPE_CHECKING:
+    from typer import Typer
+
+    from skillopt.execution.masking import Masking
 
 __all__ = ["MaskedStream", "main", "run"]
 
@@ -22,23 +23,25 @@ __all__ = ["MaskedStream", "main", "run"]
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give the documented exit code."""
     try:
-        broken = check_installation()
-        if broken:
-            typer.echo(f"skillopt: {broken}", err=True)
-            return 2
-        warning = namesake()
-        if warning:
-            typer.echo(f"skillopt: {warning}", err=True)
-        with _masked_output():
-            return _run_masked(arguments)
+        with ending_on_ctrl_c():
+            from skillopt.execution.installation import check_installation, namesake
+
+            broken, warning = check_installation(), namesake()
+            if broken or warning:
+                sys.stderr.write(f"skillopt: {broken or warning}\n")
+            if broken:
+                return 2
+            from skillopt.commands.app import app
+            from skillopt.execution.masking import environment_masking
+
+        with _masked_output(environment_masking()):
+            return _run_masked(app, arguments)
     except KeyboardInterrupt:  # before or after the part of a command that knows how to go on
-        typer.echo("interrupted", err=True)
-        return INTERRUPTED
+        sys.stderr.write("interrupted\n")
+        return EXIT_INTERRUPTED
 
 
-def _run_masked(arguments: Sequence[str] | None) -> int:
-    from skillopt.commands.app import app
-
+def _run_masked(app: "Typer", arguments: Sequence[str] | None) -> int:
     try:
         app(None if arguments is None else list(arguments), prog_name="skillopt")
     except SystemExit as ended:
@@ -52,7 +55,7 @@ def _run_masked(arguments: Sequence[str] | None) -> int:
 
         if not isinstance(error, SkilloptError):
             raise
-        typer.echo(f"skillopt: {escape_terminal_lines(str(error))}", err=True)
+        sys.stderr.write(f"skillopt: {escape_terminal_lines(str(error))}\n")
         return error.exit_code
     return 0
 
@@ -60,7 +63,7 @@ def _run_masked(arguments: Sequence[str] | None) -> int:
 class MaskedStream:
     """A text stream that masks each text before it is written, and is the stream otherwise."""
 
-    def __init__(self, stream: TextIO, masking: Masking) -> None:
+    def __init__(self, stream: TextIO, masking: "Masking") -> None:
         self._stream = stream
         self._masking = masking
 
@@ -80,9 +83,9 @@ class MaskedStream:
 
 
 @contextmanager
-def _masked_output() -> Iterator[None]:
+def _masked_output(masking: "Masking") -> Iterator[None]:
     """Mask what is printed inside."""
-    before, masking = (sys.stdout, sys.stderr), environment_masking()
+    before = (sys.stdout, sys.stderr)
     sys.stdout, sys.stderr = (cast("TextIO", MaskedStream(stream, masking)) for stream in before)  # it is one by duck
     try:
         yield
@@ -93,8 +96,8 @@ def _masked_output() -> Iterator[None]:
 def main() -> None:
     """Run the command line and end the process with the documented exit code."""
     code = run()
-    if code == INTERRUPTED and threading.active_count() > 1:
+    if code == EXIT_INTERRUPTED and threading.active_count() > 1:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(INTERRUPTED)  # calls that were dropped would be waited for, for minutes perhaps
+        os._exit(EXIT_INTERRUPTED)  # calls that were dropped would be waited for, for minutes perhaps
     sys.exit(code)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
+from skillopt.execution.interrupts import EXIT_INTERRUPTED
 from skillopt.safety.escaping import escape_json, escape_terminal
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from skillopt.storage.jobs import Job
 
 __all__ = [
-    "INTERRUPTED",
     "SHORT",
     "append_report",
     "as_json_text",
@@ -28,8 +28,6 @@ __all__ = [
     "show",
     "write_report",
 ]
-
-INTERRUPTED: Final = 130
 
 SHORT: Final = 10
 """Characters of a commit that are shown."""
@@ -46,7 +44,7 @@ def interruptible() -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         typer.echo("interrupted; everything answered so far is kept, run the same command to continue", err=True)
-        raise typer.Exit(INTERRUPTED) from error
+        raise typer.Exit(EXIT_INTERRUPTED) from error
 
 
 def show(result: _Result, text: Callable[[_Result], str], *, as_json: bool) -> None:

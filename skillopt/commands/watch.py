@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillopt.commands.options import JsonOption, RunArgument
-from skillopt.commands.output import INTERRUPTED
+from skillopt.execution.interrupts import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,7 @@ def watch(
             else:
                 follow(look, Console(highlight=False), lambda: time.sleep(interval), once=once)
     except KeyboardInterrupt as error:
-        raise typer.Exit(INTERRUPTED) from error
+        raise typer.Exit(EXIT_INTERRUPTED) from error
 
 
 def follow(

@@ -1,13 +1,18 @@
-"""Ctrl-C for work on several threads: the system tells the main thread alone, which tells the others."""
+"""Ctrl-C while modules are imported, and for work on several threads: the system tells the main thread alone."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from types import FrameType
+from typing import Final, TypeVar
 
-__all__ = ["Interrupts", "hear_ctrl_c"]
+__all__ = ["EXIT_INTERRUPTED", "Interrupts", "ending_on_ctrl_c", "hear_ctrl_c"]
+
+EXIT_INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C."""
 
 T = TypeVar("T")
 
@@ -71,3 +76,23 @@ def hear_ctrl_c(listener: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def ending_on_ctrl_c() -> Iterator[None]:
+    """End the process at once on Ctrl-C; raised while modules are imported it could be printed, wrapped or lost."""
+    # A shell may have Ctrl-C ignored for what it runs in the background.
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not ours or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    os.write(2, b"interrupted\n")
+    os._exit(EXIT_INTERRUPTED)

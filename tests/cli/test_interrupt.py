@@ -16,7 +16,7 @@ import pytest
 from skillopt.commands.entry import run
 from skillopt.storage.ledger import Ledger
 from tests.fakes.held_provider import HeldProvider
-from tests.fakes.projects import make_project
+from tests.fakes.projects import make_project, unmeasured
 from tools.fake_providers.fake_anthropic import fake_anthropic
 
 pytestmark = pytest.mark.process
@@ -167,3 +167,32 @@ def test_before_the_command_line_is_read_ends_with_130_and_without_a_traceback(
     monkeypatch.setattr(sys, "path", _Interrupted(sys.path))  # the first thing that is looked at
     assert run(["--version"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "imported"),
+    [("skillopt", "hashlib"), ("skillopt", "typer"), ("skillopt", "skillopt.commands.status"), ("skillopt_mcp", "mcp")],
+)
+@pytest.mark.parametrize("lost", [False, True])
+def test_while_modules_are_imported_ends_with_130_and_without_a_traceback(
+    module: str, imported: str, *, lost: bool
+) -> None:
+    press = "os.kill(os.getpid(), signal.SIGINT)"
+    # Python prints what is raised where an object is removed, and goes on.
+    press = f"type('Last', (), {{'__del__': lambda self: {press}}})()" if lost else press
+    program = (
+        "import os, runpy, signal, sys\n"
+        "class Pressing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {imported!r}:\n"
+        f"            {press}\n"
+        "sys.meta_path.insert(0, Pressing())\n"
+        f"sys.argv = ['x', *{['status'] if module == 'skillopt' else []}]\n"
+        f"runpy.run_module({module!r}, run_name='__main__')\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=unmeasured(), check=False, capture_output=True, text=True, timeout=60
+    )
+
+    assert (ended.returncode, ended.stderr) == (130, "interrupted\n")
