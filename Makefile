@@ -152,7 +152,10 @@ clean:  ## remove all that make and the tools produced
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo 'skillopt needs Python 3.11 or newer, and "$(PYTHON)" is not one; name it: make PYTHON=python3.12 ...' >&2; exit 1; }
-	@$(RUN) -m pip --version >/dev/null 2>&1 || { echo 'Setting up .venv, once ...' >&2; $(PYTHON) -m venv --clear .venv; }
-	@$(PIP) install --require-hashes --requirement constraints.txt
+	@$(RUN) -m pip --version >/dev/null 2>&1 || { \
+	  echo 'Setting up .venv, once: a hundred packages, one to three minutes ...' >&2; $(PYTHON) -m venv --clear .venv; }
+	@{ $(RUN) -m pip --disable-pip-version-check install --require-hashes --requirement constraints.txt; echo $$? > .venv/ended; } \
+	  | awk '/^Collecting/ { printf "\r%d packages found", ++found } /^Installing/ { printf "; installing them" } \
+	    END { if (found) print "" }' >&2; exit $$(cat .venv/ended)
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
