@@ -410,6 +410,11 @@ class Settings(AdvancedSettings):
     agents: Annotated[dict[str, AgentTable], Field(description="Agents run by their command line, by name.")] = {}
 
     @property
+    def capped(self) -> bool:
+        """Whether a cap bounds what a run, or a command, may spend."""
+        return bool(self.max_usd or self.max_tokens or self.max_rollouts or self.max_minutes)
+
+    @property
     def identity(self) -> str:
         """Give the settings that can change a result, as canonical JSON."""
         return self.model_dump_json(exclude=_CANNOT_CHANGE_A_RESULT)

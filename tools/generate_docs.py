@@ -12,7 +12,9 @@ import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Final, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -22,7 +24,6 @@ from typer.core import TyperGroup
 
 from skillopt.agent_tables.table import AgentTable
 from skillopt.commands.app import COMMANDS, load_command
-from skillopt.gate.power import gate_power
 from skillopt.gate.proven_here import HERE_ROUNDS
 from skillopt.harvest.settings import HarvestSettings
 from skillopt.runs.siblings import SiblingSettings
@@ -36,6 +37,7 @@ from skillopt.settings import (
     TargetSettings,
 )
 from tools.formats_table import formats_table
+from tools.power_table import gate_power
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = CHECKOUT / "docs"
@@ -138,8 +140,8 @@ def few_tasks_table() -> str:
     for tasks in _TASKS:
         cells = []
         for share in _SHARES:
-            rates = [(0.1, 0.9)] * share + [(0.1, 0.1)] * (_TENTHS - share)
-            power = gate_power(rates, tasks, HERE_ROUNDS, 0.1, runs=200)
+            rates = [([0.1], [0.9])] * share + [([0.1], [0.1])] * (_TENTHS - share)
+            power = gate_power(partial(Random.choice, seq=rates), tasks, HERE_ROUNDS, runs=200)
             cells.append(f"{power.proven:.0%}, {power.here:.0%}")
         rows.append(" | ".join([str(tasks), *cells]))
     return "\n".join(f"| {row} |" for row in rows) + "\n"

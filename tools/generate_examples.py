@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.demo.__main__ import make_repository
-from skillopt.actions.optimize import optimize
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.offer_claims import ClaimSources
 from skillopt.nightly.offer_texts import WrittenOffer, write_offer
 from skillopt.nightly.offered import OfferPlace
 from skillopt.project import Project, Selection
+from skillopt.runs.training import optimize
 from skillopt.storage.ledger import Ledger
 from tools.example_demo import make_demo
 from tools.example_prompt import make_prompt

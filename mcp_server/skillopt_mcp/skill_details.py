@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from skillopt.actions.estimate import Estimated, estimate
 from skillopt.actions.log import Logged, log
 from skillopt.actions.suite_show import ShownSuite, show_suite
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
-from skillopt.forecast.words import foresight_line
+from skillopt.forecast.estimate import Estimated, estimate
+from skillopt.forecast.foresight import foresight_line
 from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
 from skillopt_mcp.catalogue import catalogue_of

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.actions.prospect import what_it_can_show
 from skillopt.actions.write_tasks import review_path
 from skillopt.errors import UsageError
 from skillopt.project import Project, Selection, Target
+from skillopt.runs.prospect import what_it_can_show
 from skillopt.storage.locks import review_lock
 from skillopt.suites import load_suite
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml

@@ -11,9 +11,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from skillopt.actions.estimate import Records, read_records
 from skillopt.actions.nightly.check import ForgeAccess, find_access
-from skillopt.actions.spending import Payment, payment_of
 from skillopt.audit.findings import AuditedSkill, AuditReport, SiblingFinding
 from skillopt.audit.offering import offer_removals
 from skillopt.audit.series import AuditSeries
@@ -26,6 +24,7 @@ from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.forecast.estimate import Payment, Records, payment_of, read_records
 from skillopt.gate.harm import whole_repeats
 from skillopt.gate.skill_effect import EffectPlan, share_error
 from skillopt.nightly.forges import load_forge

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from skillopt.actions.prospect import what_it_can_show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
 from skillopt.execution.available import expect_chosen
 from skillopt.execution.credentials import exposure_warning
@@ -21,6 +20,7 @@ from skillopt.nightly.forges import load_forge
 from skillopt.project import CONFIG, Discovered, Project, Selection
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status, Usage
+from skillopt.runs.prospect import what_it_can_show
 from skillopt.sandbox.bubblewrap import unboxed_checks
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings

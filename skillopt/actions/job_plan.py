@@ -7,14 +7,11 @@ from math import inf
 from pathlib import Path
 from typing import Final, Literal
 
-from skillopt.actions.estimate import Records, read_records
 from skillopt.actions.propose import EditsProposal
-from skillopt.actions.prospect import expect_prospect
-from skillopt.actions.spending import is_capped
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.logins import missing_access
-from skillopt.forecast.foresight import CallCost, foresee
-from skillopt.forecast.simulated_run import Trained
+from skillopt.forecast.estimate import Records, read_records
+from skillopt.forecast.foresight import CallCost, Trained, foresee
 from skillopt.forecast.typical_costs import is_paid
 from skillopt.forecast.world import StartingRates
 from skillopt.gate.gate import GATE_ROUNDS
@@ -23,6 +20,7 @@ from skillopt.project import CONFIG, Selection
 from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import skill_at
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
+from skillopt.runs.prospect import expect_prospect
 from skillopt.safety.plurals import count_noun, write_dollars
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
@@ -227,7 +225,7 @@ class _Chosen:
         names = [settings.harness, *([settings.model] if self.trains else [])]
         names += [settings.judge or settings.model] if judged else []
         billed = sorted({name for name in names if is_paid(name, settings)})
-        if not billed or settings.max_usd or (likely.usd is None and is_capped(settings)):
+        if not billed or settings.max_usd or (likely.usd is None and settings.capped):
             return
         if likely.usd is None:
             wanted, step = "a cap", "no price is known for it, so set max_rollouts, max_tokens or max_minutes"

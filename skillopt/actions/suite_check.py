@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.actions.prospect import Prospect, what_it_can_show
 from skillopt.errors import ReplyError, SkilloptError
 from skillopt.execution.drivers import Drivers, load_drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -15,6 +14,7 @@ from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
 from skillopt.project import Project, Selection, Target
 from skillopt.prompts.judging import JUDGE_SCHEMA, JudgedResult, ask_judge, read_judge
 from skillopt.rollouts import Rollout
+from skillopt.runs.prospect import Prospect, what_it_can_show
 from skillopt.runs.recorded_outcomes import (
     CriterionMarks,
     TaskOutcomes,

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
-from skillopt.actions.spending import Payment, payment_of
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.gate.gate import GATE_ROUNDS, check_coverage

@@ -1,16 +1,14 @@
 """The command `estimate`: its options, and its result as text."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, StartOption, with_run_options
 from skillopt.commands.output import show
-from skillopt.forecast.words import price_words, range_words, time_words
-
-if TYPE_CHECKING:
-    from skillopt.actions.estimate import Estimated
-    from skillopt.forecast.foresight import Foresight
+from skillopt.forecast.estimate import Estimated
+from skillopt.forecast.estimate import estimate as foresee
+from skillopt.forecast.foresight import Foresight, price_words, range_words
 
 __all__ = ["estimate"]
 
@@ -34,12 +32,10 @@ def estimate(
     It takes the options of `optimize`. Ends with 2 when the suite can show nothing, and says how many tasks or
     rollouts would do.
     """
-    from skillopt.actions.estimate import estimate as run
-
-    show(run(options.select(skill), start=start, pass_rate=pass_rate), _text, as_json=as_json)
+    show(foresee(options.select(skill), start=start, pass_rate=pass_rate), _text, as_json=as_json)
 
 
-def _text(result: "Estimated") -> str:
+def _text(result: Estimated) -> str:
     train, val, test = result.tasks
     likely = result.likely
     roles = f"tasks by {result.harness or 'no harness yet'}, edits by {result.model or 'no optimizer model yet'}"
@@ -63,7 +59,7 @@ def _text(result: "Estimated") -> str:
     return "\n".join(lines)
 
 
-def _costs(result: "Estimated") -> list[str]:
+def _costs(result: Estimated) -> list[str]:
     """Return what it takes in time, dollars and tokens; nothing for programs that cost nothing."""
     likely, known = result.likely, result.known
     if not likely.tokens.high and result.known.rollouts == 0:
@@ -74,24 +70,24 @@ def _costs(result: "Estimated") -> list[str]:
         f"an optimizer call as {_source(known.calls, 'calls')}",
     ]
     return [
-        *([f"time: {time_words(likely)} with {_workers(result)}; {_timed(result)}"] if likely.minutes else []),
+        *([f"time: {likely.time} with {_workers(result)}; {_timed(result)}"] if likely.minutes else []),
         f"cost: {price_words(likely) or 'price unknown'}; {tokens}",
         f"assumed: {', '.join(figures)}",
     ]
 
 
-def _workers(result: "Estimated") -> str:
+def _workers(result: Estimated) -> str:
     where = " on Ray, whose start is not counted" if result.executor == "ray" else ""
     return f"{result.workers} workers{where}"
 
 
-def _timed(result: "Estimated") -> str:
+def _timed(result: Estimated) -> str:
     """Return what the time rests on."""
     timed = result.known.timed
     return f"from {timed} recorded latencies" if timed else "a guess: no latencies are recorded"
 
 
-def _kinds(result: "Estimated") -> list[str]:
+def _kinds(result: Estimated) -> list[str]:
     """Return a line for each kind of optimizer model."""
     known = result.known
     if len(result.kinds) == 1:
@@ -100,13 +96,13 @@ def _kinds(result: "Estimated") -> list[str]:
     return [heading, *(f"  {_kind(kind)}" for kind in result.kinds)]
 
 
-def _kind(kind: "Foresight") -> str:
+def _kind(kind: Foresight) -> str:
     shown = f"{kind.here:.0%} at least proven here, {kind.proven:.0%} proven"
     ends = f"{kind.better:.0%} end with a truly better text, {shown}"
     return f"{kind.name}: {range_words(kind.rollouts)} rollouts, {range_words(kind.calls)} calls; {ends}"
 
 
-def _chances(result: "Estimated") -> list[str]:
+def _chances(result: Estimated) -> list[str]:
     if not result.chances:
         return []
     gains, here, proven = (
@@ -116,7 +112,7 @@ def _chances(result: "Estimated") -> list[str]:
     return [f"chance to show a true gain of {gains} points: {here}% at least proven here, {proven}% proven"]
 
 
-def _start(result: "Estimated") -> str:
+def _start(result: Estimated) -> str:
     known = result.known
     if result.pass_rate is not None:
         return f"{result.pass_rate:.0%}, as stated"

@@ -76,8 +76,7 @@ def whole(
     if context.invoked_subcommand is not None:
         return
     from skillopt.actions.nightly.night import nightly as run
-    from skillopt.actions.spending import foresee_night
-    from skillopt.commands.spending import ask_to_pay, can_ask
+    from skillopt.commands.spending import ask_to_pay, can_ask, foresee_night
 
     flags = flags_of(settings, workers=workers, forge=forge, remote=remote)
     if can_ask():

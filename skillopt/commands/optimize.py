@@ -1,9 +1,7 @@
 """The command `optimize`: its options, and its result as text."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
-
-import typer
+from typing import Final
 
 from skillopt.commands.options import (
     JsonOption,
@@ -16,12 +14,14 @@ from skillopt.commands.options import (
     with_run_options,
 )
 from skillopt.commands.output import SHORT, format_usage, interruptible, show
+from skillopt.commands.progress import ProgressObserver
+from skillopt.commands.spending import ask_to_train
+from skillopt.gate.grade_words import grade_words
+from skillopt.runs.training import Optimized
+from skillopt.runs.training import optimize as train
 from skillopt.safety.escaping import escape_terminal
-
-if TYPE_CHECKING:
-    from skillopt.actions.optimize import Optimized
-    from skillopt.project import Selection
-    from skillopt.runs.plan import Start
+from skillopt.safety.plurals import count_noun
+from skillopt.storage.unreported import mark_reported
 
 __all__ = ["optimize"]
 
@@ -49,56 +49,23 @@ def optimize(
     The same command continues a run that was interrupted; recorded answers are never paid for again. Before money is
     spent for the first time, a terminal is asked; without a terminal a paid run needs a cap, or --yes.
     """
-    from skillopt.actions.optimize import optimize as run
-    from skillopt.commands.progress import ProgressObserver
-    from skillopt.storage.unreported import mark_reported
-
     selection = options.select(skill)
-    _ask_to_spend(selection, start, yes=yes, quiet=quiet)
+    ask_to_train(selection, start, yes=yes, quiet=quiet)
     with interruptible(), ProgressObserver(quiet=quiet, verbose=verbose) as observer:
-        found = run(selection, start=start, observer=observer)
+        found = train(selection, start=start, observer=observer)
     show(found, _text, as_json=as_json)
     mark_reported(selection.project().root, found.run)
 
 
-def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: bool) -> None:
-    """Return what a run will take where somebody pays or waits for it, and ask before the first money is spent."""
-    from skillopt.actions.spending import foresee_spending
-    from skillopt.commands.spending import DECLINED, can_ask
-    from skillopt.errors import UsageError
-    from skillopt.forecast.words import foresight_line
-
-    spending = foresee_spending(selection, start)
-    if spending is None:
-        return
-    line = foresight_line(spending.estimated.likely)
-    asks = spending.paid and not yes
-    terminal = can_ask()
-    if asks and not terminal and not spending.capped:
-        message = (
-            f"expected a cap for a run that is paid for, found none, and no terminal to ask; it is likely to take "
-            f"{line}; add {spending.estimated.cap} or --max-usd, or --yes to spend without a cap"
-        )
-        raise UsageError(message)
-    asked = asks and terminal and spending.first
-    if asked or not quiet:
-        typer.echo(f"likely: {line}", err=True)
-    if asked and not typer.confirm("go on?", err=True):
-        typer.echo("nothing was spent", err=True)
-        raise typer.Exit(DECLINED)
-
-
-def _text(result: "Optimized") -> str:
+def _text(result: Optimized) -> str:
     head = (
         f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {escape_terminal(result.reason)}"
     )
     return "\n".join([head, *_gained(result), *_draft(result), *_used(result), *_next(result)])
 
 
-def _gained(result: "Optimized") -> Iterator[str]:
+def _gained(result: Optimized) -> Iterator[str]:
     """Return what was gained, or why nothing was accepted."""
-    from skillopt.safety.plurals import count_noun
-
     if not result.versions:
         yield f"no version was accepted: {escape_terminal(result.why_nothing)}"
         return
@@ -114,10 +81,8 @@ def _gained(result: "Optimized") -> Iterator[str]:
     yield f"{made} on branch {result.branch}, newest {result.versions[-1][:SHORT]}"
 
 
-def _draft(result: "Optimized") -> Iterator[str]:
+def _draft(result: Optimized) -> Iterator[str]:
     """Return what is in the draft, and what was shown of it."""
-    from skillopt.gate.grade_words import grade_words
-
     draft = result.draft
     if draft is not None and draft.commit:
         passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
@@ -127,7 +92,7 @@ def _draft(result: "Optimized") -> Iterator[str]:
         yield f"the draft was not published: {escape_terminal(draft.note)}"
 
 
-def _used(result: "Optimized") -> Iterator[str]:
+def _used(result: Optimized) -> Iterator[str]:
     yield (
         f"asked: {result.rollouts} rollouts, {result.calls} optimizer calls; "
         f"newly run: {result.paid_rollouts} rollouts, {result.paid_calls} calls, the rest was recorded"
@@ -136,7 +101,7 @@ def _used(result: "Optimized") -> Iterator[str]:
         yield f"spent by the {role}: {format_usage(usage)}"
 
 
-def _next(result: "Optimized") -> Iterator[str]:
+def _next(result: Optimized) -> Iterator[str]:
     """Return the one command to go on with."""
     skill = result.skill
     if result.draft is not None and result.draft.commit:

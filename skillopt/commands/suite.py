@@ -98,8 +98,7 @@ def check(
 
     selection = options.select(skill)
     if run:
-        from skillopt.actions.spending import foresee_payment
-        from skillopt.commands.spending import ask_to_pay
+        from skillopt.commands.spending import ask_to_pay, foresee_payment
 
         what = f"each task of train and val three times, and up to {readings} readings of each result by the judge"
         ask_to_pay(foresee_payment(selection, drafts=False), what, yes=yes)

@@ -50,10 +50,9 @@ def write_tasks(
         from skillopt.errors import UsageError
 
         raise UsageError(f"expected --accept with ids of drafts, found {', '.join(ids)} without it; add --accept")
-    from skillopt.actions.spending import foresee_payment
     from skillopt.actions.write_tasks import write_tasks as run
     from skillopt.commands.progress import ProgressObserver
-    from skillopt.commands.spending import ask_to_pay
+    from skillopt.commands.spending import ask_to_pay, foresee_payment
 
     trials = f"{count} drafts, each run {count_noun(repeats, 'time')} with the skill and as often without"
     ask_to_pay(foresee_payment(selection, drafts=True), trials, yes=yes)

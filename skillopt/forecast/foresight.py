@@ -1,50 +1,48 @@
-"""Ranges of what a run takes, and how often it ends with something, over many simulated runs."""
+"""What a training would take and show: the real loop on stand-ins for the tasks of a suite, many times, in memory."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
+from statistics import fmean
 from typing import Final
 
-from skillopt.forecast.latencies import Latencies, guess_latencies
-from skillopt.forecast.proposer import Proposer
-from skillopt.forecast.simulated_run import Consumption, SimulatedRun, Trained, simulate_run, stand_in
-from skillopt.forecast.worker_clock import WorkerClock
-from skillopt.forecast.world import StartingRates, draw_world
+from skillopt.forecast.proposer import START, Proposer, answer_prompt, said_in
+from skillopt.forecast.world import FeedbackKind, StartingRates, World, draw_world
 from skillopt.gate.grades import Grade
-from skillopt.rollouts import Usage
-from skillopt.settings import Metric
-from skillopt.suites.power import parts_of
+from skillopt.loop.events import DraftGraded, Event, RunEnded, VersionAccepted
+from skillopt.loop.optimizer import train
+from skillopt.loop.siblings import Sibling
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
+from skillopt.runs.prospect import parts_of
+from skillopt.safety.lint import UNCHECKED
+from skillopt.settings import Metric, Settings
+from skillopt.tasks import JUDGED_KINDS, Suite, Task, VerifierSpec
 
-__all__ = ["CallCost", "Foresight", "MostLikely", "foresee"]
+__all__ = ["CallCost", "Foresight", "MostLikely", "Trained", "foresee", "foresight_line", "price_words", "range_words"]
 
 _OUTER: Final = 0.1
-"""What lies below a range and above it, each."""
+"""Share of simulated runs below a range and share above it."""
 
 _BETTER: Final = 1e-9
+_HOUR: Final = 60
+_RANK: Final = (Grade.WORSE, Grade.UNPROVEN, Grade.PROVEN_HERE, Grade.PROVEN)
 
 
 @dataclass(frozen=True, slots=True)
 class CallCost:
-    """What one rollout, or one optimizer call, consumes on average."""
+    """Mean consumption of a rollout or an optimizer call; `spread` is the standard deviation of its logarithm."""
 
     tokens: float
     usd: float | None
     seconds: float | None
     spread: float = 0.0
-    recorded: Latencies | None = None
 
-    @property
-    def latencies(self) -> Latencies | None:
-        """How long calls take: as recorded, else as guessed from the mean; None where nobody knows."""
-        if self.recorded is not None or self.seconds is None:
-            return self.recorded
-        return guess_latencies(self.seconds)
-
-    @property
-    def usage(self) -> Usage:
-        """It as caps count it."""
-        return Usage(1, round(self.tokens), 0, self.usd)
+    def times(self, factor: float) -> "CallCost":
+        """Return the cost multiplied by a factor."""
+        usd, seconds = (one if one is None else factor * one for one in (self.usd, self.seconds))
+        return CallCost(factor * self.tokens, usd, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class MostLikely:
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """What simulated runs took and came to."""
+    """Consumption and results of simulated runs."""
 
     name: str
     runs: int
@@ -72,6 +70,47 @@ class Foresight:
     here: float
     capped: float
 
+    @property
+    def time(self) -> str:
+        """The duration in words; empty where it is unknown."""
+        if self.minutes is None:
+            return ""
+        median, low, high = map(_duration, (self.minutes.median, self.minutes.low, self.minutes.high))
+        return median if low == high else f"{median} ({low} to {high})"
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """Suite, settings and protected siblings of a training."""
+
+    suite: Suite
+    settings: Settings
+    siblings: tuple[Sibling, ...] = ()
+
+
+def foresight_line(likely: Foresight) -> str:
+    """Return the likely consumption of a run in one line."""
+    parts = [f"about {range_words(likely.rollouts)} rollouts", f"{range_words(likely.calls)} optimizer calls"]
+    return ", ".join(filter(None, [*parts, likely.time, price_words(likely)]))
+
+
+def range_words(found: MostLikely) -> str:
+    """Return a median and its range in words."""
+    return f"{found.median:.0f} ({found.low:.0f} to {found.high:.0f})"
+
+
+def price_words(likely: Foresight) -> str:
+    """Return the likely cost in dollars; empty where no price is known."""
+    found = likely.usd
+    return f"${found.median:,.2f} (${found.low:,.2f} to ${found.high:,.2f})" if found else ""
+
+
+def _duration(minutes: float) -> str:
+    if minutes < 1:
+        return "under 1 min"
+    whole = round(minutes)
+    return f"{minutes:.0f} min" if whole < _HOUR else f"{whole // _HOUR} h {whole % _HOUR:02}"
+
 
 def foresee(
     trained: Trained,
@@ -81,29 +120,51 @@ def foresee(
     go_on: Callable[[int], bool],
 ) -> tuple[Foresight, ...]:
     """Simulate runs of a training for each proposer in turn, and sum them up; the last row is of all together."""
-    plain, found = stand_in(trained), [list[_Taken]() for _ in proposers]
+    plain, found = _stand_in(trained), [list[_Run]() for _ in proposers]
     partial = trained.settings.metric is not Metric.HARD and max(parts_of(task) for _, task in trained.suite.splits) > 1
     number = 0
     while number == 0 or go_on(number):
         for proposer, runs in zip(proposers, found, strict=True):
-            runs.append(_simulated(plain, start, proposer, costs, number, partial=partial))
+            runs.append(_simulate(plain, start, proposer, costs, number, partial=partial))
         number += 1
     rows = [_sum_up(proposer.name, runs) for proposer, runs in zip(proposers, found, strict=True)]
     together = rows[0] if len(rows) == 1 else _sum_up("any of these", [one for runs in found for one in runs])
     return (*rows, together)
 
 
+def _stand_in(trained: Trained) -> Trained:
+    """Return tasks with the same ids, and splits that say nothing, so that simulating is quick."""
+
+    def plain(task: Task, name: str) -> Task:
+        kind = "rubric" if task.verifier.kind in JUDGED_KINDS else "exact"
+        return Task(name, name, VerifierSpec(kind), tags=task.tags)
+
+    def plainly(tasks: Iterable[Task]) -> tuple[Task, ...]:
+        return tuple(plain(task, task.id) for task in tasks)
+
+    suite = trained.suite
+    folds = suite.folds and (plainly(suite.folds[0]), plainly(suite.folds[1]))
+    splits = tuple((split, plain(task, task.id)) for split, task in suite.splits)
+    siblings = (  # the suite may have tasks with the same ids
+        replace(one, skill=START, tasks=tuple(plain(task, f"beside {one.name}/{task.id}") for task in one.tasks))
+        for one in trained.siblings
+    )
+    return Trained(Suite(suite.name, splits, folds), trained.settings, tuple(siblings))
+
+
 @dataclass(frozen=True, slots=True)
-class _Taken:
-    """A simulated run, and what it costs."""
+class _Run:
+    """Consumption and result of one simulated run."""
 
-    run: SimulatedRun
-    minutes: float | None
-    tokens: float
-    usd: float | None
+    rollouts: int
+    calls: int
+    cost: CallCost
+    capped: bool
+    gain: float
+    grade: Grade | None
 
 
-def _simulated(
+def _simulate(
     plain: Trained,
     start: StartingRates,
     proposer: Proposer,
@@ -111,49 +172,118 @@ def _simulated(
     number: int,
     *,
     partial: bool,
-) -> _Taken:
-    """Simulate one run, and say what it costs."""
+) -> _Run:
+    """Train in a world drawn by a number; the same arguments give the same run."""
     draw = Random(f"{number}/{proposer.name}")
-    tasks = [task for _, task in plain.suite.splits]
+    world = draw_world([task for _, task in plain.suite.splits], start, proposer.right, draw, partial=partial)
     beside = [task for one in plain.siblings for task in one.tasks]
-    world = draw_world(tasks, start, proposer.right, draw, partial=partial)
     others = draw_world(beside, StartingRates(), proposer.right, Random(f"{number}/siblings"), partial=partial)
-    rollout, call = costs
-    factors = [math.exp(draw.gauss(0.0, cost.spread)) for cost in costs]
-    timed = [cost.latencies and cost.latencies.times(factor) for cost, factor in zip(costs, factors, strict=True)]
-    done, asked = timed
-
-    def seconds(task: str) -> float:
-        found = done if task else asked
-        return found.draw(task, draw) if found else 0.0
-
-    clock = WorkerClock(plain.settings.executor.workers, seconds)
-    consumed = Consumption(rollout.usage, call.usage)
-    run = simulate_run(plain, (world, others), proposer, number, consumed, clock)
-    counts = (run.rollouts, run.calls)
-    tokens = sum(count * cost.tokens * by for count, cost, by in zip(counts, costs, factors, strict=True))
-    usd = None
-    if rollout.usd is not None and call.usd is not None:
-        usd = run.rollouts * rollout.usd * factors[0] + run.calls * call.usd * factors[1]
-    return _Taken(run, run.seconds / 60 if done and asked else None, tokens, usd)
+    rollout, call = (cost.times(math.exp(draw.gauss(0.0, cost.spread))) for cost in costs)
+    runner = _SimulatedRunner((world, others), proposer, number, (rollout, call), plain.settings.executor.workers)
+    quick = {"seed": number, "scan_leaks": False, "name_failures": False, "allow": UNCHECKED}
+    events = train(START, plain.suite, plain.settings.model_copy(update=quick), runner, siblings=plain.siblings)
+    text, grade, reason = _outcome(events)
+    gain = world.pass_rate(*said_in(text)) - world.pass_rate(frozenset(), 0)
+    made, asked = len(runner.ran), len(runner.replied)
+    usd = None if rollout.usd is None or call.usd is None else made * rollout.usd + asked * call.usd
+    seconds = None if rollout.seconds is None or call.seconds is None else runner.seconds
+    cost = CallCost(made * rollout.tokens + asked * call.tokens, usd, seconds)
+    return _Run(made, asked, cost, "cap" in reason or "max_" in reason, gain, grade)
 
 
-def _sum_up(name: str, taken: Sequence[_Taken]) -> Foresight:
-    runs = [one.run for one in taken]
-    minutes = [one.minutes for one in taken if one.minutes is not None]
-    usd = [one.usd for one in taken if one.usd is not None]
+def _outcome(events: Iterable[Event]) -> tuple[str, Grade | None, str]:
+    """Return the last text of a run, its grade, and why the run ended."""
+    text, grade, reason = START.document.text, None, ""
+    for event in events:
+        match event:
+            case VersionAccepted():
+                text, grade = event.text, event.grading.grade if event.grading else Grade.PROVEN
+            case DraftGraded():
+                text, grade = event.text, max(grade or event.grading.grade, event.grading.grade, key=_RANK.index)
+            case RunEnded():
+                reason = event.reason
+            case _:
+                pass
+    return text, grade, reason
+
+
+class _SimulatedRunner:
+    """Answers the loop as target and optimizer model would in a world; each question is paid for once."""
+
+    def __init__(
+        self,
+        worlds: tuple[World, World],
+        proposer: Proposer,
+        seed: int,
+        costs: tuple[CallCost, CallCost],
+        workers: int,
+    ) -> None:
+        self._worlds, self._proposer, self._seed, self._costs, self._workers = worlds, proposer, seed, costs, workers
+        self._usages = [Usage(1, round(cost.tokens), 0, cost.usd) for cost in costs]
+        self._texts: dict[str, tuple[frozenset[int], int]] = {}
+        self.ran: dict[tuple[str, str, int], Rollout] = {}
+        self.replied: dict[str, Reply] = {}
+        self.seconds = 0.0
+
+    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
+        """Run the rollouts that were not run before."""
+        keyed = {(request.digest, request.task.id, request.repeat): request for request in requests}
+        fresh = {key: self._run(request) for key, request in keyed.items() if key not in self.ran}
+        self._wait(len(fresh), self._costs[0])
+        self.ran |= fresh
+        return tuple(self.ran[request.digest, request.task.id, request.repeat] for request in requests)
+
+    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:  # noqa: ARG002 - read from the prompt
+        """Answer the prompts that were not answered before."""
+        asked = tuple(prompts)
+        fresh = [prompt for prompt in dict.fromkeys(asked) if prompt not in self.replied]
+        self._wait(len(fresh), self._costs[1])
+        for prompt in fresh:
+            text = answer_prompt(self._worlds[0], self._proposer, self._seed, prompt)
+            self.replied[prompt] = Reply(text, self._usages[1])
+        return tuple(self.replied[prompt] for prompt in asked)
+
+    def _wait(self, calls: int, cost: CallCost) -> None:
+        """Let a batch of calls pass, as many at a time as there are workers."""
+        self.seconds += -(-calls // self._workers) * (cost.seconds or 0.0)
+
+    def _run(self, request: RolloutRequest) -> Rollout:
+        """Run a task under a text."""
+        task, digest = request.task, request.digest
+        world = self._worlds[task.id not in self._worlds[0].needs]
+        if digest not in self._texts:
+            self._texts[digest] = said_in(request.skill.document.text) if request.skill else (frozenset(), 0)
+        draw = Random(f"{self._seed}/{digest}/{task.id}/{request.repeat}")
+        done = [draw.random() < chance for chance in world.chances(task.id, *self._texts[digest])]
+        value = fmean(done) if world.partial else float(all(done))
+        failed = [need for need, well in zip(world.needs[task.id] or (None,), done, strict=True) if not well]
+        score = Score(value, all(done), "\n".join(_symptom(world, task.id, need) for need in failed))
+        return Rollout(task.id, digest, request.repeat, Trajectory(usage=self._usages[0]), Status.OK, score)
+
+
+def _symptom(world: World, task: str, need: int | None) -> str:
+    """Return the feedback on a part that failed."""
+    if world.feedback is FeedbackKind.MUTE:
+        return "not as expected"
+    name = "chance" if need is None else f"cause {need}"
+    return f"{name} shows in {task}" if world.feedback is FeedbackKind.OWN or need is None else f"{name} shows"
+
+
+def _sum_up(name: str, runs: Sequence[_Run]) -> Foresight:
+    usd = [one.cost.usd for one in runs if one.cost.usd is not None]
+    minutes = [one.cost.seconds / 60 for one in runs if one.cost.seconds is not None]
     return Foresight(
         name,
         len(runs),
         _range(run.rollouts for run in runs),
         _range(run.calls for run in runs),
         _range(minutes) if minutes else None,
-        _range(one.tokens for one in taken),
+        _range(run.cost.tokens for run in runs),
         _range(usd) if usd else None,
-        _share(run.gain > _BETTER for run in runs),
-        _share(run.grade is Grade.PROVEN for run in runs),
-        _share(run.grade in (Grade.PROVEN, Grade.PROVEN_HERE) for run in runs),
-        _share(run.capped for run in runs),
+        fmean(run.gain > _BETTER for run in runs),
+        fmean(run.grade is Grade.PROVEN for run in runs),
+        fmean(run.grade in (Grade.PROVEN, Grade.PROVEN_HERE) for run in runs),
+        fmean(run.capped for run in runs),
     )
 
 
@@ -168,8 +298,3 @@ def _quantile(ranked: Sequence[float], share: float) -> float:
     below = int(place)
     above = min(below + 1, len(ranked) - 1)
     return ranked[below] + (place - below) * (ranked[above] - ranked[below])
-
-
-def _share(flags: Iterable[bool]) -> float:
-    found = list(flags)
-    return sum(found) / len(found)

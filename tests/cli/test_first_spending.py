@@ -14,7 +14,7 @@ import pytest
 
 from skillopt.actions.job_plan import plan_evaluation
 from skillopt.actions.jobs import JobLimits, cancel, start_evaluation, start_training
-from skillopt.actions.spending import foresee_spending
+from skillopt.commands.spending import foresee_spending
 from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.runs.plan import begin_run, make_plan
@@ -160,7 +160,7 @@ def test_it_is_asked_until_all_that_is_billed_for_was_billed_for_before(
     selection = Selection("rows", dict(zip(("harness", "model"), planned, strict=True)), folder=project)
     found = foresee_spending(selection, runs=3)
     assert found is not None
-    assert (found.paid, found.first) == (True, asks)
+    assert (found.payment.paid, found.payment.first) == (True, asks)
 
 
 def test_a_judge_that_is_billed_for_is_asked_for_though_the_rest_is_free(project: Path) -> None:
@@ -170,11 +170,11 @@ def test_a_judge_that_is_billed_for_is_asked_for_though_the_rest_is_free(project
     selection = Selection("rows", {"judge": PAID_MODEL}, folder=project)
     found = foresee_spending(selection, runs=3)
     assert found is not None
-    assert (found.paid, found.first) == (True, True)
+    assert (found.payment.paid, found.payment.first) == (True, True)
     record(project, selection.flags)
     again = foresee_spending(selection, runs=3)
     assert again is not None
-    assert again.first is False
+    assert again.payment.first is False
 
 
 def record(project: Path, flags: Mapping[str, object]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.prospect import what_it_can_show
+from skillopt.runs.prospect import what_it_can_show
 from skillopt.settings import Settings
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Suite, Task, VerifierSpec
@@ -62,7 +62,7 @@ def test_a_night_fails_for_a_suite_that_can_show_nothing_and_spends_nothing(tmp_
 
 def test_a_cap_under_which_nothing_can_be_shown_is_refused_with_one_that_would_do(tmp_path: Path) -> None:
     project = with_suite(tmp_path, 8, GREET)
-    ended = skillopt(project, "estimate", "rows", "--set", "max_rollouts=30")
+    ended = skillopt(project, "estimate", "rows", "--set", "max_rollouts=20")
     assert ended.returncode == 2
     found = re.search(r"max_rollouts of (\d+) would do", ended.stderr)
     assert found, ended.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.actions.estimate import estimate
+from skillopt.forecast.estimate import estimate
 from skillopt.project import Selection
 from skillopt.storage.ledger import Ledger
 from tests.fakes.projects import FAST, git, make_project, skillopt, train

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from skillopt.actions.prospect import what_it_can_show
 from skillopt.reports import edit_views, view
+from skillopt.runs.prospect import what_it_can_show
 from skillopt.settings import Settings
 from skillopt.storage.schema import create_database
 from skillopt.suites import load_suite

@@ -17,7 +17,6 @@ from skillopt.actions.nightly.check import configured_skills
 from skillopt.actions.nightly.contradictions import describe_contradiction
 from skillopt.actions.nightly.descriptions import DescriptionNight, train_descriptions
 from skillopt.actions.nightly.refusals import refuse_cluster, refuse_credentials
-from skillopt.actions.optimize import optimize
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
 from skillopt.execution.metering import Meter
 from skillopt.execution.places import CallPlaces
@@ -37,6 +36,7 @@ from skillopt.nightly.skill_state import SkillState, measured_pass_rate, read_sk
 from skillopt.project import Project, Selection, Target
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
+from skillopt.runs.training import optimize
 from skillopt.settings import NightlySettings
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock

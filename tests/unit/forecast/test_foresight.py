@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.forecast.foresight import CallCost, Foresight, foresee
+from skillopt.forecast.foresight import CallCost, Foresight, MostLikely, Trained, foresee, foresight_line
 from skillopt.forecast.proposer import PROPOSERS, START, Proposer, said_in
-from skillopt.forecast.simulated_run import Trained
 from skillopt.forecast.world import StartingRates, draw_world
 from skillopt.loop.siblings import Sibling
 from skillopt.settings import Settings, make_settings
@@ -150,3 +149,30 @@ def test_the_first_text_says_no_rule() -> None:
 def _share(flags: Iterable[bool]) -> float:
     found = list(flags)
     return sum(found) / len(found)
+
+
+ROLLOUTS = MostLikely(16, 114, 388)
+
+
+def foresight(minutes: MostLikely | None, usd: MostLikely | None = None) -> Foresight:
+    return Foresight("a model", 9, ROLLOUTS, MostLikely(0, 2, 27), minutes, ROLLOUTS, usd, 1.0, 1.0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "said"),
+    [
+        (None, ""),
+        (MostLikely(0.1, 0.2, 0.3), "under 1 min"),
+        (MostLikely(0.5, 3, 200), "3 min (under 1 min to 3 h 20)"),
+        (MostLikely(59.4, 59.6, 59.8), "1 h 00 (59 min to 1 h 00)"),
+        (MostLikely(12, 12.2, 12.4), "12 min"),
+    ],
+)
+def test_a_range_that_is_one_figure_is_said_once(minutes: MostLikely | None, said: str) -> None:
+    assert foresight(minutes).time == said
+
+
+def test_one_line_says_what_is_known_and_leaves_out_the_rest() -> None:
+    assert foresight_line(foresight(None)) == "about 114 (16 to 388) rollouts, 2 (0 to 27) optimizer calls"
+    told = foresight_line(foresight(MostLikely(1, 2, 3), MostLikely(0.5, 1, 2)))
+    assert told.endswith("2 min (1 min to 3 min), $1.00 ($0.50 to $2.00)")

@@ -1,13 +1,25 @@
-"""The user action `estimate`: what `optimize` would take and show, from simulated runs, before anything is spent."""
+"""Estimate of what `optimize` would take and show, from simulated runs and the ledger; spends nothing."""
 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
-from skillopt.actions.prospect import (
+from skillopt.errors import RepositoryError, SkilloptError, UsageError
+from skillopt.execution.drivers import load_drivers
+from skillopt.execution.logins import given_keys, missing_access
+from skillopt.execution.unboxed_checks import checks_warning
+from skillopt.forecast.foresight import CallCost, Foresight, Trained, foresee
+from skillopt.forecast.proposer import PROPOSERS, Proposer
+from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout
+from skillopt.forecast.world import StartingRates
+from skillopt.loop.rollout_plan import settle_folds
+from skillopt.project import Project, Selection, Target
+from skillopt.runs.plan import Start, incumbent_of
+from skillopt.runs.prospect import (
     GainChance,
     Prospect,
     chances_of_gains,
@@ -15,19 +27,6 @@ from skillopt.actions.prospect import (
     expect_prospect,
     rollouts_needed,
 )
-from skillopt.errors import RepositoryError, SkilloptError
-from skillopt.execution.drivers import load_drivers
-from skillopt.execution.logins import given_keys, missing_access
-from skillopt.execution.unboxed_checks import checks_warning
-from skillopt.forecast.foresight import CallCost, Foresight, foresee
-from skillopt.forecast.latencies import Latencies
-from skillopt.forecast.proposer import PROPOSERS, Proposer
-from skillopt.forecast.simulated_run import Trained
-from skillopt.forecast.typical_costs import typical_call, typical_rollout
-from skillopt.forecast.world import StartingRates
-from skillopt.loop.rollout_plan import settle_folds
-from skillopt.project import Project, Selection, Target
-from skillopt.runs.plan import Start, incumbent_of
 from skillopt.runs.recorded_success import recorded_edits, recorded_rates
 from skillopt.runs.siblings import protected_siblings
 from skillopt.settings import Settings
@@ -38,7 +37,17 @@ from skillopt.targets.harnesses import find_harness_driver
 from skillopt.targets.models import find_model_driver
 from skillopt.tasks import Split, Suite
 
-__all__ = ["SIMULATED_RUNS", "Estimated", "Known", "Records", "estimate", "read_records"]
+__all__ = [
+    "SIMULATED_RUNS",
+    "Estimated",
+    "Known",
+    "Payment",
+    "Records",
+    "estimate",
+    "payment_of",
+    "read_records",
+    "was_billed",
+]
 
 SIMULATED_RUNS: Final = 12
 """Simulated runs of each kind of optimizer model."""
@@ -166,7 +175,7 @@ class Records:
     rates: dict[str, tuple[int, int]]
     rollout: MeanCost | None
     call: MeanCost | None
-    seconds: Latencies | None
+    seconds: float | None
     earlier: str
 
     @property
@@ -180,34 +189,21 @@ class Records:
         """Return the cost of a rollout and of a call: as measured, else as typical."""
         workers = settings.executor.workers
         return (
-            _measured(self.rollout, workers, typical_rollout(settings, suite, skill), _FEWEST_ROLLOUTS, self.seconds),
-            _measured(self.call, 1, typical_call(settings, skill), 1),
+            _measured(self.rollout, typical_rollout(settings, suite, skill), _FEWEST_ROLLOUTS, self.seconds, workers),
+            _measured(self.call, typical_call(settings, skill), 1, None, 1),
         )
 
 
-def _measured(
-    mean: MeanCost | None, workers: int, typical: CallCost, fewest: int, timed: Latencies | None = None
-) -> CallCost:
+def _measured(mean: MeanCost | None, typical: CallCost, fewest: int, seconds: float | None, workers: int) -> CallCost:
     """Return the cost of a call: as measured where it was measured often enough; what was not measured is typical."""
     if mean is None or mean.calls < fewest:
         return typical
     tokens, error = mean.tokens
-    if timed is not None and typical.seconds is not None:
-        seconds: float | None = timed.mean
-    else:
-        seconds = typical.seconds if mean.pace is None or typical.seconds is None else mean.pace * workers
-    recorded = timed if seconds is not None else None
-    return CallCost(tokens, mean.usd[0] if mean.usd else None, seconds, error / tokens if tokens else 0.0, recorded)
-
-
-def _latencies(found: Sequence[tuple[str, float]]) -> Latencies | None:
-    """Return how long rollouts take; None where too few were timed."""
-    if len(found) < _FEWEST_ROLLOUTS:
-        return None
-    by_task: dict[str, list[float]] = {}
-    for task, seconds in found:
-        by_task.setdefault(task, []).append(seconds)
-    return Latencies([seconds for _, seconds in found], by_task)
+    if seconds is None and mean.pace is not None:
+        seconds = mean.pace * workers
+    if seconds is None or typical.seconds is None:
+        seconds = typical.seconds
+    return CallCost(tokens, mean.usd[0] if mean.usd else None, seconds, error / tokens if tokens else 0.0)
 
 
 def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Records:
@@ -230,7 +226,7 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
         rates = dict(recorded_rates(ledger, skill.digest, target_identity, suite))
         lasted, edits = recorded_edits(ledger, model_identity)
         rows = ledger.costs()
-        timed = _latencies(recorded_seconds(ledger, target_identity))
+        timed = [seconds for _, seconds in recorded_seconds(ledger, target_identity)]
     rollout, call = mean_cost(rows, "rollout", target_identity), mean_cost(rows, "reply", model_identity)
     known = Known(
         len(rates),
@@ -239,9 +235,9 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
         call.calls if call else 0,
         edits,
         lasted,
-        len(timed.every) if timed else 0,
+        len(timed),
     )
-    return Records(known, rates, rollout, call, timed, earlier)
+    return Records(known, rates, rollout, call, fmean(timed) if len(timed) >= _FEWEST_ROLLOUTS else None, earlier)
 
 
 def _cap(likely: Foresight, suite: Suite, settings: Settings, val: int) -> str:
@@ -266,3 +262,25 @@ def _decide(likely: Foresight, prospect: Prospect) -> tuple[bool, str]:
         return True, f"go for a draft to read: {ends}, but only {here} with one that is shown to be better; add tasks"
     shown = f"{here} with one that is shown to be better, rightly or by luck (proven or proven here)"
     return True, f"go: {ends}, {shown}, {proven} with one that is proven"
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """Whether a command is paid for, for the first time, and under a cap."""
+
+    paid: bool
+    first: bool
+    capped: bool
+
+
+def payment_of(root: Path, settings: Settings, names: Sequence[str]) -> Payment:
+    """Return whether a command is paid for."""
+    paid = any(is_paid(name, settings) for name in names if name)
+    return Payment(paid, not (paid and was_billed(root)), settings.capped)
+
+
+def was_billed(root: Path) -> bool:
+    """Return whether the ledger has a call with a price."""
+    with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:  # there may be no ledger yet
+        return ledger.was_billed()
+    return False

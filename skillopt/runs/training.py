@@ -1,7 +1,4 @@
-"""Begin or continue a run of the training loop, for the command `optimize`.
-
-It is the training of the Python API (api), with accepted versions in git (runs.run) and one writer per skill.
-"""
+"""Begin or continue a training with accepted versions in git and one writer per skill."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -9,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.actions.prospect import describe_earlier_runs, expect_prospect
 from skillopt.api import run_training
 from skillopt.errors import AnswersPendingError, NothingMeasuredError
 from skillopt.execution.metering import Meter
@@ -23,6 +19,7 @@ from skillopt.runs.draft_publication import DraftState
 from skillopt.runs.error_spent import spent_by_earlier
 from skillopt.runs.peoples_refusals import refusals_before
 from skillopt.runs.plan import Start, begin_run, make_plan, uncommitted_start
+from skillopt.runs.prospect import describe_earlier_runs, expect_prospect
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
 from skillopt.settings import Settings
@@ -32,14 +29,13 @@ from skillopt.targets.handoff_folder import HandoffFolder
 
 __all__ = ["Optimized", "optimize"]
 
-
 _BY_HAND: Final = "handoff"
 _KEPT: Final = "the branch of its versions begins with a commit of it"
 
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """What a run came to."""
+    """Result of a training."""
 
     run: str
     skill: str

@@ -1,8 +1,12 @@
-"""What a run on a suite can show, before anything is spent; and what earlier runs on the same tasks mean for it."""
+"""What a run on a suite can show, by a table of the gate's power, and what earlier runs on its tasks mean for it."""
 
+import csv
 import json
 from dataclasses import dataclass, replace
+from functools import cache
 from math import inf
+from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from skillopt.errors import SettingsError, UsageError
@@ -14,8 +18,7 @@ from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, Metric, Settings
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.suites.planning import plan_splits
-from skillopt.suites.power import Judging, chances, parts_of, smallest_gain_shown
-from skillopt.tasks import Split, Suite, Task
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
 __all__ = [
     "GainChance",
@@ -23,18 +26,24 @@ __all__ = [
     "chances_of_gains",
     "describe_earlier_runs",
     "expect_prospect",
+    "parts_of",
     "rollouts_needed",
     "what_it_can_show",
 ]
 
-_STATED_GAINS: Final = (0.1, 0.2, 0.3)
-_GATE_ROUNDS: Final = 3
-_HERE_ROUNDS: Final = 4
+_TABLE: Final = Path(__file__).with_name("power.csv")
+"""Made by `python -m tools.power_table` from the gate's own tests, at confidence 0.9."""
+
+_STATED_GAINS: Final = (10, 20, 30)
+_MOST_ROUNDS: Final = 4
 _COUNTED_ONCE: Final = 5
 """Tasks from which even a target that always answers alike, so that each counts once, can be shown better here."""
 
 _MOST_TASKS: Final = 40
 """How far is searched for a number of tasks that would do; half of them always would."""
+
+_PARTS: Final = {"json": 4, "table": 4}
+"""Leaves or cells that count one by one in such results: there are more, but they fail together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +58,66 @@ class Prospect:
 
 @dataclass(frozen=True, slots=True)
 class GainChance:
-    """How often drafts that are truly better by so much are shown to be, simulated."""
+    """How often drafts with a true gain are shown to be better, simulated."""
 
     gain: float
     proven: float
     here: float
 
 
+def parts_of(task: Task) -> int:
+    """Count what a task is scored by: its checks, the criteria of a rubric, some parts of a table, else one."""
+    return sum(map(_parts_of, task.verifier.parts))
+
+
+def _parts_of(spec: VerifierSpec) -> int:
+    if spec.kind == "rubric":
+        return max(1, len(json.loads(spec.options).get("criteria", ())))
+    return _PARTS.get(spec.kind, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """How many tasks judge a draft, in how many rounds of both sides, and whether their parts count one by one."""
+
+    tasks: int
+    rounds: int
+    partial: bool
+
+    def least(self, grade: str) -> float | None:
+        """Return the smallest true gain that half of the runs show with a grade; None for none."""
+        row = self._row()
+        return int(row[f"least_{grade}"]) / 100 if row and row[f"least_{grade}"] else None
+
+    def chance(self, grade: str, gain: int) -> float:
+        """Return how often a true gain, in percent, is shown with a grade."""
+        row = self._row()
+        return int(row[f"{grade}_{gain}"]) / 100 if row else 0.0
+
+    def _row(self) -> dict[str, str] | None:
+        kind = ("4" if self.partial else "1", str(min(self.rounds, _MOST_ROUNDS)))
+        rows = [row for row in _power() if (row["parts"], row["rounds"]) == kind and int(row["tasks"]) <= self.tasks]
+        return rows[-1] if rows else None
+
+
+@cache
+def _power() -> tuple[dict[str, str], ...]:
+    with _TABLE.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
+
+
 def chances_of_gains(suite: Suite, settings: Settings) -> tuple[GainChance, ...]:
-    """Simulate how often gains of 10, 20 and 30 points are shown; none where the gate `strict` shows nothing."""
+    """Look up how often gains of 10, 20 and 30 points are shown; none where the gate `strict` shows nothing."""
     if settings.gate is GateRule.STRICT:
         return ()
     judging = _judging(settle_folds(suite, settings), settings)
-    found = ((gain, chances(judging, gain)) for gain in _STATED_GAINS)
-    return tuple(GainChance(gain, one.proven, one.here) for gain, one in found)
+    grades = ("proven", "here")
+    return tuple(GainChance(gain / 100, *(judging.chance(one, gain) for one in grades)) for gain in _STATED_GAINS)
 
 
 def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
-    """Simulate what a run on a suite can show, with the kind of scores that its tasks have."""
-    found = _simulated(suite, settings)
+    """Return what a run on a suite can show, with the kind of scores that its tasks have."""
+    found = _shown(suite, settings)
     return replace(found, words=f"{suite.left_out}; {found.words}") if suite.left_out else found
 
 
@@ -89,7 +139,7 @@ def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
     return prospect
 
 
-def _simulated(suite: Suite, settings: Settings) -> Prospect:
+def _shown(suite: Suite, settings: Settings) -> Prospect:
     settled = settle_folds(suite, settings)
     val = settled.tasks(Split.VAL)
     if not val or not (settled.folds or settled.tasks(Split.TRAIN)):
@@ -102,7 +152,7 @@ def _simulated(suite: Suite, settings: Settings) -> Prospect:
         words = f"gate `strict` accepts any higher mean on {len(val)} val tasks, and shows of none that it is better"
         return Prospect(can_show=True, least_proven=None, least_here=None, words=words)
     judging = _judging(settled, settings)
-    proven, here = smallest_gain_shown(judging, proven=True), smallest_gain_shown(judging, proven=False)
+    proven, here = judging.least("proven"), judging.least("here")
     if here is None:
         cap = f" and max_rollouts of {settings.max_rollouts}" if settings.max_rollouts else ""
         return _nothing(
@@ -118,20 +168,18 @@ def _nothing(problem: str, suite: Suite, settings: Settings) -> Prospect:
     return Prospect(can_show=False, least_proven=None, least_here=None, words=words)
 
 
-def _judging(suite: Suite, settings: Settings) -> Judging:
+def _judging(suite: Suite, settings: Settings) -> _Judging:
     """Return how a draft would be judged: half of what is for learning is taken to be left for repeats."""
     plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
     left = inf if plan.learning is None else plan.gate + plan.learning // 2
     judged = len(val) if left >= 2 * len(val) else int(left // 2)
-    rounds = _GATE_ROUNDS + _HERE_ROUNDS if left == inf else int(left // (2 * max(1, judged)))
-    gate = min(1 if settings.gate is GateRule.PAIRED else _GATE_ROUNDS, -(-rounds // 2))
-    here = min(_HERE_ROUNDS, rounds - gate)
-    parts = tuple(parts_of(task) for task in val[:judged])
-    return Judging(parts, gate, here, settings.metric, settings.confidence)
+    rounds = _MOST_ROUNDS if left == inf else int(left // (2 * max(1, judged)))
+    partial = settings.metric is not Metric.HARD and fmean(map(parts_of, val)) > 1
+    return _Judging(judged, rounds, partial)
 
 
-def _words(suite: Suite, judging: Judging, proven: float | None, here: float) -> str:
-    scored = _scored(judging)
+def _words(suite: Suite, judging: _Judging, proven: float | None, here: float) -> str:
+    scored = "what is scored" if judging.partial else "tasks"
     gain = f"a gain of {here:.0%} of {scored}"
     if proven is None:
         found = f"{gain} is `proven here` in half of the runs, none is `proven`"
@@ -139,32 +187,26 @@ def _words(suite: Suite, judging: Judging, proven: float | None, here: float) ->
         found = f"{gain} is `proven` in half of the runs"
     else:
         found = f"{gain} is `proven here` in half of the runs, one of {proven:.0%} is `proven`"
-    alike = len(judging.parts) < _COUNTED_ONCE
+    alike = judging.tasks < _COUNTED_ONCE
     last = f"; a target that always answers alike needs {_COUNTED_ONCE} tasks to show anything" if alike else ""
     return f"{_judges(suite, judging)}: {found} (simulated){last}"
 
 
-def _judges(suite: Suite, judging: Judging) -> str:
+def _judges(suite: Suite, judging: _Judging) -> str:
     val = len(suite.tasks(Split.VAL))
-    share = str(val) if val == len(judging.parts) else f"{len(judging.parts)} of {val}"
+    share = str(val) if val == judging.tasks else f"{judging.tasks} of {val}"
     return f"{share} tasks in two folds that judge each other" if suite.folds else f"{share} val tasks"
-
-
-def _scored(judging: Judging) -> str:
-    """Name what a gain is counted in."""
-    counted = judging.metric is not Metric.HARD and max(judging.parts) > 1
-    return "what is scored" if counted else "tasks"
 
 
 def _what_would_do(suite: Suite, settings: Settings) -> str:
     """Return how many tasks like these, or which cap, would show a gain."""
     free = settings.model_copy(update={"max_rollouts": None})
-    if _shows(suite, free):
+    if _can_show(suite, free):
         return f"max_rollouts of {rollouts_needed(suite, settings)}"
     planned = (_planned(suite.splits[0][1], count) for count in range(2, _MOST_TASKS + 1))
-    enough = next(each for each in planned if _shows(each, free))
+    enough = next(each for each in planned if _can_show(each, free))
     words = f"{len(enough.splits)} tasks without given splits"
-    if _shows(enough, settings):
+    if _can_show(enough, settings):
         return words
     return f"{words} and max_rollouts of {rollouts_needed(enough, settings)}"
 
@@ -178,15 +220,17 @@ def _planned(like: Task, count: int) -> Suite:
 def rollouts_needed(suite: Suite, settings: Settings) -> int:
     """Return a cap on rollouts under which tasks can show something that can without one."""
     cap = max(settings.max_rollouts or 0, least_rollouts(suite, settings))
-    while settings.gate is not GateRule.STRICT and not _shows(suite, settings.model_copy(update={"max_rollouts": cap})):
+    if settings.gate is GateRule.STRICT:
+        return cap
+    while not _can_show(suite, settings.model_copy(update={"max_rollouts": cap})):
         cap += max(1, cap // 8)
     return cap
 
 
-def _shows(suite: Suite, settings: Settings) -> bool:
+def _can_show(suite: Suite, settings: Settings) -> bool:
     settled = settle_folds(suite, settings)
     can_learn = bool(settled.tasks(Split.VAL)) and bool(settled.folds or settled.tasks(Split.TRAIN))
-    return can_learn and smallest_gain_shown(_judging(settled, settings), proven=False) is not None
+    return can_learn and _judging(settled, settings).least("here") is not None
 
 
 def describe_earlier_runs(ledger: Ledger, skill: str, suite: Suite, settings: Settings) -> str:

@@ -1,0 +1,131 @@
+"""Power of the gate by simulation of its own tests: the table that `estimate` reads.
+
+`python -m tools.power_table` writes skillopt/runs/power.csv: for pass/fail (1 part) and four criteria, rounds of
+both sides, and tasks, the smallest true gain that half of the runs show, and how often some gains are shown.
+Assumed: half of what is scored is right at the start, a tenth of the outcomes change by chance, nothing is broken,
+confidence 0.9.
+"""
+
+import csv
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Final
+
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.joint_sign_flips import JointSignFlips, draw_patterns
+from skillopt.gate.proven_here import HERE_ROUNDS, HereTest
+from skillopt.gate.round_bets import RoundBets
+from skillopt.gate.test_choice import COMPARISON_SHARE, round_shares, round_weights
+from skillopt.rollouts import Score
+from skillopt.settings import Metric
+
+__all__ = ["COLUMNS", "TABLE", "Power", "gate_power", "main", "make_row"]
+
+TABLE: Final = Path(__file__).resolve().parents[1] / "skillopt" / "runs" / "power.csv"
+COLUMNS: Final = (
+    *("parts", "rounds", "tasks", "least_here", "least_proven"),
+    *("here_10", "here_20", "here_30", "proven_10", "proven_20", "proven_30"),
+)
+_TASKS: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 30, 40, 60, 100)
+_GAINS: Final = (5, 10, 15, 20, 25, 30, 40, 50, 70, 100)
+_STATED: Final = (10, 20, 30)
+_RUNS: Final = 150
+_PATTERNS: Final = 300
+_PROVING_ROUNDS: Final = 3
+_ERROR: Final = 0.1
+_NOISE: Final = 0.1
+
+_Sides = tuple[Sequence[float], Sequence[float]]
+"""Chances of the parts of a task to be right, before and after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Chances of the grades; what is `proven` counts as `proven here`, too."""
+
+    proven: float
+    here: float
+
+
+def gate_power(draw: Callable[[Random], _Sides], tasks: int, rounds: int, runs: int = _RUNS) -> Power:
+    """Simulate first comparisons of a candidate; the same arguments give the same numbers."""
+    random = Random(f"{tasks}/{rounds}")
+    shown = [_compare([draw(random) for _ in range(tasks)], min(rounds, HERE_ROUNDS), random) for _ in range(runs)]
+    return Power(fmean(one is Outcome.ACCEPT for one in shown), fmean(one is not None for one in shown))
+
+
+def _compare(sides: Sequence[_Sides], rounds: int, random: Random) -> Outcome | None:
+    """Return `accept` for proven, `inconclusive` for proven here, None where nothing is shown."""
+    proving, error = min(rounds, _PROVING_ROUNDS), _ERROR * COMPARISON_SHARE
+    test: JointSignFlips | RoundBets
+    if max(len(before) for before, _ in sides) == 1:
+        weights = round_weights(proving, halved=False)
+        test = JointSignFlips(draw_patterns(len(sides), random, _PATTERNS), error, weights)
+    else:
+        test = RoundBets(len(sides), error, round_shares(proving))
+    here = HereTest(len(sides), draw_patterns(len(sides) * HERE_ROUNDS, random, _PATTERNS))
+    gains: list[list[float]] = [[] for _ in sides]
+    found, shown = None, False
+    for _ in range(rounds):
+        newest = [_score(after, random) - _score(before, random) for before, after in sides]
+        for task, gain in zip(gains, newest, strict=True):
+            task.append(gain)
+        if found is None:
+            found = test.look(gains, whole=True)
+        shown = here.look(newest) or shown
+        if found is Outcome.ACCEPT:
+            return found
+        if here.over or (shown and found is not None):
+            break
+    return Outcome.INCONCLUSIVE if shown else None
+
+
+def _score(chances: Sequence[float], random: Random) -> float:
+    right = [random.random() < chance for chance in chances]
+    return Metric.MIXED.of(Score(fmean(right), all(right)))
+
+
+def _drawn(parts: int, gain: float) -> Callable[[Random], _Sides]:
+    """Return what draws tasks of which a draft mends some parts, so that its true gain is the one given."""
+    start = min(0.5, 1.0 - gain)
+
+    def draw(random: Random) -> _Sides:
+        before = [random.random() < start for _ in range(parts)]
+        after = [right or random.random() < gain / (1.0 - start) for right in before]
+        return [abs(right - _NOISE) for right in before], [abs(right - _NOISE) for right in after]
+
+    return draw
+
+
+def make_row(parts: int, rounds: int, tasks: int) -> list[int | str]:
+    """Simulate one row of the table, in percent; empty where no gain is shown in half of the runs."""
+
+    @cache
+    def power(gain: int) -> Power:
+        return gate_power(_drawn(parts, gain / 100), tasks, rounds)
+
+    def least(of: Callable[[Power], float]) -> int | str:
+        at = bisect_left(_GAINS, x=True, key=lambda gain: of(power(gain)) >= 0.5)  # noqa: PLR2004 - half of the runs
+        return _GAINS[at] if at < len(_GAINS) else ""
+
+    here = [round(100 * power(gain).here) for gain in _STATED]
+    proven = [round(100 * power(gain).proven) for gain in _STATED]
+    return [parts, rounds, tasks, least(lambda one: one.here), least(lambda one: one.proven), *here, *proven]
+
+
+def main() -> None:
+    """Write the table."""
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(COLUMNS)
+        rounds = range(1, HERE_ROUNDS + 1)
+        table.writerows(make_row(parts, many, tasks) for parts in (1, 4) for many in rounds for tasks in _TASKS)
+
+
+if __name__ == "__main__":
+    main()
