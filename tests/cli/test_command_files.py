@@ -53,7 +53,7 @@ def test_a_misspelt_command_is_refused_with_the_nearest_name(capsys: pytest.Capt
 def test_help_imports_no_command() -> None:
     code = (
         "import sys; from skillopt.commands.app import app; app(['--help'], standalone_mode=False);"
-        "print(sorted(name for name in sys.modules if name.startswith('skillopt.')))"
+        "print(sorted(name for name in sys.modules if name.startswith('skillopt.commands')))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines()[-1] == "['skillopt.commands', 'skillopt.commands.app']"

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from skillopt.demo.model import DemoModel
 
 from benchmarks.demo.model import DemoModel
 from skillopt.actions.propose import EditsProposal, check
