@@ -180,6 +180,9 @@ class ProviderError(InfrastructureError):
         self.kind = kind
         self.retry_after = retry_after
 
+    def __reduce__(self) -> "tuple[type[ProviderError], tuple[FailureKind, str, float | None]]":
+        return ProviderError, (self.kind, str(self), self.retry_after)
+
     @property
     def transient(self) -> bool:
         """Whether the same call may work later."""

@@ -14,13 +14,14 @@ from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.ci_rule import expect_sandbox_in_ci
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.executors import Cluster, ClusterHarness, ClusterVerifier, RerunningHarness, open_cluster
-from skillopt.execution.masking import MaskedModel, environment_masking
+from skillopt.execution.masking import environment_masking
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
-from skillopt.execution.provider_limits import LimitedHarness, provider_limit
-from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
+from skillopt.execution.provider_limits import provider_limit
+from skillopt.execution.retry import LimitedHarness, Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.tool_records import check_recorded_tools
 from skillopt.execution.unboxed_checks import checks_warning, collected_code_note, with_checks
+from skillopt.execution.wrappers import MaskedModel
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.sandbox.bubblewrap import SandboxChoice

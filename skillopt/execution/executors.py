@@ -12,8 +12,9 @@ from typing import Final, Protocol, cast
 from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.execution.carried_files import CarriedFiles, pack_changes, unpack_changes
 from skillopt.execution.threads import ThreadExecutor
+from skillopt.execution.wrappers import HarnessWrapper
 from skillopt.protocols import Executor, Harness, RolloutRequest
-from skillopt.rollouts import Score, Trajectory, Usage
+from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.processes import stop_all_processes
 from skillopt.settings import Settings
 from skillopt.tasks import Task, VerifierSpec
@@ -100,21 +101,12 @@ def make_executor(settings: Settings, notice: Callable[[str], None], cluster: Cl
     return ThreadExecutor(settings.executor.workers, notice, drop)
 
 
-class ClusterHarness:
+class ClusterHarness(HarnessWrapper):
     """A harness whose rollouts run on a cluster; its identity is the one that it has here."""
 
     def __init__(self, harness: Harness, cluster: Cluster) -> None:
-        self._harness = harness
+        super().__init__(harness)
         self._cluster = cluster
-
-    @property
-    def identity(self) -> str:
-        """Name the target; where it runs changes nothing."""
-        return self._harness.identity
-
-    def worst_case(self, request: RolloutRequest) -> Usage:
-        """Bound what a rollout consumes."""
-        return self._harness.worst_case(request)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task on a node, and put what it left into the workspace here."""
@@ -123,32 +115,23 @@ class ClusterHarness:
         return trajectory
 
 
-class RerunningHarness:
+class RerunningHarness(HarnessWrapper):
     """Runs a rollout once more when its node is lost; each of the two is metered by itself.
 
     What a lost call cost is not known, so that a cap counts its worst case, as for every call without an answer.
     """
 
     def __init__(self, harness: Harness, cluster: Cluster) -> None:
-        self._harness = harness
+        super().__init__(harness)
         self._cluster = cluster
-
-    @property
-    def identity(self) -> str:
-        """Name the target."""
-        return self._harness.identity
-
-    def worst_case(self, request: RolloutRequest) -> Usage:
-        """Bound what one rollout consumes."""
-        return self._harness.worst_case(request)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task, on another node if the first one is lost."""
         try:
-            return self._harness.run(request, workspace)
+            return self.inner.run(request, workspace)
         except NodeLostError as lost:
             self._cluster.notice(f"task {request.task.id} is run again: {lost}")
-            return self._harness.run(request, workspace)
+            return self.inner.run(request, workspace)
 
 
 class ClusterVerifier:

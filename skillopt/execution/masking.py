@@ -7,9 +7,9 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -17,10 +17,9 @@ from urllib.parse import quote
 from skillopt.safety.credentials import mask
 
 if TYPE_CHECKING:  # every command masks its output, and most need none of these
-    from skillopt.protocols import Model
-    from skillopt.rollouts import Message, Reply, Rollout, Score, Trajectory, Usage
+    from skillopt.rollouts import Message, Reply, Rollout, Score, Trajectory
 
-__all__ = ["MaskedModel", "Masking", "environment_masking", "secret_variables"]
+__all__ = ["Masking", "environment_masking", "secret_variables"]
 
 _SECRET_NAME: Final = re.compile(
     r"(?:^|_|API|ACCESS|SECRET|PRIVATE)KEYS?(?:$|_)|TOKENS?(?:$|_)|SECRETS?(?:$|_)|PASS(?:WORD|WD|PHRASE)?(?:$|_)"
@@ -35,6 +34,9 @@ _SHORTEST: Final = 8
 
 _WRAPPED: Final = 16
 """Characters of a value from which it is also found where lines were wrapped inside of it."""
+
+_SHORT: Final = 4000
+"""Characters of the longest texts that are kept with what masking made of them."""
 
 _LINE_BREAK: Final = r"(?:\r?\n[ \t>|#*]{0,20}|\\n[ \t]{0,20})?"
 """The end of a line, as it is or as JSON writes it, and what stands before the next."""
@@ -61,7 +63,14 @@ class Masking:
         return re.compile(joined) if joined else None
 
     def text(self, text: str) -> str:
-        """Replace the secrets and all that looks like a credential."""
+        """Replace the secrets and all that looks like a credential; short texts that come again are looked up."""
+        return self._looked_up(text) if len(text) <= _SHORT else self._masked(text)
+
+    @cached_property
+    def _looked_up(self) -> Callable[[str], str]:
+        return lru_cache(maxsize=4096)(self._masked)
+
+    def _masked(self, text: str) -> str:
         return mask(self._known.sub("[secret]", text) if self._known else text)
 
     def rollout(self, rollout: "Rollout") -> "Rollout":
@@ -109,27 +118,6 @@ def secret_variables(environment: Mapping[str, str]) -> dict[str, str]:
 def environment_masking() -> Masking:
     """Return the masking of the secrets that this process was started with."""
     return Masking.of(os.environ)
-
-
-@dataclass(frozen=True, slots=True)
-class MaskedModel:
-    """A model, such as the judge of raw answers, that is never sent a secret."""
-
-    model: "Model"
-    masking: Masking
-
-    @property
-    def identity(self) -> str:
-        """Name the model."""
-        return self.model.identity
-
-    def worst_case(self, prompt: str, *, system: str = "") -> "Usage":
-        """Bound what a call consumes."""
-        return self.model.worst_case(self.masking.text(prompt), system=system)
-
-    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> "Reply":
-        """Answer one prompt, its secrets masked."""
-        return self.model.reply(self.masking.text(prompt), system=system, schema=schema)
 
 
 def _is_secret(name: str) -> bool:

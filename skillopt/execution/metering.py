@@ -6,12 +6,14 @@ counted by role (target, optimizer, judge).
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Condition
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
 from skillopt.execution.budget import BudgetAccount, Caps
 from skillopt.execution.places import CallPlaces
+from skillopt.execution.wrappers import HarnessWrapper, ModelWrapper
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 
@@ -132,6 +134,19 @@ class Meter:
 
         return self._placed(ended)
 
+    @contextmanager
+    def call(self, role: str, bound: Callable[[], Usage], seconds: float) -> Iterator[Callable[[Usage | None], None]]:
+        """Reserve a call while this lasts; what is given is called with what it consumed, None for unknown."""
+        ended = self.reserve(bound, seconds)
+        used: list[Usage | None] = [Usage()]
+        try:
+            yield used.append
+        except ProviderError as error:
+            used.append(None if error.kind in _PERHAPS_BILLED else Usage())
+            raise
+        finally:
+            ended(role, used[-1])
+
     def _placed(self, ended: Callable[[str, Usage | None], None]) -> Callable[[str, Usage | None], None]:
         """Wait for a place, which is given back when the call has ended."""
         places = self._places
@@ -168,67 +183,35 @@ class Meter:
         )
 
 
-class MeteredModel:
+class MeteredModel(ModelWrapper):
     """A model that reserves each call before it is made."""
 
     def __init__(self, model: Model, meter: Meter, role: str, seconds: float = 0.0) -> None:
-        self._model = model
+        super().__init__(model)
         self._seconds = seconds
         self._meter = meter
         self._role = role
 
-    @property
-    def identity(self) -> str:
-        """Name the model."""
-        return self._model.identity
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        """Bound what a call consumes."""
-        return self._model.worst_case(prompt, system=system)
-
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer one prompt."""
-        ended = self._meter.reserve(lambda: self._model.worst_case(prompt, system=system), self._seconds)
-        used: Usage | None = Usage()
-        try:
-            reply = self._model.reply(prompt, system=system, schema=schema)
-            used = reply.usage
-        except ProviderError as error:
-            used = None if error.kind in _PERHAPS_BILLED else Usage()
-            raise
-        finally:
-            ended(self._role, used)
+        with self._meter.call(self._role, lambda: self.inner.worst_case(prompt, system=system), self._seconds) as ended:
+            reply = self.inner.reply(prompt, system=system, schema=schema)
+            ended(reply.usage)
         return reply
 
 
-class MeteredHarness:
+class MeteredHarness(HarnessWrapper):
     """A harness that reserves each rollout before it is begun."""
 
     def __init__(self, harness: Harness, meter: Meter) -> None:
-        self._harness = harness
+        super().__init__(harness)
         self._meter = meter
-
-    @property
-    def identity(self) -> str:
-        """Name the target."""
-        return self._harness.identity
-
-    def worst_case(self, request: RolloutRequest) -> Usage:
-        """Bound what a rollout consumes."""
-        return self._harness.worst_case(request)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task."""
         self._meter.admit_rollout()
-        ended = self._meter.reserve(lambda: self._harness.worst_case(request), request.task.timeout)
-        used: Usage | None = Usage()
-        try:
-            trajectory = self._harness.run(request, workspace)
+        with self._meter.call("target", lambda: self.inner.worst_case(request), request.task.timeout) as ended:
+            trajectory = self.inner.run(request, workspace)
             reported = trajectory.usage.calls > 0 or trajectory.status is not Status.INFRA_ERROR
-            used = trajectory.usage if reported else None
-        except ProviderError as error:
-            used = None if error.kind in _PERHAPS_BILLED else Usage()
-            raise
-        finally:
-            ended("target", used)
+            ended(trajectory.usage if reported else None)
         return trajectory

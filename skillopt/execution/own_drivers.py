@@ -1,11 +1,13 @@
 """Models, harnesses and verifiers that a user of the Python API passes as objects, checked in plain words."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final, TypeVar
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import PlainDrivers
-from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
+from skillopt.execution.wrappers import HarnessWrapper, ModelWrapper
+from skillopt.protocols import Harness, Model, RolloutRequest, VerifierFactory
 from skillopt.rollouts import Reply, Score, Trajectory, Usage
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import VERIFIERS
@@ -25,28 +27,16 @@ def own_drivers(
     verifiers: Mapping[str, VerifierFactory] | None,
 ) -> PlainDrivers:
     """Take the drivers of a call that are objects; those that are names are left to be made."""
-    return PlainDrivers(
-        _checked_harness(harness),
-        _checked_model("model", model),
-        _checked_model("judge", judge),
-        _checked_verifiers({} if verifiers is None else verifiers),
-    )
-
-
-def _checked_model(role: str, model: Model | str | None) -> Model | None:
-    """Check a model that is an object."""
-    if model is None or isinstance(model, str):
-        return None
-    _check(role, model, ("identity", "worst_case", "reply"))
-    return _OwnModel(model)
-
-
-def _checked_harness(harness: Harness | str | None) -> Harness | None:
-    """Check a harness that is an object; a name, or none, gives None."""
-    if harness is None or isinstance(harness, str):
-        return None
-    _check("harness", harness, ("identity", "worst_case", "run"))
-    return _OwnHarness(harness)
+    own: dict[str, Model] = {}
+    for role, found in (("model", model), ("judge", judge)):
+        if found is not None and not isinstance(found, str):
+            _check(role, found, ("identity", "worst_case", "reply"))
+            own[role] = _OwnModel(found)
+    own_harness = None
+    if harness is not None and not isinstance(harness, str):
+        _check("harness", harness, ("identity", "worst_case", "run"))
+        own_harness = _OwnHarness(harness)
+    return PlainDrivers(own_harness, own.get("model"), own.get("judge"), _checked_verifiers(verifiers or {}))
 
 
 def _checked_verifiers(verifiers: Mapping[str, VerifierFactory]) -> Mapping[str, VerifierFactory]:
@@ -61,7 +51,7 @@ def _checked_verifiers(verifiers: Mapping[str, VerifierFactory]) -> Mapping[str,
                 f"expected what makes a verifier of kind {kind!r} of its VerifierSpec, found {_shown(factory)}; pass "
                 "its class or a function"
             )
-    return {kind: _OwnVerifiers(kind, factory) for kind, factory in verifiers.items()}
+    return {kind: partial(_OwnVerifier, kind, factory) for kind, factory in verifiers.items()}
 
 
 def expect(kind: type[T], found: object, advice: str) -> T:
@@ -90,59 +80,35 @@ def _shown(found: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-class _OwnModel:
+class _OwnModel(ModelWrapper):
     """A model whose answers are looked at before they are recorded."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    @property
-    def identity(self) -> str:
-        return self._model.identity
-
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        return expect(Usage, self._model.worst_case(prompt, system=system), f"worst_case of {self.identity!r} gives it")
+        return expect(Usage, self.inner.worst_case(prompt, system=system), f"worst_case of {self.identity!r} gives it")
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        found = self._model.reply(prompt, system=system, schema=schema)
+        found = self.inner.reply(prompt, system=system, schema=schema)
         return expect(Reply, found, f"reply of {self.identity!r} gives it")
 
 
-class _OwnHarness:
+class _OwnHarness(HarnessWrapper):
     """A harness whose trajectories are looked at before they are scored."""
 
-    def __init__(self, harness: Harness) -> None:
-        self._harness = harness
-
-    @property
-    def identity(self) -> str:
-        return self._harness.identity
-
     def worst_case(self, request: RolloutRequest) -> Usage:
-        return expect(Usage, self._harness.worst_case(request), f"worst_case of {self.identity!r} gives it")
+        return expect(Usage, self.inner.worst_case(request), f"worst_case of {self.identity!r} gives it")
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        return expect(Trajectory, self._harness.run(request, workspace), f"run of {self.identity!r} gives it")
-
-
-class _OwnVerifiers:
-    """Makes verifiers of one kind, whose scores are looked at before they count."""
-
-    def __init__(self, kind: str, factory: VerifierFactory) -> None:
-        self._kind = kind
-        self._factory = factory
-
-    def __call__(self, spec: VerifierSpec) -> Verifier:
-        made = self._factory(spec)
-        if not hasattr(made, "score"):
-            raise UsageError(f"expected a verifier of kind {self._kind!r} with score, found {_shown(made)}")
-        return _OwnVerifier(made, f"score of verifier {self._kind!r} gives it")
+        return expect(Trajectory, self.inner.run(request, workspace), f"run of {self.identity!r} gives it")
 
 
 class _OwnVerifier:
-    def __init__(self, verifier: Verifier, advice: str) -> None:
-        self._verifier = verifier
-        self._advice = advice
+    """A verifier whose scores are looked at before they count."""
+
+    def __init__(self, kind: str, factory: VerifierFactory, spec: VerifierSpec) -> None:
+        self._verifier = factory(spec)
+        self._advice = f"score of verifier {kind!r} gives it"
+        if not hasattr(self._verifier, "score"):
+            raise UsageError(f"expected a verifier of kind {kind!r} with score, found {_shown(self._verifier)}")
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         return expect(Score, self._verifier.score(trajectory, workspace), self._advice)

@@ -1,6 +1,7 @@
 """Ray cluster: runs the paid part of rollouts, and programs of verifiers, as Ray tasks on its nodes.
 
-Ray places tasks where memory is free. This process alone admits calls, keeps caps and writes the ledger.
+Ray places tasks where memory is free. The process of a run alone admits calls, keeps caps and writes the ledger. No key
+is sent to a node: it uses what its own environment holds, and masks that in all that it sends back.
 """
 
 import logging
@@ -10,15 +11,16 @@ import socket
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Lock, Thread, local
+from threading import Lock, local
 from time import monotonic
+from traceback import extract_tb
 from typing import Any, Final, TypeVar
 
 import ray
 from ray import cloudpickle
-from ray._raylet import GcsClient  # type: ignore[attr-defined]  # Ray gives it no type
 from ray.exceptions import (
     GetTimeoutError,
     LocalRayletDiedError,
@@ -35,20 +37,24 @@ from ray.exceptions import (
 )
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from skillopt.errors import InfrastructureError, SettingsError
-from skillopt.execution.carried_files import CarriedFiles
+from skillopt.agent_tables.table import ALLOWED_AGENTS
+from skillopt.errors import InfrastructureError, ProviderError, SettingsError, SkilloptError
+from skillopt.execution.carried_files import CarriedFiles, pack_changes, unpack_changes
+from skillopt.execution.drivers import load_target
 from skillopt.execution.executors import NodeLostError
+from skillopt.execution.logins import find_login
 from skillopt.execution.masking import environment_masking, secret_variables
-from skillopt.execution.ray_nodes import compare_nodes
-from skillopt.execution.ray_worker import NodeFacts, NodeJob, describe_node, run_on_node, score_on_node
-from skillopt.protocols import Harness, RolloutRequest
+from skillopt.execution.rollout import shared_verifier
+from skillopt.protocols import Discovery, Harness, RolloutRequest
 from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.bubblewrap import sandbox_warning
+from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.targets.harnesses import runs_agent
-from skillopt.tasks import Task, VerifierSpec
+from skillopt.tasks import Task, VerifierSpec, digest_of
 
-__all__ = ["RayCluster"]
+__all__ = ["NodeFacts", "NodeJob", "RayCluster", "compare_nodes", "describe_node", "run_on_node", "score_on_node"]
 
 R = TypeVar("R")
 
@@ -64,11 +70,93 @@ _CURRENT: Final = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current
 
 _CHECK_SECONDS: Final = 120.0
 _DIAL_SECONDS: Final = 5.0
-_ANSWER_SECONDS: Final = 12.0
-"""How long who listens at the address gets to answer as a cluster does; Ray itself would ask for minutes."""
-
 _LOST: Final = (LocalRayletDiedError, NodeDiedError, ObjectLostError, WorkerCrashedError)
 """What Ray says when the node or the process of a task went away; other errors of it would come again."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeJob:
+    """How a node makes the harness: by its name from settings, or from an object that was passed."""
+
+    settings: Settings
+    project: str
+    identity: str
+    own: Harness | None = None
+
+    @property
+    def harness(self) -> Harness:
+        """The harness, made once in each process."""
+        return self.own if self.own is not None else _by_name(self.settings.model_dump_json(), self.project)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What must be the same on all machines that do rollouts of one run."""
+
+    host: str
+    python: str
+    skillopt: str
+    identity: str
+    trouble: str = ""
+    access: str = ""
+    sandbox: str = ""
+
+
+def describe_node(job: NodeJob) -> NodeFacts:
+    """Return what this machine has to run a harness with; nothing is paid."""
+    settings = job.settings
+    identity = trouble = access = ""
+    try:
+        identity = job.harness.identity
+    except Exception as error:  # noqa: BLE001 - allowed: masked here, for Ray would log and send it as it is
+        trouble = _said(error)
+    if job.own is None:
+        kind, _, target = settings.harness.partition("/")
+        ready, told = find_login(target.partition("/")[0] if kind == "chat" else kind, settings.agents)
+        access = "" if ready else told
+    boxed = sandbox_warning(settings.sandbox) if runs_agent(settings) else ""
+    return NodeFacts(socket.gethostname(), platform.python_version(), _sources(), identity, trouble, access, boxed)
+
+
+def compare_nodes(here: NodeFacts, nodes: Sequence[NodeFacts]) -> str:
+    """Return what keeps nodes from doing the rollouts of this machine's target, a line each; empty for nothing."""
+    if not nodes:
+        return "expected a Ray cluster with nodes, found none; start one with `ray start`"
+    return "\n".join(dict.fromkeys(filter(None, (_trouble(here, node) for node in nodes))))
+
+
+def run_on_node(
+    job: NodeJob, skill: Skill | None, task: Task, repeat: int, discovery: Discovery | None, beside: tuple[Skill, ...]
+) -> tuple[tuple[Trajectory, CarriedFiles] | InfrastructureError, float]:
+    """Let the target do a task in a workspace on this machine, and return its seconds, too; nothing is scored."""
+    masking, begun = environment_masking(), monotonic()
+    found: tuple[Trajectory, CarriedFiles] | InfrastructureError
+    try:
+        if job.harness.identity != job.identity:
+            raise InfrastructureError(f"expected the target {job.identity!r}, found {job.harness.identity!r}")  # noqa: TRY301 - a failure as others
+        with Workspace.create(task.files) as workspace:
+            trajectory = job.harness.run(RolloutRequest(skill, task, repeat, discovery, beside), workspace.path)
+            found = masking.trajectory(trajectory), pack_changes(workspace.path, task.files)
+    except ProviderError as error:
+        found = ProviderError(error.kind, masking.text(str(error)), error.retry_after)
+    except Exception as error:  # noqa: BLE001 - allowed: masked here, for Ray would log and send it as it is
+        found = InfrastructureError(f"on node {socket.gethostname()}: {_said(error)}")
+    return found, monotonic() - begun
+
+
+def score_on_node(
+    job: NodeJob, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles
+) -> tuple[Score | str, float]:
+    """Run a verifier that asks no judge on what a rollout left; what broke is a text; its seconds come last."""
+    masking, begun = environment_masking(), monotonic()
+    try:
+        with Workspace.create(spec.inputs) as workspace:
+            unpack_changes(files, workspace.path)
+            score = shared_verifier(spec, job.settings.sandbox).score(trajectory, workspace.path)
+    except Exception as error:  # noqa: BLE001 - allowed: as in run_rollout, whatever breaks in a verifier is its crash
+        return masking.text(f"{type(error).__name__}: {error}"), monotonic() - begun
+    return replace(score, feedback=masking.text(score.feedback)), monotonic() - begun
+
 
 _FACTS: Final = ray.remote(describe_node)
 _ROLLOUT: Final = ray.remote(run_on_node)
@@ -121,13 +209,11 @@ class RayCluster:
         memory = _AGENT_BYTES if runs_agent(self._settings) else _WORKER_BYTES
         rollout = _ROLLOUT.options(num_cpus=0, memory=memory, max_retries=0, scheduling_strategy="SPREAD")
         beside = request.beside and self._ship(("beside", request.digest), request.beside)
-        answer = self._get(lambda: rollout.remote(*parts, request.repeat, request.discovery, beside))
-        self._waits.seconds -= answer.seconds
-        if answer.failure is not None:
-            raise answer.failure.as_error()
-        if answer.trajectory is None or answer.files is None:
-            raise InfrastructureError("expected a trajectory and its files from a node, found neither")
-        return answer.trajectory, answer.files
+        found, seconds = self._get(lambda: rollout.remote(*parts, request.repeat, request.discovery, beside))
+        self._waits.seconds -= seconds
+        if isinstance(found, InfrastructureError):
+            raise found
+        return found
 
     def score(self, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles) -> Score:
         """Run a verifier's program on a node; nothing is paid for it, so Ray repeats it when a node goes away."""
@@ -185,11 +271,12 @@ class RayCluster:
             asked = _FACTS.options(num_cpus=0, max_retries=1, scheduling_strategy=where).remote(self._job)
             return ray.get(asked, timeout=_CHECK_SECONDS)
         except GetTimeoutError:
-            return _unknown(node, f"it did not answer within {_CHECK_SECONDS:g} s")
+            trouble = f"it did not answer within {_CHECK_SECONDS:g} s"
         except (TaskUnschedulableError, NodeDiedError):
             return None
         except RayError as error:
-            return _unknown(node, environment_masking().text(_first_line(error)))
+            trouble = environment_masking().text(_first_line(error))
+        return NodeFacts(f"{node[:8]}…", platform.python_version(), "", "", trouble)
 
 
 def _connect(address: str) -> None:
@@ -198,7 +285,7 @@ def _connect(address: str) -> None:
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    _expect_reachable(address)
+    _expect_listener(address)
     # Ray's only switch: else it prints logs of its own daemons on stdout, amid what a command gives with --json.
     ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 - as above
     try:
@@ -207,20 +294,21 @@ def _connect(address: str) -> None:
         else:
             ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL)
     except (RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise _no_cluster(address, _first_line(error)) from error
+        raise SettingsError(
+            f'address = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
+            f"{platform.python_version()}, found: {_first_line(error)}; start one with `ray start --head`, which "
+            "prints its address, give its password in RAY_AUTH_TOKEN with RAY_AUTH_MODE=token, or set run_on = "
+            '"threads"'
+        ) from error
 
 
-def _no_cluster(address: str, found: str) -> SettingsError:
-    return SettingsError(
-        f'address = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
-        f"{platform.python_version()}, found: {found}; start one with `ray start --head`, which prints its address, "
-        'give its password in RAY_AUTH_TOKEN with RAY_AUTH_MODE=token, or set run_on = "threads"'
-    )
-
-
-def _expect_reachable(address: str) -> None:
-    """Refuse an address where nobody listens, or something that is not Ray: Ray itself would try for minutes."""
-    found = _last_started() if address == "auto" else address
+def _expect_listener(address: str) -> None:
+    """Refuse an address where nobody listens: Ray itself would try for minutes."""
+    found = address
+    if address == "auto":  # the cluster that was started last, which may be over
+        found = os.environ.get("RAY_ADDRESS", "")
+        with suppress(OSError):
+            found = found or _CURRENT.read_text(encoding="utf-8").strip()
     if found in {"", "local"}:
         return
     host, _, port = found.rpartition(":")
@@ -233,30 +321,6 @@ def _expect_reachable(address: str) -> None:
             f'address = "{address}": expected a Ray cluster, found nobody who listens at {found} ({error}); `ray start '
             '--head` prints its address, or set run_on = "threads"'
         ) from error
-    answers: SimpleQueue[str] = SimpleQueue()
-    Thread(target=lambda: answers.put(_asked_for_cluster(found)), daemon=True).start()
-    try:
-        trouble = answers.get(timeout=_ANSWER_SECONDS)
-    except Empty:
-        trouble = f"who listens at {found} is not Ray, or is too busy: no answer within {_ANSWER_SECONDS:g} s"
-    if trouble:
-        raise _no_cluster(address, trouble)
-
-
-def _asked_for_cluster(address: str) -> str:
-    """Ask who listens for the id of its cluster, and say what kept it from answering; empty for nothing."""
-    try:
-        GcsClient(address=address)
-    except (RayError, RuntimeError, ValueError, OSError) as error:
-        return _first_line(error)
-    return ""
-
-
-def _last_started() -> str:
-    """Return the address of the cluster that `auto` means, which may be over; empty where Ray knows none."""
-    with suppress(OSError):
-        return os.environ.get("RAY_ADDRESS") or _CURRENT.read_text(encoding="utf-8").strip()
-    return ""
 
 
 def _expect_no_key(value: object) -> None:
@@ -283,11 +347,10 @@ def _called(value: object) -> str:
             return f"task {value.id!r}"
         case Skill():
             return f"skill {value.name!r}"
-        case tuple():
-            return "other skills that are installed"
         case VerifierSpec():
             return f"a verifier of kind {value.kind!r}"
-    return "settings or harness"
+        case _:
+            return "settings, harness or other skills that are installed"
 
 
 def _translated(error: RayError) -> InfrastructureError:
@@ -308,8 +371,51 @@ def _translated(error: RayError) -> InfrastructureError:
     return InfrastructureError(f"Ray could not run it: {kind}: {said}")
 
 
-def _unknown(node: str, trouble: str) -> NodeFacts:
-    return NodeFacts(f"{node[:8]}…", platform.python_version(), "", "", trouble)
+def _trouble(here: NodeFacts, node: NodeFacts) -> str:
+    for what, own, found in (
+        ("skillopt", here.skillopt, node.skillopt),
+        ("Python", here.python, node.python),
+    ):
+        if found and own != found:
+            return f"node {node.host}: expected {what} {own} as here, found {found}; install that version there"
+    if node.trouble:
+        return f"node {node.host} cannot run the target: {node.trouble}"
+    if node.identity != here.identity:
+        return (
+            f"node {node.host}: expected the target {here.identity!r} as here, found {node.identity!r}; install the "
+            "same version of its program there"
+        )
+    if node.access and not here.access:
+        return f"node {node.host}: {node.access}; set it there before `ray start`"
+    if node.sandbox and not here.sandbox:
+        return f'node {node.host} has {node.sandbox}; install bubblewrap there, or set sandbox = "none"'
+    return ""
+
+
+def _said(error: Exception) -> str:
+    """Return an error's message, masked; of one that nobody foresaw also its type and where it was raised."""
+    text = str(error)
+    if not isinstance(error, SkilloptError | OSError):
+        at = extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
+    return environment_masking().text(text)
+
+
+@cache
+def _sources() -> str:
+    """Identify the code that runs here."""
+    package = Path(__file__).parent.parent
+    places = sorted(place.relative_to(package).as_posix() for place in package.rglob("*.py"))
+    return digest_of(*(part for place in places for part in (place, (package / place).read_bytes())))[:12]
+
+
+@lru_cache(maxsize=64)
+def _by_name(settings: str, project: str) -> Harness:
+    """Make a harness once in each process of a node; the driver's user has agreed to its table."""
+    read = Settings.model_validate_json(settings)
+    agreed = {os.environ.get(ALLOWED_AGENTS, ""), read.harness.partition("/")[0]}
+    os.environ[ALLOWED_AGENTS] = ",".join(sorted(filter(None, agreed)))
+    return load_target(read, Path(project))
 
 
 def _first_line(error: BaseException) -> str:

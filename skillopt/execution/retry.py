@@ -1,22 +1,26 @@
-"""Retry with exponential backoff, jitter and a deadline, for models and forges.
+"""Retry with exponential backoff, jitter and a deadline, for models and forges, and limits of provider accounts.
 
 The SDKs' own retries are off: they sleep as long as they are asked to, whatever their timeout is.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from functools import wraps
 from random import Random
 from threading import Lock
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar, cast
+
+from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from skillopt.errors import FailureKind, ForgeError, ForgeLimitError, ProviderError
 from skillopt.execution.provider_limits import ProviderLimit
-from skillopt.protocols import Comment, Forge, Issue, Model, PullRequest, RepositoryFacts
-from skillopt.rollouts import Reply, Usage
+from skillopt.execution.wrappers import HarnessWrapper, ModelWrapper
+from skillopt.protocols import Forge, Harness, Model, RolloutRequest
+from skillopt.rollouts import Reply, Status, Trajectory
 
-__all__ = ["Retry", "RetryingForge", "RetryingModel", "WaitNotices"]
+__all__ = ["LimitedHarness", "Retry", "RetryingModel", "WaitNotices", "retrying_forge"]
 
 _FIRST: Final = 0.5
 _LONGEST: Final = 30.0
@@ -26,6 +30,7 @@ _TOLD_AGAIN: Final = 10.0
 """Seconds after which the same failure is told again."""
 
 _Value = TypeVar("_Value")
+_Given = ParamSpec("_Given")
 
 
 class WaitNotices:
@@ -65,46 +70,44 @@ class Retry:
         self._seconds = seconds
         self._clock = clock
         self._sleep = sleep
-        self._notices = notices
+        self._notices = notices or WaitNotices()
         # Calls that failed together must not come back together; which draw each gets changes no result.
         self._draws = Random(0)
 
     def call(self, request: Callable[[], _Value]) -> _Value:
         """Make a call, and again as long as it fails for a transient reason."""
         wanted = begun = self._clock()
-        for attempt in count():
-            try:
-                if self._limit is None:
-                    return request()
-                asked = self._clock()
-                admitted = self._limit.admit(wanted, self._seconds)
-                begun += self._clock() - asked
-                return self._limited(self._limit, request, admitted)
-            except (ProviderError, ForgeError) as error:
-                pause = self._pause(error.retry_after, attempt)
-                over = self._clock() - self._failing_since(wanted, begun, error) + pause > self._seconds
-                if not error.transient or over:
-                    tried = f"; tried {attempt + 1} times" if attempt else ""
-                    asked_for = f"; it asks to wait {self._until(pause)}" if over and error.retry_after else ""
-                    raise error.with_words(f"{tried}{asked_for}") from error
-                if self._notices is not None:
-                    self._notices.tell(str(error), pause)
-                self._sleep(pause)
-        raise AssertionError
 
-    @staticmethod
-    def _limited(limit: ProviderLimit, request: Callable[[], _Value], admitted: int) -> _Value:
-        """Make an admitted call, and tell the account's limit how it ended."""
-        failure: ProviderError | None = ProviderError(FailureKind.CRASHED, "")
-        try:
-            answer = request()
-            failure = None
-        except ProviderError as error:
-            failure = error
-            raise
-        finally:
-            limit.release(admitted, failure)
-        return answer
+        def attempt() -> _Value:
+            nonlocal begun
+            asked = self._clock()
+            with self._place(wanted):
+                begun += self._clock() - asked
+                return request()
+
+        def is_over(state: RetryCallState) -> bool:
+            failing = self._clock() - self._failing_since(wanted, begun, _error(state))
+            return failing + state.upcoming_sleep > self._seconds
+
+        repeated = Retrying(
+            retry=retry_if_exception(lambda error: isinstance(error, ProviderError | ForgeError) and error.transient),
+            wait=self._pause,
+            stop=is_over,
+            sleep=self._sleep,
+            before_sleep=lambda state: self._notices.tell(str(_error(state)), state.upcoming_sleep),
+            retry_error_callback=self._give_up,
+        )
+        return repeated(attempt)
+
+    def _place(self, wanted: float) -> AbstractContextManager[None]:
+        return nullcontext() if self._limit is None else self._limit.place(wanted, self._seconds)
+
+    def _give_up(self, state: RetryCallState) -> None:
+        """Raise the last failure, with how often it was tried and how long it asked to wait."""
+        error = _error(state)
+        tried = f"; tried {state.attempt_number} times" if state.attempt_number > 1 else ""
+        asked_for = f"; it asks to wait {self._until(state.upcoming_sleep)}" if error.retry_after else ""
+        raise error.with_words(f"{tried}{asked_for}") from error
 
     def _failing_since(self, wanted: float, begun: float, error: ProviderError | ForgeError) -> float:
         """Return from when on the time of a failing call counts.
@@ -122,90 +125,80 @@ class Retry:
         at = self._now() + timedelta(seconds=pause + 59)  # rounded up to the minute
         return f"until {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
-    def _pause(self, asked: float | None, attempt: int) -> float:
-        backoff = min(_LONGEST, _FIRST * 2.0**attempt) * (0.5 + 0.5 * self._draws.random())
-        return max(backoff, asked or 0.0)
+    def _pause(self, state: RetryCallState) -> float:
+        backoff = min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1)) * (0.5 + 0.5 * self._draws.random())
+        return max(backoff, _error(state).retry_after or 0.0)
 
 
-class RetryingModel:
-    """A model whose transient failures are retried."""
+def _error(state: RetryCallState) -> ProviderError | ForgeError:
+    """Return the failure of an attempt; other errors are not repeated."""
+    failed = state.outcome.exception() if state.outcome else None
+    return cast("ProviderError | ForgeError", failed)
+
+
+class RetryingModel(ModelWrapper):
+    """A model whose transient failures are retried; what failed before has cost nothing."""
 
     def __init__(self, model: Model, retry: Retry) -> None:
-        self._model = model
+        super().__init__(model)
         self._retry = retry
-
-    @property
-    def identity(self) -> str:
-        """Name the model; waiting changes no answer."""
-        return self._model.identity
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        """Bound what a call consumes; what failed before has cost nothing."""
-        return self._model.worst_case(prompt, system=system)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer one prompt."""
-        return self._retry.call(lambda: self._model.reply(prompt, system=system, schema=schema))
+        return self._retry.call(lambda: self.inner.reply(prompt, system=system, schema=schema))
 
 
-class RetryingForge:
-    """A forge whose transient failures are retried; one that asks to wait for longer is not asked until then."""
+class LimitedHarness(HarnessWrapper):
+    """An agent's harness that begins fewer rollouts at a time once its provider refused some."""
 
-    def __init__(self, forge: Forge, retry: Retry, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, harness: Harness, limit: ProviderLimit) -> None:
+        super().__init__(harness)
+        self._limit = limit
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Do the task; the limit learns from the reason of a failed rollout, which begins with its kind."""
+        trajectory: Trajectory | None = None
+        try:
+            with self._limit.place():
+                trajectory = self.inner.run(request, workspace)
+                _expect_answered(trajectory)
+        except ProviderError:
+            if trajectory is None:
+                raise
+        return trajectory
+
+
+def _expect_answered(trajectory: Trajectory) -> None:
+    word = trajectory.reason.partition(":")[0]
+    if trajectory.status is Status.INFRA_ERROR:
+        raise ProviderError(FailureKind(word) if word in set(FailureKind) else FailureKind.CRASHED, word)
+
+
+def retrying_forge(forge: Forge, retry: Retry, clock: Callable[[], float] = time.monotonic) -> Forge:
+    """Return a forge whose transient failures are retried; one that asks to wait for longer is not asked until then."""
+    return cast("Forge", _RetryingForge(forge, retry, clock))  # it has every method of the forge
+
+
+class _RetryingForge:
+    def __init__(self, forge: Forge, retry: Retry, clock: Callable[[], float]) -> None:
         self._forge = forge
         self._retry = retry
         self._clock = clock
         self._limit: ForgeLimitError | None = None
         self._limited_until = 0.0
 
-    def facts(self) -> RepositoryFacts:
-        """Return what the repository is, and whether pull requests can be opened."""
-        return self._call(self._forge.facts)
+    def __getattr__(self, name: str) -> object:
+        return self._retried(getattr(self._forge, name))
 
-    def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
-        """List the newest pull requests from a branch."""
-        return self._call(lambda: self._forge.pull_requests(branch))
+    def _retried(self, method: Callable[_Given, _Value]) -> Callable[_Given, _Value]:
+        @wraps(method)
+        def ask(*given: _Given.args, **named: _Given.kwargs) -> _Value:
+            if self._limit is not None and self._clock() < self._limited_until:
+                raise self._limit
+            try:
+                return self._retry.call(lambda: method(*given, **named))
+            except ForgeLimitError as error:
+                self._limit, self._limited_until = error, self._clock() + (error.retry_after or 0.0)
+                raise
 
-    def comments(self, number: int) -> tuple[Comment, ...]:
-        """List what people said under a pull request."""
-        return self._call(lambda: self._forge.comments(number))
-
-    def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
-        """Open a pull request, or give the one that is open."""
-        return self._call(lambda: self._forge.create(branch, into, title, body, draft=draft))
-
-    def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
-        """Return a pull request this title and text."""
-        self._call(lambda: self._forge.update(number, title, body, draft=draft))
-
-    def label(
-        self, number: int, labels: Sequence[str], reviewers: Sequence[str] = (), assignees: Sequence[str] = ()
-    ) -> None:
-        """Add labels, reviewers and assignees to a pull request."""
-        self._call(lambda: self._forge.label(number, labels, reviewers, assignees))
-
-    def comment(self, number: int, topic: str, body: str) -> None:
-        """Post a comment, or replace the one about the same topic."""
-        self._call(lambda: self._forge.comment(number, topic, body))
-
-    def close(self, number: int) -> None:
-        """Close a pull request."""
-        self._call(lambda: self._forge.close(number))
-
-    def find_issue(self, topic: str) -> Issue | None:
-        """Find the issue about a topic."""
-        return self._call(lambda: self._forge.find_issue(topic))
-
-    def issue(self, topic: str, title: str, body: str) -> str:
-        """Write the one issue about a topic."""
-        return self._call(lambda: self._forge.issue(topic, title, body))
-
-    def _call(self, request: Callable[[], _Value]) -> _Value:
-        """Ask the forge, unless it has asked to be left alone until later."""
-        if self._limit is not None and self._clock() < self._limited_until:
-            raise self._limit
-        try:
-            return self._retry.call(request)
-        except ForgeLimitError as error:
-            self._limit, self._limited_until = error, self._clock() + (error.retry_after or 0.0)
-            raise
+        return ask

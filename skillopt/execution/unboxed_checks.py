@@ -1,7 +1,8 @@
 """Harness of a suite whose verifiers start programs without a sandbox: its scores are kept apart from others."""
 
-from skillopt.protocols import Harness, RolloutRequest
-from skillopt.rollouts import CHECKS_UNBOXED, Trajectory, Usage
+from skillopt.execution.wrappers import HarnessWrapper
+from skillopt.protocols import Harness
+from skillopt.rollouts import CHECKS_UNBOXED
 from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import SandboxChoice, unboxed_checks
 from skillopt.suites import brings_command
@@ -36,18 +37,9 @@ def with_checks(harness: Harness, suite: Suite, sandbox: SandboxChoice) -> Harne
     return _UnboxedChecks(harness) if checks_warning(suite, sandbox) else harness
 
 
-class _UnboxedChecks:
+class _UnboxedChecks(HarnessWrapper):
     """A harness by another identity, because a score that an agent could choose is not one that it could not."""
-
-    def __init__(self, harness: Harness) -> None:
-        self._harness = harness
 
     @property
     def identity(self) -> str:
-        return f"{self._harness.identity}{CHECKS_UNBOXED}"
-
-    def worst_case(self, request: RolloutRequest) -> Usage:
-        return self._harness.worst_case(request)
-
-    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        return self._harness.run(request, workspace)
+        return f"{self.inner.identity}{CHECKS_UNBOXED}"

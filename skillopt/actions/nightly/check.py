@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.errors import ForgeAccessError, SettingsError, SkilloptError, UsageError
-from skillopt.execution.retry import Retry, RetryingForge
+from skillopt.execution.retry import Retry, retrying_forge
 from skillopt.nightly.dashboard import DASHBOARD_TOPIC, DashboardMemory, read_memory
 from skillopt.nightly.forges import find_account, load_forge
 from skillopt.nightly.review_state import (
@@ -116,7 +116,7 @@ def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
     remote = Remote.find(repository, nightly.remote, login) if nightly.remote else None
     drafts = state_folder(project.root) / "pull-requests"
     driver = load_forge(nightly, remote.url if remote else "", drafts)
-    forge = RetryingForge(driver, Retry(settings.executor.retry_seconds))
+    forge = retrying_forge(driver, Retry(settings.executor.retry_seconds))
     if remote is None:
         names = Remote.names(repository)
         # A repository without any remote may be trained; the name of one that does not exist is a mistake.

@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from skillopt.errors import SkilloptError
-from skillopt.execution.retry import Retry, RetryingForge
+from skillopt.execution.retry import Retry, retrying_forge
 from skillopt.nightly.forges import find_account, load_forge
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.settings import ExecutorSettings, NightlySettings
@@ -53,7 +53,7 @@ def reason_of(said: str) -> str:
 
 def comment_on_change(event: Mapping[str, Any], text: str, folder: str) -> None:
     """Keep the one comment of a gate in a working directory up to date."""
-    forge = RetryingForge(load_forge(_settings(), "", Path()), Retry(ExecutorSettings().retry_seconds))
+    forge = retrying_forge(load_forge(_settings(), "", Path()), Retry(ExecutorSettings().retry_seconds))
     forge.comment(int(event["pull_request"]["number"]), _topic(folder), f"{_place(folder)}{text}")
 
 

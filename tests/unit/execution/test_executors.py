@@ -10,7 +10,7 @@ from skillopt.errors import InfrastructureError, SettingsError
 from skillopt.execution.carried_files import CarriedFiles
 from skillopt.execution.drivers import Drivers, PlainDrivers, meter_drivers
 from skillopt.execution.executors import ClusterHarness, NodeLostError, make_executor, open_cluster
-from skillopt.execution.ray_worker import NodeAnswer, NodeJob, describe_node, run_on_node, score_on_node
+from skillopt.execution.ray_cluster import NodeJob, describe_node, run_on_node, score_on_node
 from skillopt.execution.rollout import run_rollout
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.protocols import Harness, RolloutRequest
@@ -43,12 +43,10 @@ class OneNode:
         if self._lost:
             self._lost -= 1
             raise NodeLostError("its node was lost")
-        answer = run_on_node(self._job, request.skill, request.task, request.repeat, request.discovery, request.beside)
-        if answer.failure is not None:
-            raise answer.failure.as_error()
-        assert answer.trajectory is not None
-        assert answer.files is not None
-        return answer.trajectory, answer.files
+        found, _ = run_on_node(self._job, None, request.task, request.repeat, request.discovery, request.beside)
+        if isinstance(found, InfrastructureError):
+            raise found
+        return found
 
     def score(self, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles) -> Score:
         self.scored += 1
@@ -109,10 +107,8 @@ def test_a_verifier_that_breaks_on_a_node_is_missing_data_and_the_answer_stays_p
 
 def test_a_node_with_another_target_does_nothing() -> None:
     job = NodeJob(SETTINGS, ".", "rows 2.0", RowsHarness("rows 1.0"))
-    answer = run_on_node(job, None, TASK, 0, None, ())
-    assert isinstance(answer, NodeAnswer)
-    assert answer.failure is not None
-    assert "expected the target 'rows 2.0', found 'rows 1.0'" in answer.failure.said
+    failure, _ = run_on_node(job, None, TASK, 0, None, ())
+    assert "expected the target 'rows 2.0', found 'rows 1.0'" in str(failure)
 
 
 def test_a_node_tells_what_keeps_it_from_running_the_target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -124,9 +120,8 @@ def test_a_node_tells_what_keeps_it_from_running_the_target(monkeypatch: pytest.
 
 def test_a_failing_disk_of_a_node_is_told_with_its_name() -> None:
     job = NodeJob(SETTINGS, ".", "broken", BrokenHarness(OSError))
-    answer = run_on_node(job, None, TASK, 0, None, ())
-    assert answer.failure is not None
-    assert answer.failure.said.startswith("on node ")
+    failure, _ = run_on_node(job, None, TASK, 0, None, ())
+    assert str(failure).startswith("on node ")
 
 
 def test_a_cluster_is_ready_before_anything_runs_and_threads_need_none() -> None:

@@ -15,7 +15,7 @@ from skillopt.execution.installation import check_installation, namesake
 pytestmark = pytest.mark.process
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-CALL = "import logging; from skillopt import Suite, evaluate; evaluate(None, Suite('s', ()), harness='demo')"
+CALL = "import logging; from skillopt import Suite, evaluate; evaluate(None, Suite('s', ()), harness='handoff')"
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from skillopt.commands.entry import MaskedStream
 from skillopt.execution.drivers import Drivers
-from skillopt.execution.masking import MaskedModel, Masking, environment_masking
+from skillopt.execution.masking import Masking, environment_masking
 from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.execution.wrappers import MaskedModel
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Judgement, Message, Rollout, Score, Status, ToolCall, Trajectory
 from skillopt.storage.ledger import Ledger

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.execution.ray_nodes import compare_nodes
-from skillopt.execution.ray_worker import NodeFacts
+from skillopt.execution.ray_cluster import NodeFacts, compare_nodes
 
 HERE = NodeFacts("head", "3.11.9", "0.1.0", "claude-code 2.1.0")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import FailureKind, ForgeAccessError, ForgeDownError, ForgeError, ForgeLimitError, ProviderError
-from skillopt.execution.retry import Retry, RetryingForge, RetryingModel, WaitNotices
+from skillopt.execution.retry import Retry, RetryingModel, WaitNotices, retrying_forge
 from skillopt.nightly.folder_forge import FolderForge
 from skillopt.protocols import Forge
 from skillopt.rollouts import Reply, Usage
@@ -169,7 +169,7 @@ class TestPatientForge(ForgeContract):
     @pytest.fixture
     def forge(self, tmp_path: Path) -> Forge:
         clock = Clock()
-        return RetryingForge(OnceDownForge(tmp_path), Retry(60.0, clock, clock.sleep))
+        return retrying_forge(OnceDownForge(tmp_path), Retry(60.0, clock, clock.sleep))
 
     def remarks(self, forge: Forge, number: int) -> list[str]:  # noqa: ARG002 - there is one
         return Path(forge.pull_requests("skillopt/rows")[0].url).read_text().strip().split("\n\n---\n\n")[1:]
@@ -191,17 +191,6 @@ def test_a_wait_is_told_once_in_ten_seconds_for_the_same_reason() -> None:
     assert said == ["waiting: network: words; trying again in 1 s", limited, limited]
 
 
-def test_waits_that_nobody_follows_are_waited_out_all_the_same() -> None:
-    clock, left = Clock(), [provider(FailureKind.NETWORK)]
-
-    def call() -> str:
-        if left:
-            raise left.pop(0)
-        return "done"
-
-    assert Retry(60.0, clock, clock.sleep, WaitNotices(clock)).call(call) == "done"
-
-
 def test_a_forge_that_asks_to_wait_for_long_is_not_asked_again_until_then_and_says_the_same(tmp_path: Path) -> None:
     class Limited(FolderForge):
         asked = 0
@@ -211,7 +200,7 @@ def test_a_forge_that_asks_to_wait_for_long_is_not_asked_again_until_then_and_sa
             raise ForgeLimitError("slow down", 3600.0)
 
     clock, forge = Clock(), Limited(tmp_path)
-    retrying = RetryingForge(forge, Retry(60.0, clock, clock.sleep), clock)
+    retrying = retrying_forge(forge, Retry(60.0, clock, clock.sleep), clock)
     said = []
     for _ in range(3):
         with pytest.raises(ForgeLimitError) as caught:
