@@ -14,7 +14,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from skillopt.errors import SuiteError
@@ -32,6 +34,9 @@ __all__ = [
 
 _OUTSIDE_REACH: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENAMETOOLONG, errno.ELOOP})
 _MOST_ENTRIES: Final = 100_000
+_DEEPEST: Final = 64
+"""Folders deep from which on nothing is looked at: the time to list a folder grows with the length of its path."""
+
 _BLOCK: Final = 512  # the unit of st_blocks, whatever the disk has
 
 
@@ -64,14 +69,15 @@ class Workspace:
     @staticmethod
     @contextmanager
     def copy(
-        source: str, files: Iterable[File] = (), wanted: Callable[[str], bool] | None = None
+        source: str, files: Iterable[File] = (), wanted: Callable[[str], bool] | None = None, deadline: float = inf
     ) -> "Iterator[Workspace]":
         """Make a workspace that holds what another one holds, and over it these files.
 
-        Left out are links, symbolic and hard, everything that is not a file or folder, and what may not be read.
+        Left out are links, symbolic and hard, everything that is not a file or folder, what may not be read, and what
+        is not reached by the deadline, a time of `monotonic`.
         """
         with Workspace.create() as workspace:
-            for name, entry in _walk(source):
+            for name, entry in _walk(source, deadline):
                 path = f"{name}/" if entry.is_dir(follow_symlinks=False) else name
                 if wanted is None or wanted(path):
                     with _skipping_unreachable():
@@ -111,31 +117,31 @@ def read_workspace_file(workspace: str, path: str, limit: int) -> bytes | Unread
             os.close(folder)
 
 
-def changed_files(workspace: str, placed: Iterable[File]) -> tuple[str, ...]:
-    """List the paths that were written or deleted since the files were placed, sorted."""
+def changed_files(workspace: str, placed: Iterable[File], deadline: float = inf) -> tuple[str, ...]:
+    """List the paths that were written or deleted since the files were placed, sorted; none where time is up."""
     before = {file.path: file.content for file in placed}
     changed = []
-    for name, entry in _walk(workspace):
+    for name, entry in _walk(workspace, deadline):
         if entry.is_dir(follow_symlinks=False):
             continue
         content = before.pop(name, None)
         if content is None or read_workspace_file(workspace, name, len(content)) != content:
             changed.append(os.fsencode(name).decode("utf-8", "backslashreplace"))
-    return tuple(sorted([*changed, *before]))
+    return tuple(sorted([*changed, *before])) if monotonic() < deadline else ()
 
 
-def workspace_size(workspace: str) -> int:
+def workspace_size(workspace: str, deadline: float = inf) -> int:
     """Sum the bytes of all files, sparse ones at their full length, before a copy is made of them."""
-    return sum(found.st_size for found in _stats(workspace))
+    return sum(found.st_size for found in _stats(workspace, deadline))
 
 
 def disk_usage(folder: str) -> int:
     """Sum the bytes that a folder takes on disk, sparse files at what they take."""
-    return sum(found.st_blocks * _BLOCK for found in _stats(folder))
+    return sum(found.st_blocks * _BLOCK for found in _stats(folder, deepest=_MOST_ENTRIES))
 
 
-def _stats(folder: str) -> Iterator[os.stat_result]:
-    for _, entry in _walk(folder):
+def _stats(folder: str, deadline: float = inf, deepest: int = _DEEPEST) -> Iterator[os.stat_result]:
+    for _, entry in _walk(folder, deadline, deepest):
         with _skipping_unreachable():
             yield entry.stat(follow_symlinks=False)
 
@@ -184,21 +190,23 @@ def _read_regular(descriptor: int, limit: int) -> bytes | Unreadable:
         os.close(descriptor)
 
 
-def _walk(workspace: str) -> "Iterator[tuple[str, os.DirEntry[str]]]":
+def _walk(workspace: str, deadline: float = inf, deepest: int = _DEEPEST) -> "Iterator[tuple[str, os.DirEntry[str]]]":
     """Yield (relative path, entry) of a folder's contents, folders before what they hold.
 
-    What cannot be listed is left out, and so is what comes after a great many entries.
+    What cannot be listed is left out, and so is what lies too deep, what comes after a great many entries and what is
+    not reached by the deadline.
     """
-    folders, left = [workspace], _MOST_ENTRIES
+    folders, left = [(workspace, 0)], _MOST_ENTRIES
     while folders:
-        with _skipping_unreachable(), os.scandir(folders.pop()) as entries:
+        folder, depth = folders.pop()
+        with _skipping_unreachable(), os.scandir(folder) as entries:
             for entry in entries:
                 left -= 1
-                if left < 0:
+                if left < 0 or monotonic() > deadline:
                     return
                 yield entry.path[len(workspace) + 1 :], entry
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
+                if depth < deepest and entry.is_dir(follow_symlinks=False):
+                    folders.append((entry.path, depth + 1))
 
 
 def _copy_entry(entry: "os.DirEntry[str]", place: Path) -> None:

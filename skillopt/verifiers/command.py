@@ -27,6 +27,9 @@ _LARGEST_REWARD = 1_000_000
 _LARGEST_WORKSPACE = 1_000_000_000
 _LONGEST_FEEDBACK = 2_000
 _MOST_NAMED: Final = 10
+_NAMING: Final = 0.5
+"""Seconds after a failed check in which to find what it did not see."""
+
 # Where clients keep the skill and their own repository.
 _OF_AGENTS: Final = (".git/", ".claude/", ".agents/", ".codex/")
 # What a shell answers for a program that it cannot run or cannot find.
@@ -98,20 +101,16 @@ class CommandVerifier:
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Run the program beside a copy of what the agent left."""
-        size = workspace_size(workspace)
+        deadline = monotonic() + self._options.timeout
+        size = workspace_size(workspace, deadline)
         if size > _LARGEST_WORKSPACE:
             return failed(f"workspace: expected at most {_LARGEST_WORKSPACE} bytes, found {size}")
         files = [file for file in self._inputs if not self._collected.takes(file.path)]
         files += self._files
         if self._options.answer is not None:
             files.append(File(self._options.answer, trajectory.answer.encode("utf-8", "replace")))
-        deadline = monotonic() + self._options.timeout
-
-        def wanted(path: str) -> bool:
-            return monotonic() < deadline and self._collected.takes(path)
-
         with (
-            Workspace.copy(workspace, files, wanted) as copy,
+            Workspace.copy(workspace, files, self._collected.takes, deadline) as copy,
             Workspace.create(_importable(self._inputs, self._files)) as library,
         ):
             left = deadline - monotonic()
@@ -155,7 +154,7 @@ class CommandVerifier:
         """Name what the agent wrote and the program did not see, where the suite does not say what it is to see."""
         if self._options.collect is not None:
             return ""
-        changed = changed_files(workspace, self._inputs)
+        changed = changed_files(workspace, self._inputs, monotonic() + _NAMING)
         hidden = [name for name in changed if not self._collected.takes(name) and not name.startswith(_OF_AGENTS)]
         if not hidden:
             return ""

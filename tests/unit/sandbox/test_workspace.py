@@ -14,6 +14,7 @@ from skillopt.sandbox.workspace import (
     Workspace,
     changed_files,
     check_path,
+    disk_usage,
     read_workspace_file,
     workspace_size,
 )
@@ -250,3 +251,25 @@ def test_a_program_that_closes_its_outputs_is_still_waited_for(folder: Path) -> 
 def test_a_program_that_is_not_there_is_an_infrastructure_error(folder: Path) -> None:
     with pytest.raises(InfrastructureError, match=r"could not start 'no-such-program'.*install it"):
         run_process(["no-such-program"], str(folder), {}, 1)
+
+
+def test_what_lies_over_64_folders_deep_takes_disk_and_is_neither_sized_listed_nor_copied(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * 65)
+    deep.mkdir(parents=True)
+    (deep / "far").write_bytes(b"x" * 100_000)
+    (deep.parent / "near").write_bytes(b"x")
+
+    assert disk_usage(str(tmp_path)) >= 100_000
+    assert workspace_size(str(tmp_path)) < 100_000 + 65 * 4096
+    assert [Path(name).name for name in changed_files(str(tmp_path), ())] == ["near"]
+    with Workspace.copy(str(tmp_path)) as copy:
+        assert {path.name for path in Path(copy.path).rglob("*") if path.is_file()} == {"near"}
+
+
+def test_once_the_deadline_is_over_nothing_is_sized_listed_or_copied(tmp_path: Path) -> None:
+    (tmp_path / "big").write_bytes(b"x" * 100)
+
+    assert workspace_size(str(tmp_path), deadline=0.0) == 0
+    assert changed_files(str(tmp_path), FILES, deadline=0.0) == ()
+    with Workspace.copy(str(tmp_path), deadline=0.0) as copy:
+        assert list(Path(copy.path).iterdir()) == []
