@@ -7,7 +7,7 @@ from benchmarks.demo.harness import DemoHarness
 from benchmarks.demo.model import DemoModel
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
-from skillopt.storage.keys import reply_key, rollout_key
+from skillopt.storage.ledger import reply_key, rollout_key
 from skillopt.targets.harnesses import HARNESSES, HarnessDriver
 from skillopt.targets.models import MODELS, ModelDriver
 

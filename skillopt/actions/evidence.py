@@ -20,15 +20,14 @@ from skillopt.prompts.evidence import render_rollout, shorten_middle
 from skillopt.prompts.evidence_table import EvidenceRow, write_evidence_table
 from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.rollouts import Rollout
-from skillopt.runs.earlier_spending import runs_on
-from skillopt.runs.peoples_refusals import refusals_before
+from skillopt.runs.error_spent import runs_on
+from skillopt.runs.lineage import refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
-from skillopt.runs.train_evidence import train_rollouts_of
+from skillopt.runs.recorded_outcomes import train_rollouts_of
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.refused_proposals import count_refused
-from skillopt.storage.shown_evidence import note_shown
+from skillopt.storage.notes import count_refused, note_shown
 from skillopt.tasks import Split, Task
 
 __all__ = ["Evidence", "ShownRollout", "ShownTask", "evidence"]

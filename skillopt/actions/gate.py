@@ -24,10 +24,9 @@ from skillopt.review.first_change import find_first_change, find_unmeasured, une
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import BaseMeasurement, ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
 from skillopt.rollouts import Usage
-from skillopt.runs.agent_change import find_changed_agent
 from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.plan import RunPlan
-from skillopt.runs.revision_project import RevisionProject
+from skillopt.runs.revision_project import RevisionProject, find_changed_agent
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
 from skillopt.safety.text_classes import LintClass

@@ -19,8 +19,17 @@ from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
 from skillopt.safety.plurals import write_dollars
-from skillopt.storage.job_progress import JobProgress
-from skillopt.storage.jobs import Job, JobState, JobTerms, cancel_job, find_job, list_jobs, start_job, wait_for_job
+from skillopt.storage.jobs import (
+    Job,
+    JobProgress,
+    JobState,
+    JobTerms,
+    cancel_job,
+    find_job,
+    list_jobs,
+    start_job,
+    wait_for_job,
+)
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.draft_branch import DRAFT
 

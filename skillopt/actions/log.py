@@ -14,8 +14,8 @@ from skillopt.gate.grades import Grade, Grading
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.error_spent import error_budget
-from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.lineage import trained_on
+from skillopt.runs.version_message import grade_of, read_grading
 from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.triggers.version import declined_descriptions, list_descriptions
 from skillopt.versions.commit_message import DROPPED_BY, ROLLBACK, Version, commit_kind

@@ -18,18 +18,16 @@ from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
-from skillopt.runs.earlier_spending import earlier_here_tests, earlier_spending, runs_on
-from skillopt.runs.peoples_refusals import refusals_before
+from skillopt.runs.error_spent import earlier_here_tests, earlier_spending, runs_on
+from skillopt.runs.lineage import first_text, refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
-from skillopt.runs.releases import first_text
 from skillopt.runs.run import RecordedRun
 from skillopt.safety.leaks import LEAK_REASON
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.refused_proposals import MOST_A_DAY, count_refused, note_refused
-from skillopt.storage.shown_evidence import read_shown
+from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused, read_shown
 from skillopt.tasks import Split, digest_of
 
 __all__ = [

@@ -13,8 +13,8 @@ from skillopt.project import Project
 from skillopt.reports.run_records import digests_of
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.notes import is_unreported
 from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
-from skillopt.storage.unreported import is_unreported
 from skillopt.versions.draft_branch import DRAFT_BRANCHES, VERSION_BRANCHES, list_branches
 from skillopt.versions.repository import Repository, read_histories
 

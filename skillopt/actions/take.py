@@ -11,8 +11,8 @@ from skillopt.errors import UsageError, VersionConflictError
 from skillopt.gate.grades import Grading
 from skillopt.project import Selection
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
-from skillopt.runs.grade_trailers import read_grading
 from skillopt.runs.plan import read_version
+from skillopt.runs.version_message import read_grading
 from skillopt.runs.version_record import recorded_versions
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.folder import files_of

@@ -19,13 +19,12 @@ from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Stream, Usage
-from skillopt.runs.peoples_refusals import refusals_before, without_leaks
+from skillopt.runs.lineage import refusals_before, without_leaks
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.trigger_basis import TriggerBasis, write_basis
-from skillopt.storage.trigger_looks import begin_look, end_look
+from skillopt.storage.notes import TriggerBasis, begin_look, end_look, write_basis
 from skillopt.tasks import Split, Suite, digest_of
 from skillopt.triggers.due import description_digest, siblings_digest
 from skillopt.triggers.held_out import HeldOutTriggers

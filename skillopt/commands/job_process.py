@@ -8,9 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from skillopt.storage.detached_process import detach
-from skillopt.storage.job_progress import note_progress_in
-from skillopt.storage.jobs import finish_job, job_process
+from skillopt.storage.jobs import detach, finish_job, job_process, note_progress_in
 
 __all__ = ["main"]
 

@@ -21,7 +21,7 @@ from skillopt.runs.training import Optimized
 from skillopt.runs.training import optimize as train
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
-from skillopt.storage.unreported import mark_reported
+from skillopt.storage.notes import mark_reported
 
 __all__ = ["optimize"]
 

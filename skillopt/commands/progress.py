@@ -27,7 +27,7 @@ from skillopt.loop.events import (
 from skillopt.loop.step_lines import StepLines
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
-from skillopt.storage.job_progress import JobProgress, note_progress
+from skillopt.storage.jobs import JobProgress, note_progress
 
 if TYPE_CHECKING:
     from skillopt.settings import Settings

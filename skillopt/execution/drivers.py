@@ -26,7 +26,7 @@ from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.settings import Settings
-from skillopt.storage.keys import rollout_key
+from skillopt.storage.ledger import rollout_key
 from skillopt.targets.api_model import ApiModel
 from skillopt.targets.harnesses import HarnessParts, load_harness, runs_agent
 from skillopt.targets.models import MODELS, load_model

@@ -19,8 +19,7 @@ from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Status, Usage, readable
 from skillopt.settings import Settings
-from skillopt.storage.keys import reply_key
-from skillopt.storage.ledger import Ledger
+from skillopt.storage.ledger import Ledger, reply_key
 from skillopt.storage.seen_keys import SeenKeys
 
 __all__ = ["PROBE", "Activity", "RecordedRunner", "RunObserver"]

@@ -27,7 +27,7 @@ from skillopt.runs.prospect import (
     expect_prospect,
     rollouts_needed,
 )
-from skillopt.runs.recorded_success import recorded_edits, recorded_rates
+from skillopt.runs.recorded_outcomes import recorded_edits, recorded_rates
 from skillopt.runs.siblings import protected_siblings
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill

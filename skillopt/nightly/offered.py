@@ -10,8 +10,7 @@ from skillopt.gate.headline import read_headline
 from skillopt.reports.offer_view import OfferedEdit, OfferedVersion, OfferView, PersonsCommit, TextConflict
 from skillopt.reports.offered_lines import label_lines, share_lines
 from skillopt.reports.view import RunView
-from skillopt.runs.grade_trailers import read_grading
-from skillopt.runs.version_message import SIBLING
+from skillopt.runs.version_message import SIBLING, read_grading
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Edit, Op

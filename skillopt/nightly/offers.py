@@ -11,8 +11,8 @@ from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithhel
 from skillopt.loop.gained import gained_on_test
 from skillopt.nightly.skill_state import SkillState
 from skillopt.runs.draft_publication import draft_obstacle
-from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.plan import read_version
+from skillopt.runs.version_message import grade_of, read_grading
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.commit_message import DROPPED_BY, Version, commit_kind
 from skillopt.versions.decisions import edits_of

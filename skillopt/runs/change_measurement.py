@@ -7,7 +7,7 @@ from skillopt.execution.runner import RunObserver
 from skillopt.gate.pairs import Pairs
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Judged, ReviewAnswer, Standing
-from skillopt.runs.earlier_spending import earlier_spending, runs_on
+from skillopt.runs.error_spent import earlier_spending, runs_on
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.run import RecordedRun
 from skillopt.skills.document import Skill

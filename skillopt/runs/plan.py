@@ -15,7 +15,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.unreported import is_unreported
+from skillopt.storage.notes import is_unreported
 from skillopt.tasks import Split, Suite, digest_of
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.repository import NewVersion, Repository

@@ -13,7 +13,7 @@ from skillopt.errors import SettingsError, UsageError
 from skillopt.execution.logins import find_trouble
 from skillopt.execution.recording import check_cap
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
-from skillopt.runs.earlier_spending import runs_on
+from skillopt.runs.error_spent import runs_on
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, Metric, Settings
 from skillopt.storage.ledger import Ledger, RunRecord

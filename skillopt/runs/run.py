@@ -17,7 +17,7 @@ from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, tr
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import files_of
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.unreported import mark_unreported
+from skillopt.storage.notes import mark_unreported
 from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.repository import NewVersion
 

@@ -16,7 +16,7 @@ from skillopt.gate.grades import Grading
 from skillopt.gate.headline import VAL, compared_words, headline_trailers
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
-from skillopt.runs.grade_trailers import grade_trailers
+from skillopt.runs.version_message import grade_trailers
 from skillopt.safety.escaping import disarm, escape_terminal
 from skillopt.safety.lint import LintFinding
 from skillopt.safety.text_classes import NEEDS_A_PERSON

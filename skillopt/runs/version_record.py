@@ -11,7 +11,7 @@ from pathlib import Path
 from skillopt.errors import LedgerFormatError, UsageError
 from skillopt.gate.comparison import Verdict
 from skillopt.loop.events import DraftChanged, DraftGraded, EditScreened, Event, VersionAccepted, decode_event
-from skillopt.runs.grade_trailers import grade_of
+from skillopt.runs.version_message import grade_of
 from skillopt.skills.edits import Change
 from skillopt.storage.ledger import Ledger
 from skillopt.versions.commit_message import Version

@@ -14,9 +14,8 @@ from itertools import pairwise
 from typing import assert_never
 
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
-from skillopt.skills.addresses import find_anchor, find_section, line_end, own_text
+from skillopt.skills.addresses import LIST_ITEM, find_anchor, find_section, fit_lines, line_end, own_text
 from skillopt.skills.document import SkillDocument, estimate_tokens
-from skillopt.skills.insertion import LIST_ITEM, fit_lines
 from skillopt.skills.structure import find_restructured_line
 
 __all__ = [

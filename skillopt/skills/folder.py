@@ -17,7 +17,7 @@ from unicodedata import category
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.references import FileLimits, select_referred
+from skillopt.skills.folder import FileLimits, select_referred
 from skillopt.tasks import File
 
 __all__ = [

@@ -9,10 +9,12 @@ import os
 import re
 import secrets
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -25,20 +27,25 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from skillopt.errors import BusyError, InfrastructureError, UsageError
-from skillopt.storage.detached_process import start_detached
-from skillopt.storage.job_progress import JobProgress, read_progress
+from skillopt.rollouts import Usage
 from skillopt.storage.locks import state_folder
 
 __all__ = [
     "Job",
+    "JobProgress",
     "JobState",
     "JobTerms",
     "cancel_job",
     "check_idle",
+    "detach",
     "find_job",
     "finish_job",
     "job_process",
     "list_jobs",
+    "note_progress",
+    "note_progress_in",
+    "read_progress",
+    "start_detached",
     "start_job",
     "wait_for_job",
 ]
@@ -63,6 +70,20 @@ class JobState(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """How far a job is."""
+
+    place: str = ""
+    kind: str = ""
+    done: int = 0
+    total: int = 0
+    asked: int = 0
+    spent: Usage = field(default_factory=Usage)
+    roles: Mapping[str, Usage] = field(default_factory=dict)
+    news: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,3 +310,52 @@ def _write(path: Path, text: str) -> None:
     aside = path.with_name(f"{path.name}.new")
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)
+
+
+_PROGRESS: Final = "progress.json"
+_FOLDER: ContextVar[Path | None] = ContextVar("folder of the job that this process is", default=None)
+
+
+def note_progress_in(folder: Path) -> None:
+    """Have this process note its progress in a job's folder from now on."""
+    _FOLDER.set(folder)
+
+
+def note_progress(progress: JobProgress) -> None:
+    """Write down how far the job is that this process is; do nothing where it is none, or cannot."""
+    folder = _FOLDER.get()
+    if folder is None:
+        return
+    aside = folder / f"{_PROGRESS}.new"
+    try:
+        aside.write_text(json.dumps(asdict(progress)), encoding="utf-8")
+        aside.replace(folder / _PROGRESS)
+    except OSError:  # a full disk stops the work elsewhere, with a message
+        return
+
+
+def read_progress(folder: Path) -> JobProgress | None:
+    """Read how far a job is; None before its first note, or where another version of the program wrote it."""
+    try:
+        loaded = json.loads((folder / _PROGRESS).read_text(encoding="utf-8"))
+        roles = {str(role): Usage(**usage) for role, usage in loaded["roles"].items()}
+        return JobProgress(**{**loaded, "spent": Usage(**loaded["spent"]), "roles": roles})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def start_detached(command: Sequence[str], *, folder: Path, output: Path, errors: Path) -> None:
+    """Start a program that soon calls `detach`, and wait until it has."""
+    with output.open("wb") as out, errors.open("wb") as err:
+        ended = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, check=False
+        )
+    if ended.returncode:
+        lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        raise OSError(f"it ended with {ended.returncode}: {lines[-1] if lines else 'no message'}")
+
+
+def detach() -> None:
+    """Continue in a forked child and end the parent, so that whoever started this process need not wait for it."""
+    if os.fork():
+        os._exit(0)

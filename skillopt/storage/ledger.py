@@ -19,8 +19,9 @@ from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.storage.locks import state_folder
 from skillopt.storage.payloads import Payloads
 from skillopt.storage.schema import connect_database, create_database, explain_errors
+from skillopt.tasks import digest_of
 
-__all__ = ["CostRow", "Counts", "EventRow", "Ledger", "ResultRow", "RunRecord"]
+__all__ = ["CostRow", "Counts", "EventRow", "Ledger", "ResultRow", "RunRecord", "reply_key", "rollout_key"]
 
 _Answer = TypeVar("_Answer", Rollout, Reply)
 _CHUNK: Final = 500
@@ -347,3 +348,13 @@ class Ledger:
 def _result(row: Sequence[Any]) -> ResultRow:
     task, skill, repeat, score, passed, *key = row
     return ResultRow(task, skill, repeat, score, bool(passed), *key)
+
+
+def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:
+    """Return the key of a rollout: a digest of everything that can change its result."""
+    return digest_of("rollout", skill_digest, task_digest, harness, str(repeat))
+
+
+def reply_key(model: str, prompt: str) -> str:
+    """Return the key of a model's reply."""
+    return digest_of("reply", model, prompt)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
-from skillopt.storage.trigger_basis import TriggerBasis
+from skillopt.storage.notes import TriggerBasis
 from skillopt.tasks import digest_of
 from skillopt.triggers.message import BEFORE, SIBLINGS_DIGEST
 from skillopt.triggers.version import description_of, list_descriptions

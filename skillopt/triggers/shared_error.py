@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
 from skillopt.gate.test_choice import COMPARISON_SHARE, TestChoice
 from skillopt.settings import GateRule, Settings
-from skillopt.storage.trigger_looks import read_looks
+from skillopt.storage.notes import read_looks
 from skillopt.tasks import digest_of
 from skillopt.triggers.queries import Query
 from skillopt.versions.commit_message import Version

@@ -14,7 +14,7 @@ from skillopt.project import Selection
 from skillopt.runs.plan import make_plan
 from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.shown_evidence import note_shown, read_shown
+from skillopt.storage.notes import note_shown, read_shown
 from skillopt.tasks import Split
 from tests.fakes.projects import git, make_unsplit_project, skillopt
 

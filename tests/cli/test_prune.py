@@ -17,7 +17,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.unreported import mark_unreported
+from skillopt.storage.notes import mark_unreported
 
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans.\n---\n# Rows\n"))
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

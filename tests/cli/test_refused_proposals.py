@@ -9,7 +9,7 @@ import pytest
 from skillopt.actions.propose import EditsProposal, check, propose
 from skillopt.errors import UsageError
 from skillopt.project import Project, Selection
-from skillopt.storage.refused_proposals import MOST_A_DAY, count_refused, note_refused
+from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused
 from tests.fakes.projects import make_project
 
 

@@ -19,8 +19,8 @@ import pytest
 
 from skillopt.rollouts import Reply, Rollout
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.notes import is_unreported
 from skillopt.storage.payloads import Payloads
-from skillopt.storage.unreported import is_unreported
 from tests.fakes.projects import git, make_project, skillopt_process
 
 pytestmark = pytest.mark.process

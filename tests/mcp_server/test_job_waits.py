@@ -10,8 +10,7 @@ from filelock import FileLock
 from mcp import Client
 
 from skillopt.rollouts import Usage
-from skillopt.storage.job_progress import JobProgress, note_progress, note_progress_in
-from skillopt.storage.jobs import finish_job
+from skillopt.storage.jobs import JobProgress, finish_job, note_progress, note_progress_in
 from skillopt_mcp.job_tools import MOST_WAITED
 from skillopt_mcp.server import make_server
 from tests.fakes.jobs import record_job

@@ -2,7 +2,7 @@
 
 from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.storage.keys import rollout_key
+from skillopt.storage.ledger import rollout_key
 from skillopt.tasks import Task, VerifierSpec
 from tests.fakes.worlds import SKILL
 

@@ -24,7 +24,7 @@ from skillopt.project import Selection, Target
 from skillopt.rollouts import Usage
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.trigger_basis import read_basis
+from skillopt.storage.notes import read_basis
 from skillopt.triggers.declined import DescriptionPlace, decline_descriptions, declined_last, undecline_descriptions
 from skillopt.triggers.due import committed_bases, why_description_due
 from skillopt.triggers.plan import TriggerAsk, has_requests, plan_triggers

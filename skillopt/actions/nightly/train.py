@@ -40,7 +40,7 @@ from skillopt.runs.training import optimize
 from skillopt.settings import NightlySettings
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.unreported import mark_reported
+from skillopt.storage.notes import mark_reported
 from skillopt.tasks import digest_of
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.merging import StartPlace, write_start

@@ -9,7 +9,7 @@ from skillopt.execution.metering import OutOfBudget
 from skillopt.gate.grades import Grade
 from skillopt.project import Project, Selection
 from skillopt.runs.draft_publication import recover_draft
-from skillopt.runs.grade_trailers import read_grading
+from skillopt.runs.version_message import read_grading
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import Repository

@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade
-from skillopt.runs.grade_trailers import grade_trailers, read_grading
+from skillopt.runs.version_message import grade_trailers, read_grading
 from tests.fakes.drafts import grading
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from skillopt.loop.memory import PeoplesRefusal
-from skillopt.runs.peoples_refusals import refusals_before
+from skillopt.runs.lineage import refusals_before
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 from skillopt.versions.decisions import DecisionCommit, EditName, PersonsWord, write_dropped

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
-from skillopt.runs.recorded_success import recorded_edits, recorded_rates, training_runs_of
+from skillopt.runs.recorded_outcomes import recorded_edits, recorded_rates, training_runs_of
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from tests.fakes.projects import FAST, make_project, skillopt

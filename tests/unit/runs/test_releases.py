@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.project import Selection
+from skillopt.runs.lineage import first_text, released_of
 from skillopt.runs.plan import make_plan
-from skillopt.runs.releases import first_text, released_of
 from skillopt.storage.ledger import Ledger
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, run_events

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.skills.references import FileLimits, select_referred
+from skillopt.skills.folder import FileLimits, select_referred
 
 LIMITS = FileLimits(files=100, size=1_000_000)
 

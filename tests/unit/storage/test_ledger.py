@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import BusyError, LedgerError, UsageError
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, ToolCall, Trajectory, Usage
-from skillopt.storage.keys import reply_key, rollout_key
-from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.ledger import Ledger, RunRecord, reply_key, rollout_key
 from skillopt.storage.locks import is_locked, writer_lock
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

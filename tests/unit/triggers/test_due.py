@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.storage.trigger_basis import TriggerBasis
+from skillopt.storage.notes import TriggerBasis
 from skillopt.triggers.due import why_description_due
 
 NOW = TriggerBasis(("mine",), "codex 1", "a-model", "siblings", "requests")

@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorSpent
 from skillopt.settings import GateRule, Settings
-from skillopt.storage.trigger_looks import begin_look, end_look
+from skillopt.storage.notes import begin_look, end_look
 from skillopt.triggers.queries import Query
 from skillopt.triggers.shared_error import (
     TRIGGER_TRAINING,
