@@ -4,12 +4,13 @@ The error promised holds for a skill over its runs, so each run gets what the ea
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 from skillopt.errors import UsageError
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
+from skillopt.gate.grades import Grade
 from skillopt.loop.events import Event, GateDecided, decode_event
 from skillopt.loop.siblings import without_siblings
 from skillopt.skills.document import SkillDocument
@@ -18,7 +19,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Split, Suite
 from skillopt.versions.commit_message import Version
 
-__all__ = ["error_budget", "error_spent", "spent_by_earlier"]
+__all__ = ["earlier_here_tests", "earlier_spending", "error_budget", "error_spent", "runs_on", "spent_by_earlier"]
 
 
 def error_spent(events: Iterable[Event]) -> float:
@@ -74,3 +75,32 @@ def _number(text: str) -> float:
         return max(0.0, float(text))
     except ValueError:  # there is none, or people changed it
         return 0.0
+
+
+def runs_on(ledger: Ledger, kind: str, skill: str, suite_digest: str) -> list[RunRecord]:
+    """List the runs of a kind for a skill on a suite, newest first."""
+    runs = (run for run in ledger.runs(skill) if run.suite_digest == suite_digest)
+    return [run for run in runs if run.kind == kind]
+
+
+def earlier_spending(ledger: Ledger, record: RunRecord) -> list[float]:
+    """Return the error that each earlier run of the same kind spent, oldest first; 0 where the gate decided nothing."""
+    return [sum(gate.verdict.error_spent for gate in gates) for gates in _earlier_gates(ledger, record)]
+
+
+def earlier_here_tests(ledger: Ledger, record: RunRecord) -> int:
+    """Count the earlier runs of the same kind whose draft was tested for a gain on these very tasks."""
+    return sum(any(_is_of_here(gate) for gate in gates) for gates in _earlier_gates(ledger, record))
+
+
+def _is_of_here(gate: GateDecided) -> bool:
+    grading = gate.verdict.grading
+    return grading is not None and grading.grade is not Grade.PROVEN
+
+
+def _earlier_gates(ledger: Ledger, record: RunRecord) -> Iterator[list[GateDecided]]:
+    """Yield what the gate decided in each earlier run of the same kind, oldest first."""
+    runs = runs_on(ledger, record.kind, record.skill, record.suite_digest)
+    for run in sorted((run for run in runs if run.seed < record.seed), key=lambda run: run.seed):
+        events = (decode_event(row.kind, row.payload) for row in ledger.events(run.id))
+        yield [event for event in events if isinstance(event, GateDecided)]

@@ -1,26 +1,38 @@
 """Lineage of a skill's versions: where training began, which is newest, the target that each was trained on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from skillopt.errors import SkillError, UsageError
+from skillopt.execution.recording import earlier_looks
+from skillopt.loop.memory import PeoplesRefusal
+from skillopt.loop.release_check import Released
 from skillopt.project import Target
-from skillopt.skills.document import Skill
-from skillopt.skills.folder import skill_from_files
+from skillopt.runs.plan import RunPlan, read_version
+from skillopt.safety.leaks import find_leaks, index_protected_text
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.folder import decode_skill, skill_from_files
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.tasks import Suite
 from skillopt.versions.commit_message import ROLLBACK, Version, commit_kind, single_line
-from skillopt.versions.decisions import Decisions
+from skillopt.versions.decisions import Decisions, PersonsWord, read_decisions
 from skillopt.versions.draft_branch import DRAFT, DraftBranch
 from skillopt.versions.repository import Repository
 
 __all__ = [
     "TextState",
+    "first_text",
     "newest_version",
+    "refusals_before",
+    "released_of",
     "resolve_version",
     "skill_at",
     "starting_commit",
     "texts_of",
     "trained_on",
     "versions_of",
+    "without_leaks",
 ]
 
 
@@ -119,3 +131,55 @@ def _text_at(repository: Repository, name: str, commit: str, path: str) -> Skill
         return skill_from_files(name, repository.read_folder(commit, path))
     except SkillError:
         return None
+
+
+def released_of(plan: RunPlan, ledger: Ledger, record: RunRecord) -> Released:
+    """Find the released text that a run is compared with on the held-out test.
+
+    For a run that continues the skill's branch it is the text that the versions there began from; for one that begins
+    with another text, such as one that people wrote meanwhile, it is that text.
+    """
+    name, repository = plan.target.name, plan.repository
+    skill = decode_skill(name, record.start)
+    versions = repository.versions(name, record.base) if record.base else ()
+    if versions:
+        newest, first = versions[0].sha, starting_commit(versions)
+        on_branch = read_version(repository, name, newest, record.skill_path, missing_ok=True)
+        if on_branch.digest == skill.digest:
+            skill = read_version(repository, name, first, record.skill_path, missing_ok=True)
+    before = first_text(repository, name, versions, record.skill_path)
+    return Released(skill, earlier_looks(ledger, record, skill.digest), before)
+
+
+def first_text(repository: Repository, skill: str, versions: Sequence[Version], path: str) -> SkillDocument | None:
+    """Read the text before the first version, so that a leak in pieces of several runs or proposals is seen whole."""
+    oldest = next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
+    if oldest is None:
+        return None
+    if not oldest.parent:
+        return SkillDocument("")
+    return read_version(repository, skill, oldest.parent, path, missing_ok=True).document
+
+
+_MOST: Final = 200
+"""Refused edits that a proposer is told of, the newest."""
+
+
+def refusals_before(repository: Repository, skill: str, base: str, suite: Suite) -> tuple[PeoplesRefusal, ...]:
+    """List the edits that people had refused by a commit, oldest first; every front end that proposes reads them here.
+
+    A reason that gives away something of the suite is left out: it would reach whoever proposes.
+    """
+    found = read_decisions(repository, skill, base).refused_edits[-_MOST:] if base else ()
+    words = without_leaks([one.word for one in found], suite)
+    return tuple(PeoplesRefusal(one.edit, word.reason, word.by) for one, word in zip(found, words, strict=True))
+
+
+def without_leaks(words: Sequence[PersonsWord], suite: Suite) -> tuple[PersonsWord, ...]:
+    """Leave out each reason that gives away something of a suite."""
+    if not words:
+        return ()
+    protected = index_protected_text(suite)
+    reasons = {word.reason for word in words}
+    leaking = {reason for reason in reasons if find_leaks(protected, reason, "")}
+    return tuple(replace(word, reason="") if word.reason in leaking else word for word in words)

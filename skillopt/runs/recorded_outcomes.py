@@ -1,23 +1,32 @@
 """Recorded rollouts of a suite's tasks under any text: which pass always or never, and what a judge made of them."""
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal, get_args
 
 from skillopt.execution.drivers import Drivers
-from skillopt.rollouts import Rollout
-from skillopt.storage.ledger import Ledger
+from skillopt.loop.events import EditScreened, PatchTested, decode_event
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout, Stream
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite, Task
 
 __all__ = [
     "CriterionMarks",
+    "Part",
     "TaskOutcomes",
     "TaskStanding",
     "count_outcomes",
     "marks_of_criteria",
+    "recorded_edits",
+    "recorded_rates",
     "recorded_rollouts",
+    "train_rollouts_of",
+    "training_runs_of",
 ]
 
 _LEAST_RUNS: Final = 3
@@ -140,3 +149,70 @@ def _marks(task: str, at: int, text: str, results: Iterable[Sequence[str]]) -> C
     readings = sum(map(len, rows))
     cannot = sum(row.count("?") for row in rows) / readings if readings else 0.0
     return CriterionMarks(task, at + 1, text, len(rows), readings, sum(both) / len(both) if both else 0.0, cannot)
+
+
+Part = Literal["target", "optimizer", "judge"]
+"""What a driver does in a training, in the order in which a run's configuration lists them."""
+
+_PARTS: Final[tuple[Part, ...]] = get_args(Part)
+
+_READ = frozenset({EditScreened.__name__, PatchTested.__name__})
+
+
+def recorded_rates(ledger: Ledger, skill_digest: str, identity: str, suite: Suite) -> Mapping[str, tuple[int, int]]:
+    """Return by task id how many recorded runs of a skill passed, of how many; tasks never run are left out."""
+    names = {task.id for _, task in suite.splits}
+    found: dict[str, tuple[int, int]] = {}
+    for row in ledger.results([skill_digest], identity):
+        if row.task in names:
+            passed, runs = found.get(row.task, (0, 0))
+            found[row.task] = (passed + row.passed, runs + 1)
+    return found
+
+
+def training_runs_of(ledger: Ledger, part: Part, identity: str) -> list[RunRecord]:
+    """List the training runs in which a driver had a part, newest first."""
+    place = 1 + _PARTS.index(part)  # before the drivers come the settings
+    return [
+        run
+        for run in ledger.runs()
+        if run.kind == "training" and json.loads(run.config)[place : place + 1] == [identity]
+    ]
+
+
+def recorded_edits(ledger: Ledger, model_identity: str) -> tuple[int, int]:
+    """Count the edits of an optimizer model that lasted in training, and those that were tested."""
+    lasted = tested = 0
+    for run in training_runs_of(ledger, "optimizer", model_identity):
+        kept, seen = set[str](), set[str]()
+        for row in ledger.events(run.id):
+            event = decode_event(row.kind, row.payload) if row.kind in _READ else None
+            match event:
+                case PatchTested():
+                    seen |= {edit.id for edit in event.edits}
+                case EditScreened():
+                    (kept.add if event.kept else kept.discard)(event.edit.id)
+                case _:
+                    pass
+        lasted, tested = lasted + len(kept & seen), tested + len(seen)
+    return lasted, tested
+
+
+_REPEATS = 16
+"""Repeats of a task that are looked for; patch tests and gates have higher ones."""
+
+
+def train_rollouts_of(
+    ledger: Ledger, drivers: Drivers, skill: Skill, tasks: Sequence[Task]
+) -> Mapping[str, list[Rollout]]:
+    """Return the rollouts of evaluations and of training, by task; of each task the last repeat comes last."""
+    keys = {
+        drivers.key_of(RolloutRequest(skill, task, repeat)): task.id
+        for task in tasks
+        for number in range(_REPEATS)
+        for repeat in (number, Stream.LEARNING.repeat(number))
+    }
+    found: dict[str, list[Rollout]] = {}
+    for key, rollout in ledger.rollouts(list(keys)).items():
+        found.setdefault(keys[key], []).append(rollout)
+    return {name: sorted(rollouts, key=lambda one: one.repeat) for name, rollouts in found.items()}

@@ -9,15 +9,18 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from skillopt.agent_tables.shipped import find_agent_table
 from skillopt.errors import SkillError
 from skillopt.project import CONFIG, Project, Selection, Target
+from skillopt.review.result import ChangeFinding, Weight
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import files_of, skill_from_files
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import read_revision_file, worktree_folders, write_files
 
-__all__ = ["RevisionProject"]
+__all__ = ["RevisionProject", "find_changed_agent"]
 
 
 class RevisionProject:
@@ -111,3 +114,26 @@ class RevisionProject:
             return target
         inside = path.relative_to(self._folder) if path.is_relative_to(self._folder) else path
         return replace(target, suite_path=self._real.root / inside)
+
+
+def find_changed_agent(
+    old: RevisionProject, new: RevisionProject, before: Settings | None, now: Settings, flags: Mapping[str, object]
+) -> tuple[ChangeFinding, ...]:
+    """Refuse a change that also changes harness, table or sandbox; a flag makes them the same."""
+    if not old.commits_config and not new.commits_config:
+        return ()  # it is kept out of the repository: whoever runs this wrote it
+    if not old.commits_config:
+        before = Project(old.project.root, {}, {}).settings({"harness": now.harness, **flags})
+    before = before or old.project.settings(flags)
+    kind = now.harness.partition("/")[0]
+    pairs = {
+        "harness": (before.harness.partition("/")[0], kind),
+        f"[agents.{kind}]": (find_agent_table(kind, before.agents), find_agent_table(kind, now.agents)),
+        "sandbox": (before.sandbox, now.sandbox),
+        "unsandboxed": (before.executor.unsandboxed, now.executor.unsandboxed),
+    }
+    changed = ", ".join(name for name, (one, other) in pairs.items() if one != other)
+    if not changed:
+        return ()
+    told = f"the agent changed ({changed}): merge that in a change of its own before skills are measured with it"
+    return (ChangeFinding(CONFIG, 1, Weight.REFUSE, "agent changed", told, person=True),)

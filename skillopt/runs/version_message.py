@@ -1,8 +1,9 @@
-"""Commit message of an accepted version or of a draft: what changed, why, and the numbers behind it.
+"""Message and trailers of a version: what training says of it, and its grade, written and read back.
 
 Every number comes from the recorded event, none from a model.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +13,10 @@ from typing import Final
 from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import grade_words
-from skillopt.gate.grades import Grading
+from skillopt.gate.grades import GRADE, Grade, Grading
 from skillopt.gate.headline import VAL, compared_words, headline_trailers
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
-from skillopt.runs.version_message import grade_trailers
 from skillopt.safety.escaping import disarm, escape_terminal
 from skillopt.safety.lint import LintFinding
 from skillopt.safety.text_classes import NEEDS_A_PERSON
@@ -24,11 +24,15 @@ from skillopt.skills.edits import Change, Op
 
 __all__ = [
     "SIBLING",
+    "Trailers",
     "VersionOrigin",
     "body_of",
     "draft_body",
     "draft_subject",
     "draft_trailers",
+    "grade_of",
+    "grade_trailers",
+    "read_grading",
     "subject_of",
     "trailers_of",
 ]
@@ -143,3 +147,59 @@ def _paragraph(change: Change) -> str:
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
     reason = fill(f"{disarm(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
+
+
+Trailers = Sequence[tuple[str, str]]
+"""(key, value) pairs at the end of a commit's message."""
+
+_AGAINST: Final = "Grade-Against"
+_FIRST: Final = "first version"
+"""Of a version that builds on a proven one: its figures are of what was added."""
+
+_INTERVAL: Final = re.compile(r"([+-]?\d\.\d+) to ([+-]?\d\.\d+)")
+
+
+def grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
+    """List the trailers of a grade; None is a draft whose run ended before it was graded."""
+    if grading is None:
+        return ((GRADE, Grade.UNPROVEN.value),)
+    return (
+        (GRADE, grading.grade.value),
+        ("Probability", f"{grading.probability:.3f}"),
+        ("Expected-Gain", f"{grading.gain:+.3f}"),
+        ("Interval", f"{grading.low:+.3f} to {grading.high:+.3f}"),
+        ("Tasks-Judged", str(grading.tasks)),
+        ("Tasks-Changed", str(grading.changed)),
+        *(((_AGAINST, _FIRST),) if grading.increment else ()),
+    )
+
+
+def read_grading(trailers: Trailers) -> Grading | None:
+    """Read a grade with its figures; None where a commit has none, or people changed them."""
+    found = dict(trailers)
+    interval = _INTERVAL.fullmatch(found.get("Interval", ""))
+    grade = grade_of(trailers)
+    if grade is None or interval is None:
+        return None
+    try:
+        return Grading(
+            grade,
+            float(found["Probability"]),
+            float(found["Expected-Gain"]),
+            float(interval[1]),
+            float(interval[2]),
+            int(found["Tasks-Judged"]),
+            int(found["Tasks-Changed"]),
+            "",
+            increment=found.get(_AGAINST) == _FIRST,
+        )
+    except (KeyError, ValueError):
+        return None
+
+
+def grade_of(trailers: Trailers) -> Grade | None:
+    """Read a grade without its figures; None where a commit has none."""
+    try:
+        return Grade(dict(trailers).get(GRADE, ""))
+    except ValueError:
+        return None

@@ -6,24 +6,26 @@ refers to ships. Executable bits and empty folders are not part of a skill.
 
 import json
 import os
+import re
 import stat
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from shlex import quote
+from typing import Final
 from unicodedata import category
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import FileLimits, select_referred
 from skillopt.tasks import File
 
 __all__ = [
     "MAX_FILES",
     "MAX_SKILL_BYTES",
     "SKILL_FILE",
+    "FileLimits",
     "decode_skill",
     "encode_skill",
     "files_of",
@@ -33,6 +35,7 @@ __all__ = [
     "is_shipped",
     "read_document",
     "read_skill",
+    "select_referred",
     "skill_from_files",
 ]
 
@@ -336,3 +339,80 @@ def _unreadable(path: Path, error: OSError) -> SkillError:
 def _leaves(path: str) -> bool:
     """Return whether a path could name something outside its folder."""
     return path in ("", ".") or ".." in PurePosixPath(path).parts or "\x00" in path
+
+
+_NAMED_WORD: Final = re.compile(r"[^\s\"'`<>()\[\]{}|,;*=]+")
+_WORD_END: Final = ".:!?"
+_READ: Final = (".md", ".markdown", ".txt")
+"""Files whose text can name others."""
+
+_LONGEST_TEXT: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """Most files, and most bytes of them together."""
+
+    files: int
+    size: int
+
+
+def select_referred(
+    start: str, sizes: Mapping[str, int], text_of: Callable[[str], str], limits: FileLimits
+) -> frozenset[str]:
+    """Select the files that a text names by their paths, directly or through Markdown files that it names.
+
+    A path counts from the folder of the file that names it, or from the skill's folder. Where a folder is named (a word
+    with a slash), its files come after those that are named themselves. A file that is over what is left of the limits
+    is passed over.
+    """
+    selected: set[str] = set()
+    folders: list[str] = []
+    left = limits.size
+    waiting = [start]
+    inside = _by_folder(sizes)
+    while waiting:
+        path = waiting.pop(0)
+        if path in selected or (path != start and (sizes[path] > left or len(selected) >= limits.files)):
+            continue
+        selected.add(path)
+        left -= sizes[path]
+        if path == start or (path.endswith(_READ) and sizes[path] <= _LONGEST_TEXT):
+            named = list(_named(text_of(path), path.rpartition("/")[0]))
+            waiting += [place for place, _ in named if place in sizes]
+            folders += [place for place, has_slash in named if has_slash and place in inside]
+        while not waiting and folders:
+            waiting = [name for name in inside.pop(folders.pop(0), []) if name not in selected]
+    return frozenset(selected)
+
+
+def _by_folder(sizes: Mapping[str, int]) -> dict[str, list[str]]:
+    """List the files below each folder, sorted."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(sizes):
+        for at, sign in enumerate(path):
+            if sign == "/":
+                found.setdefault(path[:at], []).append(path)
+    return found
+
+
+def _named(text: str, folder: str) -> Iterator[tuple[str, bool]]:
+    """Yield what could be paths in a text, from its folder and from the skill's, and whether a slash was written."""
+    for word in dict.fromkeys(match[0] for match in _NAMED_WORD.finditer(text)):
+        path = word.partition("#")[0].replace("%20", " ").rstrip(_WORD_END)
+        for base in dict.fromkeys((folder, "")):
+            if plain := _plain(f"{base}/{path}"):
+                yield plain, "/" in word
+
+
+def _plain(path: str) -> str:
+    """Resolve `.` and `..`; empty for what leads out of the skill."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and not parts:
+            return ""
+        if part == "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
