@@ -127,7 +127,6 @@ def run_training(
             raised=recording.raised,
             refused=refused,
             siblings=siblings,
-            ahead=recording.ahead,
         )
     )
     texts = [event.text for event in events if isinstance(event, VersionAccepted)]

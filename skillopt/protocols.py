@@ -225,19 +225,6 @@ class Executor(Protocol):
         """
         ...
 
-    def ahead(
-        self, function: Callable[[T], R], items: Sequence[T], landed: Callable[[list[tuple[T, R]]], None]
-    ) -> None:
-        """Let idle workers begin calls that a later `run` asks for, or do nothing.
-
-        What ends is given to `landed` during a `run` or `close`, unless that `run` asks for it.
-        """
-        ...
-
-    def close(self) -> None:
-        """Begin nothing more, wait for what was begun ahead, and hand it over."""
-        ...
-
 
 class Runner(Protocol):
     """All the loop may ask of the world; every answer is recorded before it is handed over."""

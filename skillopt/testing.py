@@ -56,14 +56,6 @@ class InlineExecutor:
         for index, item in enumerate(items):
             yield [(index, function(item))]
 
-    def ahead(
-        self, function: Callable[[T], R], items: Sequence[T], landed: Callable[[list[tuple[T, R]]], None]
-    ) -> None:
-        """Begin nothing: it is made when it is asked for."""
-
-    def close(self) -> None:
-        """There is nothing under way."""
-
 
 class ScriptedRunner:
     """A runner without ledger, harness or verifier: two functions answer."""

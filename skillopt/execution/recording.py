@@ -1,11 +1,9 @@
 """One run as it is recorded: its events in order, how it ended, and what it came to."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Sequence
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
-from skillopt.execution.courses import Course
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import OutOfBudget
@@ -59,14 +57,13 @@ class Recording:
         happened: list[Event] = []
         ended: RunEnded | None = None
         try:
-            with closing(self.runner):
-                for event in events:
-                    self.runner.keep_failures()
-                    at = self._ledger.append_event(self.record.id, len(happened), *encode_event(event))
-                    self.recorded(event, at)
-                    self._watch.event(event)
-                    happened.append(event)
-                    ended = event if isinstance(event, RunEnded) else None
+            for event in events:
+                self.runner.keep_failures()
+                at = self._ledger.append_event(self.record.id, len(happened), *encode_event(event))
+                self.recorded(event, at)
+                self._watch.event(event)
+                happened.append(event)
+                ended = event if isinstance(event, RunEnded) else None
         except KeyboardInterrupt:
             self._ledger.end_run(self.record.id, "stopped", "interrupted")
             self.interrupted()
@@ -86,12 +83,6 @@ class Recording:
             raise AssertionError(message)
         self._ledger.end_run(self.record.id, "finished", ended.reason)
         return happened, ended
-
-    @property
-    def ahead(self) -> Callable[[Course], None] | None:
-        """What begins work ahead; None where work is handed off, which is handed out in rounds of its own."""
-        settings = self.settings
-        return None if "handoff" in (settings.harness, settings.model, settings.judge) else self.runner.ahead
 
     def recorded(self, event: Event, at: str) -> None:
         """Act on an event that is recorded, before anybody hears of it; here nothing."""

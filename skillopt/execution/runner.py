@@ -10,7 +10,6 @@ from typing import Final, TypeVar
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, InvalidMeasurementError, ProviderError
 from skillopt.execution.circuit_breaker import CircuitBreaker
-from skillopt.execution.courses import Course, Courses, KnownAnswers
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.ordering import TaskSeconds, longest_first
@@ -93,9 +92,6 @@ class RecordedRunner:
         self._task_seconds = TaskSeconds()
         self._counted = SeenKeys()
         self._failures: dict[str, Rollout] = {}
-        self._early: dict[str, Rollout] = {}
-        answers = KnownAnswers(self._peek_rollouts, self._peek_replies)
-        self._courses = Courses(answers, self._begin_rollouts, self._begin_prompts)
         self._told: set[str] = set()
         self._asked = SeenKeys()
         self._cut_off: dict[str, str] = {}
@@ -110,9 +106,6 @@ class RecordedRunner:
         wanted = dict(zip(keys, requests, strict=True))
         self._asked.add(wanted)
         known = self._known(list(wanted))
-        for key in wanted.keys() & self._early.keys():  # it failed before it was asked for
-            self._failures[key] = self._early.pop(key)
-            self._tell([self._failures[key]])
         recorded = len(known)
         self._task_seconds.record((wanted[key], rollout) for key, rollout in known.items())
         missing = [key for key in wanted if key not in known]
@@ -152,37 +145,6 @@ class RecordedRunner:
         self.usage += Usage.total(known[key].usage for key in wanted)
         return tuple(known[key] for key in keys)
 
-    def ahead(self, course: Course) -> None:
-        """Let workers that are idle begin what the loop will ask, as far as it can be told from what is answered.
-
-        What ends is recorded as it comes. Nothing is begun before a first call has worked.
-        """
-        self._courses.add(course)
-
-    def close(self) -> None:
-        """Begin nothing more, and record what is under way ahead."""
-        self._courses.clear()
-        self._executor.close()
-
-    def _begin_rollouts(self, requests: Mapping[str, RolloutRequest]) -> None:
-        self._executor.ahead(_pending_as_value(lambda key: self._measure(requests[key])), list(requests), self._land)
-
-    def _begin_prompts(self, prompts: Mapping[str, tuple[str, str]]) -> None:
-        model = self._drivers.model
-        if model is not None:
-
-            def landed(answers: Sequence[tuple[str, Reply | AnswersPendingError]]) -> None:
-                self._store_replies(model, _answered_only(answers))
-                self._courses.follow()
-
-            self._executor.ahead(_pending_as_value(lambda key: _asked(model, *prompts[key])), list(prompts), landed)
-
-    def _land(self, answers: Sequence[tuple[str, Rollout | AnswersPendingError]]) -> None:
-        """Record rollouts that were begun ahead; one that failed is told of when it is asked for."""
-        _, failed = self._store(_answered_only(answers))
-        self._early |= failed
-        self._courses.follow()
-
     def _store(self, pairs: Sequence[tuple[str, Rollout]]) -> tuple[dict[str, Rollout], dict[str, Rollout]]:
         """Record what has a score; give what is recorded, and what failed."""
         failed = {key: rollout for key, rollout in pairs if rollout.score is None}
@@ -190,7 +152,6 @@ class RecordedRunner:
         stored = self._ledger.store_rollouts(self._run_id, scored, self._drivers.target_identity)
         self.paid_rollouts += len(pairs)
         self._counted.add(key for key, _ in pairs)
-        self._courses.note_answered(key for key, _ in pairs)
         return stored, failed
 
     def _store_replies(self, model: Model, answers: Sequence[tuple[str, Reply]]) -> dict[str, Reply]:
@@ -198,7 +159,6 @@ class RecordedRunner:
         stored = self._ledger.store_replies(self._run_id, pairs, model.identity)
         self.paid_calls += len(pairs)
         self._counted.add(stored)
-        self._courses.note_answered(stored)
         return stored
 
     def _known(self, keys: Sequence[str]) -> dict[str, Rollout]:
@@ -207,23 +167,7 @@ class RecordedRunner:
         So this run decides as it did.
         """
         known = self._ledger.rollouts(keys) | self._ledger.failures(self._run_id, keys)
-        for failures in (self._failures, self._early):
-            known |= {key: failures[key] for key in keys if key in failures}
-        return known
-
-    def _peek_rollouts(self, requests: Sequence[RolloutRequest]) -> list[tuple[str, Rollout | None]]:
-        keys = [self._drivers.key_of(request) for request in requests]
-        known = self._known(keys)
-        return [
-            (key, _for_task(known[key], request) if key in known else None)
-            for key, request in zip(keys, requests, strict=True)
-        ]
-
-    def _peek_replies(self, prompts: Sequence[str]) -> list[tuple[str, Reply | None]]:
-        model = self._drivers.model
-        keys = [reply_key(model.identity if model else "", prompt) for prompt in prompts]
-        known = self._ledger.replies(keys)
-        return [(key, known.get(key)) for key in keys]
+        return known | {key: self._failures[key] for key in keys if key in self._failures}
 
     def _expect_answers(self, rollouts: Mapping[str, Rollout]) -> None:
         """Refuse to go on where nothing but refusals and cut-off answers came: they say nothing about a skill."""
@@ -294,14 +238,10 @@ class RecordedRunner:
         """Run calls, one at a time until a first one has worked; work that was handed off is waited for at the end."""
         pending: list[AnswersPendingError] = []
         call, left = _pending_as_value(function), list(keys)
-        self._courses.note(left)
         while left:
             part = left if self._breaker.proven or pending else left[:1]
             left = left[len(part) :]
-            groups = self._executor.run(call, part)
-            if self._breaker.proven:  # behind what is asked for now
-                self._courses.follow()
-            for group in groups:
+            for group in self._executor.run(call, part):
                 pending += [answer for _, answer in group if isinstance(answer, AnswersPendingError)]
                 yield _answered_only([(part[at], answer) for at, answer in group])
         if pending:

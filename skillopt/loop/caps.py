@@ -3,9 +3,8 @@
 The end at a cap is deterministic. That no single call passes one is the meter's promise (execution.metering).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from copy import copy
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import ceil
 from typing import Final
 
@@ -16,8 +15,6 @@ from skillopt.settings import Settings
 __all__ = ["BudgetReached", "CappedRunner"]
 
 _MANY: Final = 1_000_000
-_PARTS: Final = 3
-"""Of the rollouts that are left, one part of so many may be begun before its turn."""
 
 
 class BudgetReached(Exception):  # noqa: N818 - an ordinary end of a run, not an error
@@ -41,14 +38,12 @@ class CappedRunner:
         kept: int = 0,
         *,
         place: str = "training",
-        ahead: Callable[[Callable[[Runner], object]], None] | None = None,
     ) -> None:
         self._runner = runner
         self._settings = settings
         self._held_out = held_out
         self._kept = kept
         self._place = place
-        self._ahead = ahead
         self._asked: set[tuple[str, str, int]] = set()
         self._targets, self._optimizers = Usage(), Usage()
         self._measured = 0
@@ -74,49 +69,6 @@ class CappedRunner:
         self._targets += Usage.total(rollout.usage for rollout in found)
         self._measured += len(found)
         return found
-
-    @property
-    def looks_ahead(self) -> bool:
-        """Whether work may be begun ahead: not before it is known what a rollout takes of a capped budget."""
-        settings = self._settings
-        priced = settings.max_usd or settings.max_tokens or settings.max_calls
-        return self._ahead is not None and bool(self._measured or not priced)
-
-    def ahead(self, course: Callable[[Runner], object]) -> None:
-        """Let idle workers begin what will be asked for in any case.
-
-        Nothing is counted before it is asked for in its turn. So that what is asked meanwhile passes no cap either, at
-        most a third of the rollouts that are left is begun.
-        """
-        begin = copy(self)
-
-        def keep_to_caps(runner: Runner) -> None:
-            capped = copy(begin)
-            capped.become_ahead(runner)
-            course(capped)
-
-        if self.looks_ahead:
-            self.follow(keep_to_caps)
-
-    def follow(self, course: Callable[[Runner], object]) -> None:
-        """Let idle workers begin what a course asks that keeps to the caps by itself, with `become_ahead`."""
-
-        def to_the_caps(runner: Runner) -> None:
-            with suppress(BudgetReached):
-                course(runner)
-
-        if self._ahead is not None:
-            self._ahead(to_the_caps)
-
-    def become_ahead(self, runner: Runner) -> None:
-        """Ask another runner, for a part of the rollouts that are left, and begin nothing ahead; for a copy."""
-        left = max(0, self.left - self._kept)
-        self._runner, self._ahead = runner, None
-        self._kept += left - left // _PARTS
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return what a copy has: all but who answers."""
-        return {**vars(self), "_runner": None, "_ahead": None, "_asked": set(self._asked)}
 
     def affords(self, rollouts: int) -> int:
         """Return how many times training may still ask for so many rollouts; at least 1, and many without a cap."""

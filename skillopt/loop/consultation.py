@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from skillopt.errors import FailureKind, ProviderError, ReplyError
+from skillopt.loop.course import Course, ask
 from skillopt.prompts import fill
 from skillopt.prompts.stages import ask_repair
-from skillopt.protocols import Runner
 from skillopt.rollouts import Reply
 
 __all__ = ["Answered", "Stage", "consult", "consult_in_halves"]
@@ -31,7 +31,6 @@ _PROBES: Final = 6
 class Stage:
     """One kind of question to the optimizer model."""
 
-    runner: Runner
     schema: str
     name: str
 
@@ -44,9 +43,9 @@ class Answered(Generic[C, R]):
     skipped: tuple[tuple[Sequence[C], str], ...] = ()
 
 
-def consult(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> tuple[R, ...]:
+def consult(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> Course[tuple[R, ...]]:
     """Ask prompts and read the replies; a reply that cannot be read is asked for once more."""
-    found = _answers(stage, prompts, read)
+    found = yield from _answers(stage, prompts, read)
     for answer in found:
         if isinstance(answer, ReplyError):
             raise answer
@@ -54,11 +53,12 @@ def consult(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> t
 
 
 def consult_in_halves(
-    stage: Stage, groups: Sequence[Sequence[C]], ask: Callable[[Sequence[C]], str], read: Callable[[str], R]
-) -> tuple[Answered[C, R], ...]:
+    stage: Stage, groups: Sequence[Sequence[C]], write: Callable[[Sequence[C]], str], read: Callable[[str], R]
+) -> Course[tuple[Answered[C, R], ...]]:
     """Ask about groups of items; a group whose prompt fails is asked about in halves, and then skipped."""
     found: list[Answered[C, R]] = []
-    for group, answer in zip(groups, _answers(stage, [ask(group) for group in groups], read), strict=True):
+    answers = yield from _answers(stage, [write(group) for group in groups], read)
+    for group, answer in zip(groups, answers, strict=True):
         half = len(group) // 2
         if not isinstance(answer, ReplyError):
             found.append(Answered((answer,)))
@@ -66,7 +66,7 @@ def consult_in_halves(
             found.append(Answered(skipped=((group, str(answer)),)))
         else:
             parts = (group[:half], group[half:])
-            again = _answers(stage, [ask(part) for part in parts], read)
+            again = yield from _answers(stage, [write(part) for part in parts], read)
             skipped = tuple(
                 (part, str(one)) for part, one in zip(parts, again, strict=True) if isinstance(one, ReplyError)
             )
@@ -74,35 +74,41 @@ def consult_in_halves(
     return tuple(found)
 
 
-def _answers(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> list[R | ReplyError]:
+def _answers(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> Course[list[R | ReplyError]]:
     """Ask and read; give for each prompt what its reply says, or why there is nothing."""
-    replies = _replies(stage, prompts)
+    replies = yield from _replies(stage, prompts)
     failed = [reply for reply in replies if isinstance(reply, ProviderError)]
-    if failed and len(failed) == len(replies) and not _alive(stage):
+    if failed and len(failed) == len(replies) and not (yield from _alive(stage)):
         raise failed[0]
-    return [_read(stage, prompt, reply, read) for prompt, reply in zip(prompts, replies, strict=True)]
+    found = []
+    for prompt, reply in zip(prompts, replies, strict=True):
+        found.append((yield from _read(stage, prompt, reply, read)))
+    return found
 
 
-def _replies(stage: Stage, prompts: Sequence[str]) -> list[Reply | ProviderError]:
+def _replies(stage: Stage, prompts: Sequence[str]) -> Course[list[Reply | ProviderError]]:
     """Ask all prompts together, and where that fails one by one, so that each fails for itself."""
     try:
-        return list(stage.runner.replies(prompts, stage.schema))
+        return list((yield from ask(prompts, stage.schema)))
     except ProviderError as error:
         if error.kind in _AWAY:
             raise
         if len(prompts) == 1:
             return [error]
-    return [reply for prompt in prompts for reply in _replies(stage, [prompt])]
+    found = []
+    for prompt in prompts:
+        found += yield from _replies(stage, [prompt])
+    return found
 
 
-def _read(stage: Stage, prompt: str, reply: Reply | ProviderError, read: Callable[[str], R]) -> R | ReplyError:
+def _read(stage: Stage, prompt: str, reply: Reply | ProviderError, read: Callable[[str], R]) -> Course[R | ReplyError]:
     """Read a reply, or the one that a repair gives."""
     if isinstance(reply, ProviderError):
         return ReplyError(f"the prompt got no answer: {_words(reply)}")
     try:
         return read(reply.text)
     except ReplyError as error:
-        (again,) = _replies(stage, [ask_repair(prompt, reply.text, str(error))])
+        (again,) = yield from _replies(stage, [ask_repair(prompt, reply.text, str(error))])
     if isinstance(again, ProviderError):
         return ReplyError(f"the reply could not be read, and its repair got no answer: {_words(again)}")
     try:
@@ -116,11 +122,11 @@ def _words(error: ProviderError) -> str:
     return str(error.__cause__ if isinstance(error.__cause__, ProviderError) else error)
 
 
-def _alive(stage: Stage) -> bool:
+def _alive(stage: Stage) -> Course[bool]:
     """Find out whether the provider answers anything; who fails one prompt in four fails six in a row once in 4,000."""
     for number in range(1, _PROBES + 1):
         try:
-            stage.runner.replies([fill("probe", place=f"{stage.name}, {number}")])
+            yield from ask([fill("probe", place=f"{stage.name}, {number}")])
         except ProviderError:
             continue
         return True

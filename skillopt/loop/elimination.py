@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.leave_out import ENOUGH, LeaveOut, leave_out
-from skillopt.loop.sure_runs import sure_rounds
 
 __all__ = ["Eliminated", "eliminate", "elimination_reason"]
 
@@ -43,7 +43,7 @@ def elimination_reason(found: Eliminated) -> str:
 
 def eliminate(
     learner: Learner, carried: Sequence[Line], good: Sequence[Line], moved: Collection[str]
-) -> list[Eliminated]:
+) -> Course[list[Eliminated]]:
     """Leave out what nothing needs, and make the rest the draft."""
     draft = learner.draft
     good = [line for line in good if line in carried]
@@ -53,20 +53,20 @@ def eliminate(
     cited = {line: [name for name in line.targets if name in moved] or list(line.targets) for line in good}
     base = [line for line in carried if line not in untied]
     names = learner.cover(good, [name for found in cited.values() for name in dict.fromkeys(found)], 1)
-    beside = learner.run(draft.build(base), dict.fromkeys(names))
+    beside = yield from learner.run(draft.build(base), dict.fromkeys(names))
     broken = [name for name, seen in beside.items() if _wanted(good, name) & seen.symptoms]
     few = max(1.0, 1.5 * (1 - learner.rates.answering) * len(beside))
     if untied and len(broken) > min(few, len(beside) - 1):
-        base = _with_needed(learner, carried, untied, broken, good)
-        beside = {**beside, **learner.run(draft.build(base), broken)}
+        base = yield from _with_needed(learner, carried, untied, broken, good)
+        beside |= yield from learner.run(draft.build(base), broken)
         broken = [name for name, seen in beside.items() if _wanted(good, name) & seen.symptoms]
     if len(broken) > max(1.0, len(beside) * (1 - _SICK * learner.rates.answering)):
-        grown = _grow(learner, good, cited)
+        grown = yield from _grow(learner, good, cited)
         if 2 * len([line for line in good if line in grown]) >= len(beside) - len(broken):
             base, good = grown, [line for line in good if line in grown]
             beside = {}
             learner.harm += 1
-    return _leave_out(learner, base, good, cited, beside)
+    return (yield from _leave_out(learner, base, good, cited, beside))
 
 
 def _leave_out(
@@ -75,7 +75,7 @@ def _leave_out(
     good: Sequence[Line],
     cited: Mapping[Line, Sequence[str]],
     beside: Mapping[str, Seen],
-) -> list[Eliminated]:
+) -> Course[list[Eliminated]]:
     """Keep the lines that runs so far show to be needed; leave out the others."""
     noisy, tests, found = learner.rates.repeats > 1, [], []
     for line in learner.draw.sample(list(good), len(good)):
@@ -88,7 +88,7 @@ def _leave_out(
         else:
             found.append(Eliminated(LeaveOut(line, names, line.evidence), kept))
     base = [line for line in base if all(line is not one.test.line or one.kept for one in found)]
-    left = leave_out(learner, base, tests, dict(beside))
+    left = yield from leave_out(learner, base, tests, dict(beside))
     for test in tests:
         test.line.evidence = test.evidence
         found.append(Eliminated(test, test.line in left))
@@ -124,33 +124,33 @@ def _kept_without_test(learner: Learner, line: Line, alone: Sequence[str], besid
 
 def _with_needed(
     learner: Learner, carried: Sequence[Line], untied: Sequence[Line], broken: Sequence[str], good: Sequence[Line]
-) -> list[Line]:
+) -> Course[list[Line]]:
     """Find by halves what else the good lines need: alone it changed nothing, and without it they do nothing."""
     names = list(broken[:3])
     draft = learner.draft
-    whole = learner.run(draft.build(carried), names)
+    whole = yield from learner.run(draft.build(carried), names)
     if all(_wanted(good, name) & seen.symptoms for name, seen in whole.items()):
         return [line for line in carried if line not in untied]
 
-    def shrink(rest: Sequence[Line], kept: Sequence[Line]) -> list[Line]:
+    def shrink(rest: Sequence[Line], kept: Sequence[Line]) -> Course[list[Line]]:
         if not rest:
             return []
         text = draft.build([line for line in carried if line not in rest or line in kept])
-        seen = learner.run(text, names)
+        seen = yield from learner.run(text, names)
         failing = sum(bool(_wanted(good, name) & one.symptoms) for name, one in seen.items())
         if failing <= len(names) // 3:
             return []
         if len(rest) == 1:
             return list(rest)
         half = len(rest) // 2
-        first = shrink(rest[:half], [*kept, *rest[half:]])
-        return [*first, *shrink(rest[half:], [*kept, *first])]
+        first = yield from shrink(rest[:half], [*kept, *rest[half:]])
+        return [*first, *(yield from shrink(rest[half:], [*kept, *first]))]
 
-    needed = shrink(list(untied), [])
+    needed = yield from shrink(list(untied), [])
     return [line for line in carried if line not in untied or line in needed]
 
 
-def _grow(learner: Learner, good: Sequence[Line], cited: Mapping[Line, Sequence[str]]) -> list[Line]:
+def _grow(learner: Learner, good: Sequence[Line], cited: Mapping[Line, Sequence[str]]) -> Course[list[Line]]:
     """Build the draft up again, group by group, each on its own tasks: something in the whole does harm."""
     base = list(learner.draft.lines)
     groups: dict[tuple[Line, ...], Sequence[str]] = {}
@@ -160,7 +160,7 @@ def _grow(learner: Learner, good: Sequence[Line], cited: Mapping[Line, Sequence[
     for own, names in sorted(groups.items(), key=lambda group: -len(group[1])):
         new = [line for line in own if line not in base]
         if new:
-            evidence = _grown(learner, [*base, *new], own, names)
+            evidence = yield from _grown(learner, [*base, *new], own, names)
             if evidence > 0:
                 base += new
                 for line in new:
@@ -174,18 +174,15 @@ def _overlap(cited: Mapping[Line, Sequence[str]], line: Line, other: Line) -> bo
     return bool(set(cited[other]) & set(cited[line][:1]))
 
 
-def _grown(learner: Learner, base: Sequence[Line], own: Sequence[Line], names: Sequence[str]) -> float:
+def _grown(learner: Learner, base: Sequence[Line], own: Sequence[Line], names: Sequence[str]) -> Course[float]:
     """Test lines on their tasks, on top of what is kept so far."""
     evidence, text = 0.0, learner.draft.build(base)
-    names, step = list(names), max(learner.rates.for_it, learner.rates.against)
-    sure = 1 + sure_rounds([evidence], _GROW_STOP, _GROW_KEEP, step)
-    if sure > 1 and names:
-        learner.begin_ahead([(text, learner.tasks[names[number % len(names)]]) for number in range(sure)])
+    names = list(names)
     for number in range(_GROW_RUNS):
         if not names:
             break
         name = names[number % len(names)]
-        seen = learner.run(text, [name]).get(name)
+        seen = (yield from learner.run(text, [name])).get(name)
         if seen is None:
             names.remove(name)
             continue

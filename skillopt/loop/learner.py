@@ -2,17 +2,16 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import fmean
 from typing import Final
 
+from skillopt.loop.course import Course, measure
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.pass_rates import PassRates
-from skillopt.loop.sure_runs import sure_runs
 from skillopt.loop.symptoms import symptoms_of
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
@@ -75,17 +74,15 @@ class Seen:
 class Learner:
     """Learns from one set of tasks; a fold has its own, so that nothing passes from one fold to the other."""
 
-    def __init__(  # noqa: PLR0913 - what learning begins with
+    def __init__(
         self,
         incumbent: Skill,
         tasks: Sequence[Task],
-        measure: Callable[[Sequence[tuple[Skill, Task]]], Sequence[Rollout | None]],
         draw: Random,
         metric: Metric,
         most_tries: int = MOST_TRIES,
         *,
         refused: Sequence[PeoplesRefusal] = (),
-        begin: Callable[[Sequence[tuple[Skill, Task]]], None] = lambda _: None,
     ) -> None:
         self.tasks = {task.id: task for task in tasks}
         self.draft = Draft(incumbent)
@@ -108,34 +105,27 @@ class Learner:
         self._epoch: list[str] = []
         self._missing: Counter[str] = Counter()
         self._best_epoch = 0.0
-        self.begin_ahead = begin
-        self._measure, self._metric, self._most_tries = measure, metric, most_tries
+        self._metric, self._most_tries = metric, most_tries
         self._observed: dict[tuple[str, str], frozenset[str]] = {}
         self._cited: set[str] = set()
         self._passed_again: set[str] = set()
 
-    def run(self, skill: Skill, names: Iterable[str]) -> dict[str, Seen]:
+    def run(self, skill: Skill, names: Iterable[str]) -> Course[dict[str, Seen]]:
         """Run tasks under a skill; what could not be measured is left out."""
         names = list(names)
-        found = self.run_all([(skill, name) for name in names])
+        found = yield from self.run_all([(skill, name) for name in names])
         return {name: seen for name, seen in zip(names, found, strict=True) if seen is not None}
 
-    def run_all(self, wanted: Sequence[tuple[Skill, str]]) -> list[Seen | None]:
+    def run_all(self, wanted: Sequence[tuple[Skill, str]]) -> Course[list[Seen | None]]:
         """Run tasks, each under a skill of its own, side by side; None for what could not be measured."""
         if not wanted:
             return []
-        rollouts = self._measure([(skill, self.tasks[name]) for skill, name in wanted])
+        rollouts = yield from measure([(skill, self.tasks[name]) for skill, name in wanted])
         self._missing.update(name for (_, name), rollout in zip(wanted, rollouts, strict=True) if rollout is None)
         return [
             None if rollout is None else self._note(skill, name, rollout)
             for (skill, name), rollout in zip(wanted, rollouts, strict=True)
         ]
-
-    def begin_first(self) -> None:
-        """Let idle workers begin what `pick` runs first where nothing was run yet."""
-        order = list(self.tasks)
-        copy(self.draw).shuffle(order)
-        self.begin_ahead([(self.draft.skill, self.tasks[name]) for name in order[: self._wanted]])
 
     def begin(self, rollouts: Iterable[Rollout]) -> None:
         """Take up rollouts of the incumbent that were made already."""
@@ -206,7 +196,7 @@ class Learner:
         """Return the symptoms that are not given up."""
         return frozenset(symptom for symptom in symptoms if not self.gave_up(symptom))
 
-    def pick(self) -> dict[str, Seen]:
+    def pick(self) -> Course[dict[str, Seen]]:
         """Return failing tasks under the draft as it is: known ones first, then tasks never run, then passed ones."""
         first, noisy = not self.visits, self.rates.noisy
         wanted = self._wanted
@@ -225,13 +215,12 @@ class Learner:
             (fresh, some, wanted + _PROBED if first else 10),
             (passed, some, 10),
         )
-        self.begin_ahead([(self.draft.skill, self.tasks[name]) for name in sure_runs(groups, len(found))])
         for group, most, limit in groups:
-            runs += self._find(group, found, most, limit - runs)
+            runs += yield from self._find(group, found, most, limit - runs)
             if group is passed:
                 self._passed_again.update(name for name in passed if self.seen[name].text == digest)
         if first:
-            self._rerun_some(found, len(self.seen))
+            yield from self._rerun_some(found, len(self.seen))
             # Later reruns are of tasks that failed by chance, and make any target look noisy; with few tasks an epoch
             # of them tells no more than the runs of one line.
             asked = self.rates.reruns >= _ASKED_OFTEN and len(self.tasks) >= _MANY
@@ -243,28 +232,28 @@ class Learner:
         """Count the failing tasks that a reflection is to see."""
         return _SHOWN * (3 if self.rates.repeats >= 3 else 1) * (2 if self.idle else 1)  # noqa: PLR2004 - see _SHOWN
 
-    def _find(self, group: Sequence[str], found: dict[str, Seen], most: int, limit: int) -> int:
+    def _find(self, group: Sequence[str], found: dict[str, Seen], most: int, limit: int) -> Course[int]:
         """Run tasks of a group until enough of them fail; give how many were run."""
         runs = 0
         while runs < min(limit, len(group)) and len(found) < most:
             batch = group[runs : min(len(group), limit, runs + most - len(found))]
             runs += len(batch)
             self.visits += len(batch)
-            new = self.run(self.draft.skill, batch)
+            new = yield from self.run(self.draft.skill, batch)
             if not self.asked_at:
                 self.first_scores += self._scores(new)
             found |= {name: seen for name, seen in new.items() if self.live(seen.symptoms)}
         return runs
 
-    def _rerun_some(self, found: dict[str, Seen], runs: int) -> None:
+    def _rerun_some(self, found: dict[str, Seen], runs: int) -> Course[None]:
         """Where only some tasks fail at the start, ask whether it is noise; what passes now is not shown."""
         low, high = _SOME
         if not runs or not low <= len(found) / runs <= high:
             return
         names = list(found)
-        again = self.run(self.draft.skill, names[:_AGAIN])
+        again = yield from self.run(self.draft.skill, names[:_AGAIN])
         if sum(not seen.symptoms for seen in again.values()) > 1:
-            again |= self.run(self.draft.skill, names[_AGAIN:])
+            again |= yield from self.run(self.draft.skill, names[_AGAIN:])
         for name, seen in again.items():
             if seen.symptoms:
                 found[name] = seen

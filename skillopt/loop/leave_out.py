@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
 
+from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner, Seen
-from skillopt.loop.sure_runs import sure_rounds
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import Skill
 
@@ -75,7 +75,9 @@ class LeaveOut:
         return _mean_score(self.without), _mean_score(self.beside)
 
 
-def leave_out(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]) -> list[Line]:
+def leave_out(
+    learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
+) -> Course[list[Line]]:
     """Leave lines out, round after round, until it is known of each whether something needs it.
 
     Lines that one task cites and nothing seems to need may stand in for each other, so of these one goes in a round,
@@ -85,8 +87,7 @@ def leave_out(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut],
     start = {test.line: test.evidence for test in tests}
     while going:
         now = going[:_AT_A_TIME]
-        _begin_rounds(learner, left, now)
-        _run_round(learner, left, now, beside)
+        yield from _run_round(learner, left, now, beside)
         over = [test for test in now if not test.open]
         dropped = [test for test in over if not test.needed]
         gone: list[LeaveOut] = []
@@ -108,36 +109,23 @@ def _mean_score(rollouts: Sequence[Rollout]) -> float | None:
     return fmean(scores) if scores else None
 
 
-def _begin_rounds(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut]) -> None:
-    """Begin the runs of the rounds in which no test can have ended yet."""
-    rates = learner.rates
-    step = max(rates.for_it, rates.against, _BOTH_FAIL)
-    more = min(sure_rounds([test.evidence], test.least, ENOUGH, step) for test in tests)
-    more = min(more, *(_MOST_RUNS - 1 - test.runs for test in tests))
-    if more > 0:
-        texts = [_without(learner, base, test) for test in tests]
-        wanted = [
-            (text, learner.tasks[test.names[(test.runs + later) % len(test.names)]])
-            for later in range(more + 1)
-            for text, test in zip(texts, tests, strict=True)
-        ]
-        learner.begin_ahead(wanted)
-
-
 def _without(learner: Learner, base: Sequence[Line], test: LeaveOut) -> Skill:
     """Return the candidate without the line of a test."""
     rest = [line for line in base if line is not test.line]
     return learner.draft.build([*rest, test.inverse] if test.inverse else rest)
 
 
-def _run_round(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]) -> None:
+def _run_round(
+    learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
+) -> Course[None]:
     """Leave the line of each test out on its next task, then run the candidate beside those that fail."""
     asked = []
     for test in tests:
         asked.append((_without(learner, base, test), test.names[test.runs % len(test.names)]))
         test.runs += 1
     failing: list[tuple[LeaveOut, str, Seen]] = []
-    for test, (_, name), seen in zip(tests, asked, learner.run_all(asked), strict=True):
+    ran = yield from learner.run_all(asked)
+    for test, (_, name), seen in zip(tests, asked, ran, strict=True):
         if seen is None:
             test.skip(name)
             continue
@@ -148,19 +136,20 @@ def _run_round(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut]
             test.evidence += learner.rates.against
         else:
             failing.append((test, name, seen))
-    _weigh(learner, failing, _beside(learner, base, failing, beside))
+    _weigh(learner, failing, (yield from _beside(learner, base, failing, beside)))
 
 
 def _beside(
     learner: Learner, base: Sequence[Line], failing: Iterable[tuple[LeaveOut, str, Seen]], known: dict[str, Seen]
-) -> list[Seen | None]:
+) -> Course[list[Seen | None]]:
     """Return a run of the candidate for each failure, one that was made already where there is one."""
     text, found, wanted = learner.draft.build(base), [], []
     for at, (_, name, _) in enumerate(failing):
         found.append(known.pop(name, None))
         if found[-1] is None:
             wanted.append((at, name))
-    for (at, _), seen in zip(wanted, learner.run_all([(text, name) for _, name in wanted]), strict=True):
+    ran = yield from learner.run_all([(text, name) for _, name in wanted])
+    for (at, _), seen in zip(wanted, ran, strict=True):
         found[at] = seen
     return found
 

@@ -3,24 +3,24 @@
 It is deterministic given settings, seed and the runner's answers, which is why resuming a run is running it again.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
-from itertools import count
 
 from skillopt.errors import SuiteError
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.caps import BudgetReached
+from skillopt.loop.course import Course, go
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.loop.grading import grade_draft, name_stuck_tasks
+from skillopt.loop.learner import Learner
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.published import learn_as_published
 from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
 from skillopt.loop.rollout_plan import settle_folds
-from skillopt.loop.scheduling import gate_is_due, next_learner
+from skillopt.loop.scheduling import gate_is_due, open_learners
 from skillopt.loop.siblings import Sibling
-from skillopt.loop.side_by_side import begin_next_step
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import Runner
@@ -42,12 +42,9 @@ def train(  # noqa: PLR0913 - what a run is made of
     raised: Sequence[Settings] = (),
     refused: Sequence[PeoplesRefusal] = (),
     siblings: Sequence[Sibling] = (),
-    ahead: Callable[[Callable[[Runner], object]], None] | None = None,
 ) -> Iterator[Event]:
     """Train a skill on a suite, yielding what happens as it happens."""
-    run = TrainingRun(
-        skill, settle_folds(suite, settings), settings, runner, spent, refused, siblings=siblings, ahead=ahead
-    )
+    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused, siblings=siblings)
     released = released or Released(skill)
     run.first_text = released.first or skill.document
     train_tasks = sum(len(learner.tasks) for learner in run.learners)
@@ -67,8 +64,6 @@ def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> 
     settings, capped = run.settings, False
     try:
         if not run.measured:
-            if settings.patch_tests and run.cross is None:
-                run.learner.begin_first()
             yield from measure_baseline(run)
             run.measured = True
         reason = yield from (_learn(run) if settings.patch_tests else learn_as_published(run))
@@ -101,16 +96,21 @@ def _test_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterat
 
 
 def _learn(run: TrainingRun) -> Generator[Event, None, str]:
-    """Take step after step until nothing is left to learn; say why it ended."""
-    for step in count(run.step + 1):
-        run.step = step
-        learner = next_learner(run)
-        if learner is None:
-            break
-        begin_next_step(run)
+    """Take step after step, those of two folds side by side, until nothing is left to learn; say why it ended."""
+    while learners := open_learners(run):
+        yield from go([_take_steps(run, learner) for learner in learners], run.answers)
+        if gate_is_due(run):
+            yield from run_gate(run, run.step)
+    return "nothing is left to learn"
+
+
+def _take_steps(run: TrainingRun, learner: Learner) -> Course[None]:
+    """Take the steps of one learner up to the next gate; with folds, which are judged at the end, all of them."""
+    while not learner.done:
+        run.step += 1
+        step = run.step
         yield from take_step(run, learner, step)
         yield from recheck(learner, step)
-        yield from run.draft_changed()
-        if gate_is_due(run):
-            yield from run_gate(run, step)
-    return "nothing is left to learn"
+        yield from run.draft_changed(step)
+        if run.cross is None:
+            return

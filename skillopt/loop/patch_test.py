@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner, Seen
 
@@ -41,19 +42,21 @@ class PatchTest:
         return tuple(sorted(name for name, seen in self.after.items() if not seen.symptoms))
 
 
-def run_patch_test(learner: Learner, carried: Sequence[Line], good: Sequence[Line], lines: Sequence[Line]) -> PatchTest:
+def run_patch_test(
+    learner: Learner, carried: Sequence[Line], good: Sequence[Line], lines: Sequence[Line]
+) -> Course[PatchTest]:
     """Try new lines together on tasks that they cite."""
     rates, draft = learner.rates, learner.draft
     trial = [*carried, *lines]
     cited = list(dict.fromkeys(name for line in lines for name in line.targets))
     chosen = learner.cover(lines, cited, rates.repeats)
-    test = PatchTest(after=learner.run(draft.build(trial), chosen))
+    test = PatchTest(after=(yield from learner.run(draft.build(trial), chosen)))
     test.moved = {name for name, seen in test.after.items() if _moves(lines, name, seen)}
     odd = {name for name, seen in test.after.items() if seen.symptoms - _known(learner, lines)}
     parts: dict[str, Sequence[Line]] = {}
     if len(test.moved - odd) < _POOR * len(test.after) and len(trial) - len(draft.lines) > 1:
         left = [name for name in chosen if name in test.after and (name in odd or name not in test.moved)]
-        parts = _try_own(learner, test, [*draft.lines, *good], lines, left, draft.build(trial).digest)
+        parts = yield from _try_own(learner, test, [*draft.lines, *good], lines, left, draft.build(trial).digest)
     # Where a part of the patch helps and the whole did not, the whole says nothing: something in it is in the way.
     broken = {name for name in test.after if name not in test.moved - odd and name not in parts} if parts else set()
     test.moved -= broken
@@ -101,33 +104,39 @@ def _packed_moved(line: Line, after: Mapping[str, Seen]) -> bool:
 
 def _try_own(
     learner: Learner, test: PatchTest, base: Sequence[Line], lines: Sequence[Line], left: Sequence[str], whole: str
-) -> dict[str, Sequence[Line]]:
+) -> Course[dict[str, Sequence[Line]]]:
     """Try on tasks that do not do well the lines that cite them and no others, and once halves of these."""
     known, found, halved = _known(learner, lines), dict[str, Sequence[Line]](), False
-
-    def begin(names: Sequence[str]) -> None:
-        """Begin what is tried on tasks first, whatever comes of the others."""
-        own = [
-            (learner.draft.build([*base, *(line for line in lines if name in line.targets)]), name) for name in names
-        ]
-        learner.begin_ahead([(text, learner.tasks[name]) for text, name in own if text.digest != whole])
-
-    begin(left[:_PROBES])
+    tried: dict[str, Seen | None] = {}
     for number, name in enumerate(left):
         if number % _PROBES == 0 and number and not found:
             break
+        if name not in tried:  # all that are tried whatever comes of the others, in one batch
+            tried |= yield from _run_own(
+                learner, base, lines, left[number:] if found else left[number:][:_PROBES], whole
+            )
         parts = [[line for line in lines if name in line.targets]]
         if len(parts[0]) > 1 and not halved:
             half, halved = len(parts[0]) // 2, not found
             parts += [parts[0][:half], parts[0][half:]]
         for part in parts:
             text = learner.draft.build([*base, *part])
-            seen = learner.run(text, [name]).get(name) if text.digest != whole else None
+            seen = tried[name]
+            if part is not parts[0]:
+                seen = (yield from learner.run(text, [name])).get(name) if text.digest != whole else None
             if seen and seen.symptoms <= known and _moves(part, name, seen):
-                if not found:
-                    begin(left[number + 1 :])
                 found[name] = part
                 test.moved.add(name)
                 test.after[name] = seen
                 break
     return found
+
+
+def _run_own(
+    learner: Learner, base: Sequence[Line], lines: Sequence[Line], names: Sequence[str], whole: str
+) -> Course[dict[str, Seen | None]]:
+    """Run each task under the lines that cite it; None for the text that was run as a whole already."""
+    texts = [(learner.draft.build([*base, *(line for line in lines if name in line.targets)]), name) for name in names]
+    wanted = [(text, name) for text, name in texts if text.digest != whole]
+    ran = yield from learner.run_all(wanted)
+    return dict.fromkeys(names) | {name: seen for (_, name), seen in zip(wanted, ran, strict=True)}

@@ -4,14 +4,15 @@ When nearly half of all failures pass by themselves, some ten runs are needed to
 of train tasks tell a draft from the incumbent with as many runs as one line would take.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import sqrt
 from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import tally
+from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
-from skillopt.loop.events import EditRefused, Event, StepFailed, TrainMeasured
+from skillopt.loop.events import EditRefused, StepFailed, TrainMeasured
 from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
@@ -32,9 +33,9 @@ _ROUNDS: Final = 2
 """Rounds of the gate that its standard error is reckoned with; it may decide sooner, or need one more."""
 
 
-def take_pooled_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
+def take_pooled_step(run: TrainingRun, learner: Learner, step: int) -> Course[None]:
     """Run the next train tasks and take up what a reflection on their failures proposes."""
-    found = learner.run(learner.draft.skill, learner.next_batch(_BATCH))
+    found = yield from learner.run(learner.draft.skill, learner.next_batch(_BATCH))
     yield from run.suspicions(step)
     yield TrainMeasured(step, tally(seen.rollout for seen in found.values()))
     learner.note_scores(found)
@@ -43,7 +44,7 @@ def take_pooled_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[
         yield from take_pooled(run, learner, step, failing)
 
 
-def take_pooled(run: TrainingRun, learner: Learner, step: int, failing: Mapping[str, Seen]) -> Iterator[Event]:
+def take_pooled(run: TrainingRun, learner: Learner, step: int, failing: Mapping[str, Seen]) -> Course[None]:
     """Take up what a reflection on failures proposes."""
     lines = yield from propose_lines(run, learner, step, learner.draft.lines, failing)
     learner.proposed += len(lines)

@@ -10,6 +10,7 @@ from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
 from skillopt.gate.proven_here import HERE_ROUNDS, here_error
 from skillopt.loop.caps import BudgetReached, CappedRunner
+from skillopt.loop.course import Answerer, Course, go
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.elimination import eliminate, elimination_reason
 from skillopt.loop.events import (
@@ -139,8 +140,12 @@ def _try(
     """Return why it ended, and how many versions were accepted."""
     kept: Sequence[Change] = proposal
     if settings.patch_tests:
-        needed = yield from _test(proposal, skill, suite, settings, runner, len(terms.earlier))
-        kept = [change for change in proposal if change.edit in needed]
+        number = len(terms.earlier)
+        rollouts = TrainRollouts(runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
+        draw = Random(f"{settings.seed}/proposal/{number}")
+        learner = Learner(skill, suite.tasks(Split.TRAIN), draw, settings.metric)
+        yield from go([_test(proposal, learner)], Answerer(runner.replies, rollouts.measure))
+        kept = [change for change in proposal if change.edit in learner.draft.waiting]
     patch, _ = join_edits(skill.document, kept, settings.allow)
     if not patch.changes:
         yield StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
@@ -211,32 +216,27 @@ def _judge(
     return replace(verdict, error_spent=verdict.error_spent + (decided.error_spent if decided else 0.0))
 
 
-def _test(
-    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: CappedRunner, number: int
-) -> Generator[Event, None, list[Edit]]:
-    """Run the edits together on the failing tasks that they cite, and leave each out; give those that are needed."""
-    rollouts = TrainRollouts(runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
-    draw = Random(f"{settings.seed}/proposal/{number}")
-    learner = Learner(skill, suite.tasks(Split.TRAIN), rollouts.measure, draw, settings.metric)
+def _test(proposal: Sequence[Change], learner: Learner) -> Course[None]:
+    """Run the edits together on the failing tasks that they cite, and leave each out; the draft is what is needed."""
     edits = [change.edit for change in proposal]
     cited = dict.fromkeys(name for edit in edits for name in edit.tasks[:_MOST_CITED])
-    failing = {name: seen.symptoms for name, seen in learner.run(skill, cited).items() if seen.symptoms}
+    ran = yield from learner.run(learner.draft.skill, cited)
+    failing = {name: seen.symptoms for name, seen in ran.items() if seen.symptoms}
     lines = make_lines([edit for edit in edits if failing.keys() & set(edit.tasks)], failing)
     for edit in edits:
         if not failing.keys() & set(edit.tasks):
             yield EditRefused(1, edit, "the tasks that it cites pass without it")
     if not lines:
-        return []
-    test = run_patch_test(learner, [], [], lines)
+        return
+    test = yield from run_patch_test(learner, [], [], lines)
     tried = tuple(line.edit for line in lines)
     yield PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), test.passed)
     for line in lines:
         if line not in test.helped:
             yield EditRefused(1, line.edit, "it moved none of the tasks that it cites")
-    for one in eliminate(learner, lines, test.helped, test.moved):
+    for one in (yield from eliminate(learner, lines, test.helped, test.moved)):
         left_out = one.test
         yield EditScreened(1, left_out.line.edit, left_out.tasks, *left_out.scores, one.kept, elimination_reason(one))
-    return learner.draft.waiting
 
 
 def _without_leaks(

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
 
+from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.events import EditRefused, Event, StepStarted
 from skillopt.loop.learner import Learner, Seen
@@ -21,14 +22,14 @@ def propose_lines(
     carried: Sequence[Line],
     shown: Mapping[str, Seen],
     digest: str = "",
-) -> Generator[Event, None, list[Line]]:
+) -> Course[list[Line]]:
     """Ask for a patch; give its sound edits as lines, each with the symptoms that it is to mend."""
     settings, memory = run.settings, learner.memory
     skill = learner.draft.build(carried)
     yield StepStarted(1, step, settings.edit_budget)
     pairs = [(learner.tasks[name], seen.rollout) for name, seen in shown.items()]
     briefing = Briefing(skill.document, digest, memory.listing(), memory.notes, memory.by_people, learner.readings)
-    proposal = propose_edits(run.runner, briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
+    proposal = yield from propose_edits(briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
     yield from proposal.findings
     yield from run.suspects.add_claims(step, proposal.failures)
     learner.aside = run.suspects.set_aside

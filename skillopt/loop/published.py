@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.gate.comparison import tally
 from skillopt.gate.gate import check_coverage
+from skillopt.loop.course import finish
 from skillopt.loop.decision import run_gate
 from skillopt.loop.edit_budget import scheduled_edits
 from skillopt.loop.events import EditRefused, EpochEnded, Event, StepFailed, StepStarted, TrainMeasured
@@ -56,7 +57,7 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     budget = scheduled_edits(step, steps, settings.edit_budget, settings.min_edits)
     yield StepStarted(epoch, step, budget)
     briefing = Briefing(draft.skill.document, "", memory.listing(), memory.notes, memory.by_people)
-    proposal = propose_edits(run.runner, briefing, shown, settings, step, budget)
+    proposal = finish(propose_edits(briefing, shown, settings, step, budget), run.answers)
     yield from proposal.findings
     for edit, reason in (*proposal.refused, *proposal.untried):
         memory.refused(edit, reason)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.loop.course import Course
 from skillopt.loop.draft import Line, inverse
-from skillopt.loop.events import EditRefused, Event
+from skillopt.loop.events import EditRefused
 from skillopt.loop.learner import Learner
 from skillopt.loop.leave_out import LeaveOut, leave_out
 
@@ -18,7 +19,7 @@ _FOR_IT: Final = 1.9
 """Evidence that a line begins with, because it was needed once: it takes as much against it to go."""
 
 
-def recheck(learner: Learner, step: int) -> Iterator[Event]:
+def recheck(learner: Learner, step: int) -> Course[None]:
     """Leave weakly founded lines of the draft out again, once for each draft.
 
     It comes after an idle step where something did harm, else after two, so that the gate is not held up.
@@ -27,7 +28,7 @@ def recheck(learner: Learner, step: int) -> Iterator[Event]:
     if learner.pooled or learner.idle < (1 if learner.harm else 2) or learner.rechecked == draft.skill.digest:
         return
     tests = list(_tests(learner))
-    left = leave_out(learner, draft.lines, tests, {})
+    left = yield from leave_out(learner, draft.lines, tests, {})
     for test in tests:
         line = test.line
         if test.needed:

@@ -8,6 +8,7 @@ from skillopt.errors import EditConflictError
 from skillopt.loop.candidates import plan_readings, rotate
 from skillopt.loop.citation_support import ground
 from skillopt.loop.consultation import Stage, consult_in_halves
+from skillopt.loop.course import Course
 from skillopt.loop.edit_budget import clip
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.events import Event
@@ -19,7 +20,6 @@ from skillopt.prompts.failure_kinds import NamedFailure
 from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import EDITS_SCHEMA, REFLECTION_SCHEMA, Aim, Told, ask_reflection
 from skillopt.prompts.tried_edits import TriedEdit
-from skillopt.protocols import Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument
@@ -71,23 +71,26 @@ class Proposal:
 
 
 def propose_edits(
-    runner: Runner, briefing: Briefing, measured: Sequence[_Measured], settings: Settings, step: int, budget: int
-) -> Proposal:
+    briefing: Briefing, measured: Sequence[_Measured], settings: Settings, step: int, budget: int
+) -> Course[Proposal]:
     """Turn rollouts into the patch to try; where no prompt gets an answer the patch is empty and a finding says so."""
-    published = MinibatchReflection(runner, briefing.document, briefing.told, settings, step)
+    published = MinibatchReflection(briefing.document, briefing.told, settings, step)
     failures = [pair for pair in measured if pair[1].score is not None and not pair[1].score.passed]
     if settings.minibatch_size:
         successes = [pair for pair in measured if pair[1].score is not None and pair[1].score.passed]
-        pool = published.reflect(failures, successes, budget)
+        pool = yield from published.reflect(failures, successes, budget)
     else:
-        stage = Stage(runner, REFLECTION_SCHEMA if settings.name_failures else EDITS_SCHEMA, f"step {step}")
-        pool = _reflect(stage, briefing, failures, settings, budget)
+        stage = Stage(REFLECTION_SCHEMA if settings.name_failures else EDITS_SCHEMA, f"step {step}")
+        pool = yield from _reflect(stage, briefing, failures, settings, budget)
     edits = {key: edit.named(f"s{step}e{number}") for number, (key, edit) in enumerate(pool.edits.items(), 1)}
     numbers = ground(tuple(edits.values()), measured)
     gained = pool.gained(edits, numbers)
     sound, unsound = check_edits(briefing.document, tuple(edits.values()), settings.allow, briefing.by_people)
     alone = {change.edit: change for change in sound}
-    ranked = published.rank(tuple(alone), budget) if settings.minibatch_size else _most_cited_first(alone)
+    if settings.minibatch_size:
+        ranked = yield from published.rank(tuple(alone), budget)
+    else:
+        ranked = _most_cited_first(alone)
     changes = [alone[edit] for edit in sorted(ranked, key=lambda edit: -gained[edit.id])]
     kept = clip(changes, budget, settings.token_budget)
     patch, rivals, conflicts = _join(briefing.document, kept, settings)
@@ -104,7 +107,7 @@ def propose_edits(
 
 def _reflect(
     stage: Stage, briefing: Briefing, failures: Sequence[_Measured], settings: Settings, budget: int
-) -> ReadingPool:
+) -> Course[ReadingPool]:
     """Reflect on all failures that fit one prompt, in each reading."""
     groups = group_failures(failures)
     if not groups:
@@ -124,7 +127,8 @@ def _reflect(
         evidence, _ = render_failures([group for _, group in part])
         return ask_reflection(briefing.document, evidence, part[0][0], briefing.told)
 
-    for reading, answer in zip(readings, consult_in_halves(stage, asked, ask, read_reflection), strict=True):
+    answers = yield from consult_in_halves(stage, asked, ask, read_reflection)
+    for reading, answer in zip(readings, answers, strict=True):
         pool.note(answer.replies, {task.id for task, _ in failures} if kinds else ())
         pool.skipped += [(tuple(task for _, group in part for task in group.ids), why) for part, why in answer.skipped]
         pool.take(reading.name, [edit for reply in answer.replies for edit in reply.edits])

@@ -6,7 +6,7 @@ from skillopt.loop.learner import Learner
 from skillopt.loop.pooled_step import is_promising
 from skillopt.loop.training_run import TrainingRun
 
-__all__ = ["gate_is_due", "next_learner"]
+__all__ = ["gate_is_due", "open_learners"]
 
 _CLEAR_LEAD: Final = 2.0
 """Expected z of a paired test on `val` at which the first gate is asked: earlier ones fail, later ones only wait."""
@@ -45,7 +45,6 @@ def gate_is_due(run: TrainingRun) -> bool:
     return not learner.pooled and learner.lead(tasks) >= (_LATER_LEAD if run.versions else _CLEAR_LEAD)
 
 
-def next_learner(run: TrainingRun, later: int = 0) -> Learner | None:
-    """Return the learner whose turn it is; None when nothing is left to learn, or the draft only waits for the gate."""
-    turns = (run.learners[(run.step + later + number) % len(run.learners)] for number in range(len(run.learners)))
-    return next((learner for learner in turns if not learner.done), None)
+def open_learners(run: TrainingRun) -> list[Learner]:
+    """List the learners that have something left to learn; none where the draft only waits for the gate."""
+    return [learner for learner in run.learners if not learner.done]

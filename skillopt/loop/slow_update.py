@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import ReplyError
 from skillopt.loop.consultation import Stage, consult
+from skillopt.loop.course import Answerer, finish
 from skillopt.loop.decision import run_gate
 from skillopt.loop.edit_checks import check_change
 from skillopt.loop.events import Event, MemoryUpdated, StepFailed
@@ -73,8 +74,9 @@ def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generato
 
 def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) -> SkillDocument:
     """Ask for durable guidance and write it in its protected region; the same document when none came."""
-    stage = Stage(runner, SLOW_UPDATE_SCHEMA, "guidance")
-    (guidance,) = consult(stage, [ask_slow_update(document, comparison)], read_slow_update)
+    stage = Stage(SLOW_UPDATE_SCHEMA, "guidance")
+    asking = consult(stage, [ask_slow_update(document, comparison)], read_slow_update)
+    (guidance,) = finish(asking, Answerer(runner.replies))
     if guidance == document.region(GUIDANCE):
         return document
     return document.with_region(GUIDANCE, guidance)
@@ -83,7 +85,8 @@ def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) 
 def _write_notes(runner: Runner, memory: Memory, comparison: str) -> str:
     """Ask the optimizer model for its notes to itself."""
     prompt = ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
-    return consult(Stage(runner, META_UPDATE_SCHEMA, "notes"), [prompt], read_meta_update)[0]
+    asking = consult(Stage(META_UPDATE_SCHEMA, "notes"), [prompt], read_meta_update)
+    return finish(asking, Answerer(runner.replies))[0]
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:

@@ -5,15 +5,16 @@ until they pass or nothing moves.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from skillopt.gate.comparison import tally
 from skillopt.loop.caps import BudgetReached
+from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.elimination import eliminate, elimination_reason
-from skillopt.loop.events import EditScreened, Event, PatchTested, StepFailed, TrainMeasured
+from skillopt.loop.events import EditScreened, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.patch_test import PatchTest, run_patch_test
 from skillopt.loop.pooled_step import take_pooled, take_pooled_step
@@ -50,12 +51,12 @@ class _Chain:
     """Whether what moved nothing is carried along: it may work beside something else."""
 
 
-def take_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
+def take_step(run: TrainingRun, learner: Learner, step: int) -> Course[None]:
     """Ask for edits that mend what fails, and bring into the draft those that something needs."""
     if learner.pooled:
         yield from take_pooled_step(run, learner, step)
         return
-    shown = learner.pick()
+    shown = yield from learner.pick()
     yield from run.suspicions(step)
     if learner.seen:
         yield TrainMeasured(step, tally(seen.rollout for seen in learner.seen.values()))
@@ -65,7 +66,7 @@ def take_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
     yield from _learn_from(run, learner, step, shown)
 
 
-def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[str, Seen]) -> Iterator[Event]:
+def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[str, Seen]) -> Course[None]:
     """Bring what mends failures into the draft."""
     if learner.pooled:  # what was run just now has told
         yield from take_pooled(run, learner, step, shown)
@@ -89,7 +90,7 @@ def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[st
     yield StepFailed(step, "reflection", "no edit was seen to help" if chain.good else "no edit was left to try")
 
 
-def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
+def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Chain) -> Course[None]:
     """Reflect and test patches in turn until the failures pass, or nothing moves."""
     revived = learner.revive(chain.shown)
     for number in range(run.settings.patch_tests + bool(revived)):
@@ -101,10 +102,10 @@ def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Cha
         if not lines:
             learner.tries.update(_symptoms(chain.shown))
             return
-        test = run_patch_test(learner, chain.carried, chain.good, lines)
+        test = yield from run_patch_test(learner, chain.carried, chain.good, lines)
         moved, edits = tuple(sorted(test.moved)), tuple(line.edit for line in lines)
         yield PatchTested(step, edits, tuple(test.after), moved, test.passed)
-        _continue(learner, chain, lines, test, asked=lines is not revived)
+        yield from _continue(learner, chain, lines, test, asked=lines is not revived)
         if not chain.shown or chain.stalled >= _STALLED or not (test.moved or chain.park or lines is revived):
             return
 
@@ -117,7 +118,7 @@ def _digest(learner: Learner, chain: _Chain) -> str:
     return write_digest(outcomes, sorted(chain.fixed), aside=len(learner.stuck))
 
 
-def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: PatchTest, *, asked: bool) -> None:
+def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: PatchTest, *, asked: bool) -> Course[None]:
     """Take over what a patch test found, and what is left to reflect on; only what was asked for counts as a try."""
     symptoms = _symptoms(chain.shown)
     for line in lines:
@@ -146,7 +147,7 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
     tested = {name: Seen(seen.rollout, seen.symptoms - sure, seen.text) for name, seen in test.after.items()}
     over = tested.keys() | learner.aside
     waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in over}
-    again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested))
+    again = yield from learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested))
     left = {name: seen for name, seen in (tested | again).items() if learner.live(seen.symptoms)}
     chain.shown = left
     chain.stalled = 0 if test.moved else chain.stalled + asked
@@ -167,14 +168,14 @@ def _symptoms(shown: Mapping[str, Seen]) -> set[str]:
     return {symptom for seen in shown.values() for symptom in seen.symptoms}
 
 
-def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
+def _eliminate(learner: Learner, step: int, chain: _Chain) -> Course[None]:
     """Keep what something needs; remember the rest."""
     for line in chain.carried:
         if line not in chain.good and line not in learner.draft.lines:
             learner.memory.tried(
                 line.edit, "it moved none of the tasks that it cites", chain.effects.get(line.edit.id, "")
             )
-    for one in eliminate(learner, chain.carried, chain.good, chain.moved):
+    for one in (yield from eliminate(learner, chain.carried, chain.good, chain.moved)):
         test, edit = one.test, one.test.line.edit
         reason = elimination_reason(one)
         yield EditScreened(step, edit, test.tasks, *test.scores, one.kept, reason)

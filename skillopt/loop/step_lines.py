@@ -77,37 +77,39 @@ _ENDING: Final = (
 class StepLines:
     """Puts events together; hand it each event in order, and print the lines that it gives.
 
-    A step is told when the next one begins, or whatever else comes after it.
+    A step is told when a later one begins after its end, or something comes that belongs to no step: the steps of two
+    folds go side by side.
     """
 
     def __init__(self) -> None:
-        self._step = _Step(0)
+        self._steps: dict[int, _Step] = {}
         self._waiting: tuple[str, ...] = ()
         self._gate: GateDecided | None = None
 
     def lines(self, event: Event) -> Iterator[str]:
         """Return the lines that are due with an event."""
         step = getattr(event, "step", 0)
-        if isinstance(event, StepStarted | TrainMeasured) and step != self._step.number:
-            yield from self._end_step()
-            self._step = _Step(step)
+        if isinstance(event, StepStarted | TrainMeasured) and step not in self._steps:
+            yield from self._end(*(one for one in self._steps.values() if one.over or one.number < step - 1))
+            self._steps[step] = _Step(step)
+        mine = self._steps.setdefault(step, _Step(step))
         if isinstance(event, DraftChanged):
-            self._step.waiting = _ids(event)
-            self._step.added = [change.edit for change in event.changes if change.edit.id not in self._waiting]
-            self._waiting = self._step.waiting
+            mine.waiting = _ids(event)
+            mine.added = [change.edit for change in event.changes if change.edit.id not in self._waiting]
+            self._waiting = mine.waiting
             return
         if isinstance(event, _ENDING):
-            yield from self._end_step()
+            yield from self._end(*self._steps.values())
             yield from self._gated(event)
-        if not self._step.note(event) and (line := _tell(event)):
+        if not mine.note(event) and (line := _tell(event)):
             yield line
 
-    def _end_step(self) -> Iterator[str]:
-        line = self._step.line()
-        if line:
-            yield line
-            yield from self._step.refusals()
-        self._step = _Step(self._step.number)
+    def _end(self, *steps: "_Step") -> Iterator[str]:
+        for step in steps:
+            if line := step.line():
+                yield line
+                yield from step.refusals()
+            del self._steps[step.number]
 
     def _gated(self, event: Event) -> Iterator[str]:
         """Tell of a gate, of one that accepts when its version is there."""
@@ -186,6 +188,11 @@ class _Step:
             case _:
                 return False
         return True
+
+    @property
+    def over(self) -> bool:
+        """Whether the draft has what came of it, or nothing came of it."""
+        return self.waiting is not None or bool(self._failure)
 
     def line(self) -> str:
         """Say all of it; empty for a step in which nothing happened."""

@@ -1,7 +1,7 @@
 """Rollouts of train tasks, each with a fresh repeat; a provider that is away ends the run."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
@@ -29,22 +29,17 @@ _AWAY: Final = 8
 class TrainRollouts:
     """Runs train tasks."""
 
-    def __init__(
-        self,
-        runner: Runner,
-        stream: Stream,
-        first: int = 0,
-        ahead: Callable[[Callable[[Runner], object]], None] = lambda _: None,
-    ) -> None:
-        self._runner, self._stream, self._first, self._ahead = runner, stream, first, ahead
+    def __init__(self, runner: Runner, stream: Stream, first: int = 0) -> None:
+        self._runner, self._stream, self._first = runner, stream, first
         self._repeats: Counter[tuple[str, str]] = Counter()
         self._newest: deque[Rollout] = deque(maxlen=_WATCHED)
         self._unread: list[Rollout] = []
 
     def measure(self, wanted: Sequence[tuple[Skill, Task]]) -> list[Rollout | None]:
         """Run tasks, each under a skill of its own, side by side; None for what has no score."""
-        requests = self._number(wanted, self._repeats)
-        rollouts = self._runner.rollouts(requests)
+        repeats = self._repeats.copy()
+        rollouts = self._runner.rollouts(self._number(wanted, repeats))
+        self._repeats = repeats  # behind the runs, for a batch that passes a cap is none
         self._newest.extend(rollouts)
         self._unread.extend(rollouts)
         measured = sum(rollout.score is not None for rollout in self._newest)
@@ -53,12 +48,6 @@ class TrainRollouts:
             newest = f"only {measured} of the newest {len(self._newest)} rollouts could be measured"
             raise InvalidMeasurementError(f"train: {newest}{first_failure(list(self._newest))}")
         return [None if rollout.score is None else rollout for rollout in rollouts]
-
-    def begin(self, wanted: Sequence[tuple[Skill, Task]]) -> None:
-        """Let idle workers begin what `measure` will be asked for next, in this order; nothing is counted yet."""
-        requests = self._number(wanted, self._repeats.copy())
-        if requests:
-            self._ahead(lambda runner: runner.rollouts(requests))
 
     def _number(self, wanted: Sequence[tuple[Skill, Task]], repeats: Counter[tuple[str, str]]) -> list[RolloutRequest]:
         """Return each its next repeat, and count it."""

@@ -1,6 +1,6 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -9,6 +9,7 @@ from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.gate.increment import Increments
 from skillopt.loop.caps import CappedRunner
+from skillopt.loop.course import Answerer
 from skillopt.loop.draft import Draft
 from skillopt.loop.edit_checks import Refusal
 from skillopt.loop.events import DraftChanged, EditRefused, Event
@@ -59,7 +60,6 @@ class TrainingRun:
         refused: Sequence[PeoplesRefusal] = (),
         *,
         siblings: Sequence[Sibling] = (),
-        ahead: Callable[[Callable[[Runner], object]], None] | None = None,
     ) -> None:
         self.start = self.epoch_start = skill
         self.first_text = skill.document
@@ -69,12 +69,13 @@ class TrainingRun:
         self.plan = plan_rollouts(suite, settings)
         self._refused = refused
         kept = rollouts_kept(siblings, settings) + (self.plan.gate if settings.patch_tests else 0)
-        self.runner = CappedRunner(runner, settings, self.plan.test, kept, ahead=ahead)
+        self.runner = CappedRunner(runner, settings, self.plan.test, kept)
         self.siblings = SiblingGuard(siblings, skill, settings, self.runner)
         self.cross = CrossFoldRunner(self.runner, suite.folds) if suite.folds else None
         self.gate = Gate(self.val, settings, self.cross or self.runner, looked=spent)
         self.increments = Increments(self.val, settings, self.runner)
-        self.rollouts = TrainRollouts(self.runner, Stream.LEARNING, ahead=self.runner.ahead)
+        self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
+        self.answers = Answerer(self.runner.replies, self.rollouts.measure)
         self.learner = self._learner("learning", self._train, MOST_TRIES)
         folds = [
             self._learner(f"fold {number}", fold, _TRIES_IN_A_FOLD) for number, fold in enumerate(suite.folds or (), 1)
@@ -94,10 +95,7 @@ class TrainingRun:
 
     def _learner(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Learner:
         draw, metric = self.random(stream, 0), self.settings.metric
-        rollouts, refused = self.rollouts, self._refused
-        return Learner(
-            self.start, tasks, rollouts.measure, draw, metric, most_tries, refused=refused, begin=rollouts.begin
-        )
+        return Learner(self.start, tasks, draw, metric, most_tries, refused=self._refused)
 
     @property
     def draft(self) -> Draft:
@@ -144,7 +142,7 @@ class TrainingRun:
         for learner in self.learners:
             learner.aside = self.suspects.set_aside
 
-    def join(self) -> Iterator[Event]:
+    def join(self, step: int | None = None) -> Iterator[Event]:
         """Join what the folds have learned to one draft, without what carries protected text.
 
         What the joined draft may not say goes from every draft: the gate runs those of the folds in its place. What it
@@ -161,12 +159,12 @@ class TrainingRun:
             for learner in dict.fromkeys([self.learner, *self.learners]):
                 for edit, reason in drop_edits(learner.draft, leaking):
                     learner.memory.refused(edit, reason)
-            yield from (EditRefused(self.step, edit, reason) for edit, reason in leaking)
+            yield from (EditRefused(step or self.step, edit, reason) for edit, reason in leaking)
         if self.cross is not None:
             self.cross.set_drafts(self.draft.skill, judged)
             lost = {line.edit.id: line.edit for line in lines_left_out(self.draft, drafts)}
             yield from (
-                EditRefused(self.step, edit, _REPLACED) for name, edit in lost.items() if name not in self._lost
+                EditRefused(step or self.step, edit, _REPLACED) for name, edit in lost.items() if name not in self._lost
             )
             self._lost = frozenset(lost)
 
@@ -174,12 +172,12 @@ class TrainingRun:
         """Return the digests of what runs on each fold in a candidate's place; none without folds."""
         return self.cross.judged(candidate) if self.cross is not None else ()
 
-    def draft_changed(self) -> Iterator[Event]:
+    def draft_changed(self, step: int | None = None) -> Iterator[Event]:
         """Tell of the draft where it is another text than the one told of last."""
-        yield from self.join()
+        yield from self.join(step)
         if self.draft.skill.digest != (self.told or self.start.digest):
             self.told = self.draft.skill.digest
-            yield DraftChanged(self.step, self.draft.skill.document.text, self.draft.pending)
+            yield DraftChanged(step or self.step, self.draft.skill.document.text, self.draft.pending)
 
     def next_proposal(self) -> int:
         """Number the reflections of a run; the number is part of the ids of its edits."""

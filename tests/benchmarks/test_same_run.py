@@ -21,7 +21,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.testing import InlineExecutor
 
 
-def trained(folder: Path, name: str, executor: Executor, *, ahead: bool) -> tuple[list[Event], set[str]]:
+def trained(folder: Path, name: str, executor: Executor) -> tuple[list[Event], set[str]]:
     """Train in a simulated world with the recorded runner; give the events and what is recorded."""
     world, job = WORLDS[name], Job(name, "default", 2, 260, shipped=True)
     folder.mkdir()
@@ -29,21 +29,20 @@ def trained(folder: Path, name: str, executor: Executor, *, ahead: bool) -> tupl
         drivers = Drivers(Target(world, job.seed), SimulatedModel(world, job.draws))
         one = RecordedRunner(ledger, "run", drivers, executor, RunObserver())
         events = []
-        for event in train(start_of(world), job.suite, job.settings, one, ahead=one.ahead if ahead else None):
+        for event in train(start_of(world), job.suite, job.settings, one):
             one.keep_failures()
             events.append(event)
-        one.close()
     with closing(sqlite3.connect(ledger.path)) as database:
         return events, {key for (key,) in database.execute("SELECT key FROM calls")}
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("world", ["interacting", "flips-30", "real-12"])
-def test_events_and_recorded_answers_are_the_same_with_1_8_and_64_workers_and_without_looking_ahead(
+def test_events_and_recorded_answers_are_the_same_with_1_8_and_64_workers(
     tmp_path: Path, world: str
 ) -> None:
-    plain = trained(tmp_path / "plain", world, InlineExecutor(), ahead=False)
+    plain = trained(tmp_path / "plain", world, InlineExecutor())
     for workers in (1, 8, 64):
-        events, answers = trained(tmp_path / str(workers), world, ThreadExecutor(workers), ahead=True)
+        events, answers = trained(tmp_path / str(workers), world, ThreadExecutor(workers))
         assert events == plain[0]
         assert answers == plain[1]

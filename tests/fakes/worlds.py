@@ -9,9 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from random import Random
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
+from skillopt.loop.course import Answerer, Course, finish, go
 from skillopt.loop.draft import Line
-from skillopt.loop.learner import Learner
+from skillopt.loop.events import Event
+from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest
@@ -26,14 +30,20 @@ __all__ = [
     "SKILL",
     "World",
     "add",
+    "drive",
     "line",
     "missing",
     "named",
+    "pick",
     "propose_words",
     "reply_with",
     "split_suite",
+    "told",
     "words_of",
 ]
+
+T = TypeVar("T")
+_ANSWERERS: WeakKeyDictionary[Learner, Answerer] = WeakKeyDictionary()
 
 SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- keep\n"))
 
@@ -66,10 +76,11 @@ class World:
         return scored(request, float(not unmet), "\n".join(f"missing {need}" for need in shown))
 
     def learner(self, skill: Skill = SKILL, seed: int = 0) -> Learner:
-        """Return a learner of all tasks."""
+        """Return a learner of all tasks, whose courses this world answers."""
+        learner = Learner(skill, [_task(name) for name in self.needs], Random(seed), Metric.MIXED)
         runner = ScriptedRunner(self.rollout, str)
-        measure = TrainRollouts(runner, Stream.LEARNING).measure
-        return Learner(skill, [_task(name) for name in self.needs], measure, Random(seed), Metric.MIXED)
+        _ANSWERERS[learner] = Answerer(runner.replies, TrainRollouts(runner, Stream.LEARNING).measure)
+        return learner
 
     def runner(self, reply: Callable[[str], str]) -> ScriptedRunner:
         """Return a runner of this world, whose optimizer model is a function of the prompt."""
@@ -82,6 +93,21 @@ class World:
     def suite(self, sizes: Sequence[int]) -> Suite:
         """Return the tasks, in order, as `train`, `val` and `test` of so many each."""
         return split_suite(list(self.needs), sizes)
+
+
+def drive(learner: Learner, course: Course[T]) -> T:
+    """Finish a course of a world's learner."""
+    return finish(course, _ANSWERERS[learner])
+
+
+def told(learner: Learner, course: Course[None]) -> list[Event]:
+    """Drive a course of a world's learner and list its events."""
+    return list(go([course], _ANSWERERS[learner]))
+
+
+def pick(learner: Learner) -> dict[str, Seen]:
+    """Pick the failing tasks of a world's learner."""
+    return drive(learner, learner.pick())
 
 
 def named(needs: Sequence[Sequence[str]], sizes: Sequence[int]) -> dict[str, Sequence[str]]:

@@ -10,7 +10,7 @@ import pytest
 
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.protocols import RolloutRequest, Runner
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status, Trajectory, Usage
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Task, VerifierSpec
@@ -52,29 +52,22 @@ def asked(repeat: int) -> list[RolloutRequest]:
     return [RolloutRequest(None, task, repeat) for task in TASKS]
 
 
-def grown(ledger: Ledger, trajectory: Trajectory, *, ahead: bool) -> int:
+def grown(ledger: Ledger, trajectory: Trajectory) -> int:
     """Return how many more objects a runner keeps after many more rollouts, none of them asked for twice."""
     harness = Answering(lambda request, _: trajectory if request.repeat else ANSWERED)
     runner = RecordedRunner(ledger, "run", Drivers(harness, ScriptedModel(str.upper)), InlineExecutor(), RunObserver())
     runner.rollouts([RolloutRequest(None, task, repeat) for repeat in range(2) for task in TASKS])
     before = kept(runner)
     for repeat in range(2, 2 + LONG):
-
-        def course(one: Runner, repeat: int = repeat) -> object:
-            return one.rollouts(asked(repeat))
-
-        if ahead:
-            runner.ahead(course)
         runner.rollouts(asked(repeat))
     assert runner.paid_rollouts == (2 + LONG) * len(TASKS)
     return kept(runner) - before
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-def test_a_runner_keeps_no_object_for_each_rollout(ledger: Ledger, *, ahead: bool) -> None:
-    assert grown(ledger, ANSWERED, ahead=ahead) < SLACK
+def test_a_runner_keeps_no_object_for_each_rollout(ledger: Ledger) -> None:
+    assert grown(ledger, ANSWERED) < SLACK
 
 
 def test_a_runner_keeps_no_object_for_each_refusal_once_something_was_answered(ledger: Ledger) -> None:
     refused = Trajectory(answer="x", status=Status.REFUSAL, usage=Usage(1, 10, 2))
-    assert grown(ledger, refused, ahead=False) < SLACK
+    assert grown(ledger, refused) < SLACK

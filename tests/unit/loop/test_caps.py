@@ -1,12 +1,12 @@
 """The caps of a run as the loop keeps them: whole batches, and enough left for the held-out test."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 from skillopt.loop.caps import BudgetReached, CappedRunner
-from skillopt.protocols import RolloutRequest, Runner
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Usage
 from skillopt.settings import Settings
 from skillopt.tasks import Task, VerifierSpec
@@ -107,48 +107,3 @@ def test_calls_of_the_judge_are_kept_back_for_the_held_out_test() -> None:
     with pytest.raises(BudgetReached, match="the cap leaves 4 calls for training, and the next batch would make it 6"):
         runner.rollouts(batch(2, repeat=1))
     assert len(runner.rollouts(batch(1, repeat=1))) == 1
-
-
-class Ahead:
-    """What a run begins before its turn: each course is followed at once, and nothing is known."""
-
-    def __init__(self) -> None:
-        self.begun: list[int] = []
-
-    def __call__(self, course: Callable[[Runner], object]) -> None:
-        course(ScriptedRunner(lambda request: scored(request, 1.0), str))
-
-    def follow(self, runner: CappedRunner, count: int, repeat: int) -> None:
-        """Begin a batch ahead, and note it where a cap does not forbid it."""
-
-        def course(ahead: Runner) -> None:
-            ahead.rollouts(batch(count, repeat))
-            self.begun.append(count)
-
-        runner.ahead(course)
-
-
-def test_at_most_a_third_of_the_rollouts_that_are_left_is_begun_before_its_turn_and_nothing_is_counted() -> None:
-    ahead = Ahead()
-    runner = CappedRunner(
-        ScriptedRunner(lambda request: scored(request, 1.0), str), Settings(max_rollouts=30), 0, ahead=ahead
-    )
-    for count in (10, 11):
-        ahead.follow(runner, count, 0)
-    assert (ahead.begun, runner.rollouts_asked) == ([10], 0)
-    runner.rollouts(batch(9))
-    ahead.follow(runner, 7, 1)
-    ahead.follow(runner, 8, 1)
-    assert (ahead.begun, runner.rollouts_asked) == ([10, 7], 9)
-
-
-def test_under_a_cap_on_money_nothing_is_begun_before_its_turn_until_it_is_known_what_a_rollout_costs() -> None:
-    ahead = Ahead()
-    runner = CappedRunner(
-        ScriptedRunner(lambda request: scored(request, 1.0), str), Settings(max_usd=5.0), 0, ahead=ahead
-    )
-    ahead.follow(runner, 3, 0)
-    assert not ahead.begun
-    runner.rollouts(batch(1))
-    ahead.follow(runner, 3, 0)
-    assert ahead.begun == [3]

@@ -2,18 +2,27 @@
 
 import json
 from collections.abc import Sequence
+from typing import TypeVar
 
 import pytest
 
 from skillopt.errors import FailureKind, ProviderError, ReplyError
 from skillopt.loop.consultation import Stage, consult, consult_in_halves
+from skillopt.loop.course import Answerer, Course, finish
 from skillopt.testing import ScriptedRunner, scored
+
+T = TypeVar("T")
+STAGE = Stage("", "step 1")
 
 
 def read(reply: str) -> str:
     if "unreadable" in reply:
         raise ReplyError("expected JSON")
     return reply
+
+
+def answered(runner: ScriptedRunner, course: Course[T]) -> T:
+    return finish(course, Answerer(runner.replies))
 
 
 def ask(group: Sequence[str]) -> str:
@@ -32,17 +41,15 @@ class Provider:
             raise ProviderError(self.kind, f"{self.kind}: no")
         return f"read {prompt}"
 
-    @property
-    def stage(self) -> Stage:
-        return Stage(self.runner, "", "step 1")
-
 
 @pytest.mark.parametrize(
     "kind", [FailureKind.TOO_LARGE, FailureKind.BAD_REQUEST, FailureKind.OVERLOADED, FailureKind.MALFORMED]
 )
 def test_a_poisoned_prompt_is_asked_in_halves_and_only_the_half_with_the_poison_is_skipped(kind: FailureKind) -> None:
     provider = Provider("POISON", kind)
-    (found,) = consult_in_halves(provider.stage, [("e", "f", "g", "POISON")], " ".join, read)
+    (found,) = finish(
+        consult_in_halves(STAGE, [("e", "f", "g", "POISON")], " ".join, read), Answerer(provider.runner.replies)
+    )
     assert found.replies == ("read e f",)
     ((skipped, reason),) = found.skipped
     assert tuple(skipped) == ("g", "POISON")
@@ -50,13 +57,18 @@ def test_a_poisoned_prompt_is_asked_in_halves_and_only_the_half_with_the_poison_
 
 
 def test_a_prompt_about_one_thing_is_skipped_at_once() -> None:
-    (found,) = consult_in_halves(Provider("POISON", FailureKind.TOO_LARGE).stage, [("POISON",)], ask, read)
+    (found,) = finish(
+        consult_in_halves(STAGE, [("POISON",)], ask, read),
+        Answerer(Provider("POISON", FailureKind.TOO_LARGE).runner.replies),
+    )
     assert (found.replies, len(found.skipped)) == ((), 1)
 
 
 def test_of_several_prompts_each_fails_for_itself() -> None:
     provider = Provider("POISON", FailureKind.SERVER)
-    one, other = consult_in_halves(provider.stage, [("a", "b"), ("POISON",)], ask, read)
+    one, other = finish(
+        consult_in_halves(STAGE, [("a", "b"), ("POISON",)], ask, read), Answerer(provider.runner.replies)
+    )
     assert (one.replies, one.skipped) == (("read about a b",), ())
     assert other.replies == ()
 
@@ -65,14 +77,14 @@ def test_of_several_prompts_each_fails_for_itself() -> None:
 def test_what_no_other_prompt_is_spared_ends_the_run_after_one_prompt(kind: FailureKind) -> None:
     provider = Provider("about", kind)
     with pytest.raises(ProviderError):
-        consult_in_halves(provider.stage, [("a", "b")], ask, read)
+        answered(provider.runner, consult_in_halves(STAGE, [("a", "b")], ask, read))
     assert len(provider.runner.prompts) == 1
 
 
 def test_a_provider_that_answers_no_probe_either_is_away() -> None:
     provider = Provider("about", FailureKind.OVERLOADED, probes=False)
     with pytest.raises(ProviderError, match="overloaded"):
-        consult_in_halves(provider.stage, [("a", "b")], ask, read)
+        answered(provider.runner, consult_in_halves(STAGE, [("a", "b")], ask, read))
     assert [prompt.splitlines()[0] for prompt in provider.runner.prompts[1:]] == ["Task: probe"] * 6
     assert len(set(provider.runner.prompts)) == 7  # a recorded answer to a probe would hide that nobody answers
 
@@ -82,7 +94,7 @@ def test_a_reply_that_its_repair_does_not_mend_is_asked_for_in_halves() -> None:
         return "unreadable" if "a b" in prompt else prompt
 
     runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
-    (found,) = consult_in_halves(Stage(runner, "", "step 1"), [("a", "b")], ask, read)
+    (found,) = answered(runner, consult_in_halves(STAGE, [("a", "b")], ask, read))
     assert found.replies == ("about a", "about b")
     assert [prompt.splitlines()[0] for prompt in runner.prompts] == [
         *("about a b", "Task: repair a reply", "about a", "about b")
@@ -91,5 +103,7 @@ def test_a_reply_that_its_repair_does_not_mend_is_asked_for_in_halves() -> None:
 
 def test_a_lone_question_without_an_answer_is_a_reply_error_as_long_as_others_are_answered() -> None:
     with pytest.raises(ReplyError, match="the prompt got no answer: timeout: no"):
-        consult(Provider("about", FailureKind.TIMEOUT).stage, ["about x"], read)
-    assert consult(Provider("POISON", FailureKind.TIMEOUT).stage, ["about y"], json.dumps) == ('"read about y"',)
+        answered(Provider("about", FailureKind.TIMEOUT).runner, consult(STAGE, ["about x"], read))
+    assert finish(
+        consult(STAGE, ["about y"], json.dumps), Answerer(Provider("POISON", FailureKind.TIMEOUT).runner.replies)
+    ) == ('"read about y"',)

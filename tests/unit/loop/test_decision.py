@@ -6,6 +6,7 @@ import pytest
 
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
+from skillopt.loop.course import finish
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import (
     BaselineMeasured,
@@ -29,7 +30,7 @@ def drafted(*words: str, val: int = 12, **values: object) -> TrainingRun:
     sizes = (12, val, 0)
     run = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"})).training(str, sizes, **values)
     list(measure_baseline(run))
-    run.learner.run(run.learner.draft.skill, run.learner.tasks)
+    finish(run.learner.run(run.learner.draft.skill, run.learner.tasks), run.answers)
     propose(run, *words)
     return run
 
@@ -100,7 +101,7 @@ def test_the_last_gate_is_asked_about_a_text_that_no_gate_has_seen_and_no_other(
 def test_a_last_gate_for_which_no_rollout_is_left_says_so_and_the_draft_stays() -> None:
     run = drafted("alpha", max_rollouts=40)
     while run.runner.left > 4:
-        run.learner.run(run.draft.skill, ["train-0"])
+        finish(run.learner.run(run.draft.skill, ["train-0"]), run.answers)
         run.runner.release()
     (failed,) = run_last_gate(run, 3)
     assert isinstance(failed, StepFailed)

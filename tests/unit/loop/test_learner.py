@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.loop.learner import MOST_TRIES, Learner
-from tests.fakes.worlds import World, line, missing
+from tests.fakes.worlds import World, drive, line, missing, pick
 
 ALPHA, OTHER = 10, 4
 
@@ -24,7 +24,7 @@ def runs(world: World) -> int:
 
 def test_the_first_pick_is_of_tasks_that_fail_now() -> None:
     world = mixed()
-    shown = world.learner().pick()
+    shown = pick(world.learner())
     assert set(shown) == {f"train-{number}" for number in range(ALPHA)}
     assert all(seen.symptoms == missing("alpha") for seen in shown.values())
 
@@ -32,24 +32,24 @@ def test_the_first_pick_is_of_tasks_that_fail_now() -> None:
 def test_failures_that_are_known_of_this_very_text_are_shown_again_without_a_run() -> None:
     world = mixed()
     learner = world.learner()
-    first = learner.pick()
+    first = pick(learner)
     before = runs(world)
-    assert set(learner.pick()) == set(first)
+    assert set(pick(learner)) == set(first)
     assert runs(world) == before
 
 
 def test_what_failed_under_another_text_is_run_again_before_it_is_shown() -> None:
     world = mixed()
     learner = world.learner()
-    learner.pick()
+    pick(learner)
     learner.draft.set([line("alpha", {"train-0": ["alpha"]})])
-    assert not learner.pick()
+    assert not pick(learner)
     assert all(not learner.seen[f"train-{number}"].symptoms for number in range(ALPHA))
 
 
 def test_no_more_than_a_prompt_needs_is_run_of_many_failing_tasks() -> None:
     world = World({f"train-{number}": ("alpha",) for number in range(200)})
-    assert 8 <= len(world.learner().pick()) <= 24
+    assert 8 <= len(pick(world.learner())) <= 24
     assert runs(world) <= 30
 
 
@@ -57,20 +57,20 @@ def test_what_is_set_aside_is_neither_run_nor_shown() -> None:
     world = mixed()
     learner = world.learner()
     learner.aside = frozenset({"train-0", "train-1"})
-    assert not {"train-0", "train-1"} & set(learner.pick())
+    assert not {"train-0", "train-1"} & set(pick(learner))
     assert not {"train-0", "train-1"} & {request.task.id for request in world.requests}
 
 
 def test_what_could_not_be_measured_is_no_failure() -> None:
     world = mixed(dead=frozenset({"train-3"}))
-    assert "train-3" not in world.learner().pick()
+    assert "train-3" not in pick(world.learner())
 
 
 def test_where_a_share_of_tasks_fails_by_chance_the_reruns_show_it() -> None:
     quiet, noisy = mixed().learner(), World({f"train-{number}": () for number in range(60)}, flips=0.35).learner()
     for learner in (quiet, noisy):
         for _ in range(3):
-            learner.pick()
+            pick(learner)
     assert not quiet.pooled
     assert noisy.rates.without > quiet.rates.without
     assert noisy.pooled
@@ -79,10 +79,10 @@ def test_where_a_share_of_tasks_fails_by_chance_the_reruns_show_it() -> None:
 def test_a_pass_by_chance_counts_only_under_a_text_that_answers_nothing_of_the_failure() -> None:
     world = mixed()
     learner = world.learner()
-    learner.pick()
+    pick(learner)
     before = learner.rates.reruns
     learner.draft.set([line("alpha", {"train-0": ["alpha"]})])
-    learner.run(learner.draft.skill, ["train-0"])
+    drive(learner, learner.run(learner.draft.skill, ["train-0"]))
     assert learner.rates.reruns == before
 
 
@@ -103,7 +103,7 @@ def test_a_symptom_is_given_up_after_as_many_reflections_as_the_proposer_deserve
 def test_learning_is_open_while_a_task_was_never_run_or_a_symptom_is_neither_answered_nor_given_up() -> None:
     learner = mixed().learner()
     opened = [learner.open]
-    learner.pick()
+    pick(learner)
     opened.append(learner.open)
     learner.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
     assert [*opened, learner.open] == [True, True, False]
@@ -112,7 +112,7 @@ def test_learning_is_open_while_a_task_was_never_run_or_a_symptom_is_neither_ans
 
 def test_a_symptom_that_a_line_of_the_draft_answers_is_not_open() -> None:
     learner = mixed().learner()
-    learner.pick()
+    pick(learner)
     learner.draft.set([line("alpha", {"train-0": ["alpha"]})])
     assert not learner.open
 
@@ -121,7 +121,7 @@ def test_of_many_tasks_a_symptom_that_one_of_them_shows_is_taken_for_noise() -> 
     few, many = (World({f"train-{n}": ("alpha",) if not n else () for n in range(count)}) for count in (8, 30))
     for world, expected in ((few, True), (many, False)):
         learner = world.learner()
-        learner.run(learner.draft.skill, world.needs)
+        drive(learner, learner.run(learner.draft.skill, world.needs))
         assert learner.open is expected
 
 
@@ -129,14 +129,14 @@ def test_it_is_done_when_steps_bring_nothing_and_nothing_is_open() -> None:
     learner = mixed().learner()
     learner.idle = 2
     assert not learner.done
-    learner.run(learner.draft.skill, learner.tasks)
+    drive(learner, learner.run(learner.draft.skill, learner.tasks))
     learner.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
     assert learner.done
 
 
 def test_a_line_that_is_forgotten_is_asked_about_again() -> None:
     learner = mixed().learner()
-    learner.pick()
+    pick(learner)
     learner.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
     assert not learner.open
     learner.forget(line("alpha", {"train-0": ["alpha"]}))
@@ -148,7 +148,7 @@ def ready(share: float) -> Learner:
     lacking = round(20 * share)
     world = World({f"train-{number}": ("alpha",) if number < lacking else ("beta",) for number in range(20)})
     learner = world.learner()
-    learner.run(learner.draft.skill, learner.tasks)
+    drive(learner, learner.run(learner.draft.skill, learner.tasks))
     learner.draft.set([line("alpha", {"train-0": ["alpha"]})])
     return learner
 
@@ -206,6 +206,6 @@ def test_an_epoch_that_scored_no_higher_than_the_best_one_is_idle() -> None:
     idle = []
     for word in ("omega", "alpha", "alpha"):
         learner.draft.set([line(word, {})])
-        learner.note_scores(learner.run(learner.draft.skill, learner.next_batch(99)))
+        learner.note_scores(drive(learner, learner.run(learner.draft.skill, learner.next_batch(99))))
         idle.append(learner.idle)
     assert idle == [0, 0, 1]

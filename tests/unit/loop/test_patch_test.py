@@ -4,7 +4,7 @@ from skillopt.loop import patch_test
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner
 from skillopt.loop.patch_test import PatchTest
-from tests.fakes.worlds import World, line, words_of
+from tests.fakes.worlds import World, drive, line, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta")
 
@@ -25,7 +25,7 @@ def wrong(word: str, *tasks: int) -> Line:
 
 
 def try_patch(learner: Learner, *lines: Line, carried: tuple[Line, ...] = ()) -> PatchTest:
-    return patch_test.run_patch_test(learner, carried, [], lines)
+    return drive(learner, patch_test.run_patch_test(learner, carried, [], lines))
 
 
 def test_right_lines_help_and_the_tasks_they_cite_have_moved() -> None:

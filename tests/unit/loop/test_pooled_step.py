@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import count
 
+from skillopt.loop.course import go
 from skillopt.loop.events import EditRefused, TrainMeasured
 from skillopt.loop.pooled_step import is_promising, take_pooled_step
 from skillopt.loop.training_run import TrainingRun
@@ -20,7 +21,7 @@ def begun(reply: Callable[[str], str] = propose_words) -> TrainingRun:
 
 def test_what_a_reflection_proposes_is_taken_up_without_a_test() -> None:
     run = begun()
-    events = list(take_pooled_step(run, run.learner, 1))
+    events = list(go([take_pooled_step(run, run.learner, 1)], run.answers))
     assert words_of(run.draft.skill) == {"keep", "alpha", "beta"}
     assert [event.tally.measured for event in events if isinstance(event, TrainMeasured)] == [12]
 
@@ -31,7 +32,7 @@ def test_no_more_lines_wait_than_one_verdict_can_carry_and_the_rest_is_told() ->
     refused = [
         event
         for step in (1, 2, 3)
-        for event in take_pooled_step(run, run.learner, step)
+        for event in go([take_pooled_step(run, run.learner, step)], run.answers)
         if isinstance(event, EditRefused)
     ]
     assert len(run.draft.lines) == 24
@@ -42,7 +43,7 @@ def test_no_more_lines_wait_than_one_verdict_can_carry_and_the_rest_is_told() ->
 def test_where_nothing_fails_nothing_is_asked() -> None:
     run = World(named([()], SIZES)).training(str, SIZES)
     run.learner.rates.reruns, run.learner.rates.gone = 40.0, 16.0
-    list(take_pooled_step(run, run.learner, 1))
+    list(go([take_pooled_step(run, run.learner, 1)], run.answers))
     assert run.runner.calls_asked == 0
 
 

@@ -6,21 +6,21 @@ from skillopt.loop.learner import MOST_TRIES, Learner
 from skillopt.loop.recheck import recheck
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
-from tests.fakes.worlds import World, line, missing, words_of
+from tests.fakes.worlds import World, drive, line, missing, told, words_of
 
 
 def waiting(*said: str, idle: int = 2) -> tuple[World, Learner]:
     """Return a learner whose draft says some words, of which its tasks need `alpha`."""
     place = World({f"train-{at}": ("alpha",) for at in range(4)})
     learner = place.learner()
-    learner.run(learner.draft.skill, learner.tasks)
+    drive(learner, learner.run(learner.draft.skill, learner.tasks))
     learner.draft.set([line(word, {"train-0": ["alpha"], "train-1": ["alpha"]}) for word in said])
     learner.idle = idle
     return place, learner
 
 
 def dropped(learner: Learner) -> list[str]:
-    return [event.edit.content for event in recheck(learner, 3) if isinstance(event, EditRefused)]
+    return [event.edit.content for event in told(learner, recheck(learner, 3)) if isinstance(event, EditRefused)]
 
 
 def test_a_line_that_nothing_needs_any_more_goes_and_is_remembered() -> None:

@@ -4,13 +4,15 @@ import json
 from collections.abc import Mapping
 
 from skillopt.errors import FailureKind, ProviderError
+from skillopt.loop import reflection
+from skillopt.loop.course import Answerer, finish
 from skillopt.loop.events import EditsGrounded, EditUnreadable, FailuresNamed, PatchesCompared, PromptSkipped
 from skillopt.loop.memory import Memory, PeoplesRefusal
-from skillopt.loop.reflection import Briefing, propose_edits
+from skillopt.loop.reflection import Briefing, Proposal
 from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import make_settings
+from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Task, VerifierSpec
@@ -35,6 +37,12 @@ def runner_that_says(*edits: Mapping[str, object], **stages: object) -> Scripted
 
 def stages_asked(runner: ScriptedRunner) -> list[str]:
     return [prompt.splitlines()[0].removeprefix("Task: ") for prompt in runner.prompts]
+
+
+def propose_edits(
+    runner: ScriptedRunner, briefing: Briefing, shown: list[tuple[Task, Rollout]], settings: Settings, *how: int
+) -> Proposal:
+    return finish(reflection.propose_edits(briefing, shown, settings, *how), Answerer(runner.replies))
 
 
 PAPER = {"minibatch_size": 8}

@@ -2,8 +2,9 @@
 
 import pytest
 
+from skillopt.loop.course import finish
 from skillopt.loop.learner import MOST_TRIES
-from skillopt.loop.scheduling import gate_is_due, next_learner
+from skillopt.loop.scheduling import gate_is_due, open_learners
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, line, missing, named
 
@@ -15,7 +16,7 @@ def waiting(answered: int = 4, val: int = 12, **values: object) -> TrainingRun:
     place = World(named([(word,) for word in WORDS], (12, val, 0)))
     run = place.training(str, (12, val, 0), **values)
     learner = run.learner
-    learner.run(learner.draft.skill, learner.tasks)
+    finish(learner.run(learner.draft.skill, learner.tasks), run.answers)
     learner.draft.set(
         [
             line(word, {f"train-{at}": [word] for at in (number, number + 4)})
@@ -77,19 +78,19 @@ def test_under_much_noise_the_gate_is_asked_when_whole_epochs_lead_and_not_by_si
 def test_learning_goes_on_while_something_is_open_and_ends_when_all_is_answered_or_given_up() -> None:
     run = waiting(answered=1)
     run.learner.idle = 5
-    assert next_learner(run) is run.learner
+    assert open_learners(run) == [run.learner]
     for word in WORDS[1:]:
         run.learner.tries.update(dict.fromkeys(missing(word), MOST_TRIES))
-    assert next_learner(run) is None
+    assert not open_learners(run)
 
 
 def test_a_step_that_brought_something_is_followed_by_another_one() -> None:
     run = waiting(answered=4)
-    assert next_learner(run) is run.learner
+    assert open_learners(run) == [run.learner]
 
 
 @pytest.mark.parametrize("dry", [12, 40])
 def test_a_proposer_that_never_brings_anything_is_not_asked_for_ever(dry: int) -> None:
     run = waiting(answered=0)
     run.learner.idle, run.learner.dry = 2, dry
-    assert next_learner(run) is None
+    assert not open_learners(run)

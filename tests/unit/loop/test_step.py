@@ -6,6 +6,7 @@ from itertools import chain
 import pytest
 
 from skillopt.loop.caps import BudgetReached
+from skillopt.loop.course import go
 from skillopt.loop.events import EditScreened, Event, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
@@ -33,7 +34,7 @@ def begun(
 
 
 def step(run: TrainingRun, number: int = 1) -> list[Event]:
-    return list(take_step(run, run.learner, number))
+    return list(go([take_step(run, run.learner, number)], run.answers))
 
 
 def said(run: TrainingRun) -> set[str]:
@@ -120,7 +121,7 @@ def test_where_nothing_fails_nothing_is_asked() -> None:
 def test_a_step_that_a_cap_ends_leaves_what_helped_in_the_draft() -> None:
     _, run, _ = begun([("alpha", "beta", "gamma")], first_only=True, max_rollouts=22)
     with pytest.raises(BudgetReached):
-        list(chain.from_iterable(take_step(run, run.learner, number) for number in range(1, 9)))
+        list(chain.from_iterable(step(run, number) for number in range(1, 9)))
     assert "alpha" in said(run)
 
 
