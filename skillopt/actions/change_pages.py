@@ -5,8 +5,7 @@ from pathlib import Path
 
 from skillopt.errors import UsageError
 from skillopt.project import Target
-from skillopt.reports.before_after import describe_worst, find_differing_tasks
-from skillopt.reports.html import BeforeAfter, before_after_page
+from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
 from skillopt.runs.change_measurement import ChangeMeasurement
 from skillopt.tasks import Split, Suite
 

@@ -8,7 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from skillopt.project import Project
-from skillopt.reports.html import (
+from skillopt.reports.load_view import find_run, load_inspected_view
+from skillopt.reports.rollout_page import (
     MOST_ROLLOUTS,
     RolloutEntry,
     RolloutSelection,
@@ -16,10 +17,7 @@ from skillopt.reports.html import (
     choose_rollouts,
     render_page,
 )
-from skillopt.reports.load_suspicions import load_inspected_view
-from skillopt.reports.load_view import find_run
-from skillopt.reports.task_grid import SEEN_SPLITS
-from skillopt.reports.view import RunView
+from skillopt.reports.view import SEEN_SPLITS, RunView
 from skillopt.storage.ledger import Ledger, ResultRow
 
 __all__ = ["page", "run_page"]

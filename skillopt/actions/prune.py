@@ -10,7 +10,7 @@ from skillopt.actions.clean import refuse_while_busy
 from skillopt.errors import RepositoryError
 from skillopt.loop.events import decode_event
 from skillopt.project import Project
-from skillopt.reports.run_records import digests_of
+from skillopt.reports.build_view import digests_of
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported

@@ -4,8 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from skillopt.project import Project
-from skillopt.reports.load_suspicions import load_inspected_view
-from skillopt.reports.load_view import find_run
+from skillopt.reports.load_view import find_run, load_inspected_view
 from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger
 

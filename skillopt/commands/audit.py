@@ -95,7 +95,7 @@ def audit(
         write_report(save, as_json_text(report), "--save")
     show(report, partial(_text, verbose=verbose), as_json=as_json)
     if output is not None:
-        from skillopt.reports.html.audit_page import render_audit_page
+        from skillopt.audit.audit_page import render_audit_page
 
         write_report(output, render_audit_page(report))
     if report.exit_code:

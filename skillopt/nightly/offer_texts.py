@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from skillopt.errors import SkilloptError
 from skillopt.nightly.offer_claims import Claimed, ClaimSources, claim
 from skillopt.nightly.offered import OfferPlace, read_line, read_offered
-from skillopt.reports.html import BeforeAfter, before_after_page
-from skillopt.reports.load_suspicions import load_inspected_view
+from skillopt.reports.before_after import BeforeAfter, before_after_page
+from skillopt.reports.load_view import load_inspected_view
 from skillopt.reports.offer_text import offer_body, offer_mark, offer_title
 from skillopt.reports.offer_view import OfferView
 from skillopt.reports.view import RunView

@@ -7,8 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from skillopt.gate.headline import read_headline
-from skillopt.reports.offer_view import OfferedEdit, OfferedVersion, OfferView, PersonsCommit, TextConflict
-from skillopt.reports.offered_lines import label_lines, share_lines
+from skillopt.reports.offer_view import (
+    OfferedEdit,
+    OfferedVersion,
+    OfferView,
+    PersonsCommit,
+    TextConflict,
+    label_lines,
+    share_lines,
+)
 from skillopt.reports.view import RunView
 from skillopt.runs.version_message import SIBLING, read_grading
 from skillopt.safety.lint import find_marks, lint_change

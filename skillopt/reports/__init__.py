@@ -14,11 +14,11 @@ from skillopt.reports.view import RunView
 __all__ = ["FORMATS", "format_of", "render_view"]
 
 FORMATS: Final = {
-    "markdown": "skillopt.reports.markdown:render_markdown",
+    "markdown": "skillopt.reports.pull_request:render_markdown",
     "pull-request": "skillopt.reports.pull_request:pull_request_body",
     "json": "skillopt.reports.json_view:render_json",
     "junit": "skillopt.reports.junit:render_junit",
-    "html": "skillopt.reports.html:render_page",
+    "html": "skillopt.reports.rollout_page:render_page",
 }
 """Name → where the function from view to text is."""
 

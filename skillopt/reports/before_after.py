@@ -9,29 +9,41 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.gate.pairs import Pairs
-from skillopt.reports.escape_markdown import code_span, inline_code, text_block
+from skillopt.reports.blocks import (
+    Details,
+    Diff,
+    Heading,
+    Paragraph,
+    ReportBlock,
+    Sides,
+    Text,
+    cited,
+    cut_middle,
+    list_names,
+    paragraphs,
+)
+from skillopt.reports.html import print_page
+from skillopt.reports.markdown import print_markdown
+from skillopt.reports.rollout_page import show_turns
 from skillopt.rollouts import Rollout, Trajectory
-from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
 from skillopt.tasks import Task
 
 __all__ = [
+    "BeforeAfter",
     "DifferingTask",
     "Parting",
     "TaskChange",
+    "before_after_page",
     "describe_worst",
     "find_differing_tasks",
     "find_parting",
     "task_anchor",
 ]
 
-_MOST_FEEDBACK: Final = 700
-"""Characters of a feedback in a comment."""
-
-_MOST_PART: Final = 160
-"""Characters of what a side did where the two part."""
-
+_MOST_TASKS: Final = 60
+_MOST_ANSWER: Final = 6000
 _HALF: Final = 0.5
 
 
@@ -68,6 +80,20 @@ class DifferingTask:
     parting: Parting | None
 
 
+@dataclass(frozen=True, slots=True)
+class BeforeAfter:
+    """A comparison of two texts of a skill, task by task."""
+
+    skill: str
+    before: str
+    after: str
+    suite: str
+    headline: str
+    measured: int
+    changed: Sequence[DifferingTask]
+    run: str = ""
+
+
 def find_differing_tasks(tasks: Iterable[Task], pairs: Pairs, metric: Metric) -> tuple[DifferingTask, ...]:
     """List the tasks that went differently, broken ones first, then by how much was lost."""
     measured: dict[str, list[_Pair]] = defaultdict(list)
@@ -101,7 +127,7 @@ def find_parting(before: Trajectory, after: Trajectory) -> Parting | None:
 def describe_worst(changed: Sequence[DifferingTask], most: int = 3) -> str:
     """Show the tasks that lost most as Markdown to fold out, feedback before and after; empty when none lost."""
     lost = [one for one in changed if one.change in (TaskChange.BROKEN, TaskChange.WORSE)]
-    return "\n\n".join(map(_described, lost[:most]))
+    return print_markdown([_described(one) for one in lost[:most]], readable=True).strip()
 
 
 def task_anchor(task: str) -> str:
@@ -155,21 +181,105 @@ def _lines(trajectory: Trajectory) -> list[str]:
     return [line for text in (*texts, *last) for line in text.splitlines() if line.strip()]
 
 
-def _described(one: DifferingTask) -> str:
-    passed = f"{one.passes[0]} → {one.passes[1]} of {count_noun(one.repeats, 'repeat')} passed"
+def _described(one: DifferingTask) -> Details:
+    return Details(
+        f"{cited(one.task.id, 100)}: {_passed(one)} (score {_scores(one)})",
+        [
+            Sides([("Before", [_feedback(one.before, 700)]), ("After", [_feedback(one.after, 700)])]),
+            *_parting(one, 160),
+        ],
+    )
+
+
+def _passed(one: DifferingTask) -> str:
     if one.repeats == 1:
-        passed = " → ".join("passed" if count else "not passed" for count in one.passes)
-    head = f"{inline_code(truncate(one.task.id, 100))}: {passed} (score {one.scores[0]:.2f} → {one.scores[1]:.2f})"
-    parts = [f"Before:\n\n{_feedback(one.before)}", f"After:\n\n{_feedback(one.after)}"]
-    if one.parting is not None:
-        sides = [
-            code_span(truncate(text, _MOST_PART)) or "nothing more" for text in (one.parting.before, one.parting.after)
-        ]
-        parts.append(f"The two part at {one.parting.what} {one.parting.number}: before {sides[0]}, after {sides[1]}.")
-    return f"<details><summary>{head}</summary>\n\n" + "\n\n".join(parts) + "\n\n</details>"
+        return " → ".join("passed" if count else "not passed" for count in one.passes)
+    return f"{one.passes[0]} → {one.passes[1]} of {count_noun(one.repeats, 'repeat')} passed"
 
 
-def _feedback(rollout: Rollout) -> str:
+def _scores(one: DifferingTask) -> str:
+    return f"{one.scores[0]:.2f} → {one.scores[1]:.2f}"
+
+
+def _feedback(rollout: Rollout, most: int) -> ReportBlock:
     said = rollout.score.feedback if rollout.score else ""
     text = said or rollout.reason
-    return text_block(truncate(text, _MOST_FEEDBACK)) if text.strip() else "Nothing was found wrong."
+    return Text(cut_middle(text, most)) if text.strip() else Paragraph("Nothing was found wrong.")
+
+
+def _parting(one: DifferingTask, most: int) -> list[ReportBlock]:
+    if one.parting is None:
+        return []
+    sides = [cited(" ".join(text.split()), most) or "nothing more" for text in (one.parting.before, one.parting.after)]
+    where = f"{one.parting.what} {one.parting.number}"
+    return paragraphs(f"The two part at {where}: before {sides[0]}, after {sides[1]}.")
+
+
+def before_after_page(comparison: BeforeAfter) -> str:
+    """Render the tasks that went differently as a page that needs nothing else."""
+    changed = comparison.changed
+    counts = [(change.value, sum(one.change is change for one in changed)) for change in TaskChange]
+    named = ", ".join(f"{count} {name}" for name, count in counts if count)
+    left_out = f" The first {_MOST_TASKS} are shown." if len(changed) > _MOST_TASKS else ""
+    eyebrow = "before and after"
+    eyebrow += f" · suite {cited(comparison.suite)}" if comparison.suite else ""
+    eyebrow += f" · run {cited(comparison.run)}" if comparison.run else ""
+    told = (
+        f"Before is {cited(comparison.before)}, after is {cited(comparison.after)}. {len(changed):,} of "
+        f"{comparison.measured:,} tasks went differently{f': {named}' if named else ''}.{left_out} Of a task with "
+        "several repeats the pair that differs most is shown."
+    )
+    blocks = [Paragraph(cited(comparison.headline)), Paragraph(told)]
+    footer = (
+        "Written by SkillOpt from recorded rollouts. These tasks judge the skill: whoever writes edits from what "
+        "stands here should use other tasks to judge them."
+    )
+    return print_page(
+        f"{comparison.skill}: before and after",
+        eyebrow,
+        [*blocks, *(block for one in changed[:_MOST_TASKS] for block in _shown(one))],
+        heading=comparison.skill,
+        footer=footer,
+    )
+
+
+def _shown(one: DifferingTask) -> list[ReportBlock]:
+    rollouts = (one.before, one.after)
+    answers = [_answer(rollout.trajectory) for rollout in rollouts]
+    short = max(map(len, answers)) <= _MOST_ANSWER
+    parting = _parting(one, 1500) or paragraphs("The target did and wrote the same on both sides.")
+    return [
+        Heading(
+            f"{cited(one.task.id)} {one.change.value}: {_passed(one)}, score {_scores(one)}",
+            2,
+            task_anchor(one.task.id),
+        ),
+        Heading("Prompt", 3),
+        Text(cut_middle(one.task.prompt, 3000)),
+        Heading("Feedback", 3),
+        _sides([_feedback(rollout, 3000)] for rollout in rollouts),
+        *parting,
+        Heading("Answer", 3),
+        Diff(*answers)
+        if short and answers[0] != answers[1]
+        else _sides([Text(cut_middle(text, _MOST_ANSWER))] for text in answers),
+        Details(
+            "Both trajectories", [_sides([*_facts(rollout), *show_turns(rollout.trajectory)] for rollout in rollouts)]
+        ),
+    ]
+
+
+def _sides(parts: Iterable[Sequence[ReportBlock]]) -> Sides:
+    return Sides(list(zip(("before", "after"), parts, strict=True)))
+
+
+def _facts(rollout: Rollout) -> list[ReportBlock]:
+    files = rollout.trajectory.files_changed
+    changed = f", files changed: {list_names(files, 20)}" if files else ""
+    return paragraphs(f"{rollout.status.value}, repeat {rollout.repeat}{changed}")
+
+
+def _answer(trajectory: Trajectory) -> str:
+    """Return the final answer; where the work is in files, the last that the target wrote."""
+    said = (message.text for message in reversed(trajectory.messages) if message.role == "assistant")
+    return trajectory.answer or next((text for text in said if text.strip()), "")

@@ -4,8 +4,8 @@ Decides what became of each edit in the end, and which recorded rollouts belong 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Final
 
@@ -19,6 +19,9 @@ from skillopt.loop.events import (
     CapsRaised,
     DraftChanged,
     DraftGraded,
+    EditRefused,
+    EditScreened,
+    EditsGrounded,
     Event,
     GateDecided,
     HeldOutTestMeasured,
@@ -36,16 +39,20 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.loop.gained import gained_by_draft
-from skillopt.reports.edit_fates import EditFates
-from skillopt.reports.edit_views import EditView, PatchTestView
-from skillopt.reports.run_records import RunRecords, text_digest
-from skillopt.reports.task_grid import FOLDS, Cell, HeatRow
 from skillopt.reports.view import (
+    FOLDS,
     BaselineView,
+    Cell,
     CurvePoint,
     DraftView,
+    EditView,
+    EliminationView,
+    Fate,
+    Funnel,
     GateView,
+    HeatRow,
     PairView,
+    PatchTestView,
     RunCaps,
     RunView,
     StepView,
@@ -54,14 +61,49 @@ from skillopt.reports.view import (
 )
 from skillopt.rollouts import Score, Stream
 from skillopt.settings import Metric
-from skillopt.skills.document import estimate_tokens
+from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
+from skillopt.skills.edits import Edit
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split, digest_of
 
-__all__ = ["build_view"]
+__all__ = ["RunRecords", "build_view", "digests_of", "text_digest"]
 
 _AFTER_GATES: Final = Stream.LEARNING.repeat(0)
 """First repeat beyond those of the gate."""
+
+_FATES = {Outcome.ACCEPT: Fate.ACCEPTED, Outcome.INCONCLUSIVE: Fate.INCONCLUSIVE}
+_UNMOVED = "it moved none of the tasks that it cites"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecords:
+    """What is recorded of a run."""
+
+    start: Skill
+    events: Sequence[tuple[str, Event]]
+    results: Sequence[ResultRow] = ()
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    commits: Mapping[int, str] = field(default_factory=dict)
+    draft: tuple[str, ...] = ("", "")
+    folds: tuple[frozenset[str], ...] = ()
+
+
+def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, ...]:
+    """List the skills that a run compared on tasks that no edit was made from, whose rollouts a view needs."""
+    found = [start.digest]
+    for _, event in events:
+        if isinstance(event, GateDecided | VersionAccepted) and event.text:
+            found.append(text_digest(start, event.text))
+        if isinstance(event, GateDecided):
+            found += event.judged
+        elif isinstance(event, HeldOutTestMeasured) and event.released:
+            found.append(event.released)
+    return tuple(dict.fromkeys(found))
+
+
+def text_digest(start: Skill, text: str) -> str:
+    """Identify the skill that training starts from with another SKILL.md."""
+    return start.with_document(SkillDocument(text)).digest
 
 
 def build_view(head: RunView, recorded: RunRecords) -> RunView:
@@ -81,7 +123,7 @@ class _Gathering:
             self._results[row.skill, row.task][row.repeat] = row
         self._beside: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
         self._judged: dict[tuple[str, str], str] = {}
-        self._edits = EditFates(self._train())
+        self._edits = _EditFates(self._train())
         self._gates: list[GateView] = []
         self._steps: dict[int, StepView] = {}
         self._curve: list[CurvePoint] = []
@@ -376,3 +418,124 @@ def _scored(tally: Tally, metric: Metric) -> float:
 
 def _share(rows: Mapping[int, ResultRow]) -> float | None:
     return fmean(row.passed for row in rows.values()) if rows else None
+
+
+class _EditFates:
+    """Follows the edits of a run."""
+
+    def __init__(self, train: Collection[str] | None) -> None:
+        self._train = train
+        self._edits: dict[str, EditView] = {}
+        self._support: dict[str, float] = {}
+        self._tested: set[str] = set()
+        self._gates = 0
+
+    @property
+    def views(self) -> tuple[EditView, ...]:
+        """List all edits in the order in which they were first told of."""
+        return tuple(self._edits.values())
+
+    @property
+    def funnel(self) -> Funnel:
+        """Count how many edits came how far."""
+        found = self.views
+        return Funnel(
+            len(found),
+            sum(edit.fate is Fate.REFUSED for edit in found),
+            len(self._tested),
+            sum(edit.fate not in (Fate.REFUSED, Fate.UNMOVED, Fate.NOT_NEEDED) for edit in found),
+            sum(edit.gate is not None for edit in found),
+            sum(edit.fate is Fate.ACCEPTED for edit in found),
+        )
+
+    def note(self, event: Event, text: str) -> None:
+        """Take in the next event of the run."""
+        match event:
+            case EditsGrounded():
+                self._support |= dict(event.numbers)
+            case EditRefused():
+                self._refused(event, text)
+            case PatchTested():
+                self._patch_tested(event, text)
+            case EditScreened():
+                self._eliminated(event, text)
+            case DraftChanged() | DraftGraded():
+                self._drafted(event, text)
+            case GateDecided() | VersionAccepted():
+                self._judged(event, text)
+            case _:
+                pass
+
+    def _refused(self, event: EditRefused, text: str) -> None:
+        """Note why an edit is not taken up, or, where it was taken up before, why it goes."""
+        before = self._edits.get(event.edit.id)
+        if before is None:
+            fate = Fate.REFUSED
+        elif before.version is not None:  # the version has it, whatever the draft does
+            return
+        else:
+            fate = before.fate if before.fate is Fate.UNMOVED else Fate.NOT_NEEDED
+        known = self._known(event.edit, event.step, text)
+        self._edits[known.id] = replace(known, fate=fate, reason=event.reason)
+
+    def _patch_tested(self, event: PatchTested, text: str) -> None:
+        """Note that edits were run; those that did something are told of again, by elimination or in the draft."""
+        for edit in event.edits:
+            self._tested.add(edit.id)
+            known = self._known(edit, event.step, text)
+            self._edits[edit.id] = replace(known, fate=Fate.UNMOVED, reason=_UNMOVED)
+
+    def _eliminated(self, event: EditScreened, text: str) -> None:
+        found = EliminationView(event.tasks, event.before, event.after, event.kept, event.reason)
+        fate = Fate.JOINED if event.kept else Fate.NOT_NEEDED
+        known = self._known(event.edit, event.step, text)
+        self._edits[known.id] = replace(known, fate=fate, reason=event.reason, elimination=found)
+
+    def _drafted(self, event: DraftChanged | DraftGraded, text: str) -> None:
+        for change in event.changes:
+            step = event.step if isinstance(event, DraftChanged) else 0
+            known = replace(self._known(change.edit, step, text), diff=change.diff)
+            if known.fate in (Fate.UNMOVED, Fate.NOT_NEEDED):  # it works beside others, or the run ended before a test
+                known = replace(known, fate=Fate.JOINED, reason="")
+            self._edits[known.id] = known
+
+    def _judged(self, event: GateDecided | VersionAccepted, text: str) -> None:
+        self._gates += isinstance(event, GateDecided)
+        for change in event.changes:
+            known = self._known(change.edit, event.step, text)
+            if isinstance(event, VersionAccepted):
+                known = replace(known, version=event.number)
+            else:
+                fate, reason = _FATES.get(event.verdict.outcome, Fate.REJECTED), event.verdict.reason
+                known = replace(known, fate=fate, reason=reason, gate=self._gates, diff=change.diff)
+            self._edits[known.id] = known
+
+    def _known(self, edit: Edit, step: int, text: str) -> EditView:
+        if edit.id in self._edits:
+            return self._edits[edit.id]
+        # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
+        cited = tuple(task for task in edit.tasks if self._train is None or task in self._train)
+        found = _edit_view(replace(edit, tasks=cited), step, SkillDocument(text))
+        return replace(found, support=self._support.get(edit.id))
+
+
+def _edit_view(edit: Edit, step: int, document: SkillDocument) -> EditView:
+    after = edit.content.strip("\n")
+    before = "" if edit.op.value == "add" else edit.anchor
+    place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
+    around = [section.title for section in document.sections if section.start <= place < section.end]
+    return EditView(
+        edit.id,
+        step,
+        edit.op.value,
+        edit.section or (around[-1] if around else ""),
+        edit.anchor,
+        before,
+        after,
+        edit.rationale,
+        edit.tasks,
+        estimate_tokens(after),
+        estimate_tokens(before),
+        Fate.JOINED,
+        "",
+    )

@@ -10,7 +10,7 @@ from datetime import datetime
 from xml.etree import ElementTree as ET
 
 from skillopt.gate.comparison import Outcome
-from skillopt.reports.gate_words import change_outcome, change_passed, is_change
+from skillopt.reports.run_report import change_outcome, change_passed, is_change
 from skillopt.reports.view import GateView, PairView, RunView
 from skillopt.safety.escaping import escape_hidden, truncate
 

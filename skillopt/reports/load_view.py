@@ -1,18 +1,20 @@
-"""Load the view of a run from ledger and git; nothing is written."""
+"""Load the view of a run from ledger and git, with rollouts that look suspicious; nothing is written."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.loop.events import Event, decode_event
+from skillopt.loop.events import DraftChanged, DraftGraded, Event, GateDecided, VersionAccepted, decode_event
 from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
 from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
-from skillopt.reports.build_view import build_view
-from skillopt.reports.run_records import RunRecords, digests_of
-from skillopt.reports.view import AskedAndPaid, RunCaps, RunView
+from skillopt.reports.build_view import RunRecords, build_view, digests_of, text_digest
+from skillopt.reports.view import SEEN_SPLITS, AskedAndPaid, RunCaps, RunView
+from skillopt.review.inspection import RunRollouts, find_suspicions
+from skillopt.review.signs import Suspicion
+from skillopt.safety.credentials import mask
 from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
@@ -24,7 +26,7 @@ from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.decisions import declined_runs
 from skillopt.versions.draft_branch import DraftBranch
 
-__all__ = ["find_run", "load_progress", "load_view", "start_and_events", "suite_of_run", "target_identity"]
+__all__ = ["find_run", "load_inspected_view", "load_progress", "load_view"]
 
 _NEWEST = 1_000
 """Runs among which one that is no gate is looked for."""
@@ -44,30 +46,30 @@ def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
 
 def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:
     """Put together what is recorded of a run."""
-    start, events = start_and_events(ledger, record)
+    start, events = _start_and_events(ledger, record)
     head = _head(project, ledger, record)
     declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
     head = replace(head, reason="; ".join(filter(None, (head.reason, declined))))
-    tasks = suite_of_run(project, record, suite)
+    tasks = _suite_of_run(project, record, suite)
     splits = {task.id: split for split, task in tasks.splits} if tasks else {}
     folds = tuple(frozenset(task.id for task in fold) for fold in (tasks.folds if tasks else None) or ())
-    results = ledger.results(digests_of(start, events), target_identity(record))
+    results = ledger.results(digests_of(start, events), _target_identity(record))
     commits = _commits(project, record)
     return build_view(head, RunRecords(start, events, results, splits, commits, _draft(project, record), folds))
 
 
 def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
     """Put together how far a run is, without what single tasks came to, which takes longer to read."""
-    return build_view(_head(project, ledger, record), RunRecords(*start_and_events(ledger, record)))
+    return build_view(_head(project, ledger, record), RunRecords(*_start_and_events(ledger, record)))
 
 
-def target_identity(record: RunRecord) -> str:
+def _target_identity(record: RunRecord) -> str:
     """Return what rollouts of a run are filed under: who did them, and who judged them where a model did."""
     judge = _judge(record)
     return f"{json.loads(record.config)[1]}{f' judge={judge}' if judge else ''}"
 
 
-def start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
+def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
     """Return the skill that a run starts from, and its events."""
     events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     return decode_skill(record.skill, record.start), events
@@ -125,7 +127,7 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
+def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
     """Return the suite as the run used it; None when it is not there or not the one of the run."""
     try:
         suite = project.target(Selection(str(project.root / record.skill_path), {}, path)).suite()
@@ -166,3 +168,49 @@ def _draft(project: Project, record: RunRecord) -> tuple[str, ...]:
     if found is None or found.trailer("Skillopt-Run") != record.id:
         return "", taken
     return found.sha, taken, *found.values(NEEDS_A_PERSON)
+
+
+def _run_rollouts(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunRollouts:
+    """Read the rollouts of a run, before training and under what it wrote."""
+    tasks = _suite_of_run(project, record, suite)
+    if tasks is None:
+        raise UsageError(
+            f"expected the suite of run {record.id} with digest {record.suite_digest[:10]}, found none: its tasks are "
+            "needed to read what the rollouts did; check out the commit that it was trained on, or name it by --suite"
+        )
+    start, events = _start_and_events(ledger, record)
+    texts = dict(_texts(start, [event for _, event in events]))
+    rows = ledger.run_results(record.id, [start.digest, *texts], _target_identity(record))
+    before = [row.key for row in rows if row.skill == start.digest]
+    # Without a skill there is no text that training could have written.
+    after = [row.key for row in rows if row.skill not in ("", start.digest)]
+    found = ledger.rollouts([*before, *after])
+    ordinary, trained = ([found[key] for key in keys if key in found] for keys in (before, after))
+    return RunRollouts([task for _, task in tasks.splits], ordinary, trained, start.document.text, texts)
+
+
+def load_inspected_view(
+    project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
+) -> RunView:
+    """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand."""
+    view = load_view(project, ledger, record, suite)
+    try:
+        found = find_suspicions(_run_rollouts(project, ledger, record, suite))
+    except UsageError:
+        return view
+    shown = found if all_splits else _without_held_out(found, view)
+    return replace(view, suspicions=tuple(replace(one, quote=mask(one.quote)) for one in shown))
+
+
+def _texts(start: Skill, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+    """Return the texts that a run wrote, by the digest of the skill."""
+    for event in events:
+        if isinstance(event, DraftChanged | DraftGraded | GateDecided | VersionAccepted) and event.text:
+            yield text_digest(start, event.text), event.text
+
+
+def _without_held_out(found: Sequence[Suspicion], view: RunView) -> Iterator[Suspicion]:
+    """Leave out the quotes of held-out tasks, which may teach nobody who writes edits."""
+    splits = {row.task: row.split for row in view.heat}
+    for one in found:
+        yield one if splits.get(one.task) in SEEN_SPLITS else replace(one, quote="")

@@ -11,13 +11,25 @@ from typing import Final
 from skillopt.gate.grade_words import GRADE_MEANINGS, grade_words
 from skillopt.gate.grades import Grade
 from skillopt.reports.before_after import task_anchor
-from skillopt.reports.escape_markdown import code_span, comment_marker, diff_block, shell_block
-from skillopt.reports.length_limits import LengthLimits
-from skillopt.reports.offer_view import OfferedEdit, OfferView
-from skillopt.reports.offered_lines import find_near_duplicates
-from skillopt.reports.pull_request import length, run_details
+from skillopt.reports.blocks import (
+    Box,
+    Bullets,
+    Commands,
+    Details,
+    Heading,
+    Paragraph,
+    ReportBlock,
+    Text,
+    cited,
+    paragraphs,
+)
+from skillopt.reports.escape_markdown import comment_marker
+from skillopt.reports.markdown import print_markdown
+from skillopt.reports.offer_view import OfferedEdit, OfferView, find_near_duplicates
+from skillopt.reports.pull_request import length
+from skillopt.reports.run_edits import ReportLimits
+from skillopt.reports.run_report import run_details
 from skillopt.rollouts import Usage
-from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.word_diff import PieceKind, compare_words, match_lines
@@ -39,6 +51,7 @@ _AROUND: Final = 40
 _MOST_TASKS: Final = 4
 _TEXT_LENGTHS: Final = (160, 80, 30)
 _MOST_EDITS: Final = 400
+_PLAIN: Final = re.compile(r"[\w .-]+")
 
 
 def offer_title(view: OfferView) -> str:
@@ -61,56 +74,57 @@ def offer_mark(view: OfferView) -> str:
 
 def offer_body(view: OfferView, limit: int = OFFER_LIMIT) -> str:
     """Write the text; where it is too long, details go first, then words of edits."""
-    for text in _shorter_and_shorter(view):
+    for blocks in _shorter_and_shorter(view):
+        text = f"{comment_marker(view.skill)}\n\n{offer_mark(view)}\n\n{print_markdown(blocks, readable=True)}"
         if length(text) <= limit:
             return text
     raise ValueError(f"expected a limit that leaves space for the headline, found {limit}")
 
 
-def _shorter_and_shorter(view: OfferView) -> Iterator[str]:
-    for limits in (LengthLimits(refused=40), LengthLimits(refused=0, text=120, names=20, gates=10, edits=60)):
-        yield _body(view, _TEXT_LENGTHS[0], _MOST_EDITS, run_details(view.run, limits) if view.run else "")
+def _shorter_and_shorter(view: OfferView) -> Iterator[list[ReportBlock]]:
+    for limits in (ReportLimits(refused=40), ReportLimits(refused=0, text=120, names=20, rows=10)):
+        yield _body(view, _TEXT_LENGTHS[0], _MOST_EDITS, run_details(view.run, limits) if view.run else [])
     for longest in _TEXT_LENGTHS:
-        yield _body(view, longest, _MOST_EDITS, "")
-    yield _body(view, _TEXT_LENGTHS[-1], _FIRST_EDITS, "")
-    yield _joined([comment_marker(view.skill), offer_mark(view), _headline(view)])
+        yield _body(view, longest, _MOST_EDITS, [])
+    yield _body(view, _TEXT_LENGTHS[-1], _FIRST_EDITS, [])
+    yield [Paragraph(_headline(view))]
 
 
-def _body(view: OfferView, longest: int, most: int, details: str) -> str:
+def _body(view: OfferView, longest: int, most: int, details: list[ReportBlock]) -> list[ReportBlock]:
     diff = _diff_lines(view.before.splitlines(), view.after.splitlines())
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
-    lines = _checklist(view, longest)[:most]
-    return _joined(
-        [
-            comment_marker(view.skill),
-            offer_mark(view),
-            _headline(view),
-            view.run.caution if view.run else "",
-            _red_box(view),
-            _what_would_prove(view),
-            diff_block(diff[:shown]) if diff else "The text is the same; only other files differ.",
-            _folded(f"{count_noun(len(diff) - shown, 'more line')} of the diff", diff_block(diff[shown:]))
-            if diff[shown:]
-            else "",
-            _how_to_drop(view) if lines else "",
-            "\n".join(lines[:_FIRST_EDITS]),
-            _folded(f"{count_noun(len(lines) - _FIRST_EDITS, 'more edit')}", "\n".join(lines[_FIRST_EDITS:]))
-            if len(lines) > _FIRST_EDITS
-            else "",
-            _by_people(view),
-            _siblings(view),
-            _cost(view),
-            _how_to_take(view),
-            _folded("Tasks, versions and everything else", _joined([_flips(view), _history(view), details])),
-        ]
-    )
+    edits = _checklist(view, longest)[:most]
+    rest: list[ReportBlock] = [_nested(edits[_FIRST_EDITS:])] if edits[_FIRST_EDITS:] else []
+    told: list[ReportBlock] = [Paragraph(_how_to_drop(view)), _nested(edits[:_FIRST_EDITS])] if edits else []
+    return [
+        *paragraphs(_headline(view), view.run.caution if view.run else ""),
+        *_red_box(view),
+        *_what_would_prove(view),
+        _diff(diff[:shown]) if diff else Paragraph("The text is the same; only other files differ."),
+        *_folded(
+            f"{count_noun(len(diff) - shown, 'more line')} of the diff", [_diff(diff[shown:])] if diff[shown:] else []
+        ),
+        *told,
+        *_folded(f"{count_noun(len(edits) - _FIRST_EDITS, 'more edit')}", rest),
+        *_by_people(view),
+        *paragraphs(_siblings(view), _cost(view), _how_to_take(view)),
+        *_folded("Tasks, versions and everything else", [*_flips(view), *_history(view), *details]),
+    ]
+
+
+def _diff(lines: Sequence[str]) -> Text:
+    return Text("\n".join(" ".join(line.splitlines()) for line in lines), "diff")
+
+
+def _folded(summary: str, blocks: list[ReportBlock]) -> list[ReportBlock]:
+    return [Details(summary, blocks)] if blocks else []
 
 
 def _headline(view: OfferView) -> str:
     """Return what was measured, of which texts, with whose commits in it; claim nothing where nothing was."""
-    into = code_span(view.into)
+    into = cited(view.into)
     if view.claim is None:
-        return f"**Not measured**: {code_span(view.unmeasured)}. Nothing is claimed of this text against {into}."
+        return f"**Not measured**: {cited(view.unmeasured)}. Nothing is claimed of this text against {into}."
     whose = _whose(view)
     measured = f", measured with {whose}" if whose else ""
     versions = count_noun(len(view.versions), "version")
@@ -121,7 +135,7 @@ def _headline(view: OfferView) -> str:
         grade = f" **{words[:1].upper()}{words[1:]}**."
     return (
         f"**{view.claim.headline.passed}** ({view.claim.headline.score}){measured}: this text against {into} at "
-        f"{code_span(view.base[:10] or 'the start')}. {view.claim.shown}.{grade} {versions}, "
+        f"{cited(view.base[:10] or 'the start')}. {view.claim.shown}.{grade} {versions}, "
         f"{count_noun(len(view.in_force()), 'edit')}; about {tokens[0]:,} to {tokens[1]:,} tokens."
     )
 
@@ -130,36 +144,37 @@ def _whose(view: OfferView) -> str:
     names = list(dict.fromkeys(one.author for one in view.people))
     if not names:
         return ""
-    shown = " and ".join(f"{code_span(truncate(name, 60))}'s" for name in names[:3])
+    shown = " and ".join(f"{cited(name, 60)}'s" for name in names[:3])
     several = f" and {len(names) - 3} others'" if len(names) > 3 else ""  # noqa: PLR2004 - three names are a line
-    commits = [code_span(one.sha[:10]) for one in view.people[-1:]]
+    commits = [cited(one.sha[:10]) for one in view.people[-1:]]
     return f"{shown}{several} {'commit' if len(view.people) == 1 else 'commits'} ({', '.join(commits)})"
 
 
-def _red_box(view: OfferView) -> str:
-    """Return what a person must look at."""
-    rows = [f"> - {code_span(truncate(flag, 300))}" for flag in view.flags]
+def _red_box(view: OfferView) -> list[ReportBlock]:
+    """Show what a person must look at."""
+    rows = [cited(flag, 300) for flag in view.flags]
     if view.conflicts:
-        rows.append(f"> - {count_noun(len(view.conflicts), 'place')} changed by people here and on {view.into}, too:")
+        rows.append(f"{count_noun(len(view.conflicts), 'place')} changed by people here and on {view.into}, too:")
         for one in view.conflicts:
-            rows.append(f">   - {code_span(view.into)}: {code_span(truncate(one.theirs, 200)) or 'nothing'}")
-            rows.append(f">   - here: {code_span(truncate(one.ours, 200)) or 'nothing'}")
-    return "\n".join(["> [!CAUTION]", "> **A person must look at this:**", *rows]) if rows else ""
+            rows[-1] += f"\n  - {cited(view.into)}: {cited(one.theirs, 200) or 'nothing'}"
+            rows[-1] += f"\n  - here: {cited(one.ours, 200) or 'nothing'}"
+    return [Box("caution", [Paragraph("**A person must look at this:**"), Bullets(rows)])] if rows else []
 
 
-def _what_would_prove(view: OfferView) -> str:
+def _what_would_prove(view: OfferView) -> list[ReportBlock]:
     """Say of a draft what is not shown, and what would show it."""
     if view.proven:
-        return ""
+        return []
     if view.claim is None:
-        return "> [!NOTE]\n> This is a draft, because nothing was measured of it."
+        return [Box("note", paragraphs("This is a draft, because nothing was measured of it."))]
     grade = view.grade or Grade.UNPROVEN
     proof = f" {view.proof}" if view.proof else ""
     what = "a draft of the optimizer, no version yet" if view.draft else "a draft pull request"
-    return (
-        f"> [!NOTE]\n> **{grade.value.capitalize()}**: {GRADE_MEANINGS[grade]}. So this is {what}.{proof} A later "
-        "night that proves it makes it an ordinary pull request; closing it says no."
+    told = (
+        f"**{grade.value.capitalize()}**: {GRADE_MEANINGS[grade]}. So this is {what}.{proof} A later night that proves "
+        "it makes it an ordinary pull request; closing it says no."
     )
+    return [Box("note", paragraphs(told))]
 
 
 def _diff_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
@@ -211,24 +226,31 @@ def _checklist(view: OfferView, longest: int) -> list[str]:
         rows.append(_box(view, edit, longest))
         for other, (first, share) in twins.items():
             if first == number:
-                rows.append("  " + _box(view, edits[other], longest, f"worded like {first} ({share:.0%}): "))
+                rows.append("  - " + _box(view, edits[other], longest, f"worded like {first} ({share:.0%}): "))
     return rows
+
+
+def _nested(rows: Sequence[str]) -> Bullets:
+    """List rows, those that begin with a sign of a list below the one before."""
+    items: list[str] = []
+    for row in rows:
+        if items and row.startswith("  - "):
+            items[-1] += f"\n{row}"
+        else:
+            items.append(row.removeprefix("  - "))
+    return Bullets(items)
 
 
 def _box(view: OfferView, edit: OfferedEdit, longest: int, before: str = "") -> str:
     """Write an edit on one line, with its number, what it did, and the key that a program reads."""
-    texts = [code_span(truncate(_plain_item(text), longest)) for text in (edit.before, edit.after)]
-    match edit.op:
-        case "delete":
-            shown = f"removes {texts[0]}"
-        case "replace":
-            shown = f"{texts[0]} becomes {texts[1]}"
-        case "rewrite":
-            shown = f"rewrites {code_span(truncate(edit.section, 60))}: {texts[1]}"
-        case _:
-            shown = texts[1]
+    texts = [cited(_plain_item(text), longest) for text in (edit.before, edit.after)]
+    shown = {
+        "delete": f"removes {texts[0]}",
+        "replace": f"{texts[0]} becomes {texts[1]}",
+        "rewrite": f"rewrites {cited(edit.section, 60)}: {texts[1]}",
+    }.get(edit.op, texts[1])
     said = "; ".join(_evidence(view, edit))
-    return f"- [x] **{edit.number}** {before}{shown}{f' — {said}' if said else ''} <!-- skillopt edit: {edit.key} -->"
+    return f"[x] **{edit.number}** {before}{shown}{f' — {said}' if said else ''} <!-- skillopt edit: {edit.key} -->"
 
 
 def _plain_item(text: str) -> str:
@@ -258,8 +280,8 @@ def _tasks(view: OfferView, tasks: Sequence[str], most: int = _MOST_TASKS) -> st
 
 
 def _task(view: OfferView, task: str) -> str:
-    shown = code_span(truncate(task, 60))
-    return f"[{shown}]({view.page}#{task_anchor(task)})" if view.page and shown.startswith("`") else shown
+    shown = cited(task, 60)
+    return f"[{shown}]({view.page}#{task_anchor(task)})" if view.page and _PLAIN.fullmatch(task) else shown
 
 
 def _how_to_drop(view: OfferView) -> str:
@@ -269,28 +291,23 @@ def _how_to_drop(view: OfferView) -> str:
     )
 
 
-def _by_people(view: OfferView) -> str:
-    lines = view.by_people
-    parts = []
+def _by_people(view: OfferView) -> list[ReportBlock]:
+    lines = [f"{line.sign}{line.text}" for line in view.by_people]
+    parts: list[ReportBlock] = []
     if lines:
-        shown = [f"{line.sign}{line.text}" for line in lines]
-        commits = ", ".join(f"{code_span(one.sha[:10])} {code_span(truncate(one.subject, 80))}" for one in view.people)
+        commits = ", ".join(f"{cited(one.sha[:10])} {cited(one.subject, 80)}" for one in view.people)
         said = f"by people ({commits})" if view.people else "that no recorded edit explains"
-        parts.append(f"**{count_noun(len(lines), 'line')} {said}**:\n\n{diff_block(shown[:_FIRST_EDITS])}")
-        if len(shown) > _FIRST_EDITS:
-            parts.append(f"{len(shown) - _FIRST_EDITS} more lines by people stand in the diff.")
-    if view.dropped:
-        rows = ", ".join(
-            f"{code_span(truncate(text, 80))} ({code_span(truncate(by, 80))})" for text, by in view.dropped
-        )
-        parts.append(f"**Dropped**: {rows}.")
-    return "\n\n".join(parts)
+        parts += [Paragraph(f"**{count_noun(len(lines), 'line')} {said}**:"), _diff(lines[:_FIRST_EDITS])]
+        if len(lines) > _FIRST_EDITS:
+            parts += paragraphs(f"{len(lines) - _FIRST_EDITS} more lines by people stand in the diff.")
+    rows = ", ".join(f"{cited(text, 80)} ({cited(by, 80)})" for text, by in view.dropped)
+    return [*parts, *paragraphs(f"**Dropped**: {rows}." if rows else "")]
 
 
 def _siblings(view: OfferView) -> str:
     """Return what was found of the skills beside it, of the newest version for which they were run."""
     newest = next((one.siblings for one in reversed(view.versions) if one.siblings), ())
-    return f"**Skills beside it**: {'; '.join(code_span(truncate(words, 200)) for words in newest)}." if newest else ""
+    return f"**Skills beside it**: {'; '.join(cited(words, 200) for words in newest)}." if newest else ""
 
 
 def _cost(view: OfferView) -> str:
@@ -320,47 +337,35 @@ def _how_to_take(view: OfferView) -> str:
     return f"{take} To refuse it: close, with a comment that says why; training remembers both.{back}"
 
 
-def _flips(view: OfferView) -> str:
+def _flips(view: OfferView) -> list[ReportBlock]:
     """List the tasks that pass now and did not, and the other way round."""
     if view.claim is None:
-        return ""
+        return []
     verdict = view.claim.verdict
     rows = [
-        f"- {count_noun(len(names), 'task')} {what}{': ' if names else ''}{_tasks(view, names, 200)}"
+        f"{count_noun(len(names), 'task')} {what}{': ' if names else ''}{_tasks(view, names, 200)}"
         for what, names in (("now passing", verdict.fixed), ("no longer passing", verdict.broken))
     ]
-    return "\n".join(["### Tasks that changed sides", "", *rows])
+    return [Heading("Tasks that changed sides", 3), Bullets(rows)]
 
 
-def _history(view: OfferView) -> str:
+def _history(view: OfferView) -> list[ReportBlock]:
     """List versions, edits that later ones undid, and how to look at each."""
     rows = [
-        f"- {code_span(one.commit[:10])} {code_span(truncate(one.subject, 120))}"
+        f"{cited(one.commit[:10])} {cited(one.subject, 120)}"
         f"{f': {one.passed}' if one.passed else ''}{f', {grade_words(one.grading)}' if one.grading else ''}"
         for one in view.versions
     ]
-    live = {edit.number for edit in view.in_force()}
-    undone = [edit for edit in view.edits if edit.number not in live]
-    if undone:
-        rows.append(f"- undone by later edits: {', '.join(f'**{edit.number}**' for edit in undone)}")
-    reasons = [
-        f"- **{edit.number}** {code_span(truncate(edit.rationale, 300))}" for edit in view.in_force() if edit.rationale
-    ]
-    look = shell_block([f"git fetch origin {quote(view.branch)}", f"skillopt log {quote(view.skill)}"])
-    parts = ["### Versions", "\n".join(rows), look] if rows else []
+    live = view.in_force()
+    undone = ", ".join(f"**{edit.number}**" for edit in view.edits if edit not in live)
+    rows += [f"undone by later edits: {undone}"] if undone else []
+    reasons = [f"**{edit.number}** {cited(edit.rationale, 300)}" for edit in live if edit.rationale]
+    look = Commands([f"git fetch origin {quote(view.branch)}", f"skillopt log {quote(view.skill)}"])
+    parts: list[ReportBlock] = [Heading("Versions", 3), Bullets(rows), look] if rows else []
     if reasons:
-        parts += ["### Why, in the proposer's words (nobody checked that)", "\n".join(reasons)]
-    return "\n\n".join(parts)
-
-
-def _folded(summary: str, text: str) -> str:
-    """Fold a text away; the summary is our own words."""
-    return f"<details><summary>{summary}</summary>\n\n{text.strip()}\n\n</details>" if text.strip() else ""
+        parts += [Heading("Why, in the proposer's words (nobody checked that)", 3), Bullets(reasons)]
+    return parts
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._/-]", "", name)[:80]
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return "\n\n".join(part for part in parts if part) + "\n"

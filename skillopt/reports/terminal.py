@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.headline import compared_words, metric_label, tally_words
-from skillopt.reports.gate_words import gate_outcome, is_change
+from skillopt.reports.run_report import gate_outcome, is_change
 from skillopt.reports.view import DraftView, GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_hidden

@@ -6,6 +6,8 @@ untrusted wherever they are shown.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grading
@@ -18,19 +20,27 @@ from skillopt.gate.headline import (
     headline_of_versions,
 )
 from skillopt.loop.events import PromptSkipped, VerifierSuspected
-from skillopt.reports.edit_views import EditView, Funnel, PatchTestView
-from skillopt.reports.task_grid import FOLDS, HeatRow
 from skillopt.review.signs import Suspicion
 from skillopt.rollouts import CHECKS_UNBOXED, Usage
 
 __all__ = [
+    "FOLDS",
+    "SEEN_SPLITS",
     "VIEW_FORMAT",
     "AskedAndPaid",
     "BaselineView",
+    "Cell",
+    "CellState",
     "CurvePoint",
     "DraftView",
+    "EditView",
+    "EliminationView",
+    "Fate",
+    "Funnel",
     "GateView",
+    "HeatRow",
     "PairView",
+    "PatchTestView",
     "RunCaps",
     "RunView",
     "StepView",
@@ -40,6 +50,124 @@ __all__ = [
 
 VIEW_FORMAT = 2
 """Rises when a field of the view changes its meaning or goes away; a new field leaves it as it is."""
+
+
+FOLDS: Final = ("fold 1", "fold 2")
+"""Names of two folds that teach and judge in turn, where other suites have splits."""
+
+SEEN_SPLITS: Final = ("train", FOLDS[0])
+"""Splits whose rollouts whoever proposes edits may see."""
+
+
+class CellState(StrEnum):
+    """How a task went under a version, over all its repeats."""
+
+    PASSED = "passed"
+    MIXED = "mixed"
+    FAILED = "failed"
+    NOT_EVALUATED = "not evaluated"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A task under a version: `repeats` that were scored, how many `passed`, the mean score in the gate's metric."""
+
+    repeats: int = 0
+    passed: int = 0
+    score: float | None = None
+
+    @property
+    def state(self) -> CellState:
+        """Say it in a word; what was not run did not fail."""
+        if not self.repeats:
+            return CellState.NOT_EVALUATED
+        if 0 < self.passed < self.repeats:
+            return CellState.MIXED
+        return CellState.PASSED if self.passed else CellState.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    """A task under each version, in the order of `RunView.versions`.
+
+    `split` is a split or a fold, empty when it is not known.
+    """
+
+    task: str
+    split: str
+    cells: tuple[Cell, ...]
+
+
+class Fate(StrEnum):
+    """What became of an edit in the end.
+
+    A `refused` edit was never run; one that `moved nothing` helped no task in a patch test; without one that was
+    `not needed` nothing failed; a `joined` one is in the draft and met no gate.
+    """
+
+    REFUSED = "refused"
+    UNMOVED = "moved nothing"
+    NOT_NEEDED = "not needed"
+    JOINED = "joined"
+    INCONCLUSIVE = "inconclusive"
+    REJECTED = "rejected"
+    ACCEPTED = "accepted"
+
+
+@dataclass(frozen=True, slots=True)
+class EliminationView:
+    """What elimination found of an edit, which was left out of the candidate on train tasks that it cites."""
+
+    tasks: int
+    without: float | None
+    with_it: float | None
+    kept: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PatchTestView:
+    """A patch test: ids of its edits, the failing train tasks that were run, and those that passed or moved on."""
+
+    edits: tuple[str, ...]
+    tasks: tuple[str, ...]
+    moved: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EditView:
+    """A proposed edit and what became of it."""
+
+    id: str
+    step: int
+    op: str
+    section: str
+    anchor: str
+    before: str
+    after: str
+    rationale: str
+    tasks: tuple[str, ...]
+    tokens_added: int
+    tokens_removed: int
+    fate: Fate
+    reason: str
+    elimination: EliminationView | None = None
+    gate: int | None = None
+    version: int | None = None
+    support: float | None = None
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many edits came how far; `tested` ones were in a patch test, `kept` ones stayed in the draft after it."""
+
+    proposed: int = 0
+    refused: int = 0
+    tested: int = 0
+    kept: int = 0
+    gated: int = 0
+    accepted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.reports.html import (
-    BeforeAfter,
-    RolloutEntry,
-    RolloutSelection,
-    ViewedRollout,
-    before_after_page,
-    render_page,
-)
+from skillopt.reports.before_after import BeforeAfter, before_after_page
+from skillopt.reports.rollout_page import RolloutEntry, RolloutSelection, ViewedRollout, render_page
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from tests.browser.chromium import Page

@@ -8,9 +8,7 @@ import pytest
 
 from skillopt.actions.report import report
 from skillopt.errors import UsageError
-from skillopt.reports.edit_views import Fate
-from skillopt.reports.task_grid import CellState
-from skillopt.reports.view import RunView
+from skillopt.reports.view import CellState, Fate, RunView
 from tests.fakes.projects import Trained, git, make_project, skillopt
 
 

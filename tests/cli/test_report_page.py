@@ -17,11 +17,11 @@ def folder(trained: Trained) -> Path:
 
 def test_a_page_shows_rollouts_of_train_tasks_and_of_no_other(folder: Path) -> None:
     shown = page(folder=folder)
-    viewer = shown[shown.index('id="rollouts"') : shown.index('id="configuration"')]
+    viewer = shown[shown.index('id="rollouts"') : shown.index('id="settings"')]
     tasks = set(re.findall(r'<bdi class="mono">(train|val|test)\d', viewer))
     assert tasks == {"train"}
     everything = page(folder=folder, all_splits=True)
-    viewer = everything[everything.index('id="rollouts"') : everything.index('id="configuration"')]
+    viewer = everything[everything.index('id="rollouts"') : everything.index('id="settings"')]
     assert set(re.findall(r'<bdi class="mono">(train|val|test)\d', viewer)) == {"train", "val", "test"}
 
 
@@ -45,7 +45,7 @@ def test_without_the_suite_no_rollout_of_a_task_that_may_be_held_out_is_shown(fo
         shown = page(folder=folder)
     finally:
         aside.rename(suite)
-    viewer = shown[shown.index('id="rollouts"') : shown.index('id="configuration"')]
+    viewer = shown[shown.index('id="rollouts"') : shown.index('id="settings"')]
     assert not re.search(r'<bdi class="mono">(val|test)\d', viewer)
 
 

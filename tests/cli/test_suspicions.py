@@ -5,13 +5,14 @@ import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from skillopt.nightly.offered import suspicious_runs
 from skillopt.project import Project
-from skillopt.reports.load_suspicions import load_inspected_view
+from skillopt.reports.load_view import load_inspected_view
 from skillopt.reports.pull_request import pull_request_body
 from skillopt.rollouts import Message, ToolCall, Trajectory
 from skillopt.storage.ledger import Ledger
@@ -56,7 +57,7 @@ def test_a_report_of_honest_training_has_no_suspicions(trained: Trained) -> None
 
 def test_a_cheat_is_a_finding_with_a_quote_that_steers_and_tells_nothing(project: Path) -> None:
     task = cheat(project)
-    shown = skillopt(project, "report").stdout
+    shown = unescape(skillopt(project, "report").stdout)
     assert "verifier touched" in shown
     assert "cp expected.csv output.csv" in shown
     assert "\x1b" not in shown
@@ -67,10 +68,10 @@ def test_a_cheat_is_a_finding_with_a_quote_that_steers_and_tells_nothing(project
 
 def test_a_held_out_task_is_quoted_only_when_asked_for(project: Path) -> None:
     cheat(project, "val")
-    shown = skillopt(project, "report").stdout
+    shown = unescape(skillopt(project, "report").stdout)
     assert "verifier touched" in shown
     assert "cp expected.csv" not in shown
-    assert "cp expected.csv" in skillopt(project, "report", "--all-splits").stdout
+    assert "cp expected.csv" in unescape(skillopt(project, "report", "--all-splits").stdout)
 
 
 def test_report_and_pull_request_list_suspicious_rollouts(project: Path) -> None:

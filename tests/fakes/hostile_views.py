@@ -6,8 +6,7 @@ from html.parser import HTMLParser
 import cmarkgfm
 from cmarkgfm.cmark import Options
 
-from skillopt.reports.edit_views import EditView
-from skillopt.reports.view import GateView, RunView
+from skillopt.reports.view import EditView, GateView, RunView
 
 __all__ = ["HOSTILE", "attack", "read", "tags_of"]
 

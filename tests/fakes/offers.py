@@ -3,9 +3,8 @@
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.gate.headline import Headline
-from skillopt.reports.edit_views import EliminationView
-from skillopt.reports.offer_view import OfferClaim, OfferedEdit, OfferedVersion, OfferView, PersonsCommit
-from skillopt.reports.offered_lines import label_lines
+from skillopt.reports.offer_view import OfferClaim, OfferedEdit, OfferedVersion, OfferView, PersonsCommit, label_lines
+from skillopt.reports.view import EliminationView
 from tests.fakes.views import verdict
 
 __all__ = ["KEY", "offer", "offered_edit"]

@@ -13,11 +13,8 @@ from skillopt.loop.events import (
     StepStarted,
     VersionAccepted,
 )
-from skillopt.reports.build_view import build_view
-from skillopt.reports.edit_views import Fate, Funnel, PatchTestView
-from skillopt.reports.run_records import RunRecords, digests_of
-from skillopt.reports.task_grid import CellState
-from skillopt.reports.view import RunView
+from skillopt.reports.build_view import RunRecords, build_view, digests_of
+from skillopt.reports.view import CellState, Fate, Funnel, PatchTestView, RunView
 from skillopt.rollouts import Stream
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.storage.ledger import ResultRow

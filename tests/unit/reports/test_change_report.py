@@ -6,11 +6,11 @@ import pytest
 
 from skillopt.gate.comparison import Outcome, Tally
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
-from skillopt.reports.gate_words import change_passed
-from skillopt.reports.html import render_page
 from skillopt.reports.junit import render_junit as junit
-from skillopt.reports.markdown import render_markdown as markdown
 from skillopt.reports.pull_request import pull_request_title
+from skillopt.reports.pull_request import render_markdown as markdown
+from skillopt.reports.rollout_page import render_page
+from skillopt.reports.run_report import change_passed
 from skillopt.reports.terminal import render_terminal
 from skillopt.reports.view import RunView
 from tests.fakes.hostile_views import attack, tags_of
@@ -40,7 +40,7 @@ def test_a_change_that_passed_is_said_to_have_passed_in_every_report() -> None:
     )
     assert "| <code>change</code> | passed | 4 of 10 → 8 of 10 | 0.40 → 0.80" in text
     assert "passed: change: 4 of 10 → 8 of 10 tasks passed" in render_terminal(view)
-    assert "The change: passed, not shown to be worse" in render_page(view)
+    assert "<strong>passed</strong>: a change by people" in render_page(view)
     assert "confidence 0.250" not in text
     assert pull_request_title(view) == "rows: change passed"
     assert "<failure" not in junit(view)[: junit(view).index("</testsuite>")]
@@ -120,7 +120,7 @@ def test_a_long_reason_is_cut_in_the_headline() -> None:
 def test_a_gate_that_has_not_decided_says_so() -> None:
     view = replace(make_change_view(), gates=(), versions=make_change_view().versions[:1], reason="")
     assert "**not decided**: a change by people." in markdown(view)
-    assert "The gate has not decided" in render_page(view)
+    assert "<strong>not decided</strong>: a change by people." in render_page(view)
 
 
 def test_hostile_text_in_a_change_is_inert() -> None:

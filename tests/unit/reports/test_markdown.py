@@ -5,7 +5,7 @@ from dataclasses import replace
 from skillopt.gate.grades import Grade
 from skillopt.gate.judge_noise import JudgeAgreement
 from skillopt.loop.events import PromptSkipped, TasksSetAside, VerifierSuspected, VersionAccepted
-from skillopt.reports.markdown import render_markdown
+from skillopt.reports.pull_request import render_markdown
 from tests.fakes.drafts import graded, grading
 from tests.fakes.hostile_views import attack, tags_of
 from tests.fakes.views import EVENTS, make_view

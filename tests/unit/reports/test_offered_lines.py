@@ -6,8 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.reports.offer_view import OfferedEdit
-from skillopt.reports.offered_lines import find_near_duplicates, label_lines, share_lines
+from skillopt.reports.offer_view import OfferedEdit, find_near_duplicates, label_lines, share_lines
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.word_diff import match_lines
 from tests.fakes.offers import offered_edit

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt.gate.comparison import Outcome
-from skillopt.reports.edit_tables import edits_not_taken
-from skillopt.reports.edit_views import Fate
-from skillopt.reports.length_limits import LengthLimits
+from skillopt.reports.markdown import print_markdown
 from skillopt.reports.pull_request import LIMIT, length, pull_request_body, pull_request_title
-from skillopt.reports.sections import format_confidence
-from skillopt.reports.view import RunView
+from skillopt.reports.run_edits import ReportLimits, edits_not_taken
+from skillopt.reports.run_report import format_confidence
+from skillopt.reports.view import Fate, RunView
 from tests.fakes.hostile_views import HOSTILE, attack, read, tags_of
 from tests.fakes.views import EVENTS, HEAD, make_view, verdict
 
@@ -73,12 +72,14 @@ def test_what_was_not_taken_is_counted_by_why_and_the_same_edit_is_listed_once()
     reasons = [f"left out {times} times: nothing fails without it" for times in (2, 2, 3)]
     edits = [replace(idle, id=f"e{at}", step=at, reason=reason) for at, reason in enumerate(reasons)]
     refused = [replace(idle, id=f"r{at}", fate=Fate.REFUSED, reason=f"reason {at}") for at in range(12)]
-    text = edits_not_taken(replace(VIEW, edits=(*edits, *refused)), LengthLimits())
+    text = print_markdown(edits_not_taken(replace(VIEW, edits=(*edits, *refused)), ReportLimits()))
     counted, folded = text.split("<details>")
     assert "| 3 | not needed | <code>nothing fails without it</code> |" in counted
     assert "| 1 | refused | <code>reason 8</code> |" in counted
     assert "| 3 | | 3 more reasons |" in counted
-    assert "| 1 | | 1 more reason |" in edits_not_taken(replace(VIEW, edits=(*edits, *refused[:10])), LengthLimits())
+    assert "| 1 | | 1 more reason |" in print_markdown(
+        edits_not_taken(replace(VIEW, edits=(*edits, *refused[:10])), ReportLimits())
+    )
     assert "<summary>15 edits not taken: 12 refused, 3 not needed</summary>" in folded
     assert "| 0, 1 | add in <code>Values</code>" in folded
     assert folded.count("nothing fails without it") == 2

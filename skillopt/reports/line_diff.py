@@ -1,12 +1,11 @@
 """Line-by-line comparison of two texts for a page, with changed lines paired and unchanged ones folded."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from skillopt.skills.word_diff import Piece, PieceKind, compare_words, match_lines
 
-__all__ = ["DiffLine", "compare_lines", "count_words"]
+__all__ = ["DiffLine", "compare_lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +28,6 @@ class DiffLine:
 def compare_lines(before: str, after: str, context: int = 1) -> tuple[DiffLine, ...]:
     """Compare two texts line by line, and changed lines word by word."""
     return tuple(_fold(list(_lines(before.splitlines(), after.splitlines())), context))
-
-
-def count_words(lines: Sequence[DiffLine]) -> tuple[int, int]:
-    """Count the words that are new and those that are gone."""
-    return _count(lines, PieceKind.NEW), _count(lines, PieceKind.GONE)
-
-
-def _count(lines: Sequence[DiffLine], kind: PieceKind) -> int:
-    return sum(len(re.findall(r"\w+", piece.text)) for line in lines for piece in line.pieces if piece.kind is kind)
 
 
 def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:

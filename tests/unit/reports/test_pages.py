@@ -6,16 +6,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from skillopt.reports.html import (
-    BeforeAfter,
-    RolloutEntry,
-    RolloutSelection,
-    ViewedRollout,
-    before_after_page,
-    render_page,
-)
-from skillopt.reports.html.escape_html import cut_middle, mark_hidden
-from skillopt.reports.view import RunView
+from skillopt.reports.before_after import BeforeAfter, before_after_page
+from skillopt.reports.blocks import Grid, cut_middle
+from skillopt.reports.html import print_page
+from skillopt.reports.rollout_page import RolloutEntry, RolloutSelection, ViewedRollout, render_page
+from skillopt.reports.view import Cell, HeatRow, RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.safety.escaping import escape_hidden
 from tests.fakes.changed_tasks import make_changed
@@ -66,7 +61,7 @@ def test_the_page_of_tasks_shows_each_that_went_differently_with_both_sides() ->
         assert f'id="task-{name}"' in page
     assert "val4" not in page
     assert "4 of 5 tasks went differently: 1 broken, 1 worse, 1 better, 1 fixed." in page
-    assert "bash convert" in page
+    assert "The two part at tool use 2: before" in page
     assert "bash guess" in page
 
 
@@ -80,28 +75,12 @@ def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
     assert "script" not in found.tags
 
 
-def test_each_version_is_a_row_of_score_tokens_dollars_turns_and_whether_it_is_on_the_pareto_front() -> None:
-    view = make_view()
-    page = render_page(view)
-    numbers = (str(view.versions[1].tokens), "0.800", "0.750", "unknown", "2.00")
-    cells = "".join(f'<td class="n">{number}</td>' for number in numbers)
-    assert f'<th scope="row">v1</th>{cells}<td>yes</td>' in page
-    assert "On the Pareto front" in page
-
-
 def test_no_hidden_character_reaches_the_page_and_each_is_named() -> None:
     page = render_page(make_hostile(make_view()), rollouts(HOSTILE))
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ud800\x00\x1b\U000e0041]", page)
     for name in ("U+202E", "U+2066", "U+200B", "U+E0041", "U+D800", "U+0000", "U+001B"):
-        assert page.count(f'<span class="cp">{name}') > 1  # one is in the footer
+        assert page.count(name) > 1  # one is in the footer
     assert page.encode()
-
-
-def test_the_numbers_of_each_version_are_those_of_the_record_and_what_is_not_known_is_not_nothing() -> None:
-    rows = re.findall(r'<tr><th scope="row">(start|v1)</th>(.*?)</tr>', render_page(make_view()))
-    cells = {name: re.findall("<td.*?>(.*?)</td>", row) for name, row in rows}
-    assert cells["start"][1:] == ["0.400", "—", "0.0125", "2.50", "yes"]
-    assert cells["v1"][1:] == ["0.800", "0.750", "unknown", "2.00", "yes"]
 
 
 def test_a_page_names_everything_it_needs_in_itself() -> None:
@@ -125,33 +104,49 @@ def test_a_run_that_has_hardly_begun_has_a_page(view: RunView) -> None:
     assert "None" not in re.sub(r"<style>.*</style>", "", page, flags=re.DOTALL)
 
 
-def test_the_page_leads_with_the_held_out_test() -> None:
+def test_the_page_leads_with_the_held_out_test_and_shows_each_version_word_by_word() -> None:
     page = render_page(make_view())
     assert "5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80)" in page
-    assert page.index("held-out tasks passed") < page.index("Tasks passed over rollouts")
+    assert page.index("held-out tasks passed") < page.index("<main")
+    assert "<ins>- Write dates as YYYY-MM-DD.</ins>" in page
+    assert "gate 1, accept: 8 of 10 tasks passed" in page
 
 
-def test_without_a_held_out_test_it_leads_with_the_gate_and_what_to_expect_of_the_version() -> None:
-    page = render_page(make_view(ended=False))
-    assert "4 of 10 → 8 of 10 val tasks passed (score 0.40 → 0.80); expect a mean of score and passed of 0.750" in page
-    assert page.count("has had some luck") == 1
+def make_grid(*rows: tuple[Cell, ...], versions: int = 3) -> str:
+    grid = Grid([f"v{at}" for at in range(versions)], [HeatRow(f"t{at}", "val", row) for at, row in enumerate(rows)])
+    return print_page("t", "e", [grid], heading="h", footer="f")
 
 
-def test_what_leaving_it_out_showed_stands_beside_an_edit() -> None:
-    page = render_page(make_view())
-    assert "<dt>left out</dt><dd>0.00 → 1.00 on 2 tasks" in page
+PASS, FAIL, MIXED, NONE = Cell(1, 1, 1.0), Cell(1, 0, 0.3), Cell(3, 2, 0.8), Cell()
 
 
-def test_what_was_not_learned_is_named() -> None:
-    page = render_page(make_view())
-    assert 'Failed under every patch and set aside: <bdi class="mono">train7</bdi>' in page
-    assert "1 prompt got no answer; the last was about" in page
-    assert "set aside" not in render_page(make_view(ended=False))
+def test_a_flip_is_seen_across_a_version_under_which_the_task_did_not_run() -> None:
+    page = make_grid((PASS, NONE, FAIL), (FAIL, NONE, MIXED), (PASS, Cell(7, 6, 0.9), PASS))
+    assert re.findall(r'<td class="([^"]*)">([^<]*)<span class="vh"> ([^<]*)<', page) == [
+        ("passed", "✓", "passed"),
+        ("", "·", "not evaluated"),
+        ("failed l1 broken", ".30", "failed, broken"),
+        ("failed l1", ".30", "failed"),
+        ("", "·", "not evaluated"),
+        ("mixed fixed", "2/3", "mixed, fixed"),
+        ("passed", "✓", "passed"),
+        ("mixed", "6/7", "mixed"),
+        ("passed", "✓", "passed"),
+    ]
+
+
+def test_broken_tasks_stand_first_and_tasks_that_never_ran_are_counted_only() -> None:
+    page = make_grid((PASS, PASS), (FAIL, PASS), (FAIL, FAIL), (PASS, FAIL), (NONE, NONE), versions=2)
+    assert re.findall(r"<bdi>(t\d)</bdi>", page) == ["t3", "t2", "t1", "t0"]
+    assert "4 tasks, 1 fixed, 1 broken, 1 more that were not run" in page
+
+
+def test_more_tasks_and_versions_than_a_page_holds_are_left_out_and_counted() -> None:
+    page = make_grid(*[(FAIL,) * 30] * 1000, versions=30)
+    assert page.count("<bdi>t") == 160
+    assert "840 more that are left out, 18 versions after the first left out" in page
 
 
 def test_a_cut_text_says_how_much_is_gone_and_hidden_runs_are_summed_up() -> None:
-    found = cut_middle("a" * 100, 10)
-    assert len(found.head) + len(found.tail) == 10
-    assert found.gone == 90
+    assert cut_middle("a" * 100, 10).count("a") == 10 + "… 90 characters are left out here …".count("a")
     assert len(escape_hidden("\u200b" * 100_000)) < 200
-    assert mark_hidden("<b>") == "&lt;b&gt;"

@@ -1,0 +1,260 @@
+"""Print blocks as one HTML page that needs nothing else: no network, no fonts, no scripts.
+
+The page's policy says what a browser may do with it. Every text that a template shows is escaped first, whoever wrote
+it.
+"""
+
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from skillopt.reports.blocks import Curve, Diff, Grid, Heading, ReportBlock, split_quoted
+from skillopt.reports.line_diff import DiffLine, compare_lines
+from skillopt.reports.view import FOLDS, Cell, CellState, HeatRow
+from skillopt.safety.escaping import escape_hidden
+
+__all__ = ["print_page"]
+
+_MOST_LINES: Final = 160
+"""Tasks of a split that are shown."""
+
+_MOST_VERSIONS: Final = 12
+_MOST_DIFF: Final = 600
+_LONG_CELL: Final = 40
+_SPLITS: Final = {
+    "train": "Train",
+    "val": "Validation",
+    FOLDS[0]: "First fold",
+    FOLDS[1]: "Second fold",
+    "test": "Held-out test",
+    "": "Other tasks",
+}
+_SHAPES: Final = {
+    "start": "M-4.5,-4.5H4.5V4.5H-4.5Z",
+    "accept": "M0,-5.5A5.5,5.5 0 1 1 0,5.5A5.5,5.5 0 1 1 0,-5.5Z",
+    "reject": "M-4.5,-4.5L4.5,4.5M-4.5,4.5L4.5,-4.5",
+    "inconclusive": "M0,-6L6,0L0,6L-6,0Z",
+    "invalid": "M0,-6L5.5,4.5H-5.5Z",
+}
+"""The shape of each verdict, around its middle: marks differ in shape, not only in colour."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    anchor: str
+    heading: Heading
+    blocks: list[ReportBlock]
+
+
+def print_page(title: str, eyebrow: str, blocks: Sequence[ReportBlock], *, heading: str, footer: str) -> str:
+    """Print blocks; those before the first heading of the second level stand in the head of the page."""
+    environment = _environment()
+    first: list[ReportBlock] = []
+    sections: list[_Section] = []
+    taken: Counter[str] = Counter()
+    for block in blocks:
+        if isinstance(block, Heading) and block.level == 2:  # noqa: PLR2004 - as the docstring says
+            anchor = block.anchor or re.sub(r"[^a-z0-9]+", "-", "".join(split_quoted(block.words)[::2]).lower()).strip(
+                "-"
+            )
+            taken[anchor] += 1
+            sections.append(_Section(f"{anchor}-{taken[anchor]}" if taken[anchor] > 1 else anchor, block, []))
+        else:
+            (sections[-1].blocks if sections else first).append(block)
+    style = _style(environment)
+    hashed = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
+    return environment.get_template("page.html").render(
+        title=title,
+        eyebrow=eyebrow,
+        heading=heading,
+        footer=footer,
+        first=first,
+        sections=sections,
+        policy=Markup(policy),  # noqa: S704 - made of our own words and a hash
+        style=Markup(style),  # noqa: S704 - our own file
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("skillopt.reports"),
+        autoescape=True,
+        finalize=_escaped,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "by_split": _by_split,
+        "compared": _compared,
+        "drawn": _drawn,
+        "is_long": lambda cell: len(cell) > _LONG_CELL,
+        "kind": lambda block: type(block).__name__,
+        "words": _words,
+    }
+    return environment
+
+
+def _style(environment: Environment) -> str:
+    loader = environment.loader
+    assert loader is not None  # noqa: S101 - it was given just above
+    return loader.get_source(environment, "report.css")[0]
+
+
+def _escaped(value: object) -> object:
+    """Escape what a template shows: text hides nothing, markup of our own stays as it is."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return escape(escape_hidden(value))
+
+
+def _words(words: str) -> Markup:
+    """Show words of a block: our own with their marks, texts from elsewhere as they are."""
+    pieces = split_quoted(words)
+    own = [str(escape(escape_hidden(piece))) for piece in pieces[::2]]
+    text = own[0] + "".join(f"\x02{at}\x03{after}" for at, after in enumerate(own[1:]))
+    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
+
+    def quote(found: "re.Match[str]") -> str:
+        return f'<bdi class="mono">{escape(escape_hidden(pieces[2 * int(found[1]) + 1]))}</bdi>'
+
+    return Markup(re.sub("\x02(\\d+)\x03", quote, text))  # noqa: S704 - each piece is escaped above
+
+
+def _compared(diff: Diff) -> tuple[DiffLine, ...]:
+    return compare_lines(diff.before, diff.after)[:_MOST_DIFF]
+
+
+@dataclass(frozen=True, slots=True)
+class _GridCell:
+    text: str
+    words: str
+    classes: str
+
+
+@dataclass(frozen=True, slots=True)
+class _GridLine:
+    task: str
+    cells: tuple[_GridCell, ...]
+    flips: frozenset[str]
+    ends_well: bool
+
+    @property
+    def urgency(self) -> int:
+        """What needs a look first: broken, not passing in the end, fixed, the rest."""
+        if self.ends_well:
+            return 2 if self.flips else 3
+        return 0 if "broken" in self.flips else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _SplitGrid:
+    name: str
+    versions: tuple[str, ...]
+    lines: list[_GridLine]
+    counts: tuple[tuple[str, int], ...]
+
+
+def _by_split(grid: Grid) -> Iterator[_SplitGrid]:
+    """Choose what is shown: the first version and the last ones; of each split what broke and failed first."""
+    places = list(range(len(grid.versions)))
+    if len(places) > _MOST_VERSIONS:
+        places = [0, *places[-(_MOST_VERSIONS - 1) :]]
+    for split, name in _SPLITS.items():
+        rows = [row for row in grid.rows if row.split == split]
+        ran = [row for row in rows if any(row.cells[at].repeats for at in places)]
+        lines = sorted((_line(row, places) for row in ran), key=lambda line: line.urgency)
+        counts = (
+            *((flip, sum(flip in line.flips for line in lines)) for flip in ("fixed", "broken")),
+            ("more that were not run", len(rows) - len(ran)),
+            ("more that are left out", max(0, len(lines) - _MOST_LINES)),
+            ("versions after the first left out", len(grid.versions) - len(places)),
+        )
+        if rows:
+            yield _SplitGrid(name, tuple(grid.versions[at] for at in places), lines[:_MOST_LINES], counts)
+
+
+def _line(row: HeatRow, places: Sequence[int]) -> _GridLine:
+    cells: list[_GridCell] = []
+    flips: set[str] = set()
+    last: Cell | None = None
+    for at in places:
+        cell = row.cells[at]
+        flip = ""
+        if last is not None and cell.repeats and _passes(last) != _passes(cell):
+            flip = "fixed" if _passes(cell) else "broken"
+            flips.add(flip)
+        cells.append(_cell(cell, flip))
+        last = cell if cell.repeats else last
+    return _GridLine(row.task, tuple(cells), frozenset(flips), last is not None and _passes(last))
+
+
+def _cell(cell: Cell, flip: str) -> _GridCell:
+    score = f"{cell.score or 0:.2f}".removeprefix("0")
+    text, state = {
+        CellState.PASSED: ("✓", "passed"),
+        CellState.MIXED: (f"{cell.passed}/{cell.repeats}", "mixed"),
+        CellState.FAILED: (score if cell.score else "0", f"failed l{round((cell.score or 0) * 4)}"),
+        CellState.NOT_EVALUATED: ("·", ""),
+    }[cell.state]
+    return _GridCell(text, ", ".join(filter(None, (cell.state.value, flip))), f"{state} {flip}".strip())
+
+
+def _passes(cell: Cell) -> bool:
+    """Return whether more than half of the repeats passed, so that one unlucky repeat of seven breaks nothing."""
+    return 2 * cell.passed > cell.repeats
+
+
+def _drawn(curve: Curve) -> dict[str, object]:
+    """Place the points of a curve: rollouts from left to right, shares of tasks passed upwards."""
+    places = _places([point.rollouts for point in curve.points], curve.rollouts)
+    most = max(10, *places)
+    points: list[dict[str, object]] = []
+    corners: list[str] = []
+    for point, place in zip(curve.points, places, strict=True):
+        x, y = round(640 * place / most, 1), round(200 - 200 * point.score, 1)
+        label = "before training" if point.gate is None else f"gate {point.gate}, {point.outcome}"
+        shown = f"{label}: {point.passed or f'{point.score:.3f}'} tasks passed, after {place:,} rollouts"
+        points.append({"x": x, "y": y, "kind": point.outcome, "label": shown})
+        corners += [f"{x},{corners[-1].split(',')[1]}"] if corners else []
+        corners.append(f"{x},{round(200 - 200 * point.best, 1)}")
+    kinds = [kind for kind in _SHAPES if any(point.outcome == kind for point in curve.points)]
+    best = [point.best for point in curve.points]
+    moved = f"the share of tasks passed went from {best[0]:.0%} to {best[-1]:.0%}"
+    return {
+        "points": points,
+        "line": " ".join(corners),
+        "kinds": kinds,
+        "shapes": _SHAPES,
+        "most": most,
+        "description": f"{len(points)} measurements on the validation tasks; {moved}",
+    }
+
+
+def _places(known: Sequence[int | None], end: int) -> list[int]:
+    """Fill in what is not known, evenly between what is.
+
+    >>> _places([0, None, None, 30, None], 50)
+    [0, 10, 20, 30, 40]
+    """
+    places: list[int] = []
+    for at, place in enumerate(known):
+        last = places[-1] if places else 0
+        if place is None:
+            later = next(((ahead, found) for ahead, found in enumerate(known[at:]) if found is not None), None)
+            ahead, found = later or (len(known) - at, max(end, last))
+            places.append(last + (found - last) // (ahead + 1))
+        else:
+            places.append(place)
+    return places

@@ -1,0 +1,150 @@
+"""Blocks of a run's edits: accepted ones, those that wait, what became of the others, and what each version changed."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from shlex import quote
+from typing import Final
+
+from skillopt.reports.blocks import Details, Diff, Paragraph, ReportBlock, Table, cited, list_names, paragraphs
+from skillopt.reports.view import EditView, EliminationView, Fate, RunView, VersionView
+from skillopt.safety.plurals import count_noun
+
+__all__ = ["ReportLimits", "draft_edits", "edits_not_taken", "more_line", "show_changes", "taken_edits"]
+
+_MANY: Final = 1_000_000
+_MOST_VERSIONS: Final = 24
+_MOST_KINDS: Final = 10
+"""Kinds of reason that are listed; every refusal can have words of its own."""
+
+_LONGEST_DIFF: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLimits:
+    """How long texts and lists of a report may be: characters of a text, names in a list, rows of tables."""
+
+    text: int = 1000
+    names: int = _MANY
+    rows: int = _MANY
+    refused: int = _MANY
+
+
+def show_changes(view: RunView) -> list[ReportBlock]:
+    """Show what each version changed, folded away, and what people changed."""
+    pairs = list(pairwise(view.versions))
+    if view.kind == "gate":
+        if pairs and pairs[-1][0].text != pairs[-1][1].text:
+            return [Paragraph("What people changed:"), Diff(pairs[-1][0].text, pairs[-1][1].text)]
+        return paragraphs("SKILL.md is the same, or nothing is decided yet.")
+    return [
+        Details(f"What version {after.number} changes in SKILL.md", [_diff(before, after)])
+        for before, after in pairs[-_MOST_VERSIONS:]
+    ]
+
+
+def _diff(before: VersionView, after: VersionView) -> ReportBlock:
+    if len(before.text) + len(after.text) > _LONGEST_DIFF:
+        return Paragraph("These texts are too long to be compared here; see `skillopt diff`.")
+    return Diff(before.text, after.text)
+
+
+def taken_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """List the edits that were taken."""
+    edits = [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
+    guided = [
+        f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
+        for version in view.accepted
+        if version.kind != "edits"
+    ]
+    if not edits:
+        return paragraphs(*(guided or ["No edit was taken."]))
+    return [*_edit_table(edits, view, limits), *paragraphs(*guided)]
+
+
+def draft_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """List the edits that wait in the draft."""
+    names = view.draft.edits if view.draft else ()
+    edits = [edit for edit in view.edits if edit.id in names]
+    return _edit_table(edits, view, limits) if edits else []
+
+
+def _edit_table(edits: Sequence[EditView], view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    rows = [
+        (
+            str(number),
+            _edit(edit, limits),
+            cited(edit.rationale, limits.text) or "—",
+            list_names(edit.tasks, limits.names),
+            _left_out(edit.elimination),
+            f"+{edit.tokens_added} -{edit.tokens_removed}",
+        )
+        for number, edit in enumerate(edits[: limits.rows], 1)
+    ]
+    columns = "", "edit", "why, in the proposer's words", "train tasks behind it", "left out", "tokens"
+    note = (
+        "Left out: mean score without the edit → with it, on train tasks it cites; `—` where earlier runs had told. "
+        "Tokens are estimates."
+    )
+    return [Table(columns, rows), *paragraphs(more_line(len(edits) - len(rows), "edit", view.run), note)]
+
+
+def _edit(edit: EditView, limits: ReportLimits) -> str:
+    before, after = (cited(text, limits.text) or "—" for text in (edit.before, edit.after))
+    place = f" in {cited(edit.section, limits.text)}" if edit.section else ""
+    shown = {"add": after, "rewrite": after, "delete": before}.get(edit.op, f"{before} by {after}")
+    return f"{edit.op}{place}: {shown}"
+
+
+def _left_out(found: EliminationView | None) -> str:
+    """Show the score without an edit and with it, as far as that was run."""
+    if found is None or found.without is None:
+        return "—"
+    with_it = "" if found.with_it is None else f" → {found.with_it:.2f}"
+    return f"{found.without:.2f}{with_it} on {count_noun(found.tasks, 'task')}"
+
+
+def edits_not_taken(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """Count the edits that were not taken by why, and list them, folded away; empty when there are none."""
+    waiting = view.draft.edits if view.draft else ()
+    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED and edit.id not in waiting]
+    if not others:
+        return []
+    fates = Counter(edit.fate for edit in others)
+    summary = ", ".join(f"{fates[fate]} {fate.value}" for fate in Fate if fates[fate])
+    # The same edit comes again and again, and falls for the same reason.
+    steps: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for edit in others:
+        row = _edit(edit, limits), edit.fate.value, cited(edit.reason, limits.text) or "—"
+        steps[row].append(str(edit.step))
+    rows = [(", ".join(at), *row) for row, at in steps.items()]
+    left = sum(map(len, list(steps.values())[limits.refused :]))
+    table: list[ReportBlock] = (
+        [Table(("steps", "edit", "fate", "reason"), rows[: limits.refused])] if limits.refused else []
+    )
+    folded = [*table, *paragraphs(more_line(left, "edit", view.run))]
+    return [_kinds(others, limits), Details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)]
+
+
+def _kinds(others: Sequence[EditView], limits: ReportLimits) -> Table:
+    """Count edits by fate and kind of reason, the most frequent first."""
+    kinds = Counter((edit.fate, _kind(edit)) for edit in others).most_common()
+    rows = [(str(number), fate.value, cited(kind, limits.text) or "—") for (fate, kind), number in kinds[:_MOST_KINDS]]
+    if rest := kinds[_MOST_KINDS:]:
+        rows.append((str(sum(number for _, number in rest)), "", count_noun(len(rest), "more reason")))
+    return Table(("edits", "fate", "reason"), rows)
+
+
+def _kind(edit: EditView) -> str:
+    """Return the kind of a reason: elimination and gate put numbers first, then what follows from them."""
+    if edit.fate is Fate.JOINED:
+        return "it was in no candidate that met a gate"
+    return edit.reason if edit.fate in (Fate.REFUSED, Fate.UNMOVED) else edit.reason.rpartition(": ")[2]
+
+
+def more_line(left: int, what: str, run: str) -> str:
+    """Count the rows left out and name the command that lists all; empty when none were."""
+    if left <= 0:
+        return ""
+    return f"{count_noun(left, what)} more, left out for length: `skillopt report {quote(run)}` lists all."

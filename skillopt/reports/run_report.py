@@ -1,0 +1,588 @@
+"""Report of a run as blocks, made once for every printer.
+
+Every number is read from the view, so from the ledger; every text from elsewhere is cited.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from shlex import quote
+from typing import Final
+
+from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.expectation import expectation
+from skillopt.gate.grade_words import GRADE_MEANINGS, grade_name, grade_words
+from skillopt.gate.headline import (
+    HELD_OUT,
+    VAL,
+    compared_words,
+    metric_label,
+    passed_cells,
+    passed_words,
+    tally_words,
+)
+from skillopt.loop.release_check import look_confidence
+from skillopt.reports.blocks import (
+    Bullets,
+    Commands,
+    Curve,
+    Grid,
+    Heading,
+    Paragraph,
+    ReportBlock,
+    Table,
+    cited,
+    list_names,
+    paragraphs,
+)
+from skillopt.reports.run_edits import ReportLimits, draft_edits, edits_not_taken, more_line, show_changes, taken_edits
+from skillopt.reports.view import Fate, GateView, PatchTestView, RunView
+from skillopt.review.result import ReviewAnswer
+from skillopt.rollouts import Usage
+from skillopt.safety.credentials import mask
+from skillopt.safety.plurals import count_noun
+from skillopt.settings import make_settings
+
+__all__ = [
+    "change_outcome",
+    "change_passed",
+    "format_confidence",
+    "gate_outcome",
+    "guarantee",
+    "headline",
+    "is_change",
+    "noise_line",
+    "run_details",
+    "run_head",
+    "run_report",
+]
+
+_MOST_REASON: Final = 300
+_MOST_QUOTE: Final = 200
+_EVALUATE: Final = "`skillopt evaluate --harness`"
+_FIGURES: Final = re.compile(r": (?:score )?\d")
+
+
+def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock] = ()) -> list[ReportBlock]:
+    """Make the blocks of the whole report, `extra` ones before the settings."""
+    ended = f"It ended: {cited(view.reason)}." if view.reason else "The run is not over."
+    first: list[ReportBlock] = [Heading("The change"), *show_changes(view)]
+    if not is_change(view):
+        first = [Heading("Edits"), *taken_edits(view, limits), *show_changes(view)]
+    return [
+        Paragraph(f"{view.state.capitalize()}, begun {view.started}. {ended}"),
+        *run_head(view),
+        *first,
+        *_headed(_found(view, limits, whole=True), 2),
+        *_headed([("Tasks by version", _tasks_by_version(view))], 2),
+        *extra,
+        *_headed([("Settings", _settings(view)), *_advice(view)], 2),
+    ]
+
+
+def run_details(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """Make the blocks of what a run's record tells beside its headline and the edits that were taken."""
+    return _headed([*_found(view, limits, whole=False), *_advice(view)], 3)
+
+
+def _headed(sections: Sequence[tuple[str, list[ReportBlock]]], level: int) -> list[ReportBlock]:
+    return [one for title, blocks in sections if blocks for one in (Heading(title, level), *blocks)]
+
+
+def run_head(view: RunView) -> list[ReportBlock]:
+    """Make the first paragraphs: the verdict, what is to be borne in mind, size and noise."""
+    return paragraphs(headline(view), view.caution, _size_change(view), noise_line(view))
+
+
+def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[str, list[ReportBlock]]]:
+    draft, trained = _draft(view), not is_change(view)
+    return [
+        ("Draft", [*draft, *draft_edits(view, limits)] if draft and whole else draft),
+        ("Tasks that changed sides", _flips(view, limits)),
+        ("Held-out test", _held_out_test(view)),
+        (f"Gates on {_judged_on(view)}", _gates(view, limits)),
+        ("Steps", _steps(view) if whole and trained else []),
+        ("Verifiers to check", _suspects(view)),
+        ("Suspicious rollouts", _suspicious_rollouts(view, limits)),
+        ("Not learned", _not_learned(view, limits)),
+        ("Cost", [*_cost(view), *(_versions(view) if whole else [])]),
+        (
+            "Not taken",
+            (edits_not_taken(view, limits) or (paragraphs("Every edit was taken.") if whole else []))
+            if trained
+            else [],
+        ),
+    ]
+
+
+def _advice(view: RunView) -> list[tuple[str, list[ReportBlock]]]:
+    return [("Reproduce and roll back", _reproduce(view)), ("What the numbers do not show", _not_shown(view))]
+
+
+def is_change(view: RunView) -> bool:
+    """Return whether a run gated a change by people, so that nobody proposed edits and nothing was accepted."""
+    return view.kind == "gate"
+
+
+def change_passed(view: RunView) -> bool | None:
+    """Return whether a change passed, on `test` too where that was asked for; None where all of it was not decided."""
+    gate = view.gates[-1] if view.gates else None
+    if gate is None or view.state != "finished" or (gate.passed and view.test_withheld):
+        return None
+    if gate.passed is False or view.test is None:
+        return gate.passed
+    # What the gate asks is the same on both splits, so what passes has the same outcome.
+    return gate.passed if view.test.verdict.outcome is gate.verdict.outcome else False
+
+
+def change_outcome(view: RunView) -> str:
+    """Say in a word what became of a change."""
+    passed = change_passed(view)
+    if passed is None:
+        told = view.gates and view.state == "finished" and view.gates[-1].passed is None
+        return ReviewAnswer.CANNOT_TELL.value if told else "not decided"
+    return "passed" if passed else "refused"
+
+
+def gate_outcome(gate: GateView) -> str:
+    """Say in a word what a gate decided."""
+    if gate.passed is None:
+        return ReviewAnswer.CANNOT_TELL.value if gate.kind == "change" else gate.verdict.outcome.value
+    return "passed" if gate.passed else "refused"
+
+
+def headline(view: RunView) -> str:
+    """State the verdict of the run with the gain and its interval."""
+    if is_change(view):
+        shown = [_comparison(view, gate.verdict, gate.interval) for gate in view.gates]
+        compared = f": {shown[-1]}" if shown else ""
+        why = cited(_FIGURES.split(view.reason)[0], _MOST_REASON)
+        return f"**{change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
+    if view.test is not None:
+        verdict = view.test.verdict
+        found = _comparison(view, verdict, view.test.interval, HELD_OUT)
+        return f"**{verdict.outcome.value}**: release check: {found}."
+    taken = [gate for gate in view.gates if gate.version is not None]
+    if taken:
+        return _accepted(view, taken)
+    if view.draft is not None:
+        passed = f"{view.draft.headline.words}, " if view.draft.headline else ""
+        return f"**{passed}{grade_words(view.draft.grading)}**: no version was accepted; the draft waits for a person."
+    if not view.gates:
+        return "**no verdict**: no candidate reached the gate."
+    return f"**{view.gates[-1].verdict.outcome.value}**: {count_noun(len(view.gates), 'candidate')}, none was accepted."
+
+
+def _accepted(view: RunView, taken: Sequence[GateView]) -> str:
+    """State what the accepted versions gained, without a held-out test."""
+    gate = taken[-1]
+    newest = _comparison(view, gate.verdict, gate.interval)
+    if expected := expectation(gate.verdict.after, gate.verdict.expected, view.metric):
+        newest += f"; {expected} when measured again"
+    if grading := view.accepted[-1].grading if view.accepted else None:
+        newest += f"; {grade_words(grading)}"
+    if len(taken) > 1 and view.headline is not None:
+        newest = f"{view.headline.words}, by {len(taken)} versions; the newest one: {newest}"
+    place = f"on {_judged_on(view)}, not tested on the held-out `test` split"
+    return f"**{gate.verdict.outcome.value}** {place}: {newest}."
+
+
+def _judged_on(view: RunView) -> str:
+    return "two folds, each by the other's edits" if view.folded else "`val`"
+
+
+def _comparison(view: RunView, verdict: Verdict, interval: tuple[float, float] | None, place: str = "") -> str:
+    """Write a comparison on one line: tasks passed, score, gain, interval, wins, ties and losses."""
+    missing = f", {verdict.missing} not measured" if verdict.missing else ""
+    where = place or ("" if view.folded else VAL)
+    limits = f"{interval[0]:+.2f} and {interval[1]:+.2f}" if interval else ""
+    between = f" (between {limits}, each limit at confidence {view.confidence:g})" if limits else ""
+    confidence = format_confidence(verdict, change=is_change(view))
+    return (
+        f"{compared_words(verdict, where, view.metric)}, gain in {metric_label(view.metric)} {verdict.gain:+.3f}"
+        f"{between}; {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}"
+        f"{f'; confidence {confidence}' if confidence else ''}"
+    )
+
+
+def format_confidence(verdict: Verdict, *, change: bool) -> str:
+    """Confidence of a verdict, never quite 1; empty for a change by people that showed neither a gain nor a loss."""
+    if change and verdict.outcome is Outcome.INCONCLUSIVE:
+        return ""
+    return f"{verdict.confidence:.3f}" if verdict.confidence < 0.9995 else "above 0.999"  # noqa: PLR2004 - would be rounded up
+
+
+def _draft(view: RunView) -> list[ReportBlock]:
+    """State what waits, what was shown of it and what was not, and what to do with it."""
+    if (found := view.draft) is None:
+        return []
+    grading, skill = found.grading, quote(view.skill)
+    meaning = f", that is {GRADE_MEANINGS[grading.grade]}" if grading else ""
+    shown = [f"**{grade_words(grading)}**{meaning}. {count_noun(len(found.edits), 'edit')} in the draft."]
+    shown += [f"A person must look at it first: {cited(mark)}." for mark in found.marks]
+    if found.taken:
+        return paragraphs(*shown, f"A person made it version {cited(found.taken[:10])}.")
+    if not found.commit:
+        return paragraphs(*shown, "It is on no branch.")
+    where = f"It is on branch {cited(found.branch)}, and becomes a version when taken:"
+    return [*paragraphs(*shown, where), Commands([f"skillopt diff {skill} draft", f"skillopt take {skill}"])]
+
+
+def noise_line(view: RunView) -> str:
+    """State the noise floor and the smallest gain that `val` can certify; empty before the baseline."""
+    base = view.baseline
+    if base is None:
+        return ""
+    floor = (
+        "The first skill was measured once only, so the noise floor is not known."
+        if base.noise is None
+        else f"Noise floor: one skill measured twice on `val` differs by ± {base.noise:.3f} (standard error)."
+    )
+    least = (
+        "`val` is too small to certify any gain."
+        if base.least_gain is None
+        else f"The smallest gain in passed tasks that `val` could certify: {base.least_gain:.3f}."
+    )
+    return f"{floor} {least} What gates compare, and gains are of, is the {metric_label(view.metric)}, from 0 to 1."
+
+
+def _size_change(view: RunView) -> str:
+    """Count the versions and edits accepted, and the skill's tokens before and after."""
+    if len(view.versions) < 2:  # noqa: PLR2004 - before and after
+        return ""
+    first, last = view.versions[0].tokens, view.versions[-1].tokens
+    taken = sum(edit.fate is Fate.ACCEPTED for edit in view.edits)
+    made = "" if is_change(view) else f"{count_noun(len(view.accepted), 'version')} with {count_noun(taken, 'edit')}. "
+    return f"{made}`SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
+
+
+def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """List every comparison of the gate, with its error probability where the release check does not state it."""
+    siblings = [Bullets([cited(words) for words in view.siblings[-limits.rows :]])] if view.siblings else []
+    if not view.gates:
+        return [Paragraph("No candidate reached the gate."), *siblings]
+    columns = (
+        "gate",
+        "step",
+        "candidate",
+        "verdict",
+        "tasks passed",
+        "score",
+        f"gain in {metric_label(view.metric)}",
+        "better / equal / worse",
+        "confidence",
+    )
+    rows = [_gate(gate) for gate in view.gates[-limits.rows :]]
+    more = more_line(len(view.gates) - len(rows), "earlier gate", view.run)
+    curve = [Curve(view.curve, view.rollouts.asked or view.rollouts.paid)] if len(view.curve) > 1 else []
+    return [
+        *curve,
+        Table(columns, rows),
+        *paragraphs(more),
+        *siblings,
+        *paragraphs("" if view.test else guarantee(view)),
+    ]
+
+
+def _gate(gate: GateView) -> tuple[str, ...]:
+    verdict = gate.verdict
+    what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
+    span = f" ({gate.interval[0]:+.2f} to {gate.interval[1]:+.2f})" if gate.interval else ""
+    run = sum(pair.after is not None for pair in gate.tasks)
+    tasks = f" of {run} run" if run else ""
+    outcome = gate_outcome(gate) + (f", version {gate.version}" if gate.version is not None else "")
+    counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}{tasks}"
+    confidence = format_confidence(verdict, change=gate.kind == "change")
+    gain = f"{verdict.gain:+.3f}{span}"
+    return str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, confidence
+
+
+def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """List every task that passes now and did not, or the other way round, in what was accepted and in the test."""
+    taken = [
+        (f"Gate {gate.number}", gate.verdict) for gate in view.gates if gate.version is not None or is_change(view)
+    ]
+    comparisons = taken[-limits.rows :] + ([("Held-out test", view.test.verdict)] if view.test else [])
+
+    def listed(tasks: Sequence[str]) -> str:
+        return f" ({list_names(tasks, limits.names)})" if tasks else ""
+
+    lines = [
+        f"{place}: {count_noun(len(verdict.fixed), 'task')} now passing"
+        f"{listed(verdict.fixed)}; {len(verdict.broken)} no longer passing{listed(verdict.broken)}"
+        for place, verdict in comparisons
+    ]
+    shown: ReportBlock = Bullets(lines) if lines else Paragraph("Nothing was accepted, so no task changed sides.")
+    return [shown, *paragraphs(more_line(len(taken) - limits.rows, "earlier gate", view.run))]
+
+
+def _held_out_test(view: RunView) -> list[ReportBlock]:
+    """Show the release check before and after, with what it guarantees."""
+    test = view.test
+    if test is None:
+        usual = "it was not asked for with --release, or the change was refused before" if is_change(view) else ""
+        reason = view.test_withheld or usual or "nothing was accepted, or the run is not over"
+        return paragraphs(f"There was no release check: {cited(reason)}.")
+
+    def row(name: str, tally: Tally) -> tuple[str, ...]:
+        passed = passed_words(tally.passed * tally.measured, tally.measured)
+        return name, passed, f"{tally.score:.2f}", str(tally.missing)
+
+    first = "released" if test.released else "before" if is_change(view) else "before training"
+    rows = [row(first, test.before), row("after", test.after)]
+    return [Table(("", "tasks passed", "score", "not measured"), rows), Paragraph(guarantee(view))]
+
+
+def _steps(view: RunView) -> list[ReportBlock]:
+    """List the steps; epochs and edit budgets are the published loop's, patch tests the default one's."""
+    funnel = view.funnel
+    told = Paragraph(
+        f"{funnel.proposed} edits proposed, {funnel.refused} refused, {funnel.tested} in patch tests, "
+        f"{funnel.kept} kept, {funnel.gated} at a gate, {funnel.accepted} accepted."
+    )
+    if not view.steps:
+        return [told]
+    epochs = view.steps_planned > 0 and any(step.edit_budget for step in view.steps)
+    columns = ("step", *(("epoch", "edit budget") if epochs else ()), "train", "patch tests", "failed")
+    rows = [
+        (
+            str(step.number),
+            *((str(step.epoch), str(step.edit_budget)) if epochs else ()),
+            "—" if step.train is None else tally_words(step.train),
+            "; ".join(map(_patch_test, step.patch_tests)) or "—",
+            cited(step.failure) or "—",
+        )
+        for step in view.steps
+    ]
+    return [told, Table(columns, rows)]
+
+
+def _patch_test(found: PatchTestView) -> str:
+    return f"{count_noun(len(found.edits), 'edit')}: {len(found.moved)} of {count_noun(len(found.tasks), 'task')} moved"
+
+
+def _suspects(view: RunView) -> list[ReportBlock]:
+    """List the train tasks whose verifier looks wrong; they are for a person to look at."""
+    rows = [
+        f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}, "
+        f"{'set aside in this run' if one.set_aside else 'still trained on'}: {cited(one.reason)}"
+        for one in view.suspects
+    ]
+    return [Bullets(rows)] if rows else []
+
+
+def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """List rollouts whose score may have been got without the work, with quotes and what ordinary ones do instead."""
+    if not view.suspicions:
+        return []
+    rows = [
+        f"{one.sign}, task {cited(one.task, 100)}"
+        f"{f', {one.rollouts} rollouts' if one.rollouts > 1 else ''}: {cited(one.what)}"
+        f"{f': {cited(mask(one.quote), _MOST_QUOTE)}' if one.quote else ''}. {one.ordinary}; {one.sure}."
+        for one in view.suspicions[: min(limits.rows, 50)]
+    ]
+    more = len(view.suspicions) - len(rows)
+    rest = [f"{more} more: `skillopt report {view.run} --json` lists them all"] if more else []
+    told = (
+        f"{count_noun(len(view.suspicions), 'finding')}: these rollouts scored under trained text in a way that "
+        "ordinary rollouts of the same task did not. A person must look at them."
+    )
+    return [Paragraph(told), Bullets([*rows, *rest])]
+
+
+def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """Name the tasks that failed under every patch, and the prompts that got no answer."""
+    parts: list[ReportBlock] = []
+    if view.set_aside:
+        were = "was" if len(view.set_aside) == 1 else "were"
+        named = f"{were} set aside: {list_names(view.set_aside, limits.names)}"
+        parts += paragraphs(f"{count_noun(len(view.set_aside), 'task')} failed under every patch and {named}.")
+    if view.skipped:
+        rows = [
+            f"reflection {one.step}, about {list_names(one.tasks, limits.names)}: {cited(one.reason, _MOST_REASON)}"
+            for one in view.skipped[: limits.rows]
+        ]
+        prompts = f"{count_noun(len(view.skipped), 'prompt')} got no answer, and the run went on without:"
+        parts += [Paragraph(prompts), Bullets(rows)]
+    return parts
+
+
+def guarantee(view: RunView) -> str:
+    """State the error probability of the verdicts."""
+    error, gates_run = 1.0 - view.confidence, len(view.gates)
+    if is_change(view):
+        return (
+            "If exchanging the two texts changed nothing, each split that was measured would show what the gate asks "
+            f"about, be it a loss or a gain, with probability {error:.2f} at most."
+        )
+    if view.test is not None:
+        look = view.test.look
+        return (
+            "The release check is one exact paired test (sign flips) of fixed size on tasks that no step of training "
+            "saw. If exchanging the two versions changed nothing, it would accept with probability "
+            f"{1.0 - look_confidence(view.confidence, look):.3f} at most. It was look {look} at this split for that "
+            f"released version; all looks together, however many, err with probability {error:.2f} at most."
+        )
+    if view.gate_rule == "sequential":
+        return (
+            f"All gates of this run together accept a version that is no better with probability {error:.2f} at most."
+        )
+    if view.gate_rule == "paired":
+        total = min(1.0, error * max(1, gates_run))
+        return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {total:.2f}."
+    return "A greater mean was enough here, so there is no bound on the error."
+
+
+def _error(view: RunView) -> float | None:
+    """Bound the probability that what was judged last is misjudged, None where there is no bound."""
+    error = 1.0 - view.confidence
+    if is_change(view):
+        return min(1.0, error * (1 if view.test is None else 2))
+    if view.test is not None or view.gate_rule == "sequential":
+        return error
+    return min(1.0, error * len(view.gates)) if view.gate_rule == "paired" and view.gates else None
+
+
+def _cost(view: RunView) -> list[ReportBlock]:
+    """Table of calls, tokens and US dollars by role."""
+
+    def asked(what: str, number: int | None, paid: int) -> str:
+        return (
+            f"{paid:,} {what} paid so far"
+            if number is None
+            else f"{number:,} {what} asked for, {paid:,} of them newly paid"
+        )
+
+    told = (
+        f"{asked('rollouts', view.rollouts.asked, view.rollouts.paid)}; "
+        f"{asked('optimizer calls', view.calls.asked, view.calls.paid)}."
+    )
+    if not view.spend:
+        return paragraphs(f"{told} Nothing was paid for: every answer was recorded before.")
+    rows = [_spent(role, usage) for role, usage in view.spend.items()]
+    return [Paragraph(told), Table(("role", "calls", "tokens read", "tokens written", "US dollars"), rows)]
+
+
+def _spent(role: str, usage: Usage) -> tuple[str, ...]:
+    price = "not known" if usage.usd is None else f"{usage.usd:.4f}"
+    return cited(role), f"{usage.calls:,}", f"{usage.input_tokens:,}", f"{usage.output_tokens:,}", price
+
+
+def _versions(view: RunView) -> list[ReportBlock]:
+    """Pareto table of the versions by score, tokens, cost and turns; the front is over those known of all."""
+    columns = (
+        "version",
+        "grade",
+        "tasks of `val` passed",
+        metric_label(view.metric),
+        "expected",
+        "tokens",
+        "US dollars a task",
+        "turns a task",
+        "on the Pareto front",
+    )
+
+    def number(value: float | None, digits: int, unknown: str) -> str:
+        return unknown if value is None else f"{value:.{digits}f}"
+
+    rows = [
+        (
+            f"v{one.number}",
+            grade_name(one.grading) if one.grading else "—",
+            one.passed or "—",
+            number(one.score, 3, "—"),
+            number(one.expected, 3, "—"),
+            f"{one.tokens:,}",
+            number(one.usd, 4, "not known"),
+            number(one.turns, 2, "not known"),
+            "—" if one.score is None else "yes" if one.front else "no",
+        )
+        for one in view.versions
+    ]
+    note = "On the Pareto front: no other version is at least as good in each number that is known of all."
+    if view.accepted:
+        note += " What is chosen for its score has had some luck; what is expected allows for that."
+    return [Table(columns, rows), Paragraph(note)] if rows else []
+
+
+def _tasks_by_version(view: RunView) -> list[ReportBlock]:
+    if not view.heat:
+        return paragraphs("No rollout of these versions is recorded.")
+    versions = "v0 is the text before, v1 the change. " if is_change(view) else ""
+    legend = f"{versions}`·` was not evaluated, which is not a failure; `mixed` passed in some of its repeats."
+    return [Paragraph(legend), Grid([f"v{version.number}" for version in view.versions], view.heat)]
+
+
+def _settings(view: RunView) -> list[ReportBlock]:
+    who = [
+        ("target", view.target),
+        ("optimizer model", view.model),
+        ("judge", view.judge_words),
+        ("suite", view.suite_digest),
+    ]
+    return [Table(("setting", "value"), [(name, cited(value) or "—") for name, value in (*who, *view.settings)])]
+
+
+def _reproduce(view: RunView) -> list[ReportBlock]:
+    """Return the commands that repeat the run, look further, and roll back."""
+    if is_change(view):
+        told = "The last one repeats the gate where the change is checked out; what is recorded is free."
+        return [Commands([f"skillopt report {quote(view.run)}", _again(view)]), Paragraph(told)]
+    skill, first = quote(view.skill), view.versions[0].commit if view.versions else ""
+    lines = [f"git fetch origin {quote(view.branch)}", f"skillopt report {quote(view.run)}"]
+    if view.accepted and first:
+        newest = view.accepted[-1].commit or view.branch
+        lines.append(f"skillopt diff {skill} {quote(first)} {quote(newest)}")
+    lines.append(_again(view))
+    replay = (
+        "The last one repeats the run, from the base commit. Where its ledger is at hand it replays and costs nothing; "
+        "elsewhere the target answers anew, and the numbers move by the noise."
+    )
+    undo = f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"
+    before = "Before merging, closing the pull request is enough. After that, publish the old text again:"
+    return [Commands(lines), *paragraphs(replay, before), Commands([undo])]
+
+
+def _again(view: RunView) -> str:
+    """Return the command of the run, with the settings in which it differs from its preset."""
+    if view.kind == "gate":
+        return f"skillopt gate {quote(view.base)}"
+    if view.kind == "proposal":
+        return f"skillopt propose EDITS.json {quote(view.skill)}"
+    preset = json.loads(make_settings(("preset", {"preset": view.preset or "default"})).identity)
+    usual = {name: value if isinstance(value, str) else json.dumps(value) for name, value in preset.items()}
+    flags = [f"--set {quote(f'{name}={value}')}" for name, value in view.settings if usual.get(name, value) != value]
+    return " ".join([f"skillopt optimize {quote(view.skill)} --preset {quote(view.preset)}", *flags])
+
+
+def _not_shown(view: RunView) -> list[ReportBlock]:
+    """List the limits of the evidence: what the numbers do not show."""
+    why = (
+        "What passed is not shown to be worse, or is shown to be better, whichever was asked; neither says why."
+        if is_change(view)
+        else "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked."
+    )
+    lines = [
+        f"Only this target was measured: {cited(view.target)}. Others may do otherwise; see {_EVALUATE}.",
+        f"Only tasks like those of the suite {cited(view.suite)} were tried. What no task checks may have changed.",
+        why,
+    ]
+    if view.accepted:
+        lines.append(
+            "What was measured on `val` is of versions that were chosen by it, so it is too high; expected scores "
+            "allow for that, and "
+            + ("the release check has no such bias." if view.test else "no release check corrects them.")
+        )
+    if (error := _error(view)) is not None:
+        lines.append(
+            f"That a difference is found where there is none has a probability of {error:.2f} at most for this skill "
+            "alone; that it happens to at least one of k skills of one night or gate, one of up to k times "
+            f"{error:.2f}."
+        )
+    unseen = next((sum(pair.after is None for pair in gate.tasks) for gate in reversed(view.gates) if gate.version), 0)
+    if unseen:
+        left = count_noun(unseen, "task")
+        lines.append(f"The gate stopped early: {left} of `val` were not run for it, and may have broken.")
+    if any(usage.usd is None for usage in view.spend.values()):
+        lines.append("Some prices are not known, so the cost is incomplete.")
+    return [Bullets(lines)]
