@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.demo.__main__ import make_repository
-from skillopt.actions.pages import run_page
+from skillopt.commands.report import run_page
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
 from skillopt.storage.ledger import Ledger

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from skillopt.actions.log import Logged, log
 from skillopt.actions.suite_show import ShownSuite, show_suite
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.forecast.estimate import Estimated, estimate
 from skillopt.forecast.foresight import foresight_line
 from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
+from skillopt.runs.version_log import ListedVersions, list_versions
 from skillopt_mcp.catalogue import catalogue_of
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.unknown_names import unknown_skill
@@ -70,9 +70,9 @@ def score_words(trailers: dict[str, str]) -> str:
     return read_headline(trailers)
 
 
-def _logged(selection: Selection) -> Logged | None:
+def _logged(selection: Selection) -> ListedVersions | None:
     try:
-        return log(selection)
+        return list_versions(selection)
     except RepositoryError:
         return None
 
@@ -154,7 +154,7 @@ def _served_line(folder: Path, name: str) -> str:
     return f"{what}; as files only, {skill.problem}" if skill.problem else what
 
 
-def _next(suite: ShownSuite | str, target: Target, logged: Logged | None) -> str:
+def _next(suite: ShownSuite | str, target: Target, logged: ListedVersions | None) -> str:
     if logged is None:
         return "run `git init` and commit the skill: versions are kept in git"
     if not isinstance(suite, ShownSuite):
@@ -168,7 +168,7 @@ def _next(suite: ShownSuite | str, target: Target, logged: Logged | None) -> str
     return "agree on limits with the user, then start_job evaluate on train, get_evidence, propose_edits"
 
 
-def _drafts(logged: Logged | None, name: str) -> list[str]:
+def _drafts(logged: ListedVersions | None, name: str) -> list[str]:
     if logged is None or logged.draft is None:
         return []
     waits = f"Draft {logged.draft.version.sha[:SHOWN_DIGITS]} waits: {logged.draft.words}."
@@ -180,7 +180,7 @@ def _drafts(logged: Logged | None, name: str) -> list[str]:
     return said
 
 
-def _versions(logged: Logged | None) -> list[str]:
+def _versions(logged: ListedVersions | None) -> list[str]:
     if logged is None or not logged.versions:
         return ["No version was accepted yet."]
     rows = []

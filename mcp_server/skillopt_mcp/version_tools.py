@@ -10,9 +10,8 @@ from typing import Annotated
 from pydantic import Field
 
 from skillopt import __version__
-from skillopt.actions.diff import diff
-from skillopt.actions.rollback import rollback
 from skillopt.errors import UsageError
+from skillopt.runs.version_log import diff_versions, roll_back
 from skillopt.skills.folder import SKILL_FILE
 from skillopt_mcp.addresses import skill_address
 from skillopt_mcp.catalogue import accepted_version, catalogue_of, served_skill, waiting_draft
@@ -116,7 +115,7 @@ def read_skill_tool(
 def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionName) -> str:
     """Publish an older version of a skill as a new commit on its branch."""
     wanted = accepted_version(folder, name, version)
-    done = rollback(selection_of(folder, name), wanted)
+    done = roll_back(selection_of(folder, name), wanted)
     newest = (
         f"Commit {done.commit[:SHOWN_DIGITS]} on `{done.branch}` holds the text of {done.version[:SHOWN_DIGITS]} again."
     )
@@ -134,14 +133,14 @@ def _changes(folder: Path, name: str, since: str, version: str | None, page: int
     selection = selection_of(folder, name)
     older = None if since == _START else accepted_version(folder, name, since)
     if version == _DRAFT:
-        changed = diff(selection, older, _DRAFT) if older else diff(selection, _DRAFT, None)
+        changed = diff_versions(selection, older, _DRAFT) if older else diff_versions(selection, _DRAFT, None)
     else:
         newer = served_skill(folder, name, version)
         if not newer.trained:
             raise UsageError(
                 f"skill {name!r} is not trained at {newer.version[:SHOWN_DIGITS]}: nothing changed since any version"
             )
-        changed = diff(selection, older, newer.version)
+        changed = diff_versions(selection, older, newer.version)
     title = f"# {name}: {changed.before[:SHOWN_DIGITS]} to {changed.after[:SHOWN_DIGITS]}"
     if version == _DRAFT:
         title += f"\n\n{_NOT_ACCEPTED} {TAKE.format(name=name)}"

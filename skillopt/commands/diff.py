@@ -1,25 +1,23 @@
-"""The command `diff`: its options, and its result as text."""
+"""The command `diff`: two versions of a skill compared line by line or word by word, from git."""
 
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Final
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 import typer
 
 from skillopt.commands.options import JsonOption, SkillArgument, select
 from skillopt.commands.output import SHORT, as_json_text, show
+from skillopt.runs.version_log import Diffed, compare_versions, diff_versions
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
-
-if TYPE_CHECKING:
-    from skillopt.actions.diff import Diffed, WordDiffed
-    from skillopt.project import Selection
-    from skillopt.skills.word_diff import PieceKind
+from skillopt.skills.word_diff import Hunk, PieceKind, diff_words
 
 __all__ = ["diff"]
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40,64}")
-_MARKS: Final = {"gone": ("[-", "-]", "31"), "new": ("{+", "+}", "32")}
+_MARKS: Final = {PieceKind.GONE: ("[-", "-]", "31"), PieceKind.NEW: ("{+", "+}", "32")}
 
 
 def diff(
@@ -36,36 +34,33 @@ def diff(
 
     `diff SKILL draft` shows what the draft changes.
     """
-    if words:
-        _show_words(select(skill), before, after, as_json=as_json)
+    if not words:
+        show(diff_versions(select(skill), before, after), _text, as_json=as_json)
         return
-    from skillopt.actions.diff import diff as run
+    sides = compare_versions(select(skill), before, after)
+    files = [(path, hunks) for path, old, new in sides.documents if (hunks := diff_words(old.text, new.text))]
+    if as_json:
+        rows = [{"path": path, "hunks": hunks} for path, hunks in files]
+        found = {"skill": sides.skill, "before": sides.before, "after": sides.after, "files": rows}
+        typer.echo(as_json_text(found))
+        return
+    versions = _named(sides.before), _named(sides.after)
+    same = f"{sides.skill}: {versions[0]} and {versions[1]} are the same"
+    typer.echo("\n".join(line for file in files for line in _file_lines(*file, versions)) or same)
 
-    show(run(select(skill), before, after), _text, as_json=as_json)
 
-
-def _show_words(selection: "Selection", before: str | None, after: str | None, *, as_json: bool) -> None:
-    from skillopt.actions.diff import diff_by_words
-
-    found = diff_by_words(selection, before, after)
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    typer.echo(as_json_text(found) if as_json else _words_text(found, colour=colour))
-
-
-def _text(result: "Diffed") -> str:
+def _text(result: Diffed) -> str:
     return escape_terminal_lines(result.text) or f"{result.skill}: {result.before} and {result.after} are the same"
 
 
-def _words_text(result: "WordDiffed", *, colour: bool) -> str:
-    """Render a difference word by word: in colours, or as `[-gone-]{+new+}`."""
-    lines = []
-    for file in result.files:
-        lines.append(f"--- {escape_terminal(file.path)}, {_named(result.before)} -> {_named(result.after)}")
-        for hunk in file.hunks:
-            text = "".join(_piece(piece.kind, piece.text, colour=colour) for piece in hunk.pieces)
-            lines += [f"@@ line {hunk.before} -> {hunk.after} @@", text.removesuffix("\n")]
-    same = f"{result.skill}: {_named(result.before)} and {_named(result.after)} are the same"
-    return "\n".join(lines) or same
+def _file_lines(path: str, hunks: Sequence[Hunk], versions: tuple[str, str]) -> list[str]:
+    """Write what changed in a file word by word: in colours, or as `[-gone-]{+new+}`."""
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    lines = [f"--- {escape_terminal(path)}, {' -> '.join(versions)}"]
+    for hunk in hunks:
+        text = "".join(_piece(piece.kind, piece.text, colour=colour) for piece in hunk.pieces)
+        lines += [f"@@ line {hunk.before} -> {hunk.after} @@", text.removesuffix("\n")]
+    return lines
 
 
 def _named(version: str) -> str:
@@ -73,10 +68,8 @@ def _named(version: str) -> str:
     return version[:SHORT] if _COMMIT.fullmatch(version) else escape_terminal(version)
 
 
-def _piece(kind: "PieceKind", text: str, *, colour: bool) -> str:
+def _piece(kind: PieceKind, text: str, *, colour: bool) -> str:
     """Mark a piece line by line, so that no mark spans a line end."""
-    from skillopt.skills.word_diff import PieceKind
-
     shown = "\n".join(escape_terminal_lines(line) for line in text.split("\n"))
     if kind is PieceKind.SAME:
         return shown

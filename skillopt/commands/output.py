@@ -4,9 +4,9 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import typer
 
@@ -52,13 +52,14 @@ def show(result: _Result, text: Callable[[_Result], str], *, as_json: bool) -> N
     typer.echo(as_json_text(result) if as_json else text(result))
 
 
-def as_json_text(result: Any) -> str:  # noqa: ANN401 - any command's frozen dataclass
-    """Return a command's result as JSON, with nothing in it that steers a terminal."""
-    text = json.dumps(asdict(result), ensure_ascii=False, indent=2, default=_plain)
-    return escape_json(text)
+def as_json_text(result: object) -> str:
+    """Return a command's result, a dataclass or a mapping of such, as JSON that cannot steer a terminal."""
+    return escape_json(json.dumps(result, ensure_ascii=False, indent=2, default=_plain))
 
 
-def _plain(value: object) -> str:
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 

@@ -1,16 +1,32 @@
-"""The commands by which a person says what the newest version is, `take` and `rollback`: options, results as text."""
+"""The commands by which a person says what the newest version is: `take` and `rollback`. Nothing is measured.
 
-from typing import TYPE_CHECKING, Annotated
+A model must not take a draft: there is no tool of the MCP server for it.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import JsonOption, SkillArgument, select
-from skillopt.commands.output import show
+from skillopt.commands.output import SHORT, show
+from skillopt.errors import UsageError, VersionConflictError
+from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grades import Grading
+from skillopt.project import Selection
+from skillopt.runs.draft_publication import draft_obstacle, recover_draft
+from skillopt.runs.plan import read_version
+from skillopt.runs.version_log import RolledBack, roll_back
+from skillopt.runs.version_message import read_grading
+from skillopt.runs.version_record import recorded_versions
 from skillopt.safety.escaping import escape_terminal
-
-if TYPE_CHECKING:
-    from skillopt.actions.rollback import RolledBack
-    from skillopt.actions.take import Taken
+from skillopt.safety.lint import find_marks, lint_change
+from skillopt.skills.folder import files_of
+from skillopt.storage.locks import writer_lock
+from skillopt.versions.commit_message import TAKEN
+from skillopt.versions.draft_branch import FILES_DIGEST, DraftBranch
+from skillopt.versions.repository import NewVersion
 
 __all__ = ["rollback", "take"]
 
@@ -20,9 +36,7 @@ def take(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
 
     Its commit says what was shown of it and who took it. `skillopt diff SKILL draft` shows it first.
     """
-    from skillopt.actions.take import take as run
-
-    show(run(select(skill)), _taken_text, as_json=as_json)
+    show(_take(select(skill)), _taken_text, as_json=as_json)
 
 
 def rollback(
@@ -32,15 +46,60 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Publish an older version as a new commit."""
-    from skillopt.actions.rollback import rollback as run
-
-    show(run(select(skill), version), _rollback_text, as_json=as_json)
+    show(roll_back(select(skill), version), _rollback_text, as_json=as_json)
 
 
-def _taken_text(result: "Taken") -> str:
-    from skillopt.gate.grade_words import grade_words
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A draft that is a version now."""
 
-    lines = [f"{result.branch} is now {result.commit[:10]}, taken by {escape_terminal(result.by)}"]
+    skill: str
+    branch: str
+    commit: str
+    by: str
+    grading: Grading | None
+    remarks: tuple[str, ...]
+    recorded: bool
+
+
+def _take(selection: Selection) -> _Taken:
+    """Make the draft of a skill its newest version."""
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    recover_draft(project.root, repository, target.name)
+    with writer_lock(project.root, target.name):
+        branch = DraftBranch(repository, target.name, repository.relative(target.folder))
+        draft = branch.read()
+        if draft is None:
+            raise UsageError(f"skill {target.name!r} has no draft to take; see `skillopt log {target.name}`")
+        if obstacle := draft_obstacle(repository, target, branch, draft):
+            raise VersionConflictError(obstacle)
+        before = read_version(repository, target.name, draft.parent, branch.path, missing_ok=True)
+        after = read_version(repository, target.name, draft.sha, branch.path)
+        tip, signed = repository.branch_tip(target.name), repository.identity
+        new = NewVersion(
+            skill=target.name,
+            path=branch.path,
+            files=files_of(after),
+            subject=draft.subject.replace(": draft, ", ": take the draft, ", 1),
+            body=draft.body,
+            trailers=(*(pair for pair in draft.trailers if pair[0] != FILES_DIGEST), (TAKEN, signed)),
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            # A text that training began with and that git lacked lies between the branch and the draft.
+            parent=draft.parent if tip is None or repository.contains(draft.parent, tip) else tip,
+            expected_tip=tip,
+        )
+        commit = repository.commit_version(new)
+        branch.remove()
+    texts = (before.document.text, after.document.text)
+    remarks = (*(finding.message for finding in lint_change(*texts)), *map(str, find_marks(*texts)))
+    recorded = bool(recorded_versions(project.root, [draft]))
+    grading = read_grading(draft.trailers)
+    return _Taken(target.name, f"skillopt/{target.name}", commit, signed, grading, remarks, recorded)
+
+
+def _taken_text(result: _Taken) -> str:
+    lines = [f"{result.branch} is now {result.commit[:SHORT]}, taken by {escape_terminal(result.by)}"]
     lines.append(f"what was shown of it: {grade_words(result.grading)}")
     if not result.recorded:
         lines.append("the ledger here holds nothing of its run; this is what its commit says")
@@ -48,5 +107,5 @@ def _taken_text(result: "Taken") -> str:
     return "\n".join([*lines, f"to undo: skillopt log {result.skill}; skillopt rollback {result.skill} VERSION"])
 
 
-def _rollback_text(result: "RolledBack") -> str:
-    return f"{result.branch} is now {result.commit[:10]}, with the text of {result.version[:10]}"
+def _rollback_text(result: RolledBack) -> str:
+    return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"

@@ -1,22 +1,31 @@
-"""The command `show`: its options, and its result as text."""
+"""The command `show`: one version, what it changed and why, from git and, for what is too long for it, the ledger."""
 
 import re
 from textwrap import indent
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from skillopt.commands.options import JsonOption, select
-from skillopt.commands.output import list_tasks
-from skillopt.commands.output import show as print_result
+from skillopt.commands.output import as_json_text, list_tasks
+from skillopt.errors import UsageError
+from skillopt.project import Selection
+from skillopt.runs.draft_publication import recover_draft
+from skillopt.runs.lineage import resolve_version
+from skillopt.runs.version_record import RecordedEdit, RecordedVersion, recorded_versions
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
-
-if TYPE_CHECKING:
-    from skillopt.actions.show import ShownVersion
-    from skillopt.runs.version_record import RecordedEdit
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import diff_documents
+from skillopt.skills.folder import is_shipped
+from skillopt.versions.commit_message import Version, commit_kind
+from skillopt.versions.decisions import PersonsWord, edits_of, read_decisions
+from skillopt.versions.draft_branch import DRAFT
+from skillopt.versions.repository import Repository
+from skillopt.versions.revisions import find_skill_folder
 
 __all__ = ["show"]
 
+_SKILL: Final = "Skill"
 _EDIT: Final = re.compile(r"Edit-\d|Refused-Edit$")
 """Trailers with edits for programs; the message says the same in words."""
 
@@ -34,37 +43,78 @@ def show(
     Each edit with the tasks that motivated it and what leaving it out showed, and what the version is worth, as far
     as the ledger here holds that.
     """
-    from skillopt.actions.show import show as run
+    selection = select(skill)
+    project = selection.project()
+    repository = project.repository()
+    found = repository.commit(_draft(selection) if version == DRAFT else repository.resolve(version))
+    name = found.trailer(_SKILL)
+    if not name:
+        raise UsageError(f"expected a version, found the commit {found.sha[:10]} that is none; see `skillopt log`")
+    recorded = recorded_versions(project.root, [found]).get(found.sha)
+    declined = read_decisions(repository, name).declined_by.get(found.sha)
+    difference = _diff(repository, found, name)
+    if as_json:
+        said = {"skill": name, "version": found, "kind": commit_kind(found), "recorded": recorded}
+        typer.echo(as_json_text(said | {"diff": difference, "edits": edits_of(found), "declined": declined}))
+        return
+    parts = _message(found, recorded, declined)
+    if recorded is not None:
+        parts += _record(recorded)
+    elif commit_kind(found) in ("accepted", "taken", "draft"):
+        parts.append("the ledger here holds nothing of its run; this is what its commit says")
+    typer.echo("\n\n".join([*parts, escape_terminal_lines(difference) or "no text changed"]))
 
-    print_result(run(select(skill), version), _text, as_json=as_json)
+
+def _draft(selection: Selection) -> str:
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    recover_draft(project.root, repository, target.name)
+    return resolve_version(repository, target, DRAFT)
 
 
-def _text(result: "ShownVersion") -> str:
-    """Render a version: message, numbers, edits with what is recorded of each, and the difference."""
-    version = result.version
-    parts = [f"{result.skill} {version.sha}\n{version.at}  {escape_terminal(version.subject)}"]
-    recorded = result.recorded
-    # The edits are listed below with more beside them; the last paragraph is the result.
+def _diff(repository: Repository, version: Version, skill: str) -> str:
+    new = _files(repository, version.sha, skill)
+    old = _files(repository, version.parent, skill) if version.parent else {}
+    parts = (
+        diff_documents(
+            SkillDocument.parse(old.get(path, b"")), SkillDocument.parse(new.get(path, b"")), path, context=3
+        )
+        for path in sorted(old.keys() | new.keys())
+    )
+    return "\n".join(part for part in parts if part)
+
+
+def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:
+    """Read the skill wherever the commit has it."""
+    place = find_skill_folder(repository, commit, skill)
+    files = repository.read_folder(commit, place) if place else ()
+    return {file.path: file.content for file in files if is_shipped(file.path)}
+
+
+def _message(version: Version, recorded: RecordedVersion | None, declined: PersonsWord | None) -> list[str]:
+    """Write what the commit says."""
+    skill = version.trailer(_SKILL)
+    parts = [f"{skill} {version.sha}\n{version.at}  {escape_terminal(version.subject)}"]
+    # Recorded edits are listed with more beside them; the last paragraph is the result.
     body = version.body if recorded is None else version.body.rpartition("\n\n")[2]
     if body:
         parts.append(indent(escape_terminal_lines(body), "  "))
-    if (word := result.declined) is not None:
-        why = f": {escape_terminal(word.reason)}" if word.reason else ""
-        parts.append(f"declined by {escape_terminal(word.by)}{why}")
+    if declined is not None:
+        why = f": {escape_terminal(declined.reason)}" if declined.reason else ""
+        parts.append(f"declined by {escape_terminal(declined.by)}{why}")
     shown = [(key, value) for key, value in version.trailers if not _EDIT.match(key)]
-    parts.append("\n".join(f"{escape_terminal(key)}: {escape_terminal(value)}" for key, value in shown))
-    if recorded is not None:
-        parts += [_edit(number, edit) for number, edit in enumerate(recorded.edits, 1)]
-        verdict = recorded.verdict
-        for change, tasks in (("fixed", verdict.fixed), ("broke", verdict.broken)) if verdict else ():
-            if tasks:
-                parts.append(f"{change} on val: {list_tasks(tasks)}")
-    elif result.kind in ("accepted", "taken", "draft"):
-        parts.append("the ledger here holds nothing of its run; this is what its commit says")
-    return "\n\n".join([*parts, escape_terminal_lines(result.diff) or "no text changed"])
+    return [*parts, "\n".join(f"{escape_terminal(key)}: {escape_terminal(value)}" for key, value in shown)]
 
 
-def _edit(number: int, recorded: "RecordedEdit") -> str:
+def _record(recorded: RecordedVersion) -> list[str]:
+    """Write what the ledger holds: each edit, and the tasks that changed."""
+    parts = [_edit(number, edit) for number, edit in enumerate(recorded.edits, 1)]
+    verdict = recorded.verdict
+    changes = (("fixed", verdict.fixed), ("broke", verdict.broken)) if verdict else ()
+    return parts + [f"{change} on val: {list_tasks(tasks)}" for change, tasks in changes if tasks]
+
+
+def _edit(number: int, recorded: RecordedEdit) -> str:
     change, found = recorded.change, recorded.elimination
     lines = [f"edit {number}, about {change.tokens} tokens: {escape_terminal(change.edit.summary)}"]
     lines.append(f"  why: {escape_terminal(change.edit.rationale) or 'no reason was given'}")

@@ -1,15 +1,20 @@
-"""The command `status`: its options, and its result as text."""
+"""The command `status`: how far the newest runs in the ledger are, what it holds in all, and the jobs under way."""
 
-from typing import TYPE_CHECKING, Annotated
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import JsonOption
-from skillopt.commands.output import format_usage, job_line, show
+from skillopt.commands.output import as_json_text, format_usage, job_line
+from skillopt.project import Project
+from skillopt.runs.run_status import RunStatus, run_status
 from skillopt.safety.escaping import escape_terminal
-
-if TYPE_CHECKING:
-    from skillopt.actions.status import StatusReport
+from skillopt.safety.plurals import count_noun
+from skillopt.storage.jobs import JobState, list_jobs
+from skillopt.storage.ledger import Ledger
+from skillopt.versions.decisions import declined_runs
 
 __all__ = ["status"]
 
@@ -23,29 +28,33 @@ def status(
     as_json: JsonOption = False,
 ) -> None:
     """List the newest runs of this project."""
-    from skillopt.actions.status import status as run
+    project = Project.find(Path.cwd())
+    with closing(Ledger.open(project.root, read_only=True)) as ledger:
+        counts, found = ledger.counts(), ledger.runs(skill, limit + 1)
+        declined = declined_runs(project.repository, [record.skill for record in found[:limit]])
+        runs = [run_status(project.root, ledger, one, declined.get(one.id, "")) for one in found[:limit]]
+    jobs, more = list_jobs(project.root), len(found) > limit
+    if as_json:
+        said = {"runs": runs, "rollouts": counts.rollouts, "replies": counts.replies, "jobs": jobs, "more": more}
+        typer.echo(as_json_text(said))
+        return
+    under_way = [f"job {job_line(job)}" for job in jobs if job.state is JobState.RUNNING]
+    older = ["older runs are not listed; list more with --limit, or one skill's with --skill"] if more else []
+    recorded = f"recorded: {counts.rollouts} rollouts, {counts.replies} replies"
+    typer.echo("\n".join([*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, recorded]))
 
-    show(run(skill=skill, most=limit), _text, as_json=as_json)
 
-
-def _text(result: "StatusReport") -> str:
-    from skillopt.safety.plurals import count_noun
-    from skillopt.storage.jobs import JobState
-
-    rows = [
-        f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"
-        f"{'' if row.kind == 'gate' else f', step {row.step}, ' + count_noun(row.versions, 'version')}"
-        f"{_then(row.headline.words if row.headline and row.kind != 'gate' else '')}"
+def _line(row: RunStatus) -> str:
+    gate = row.kind == "gate"
+    return (
+        f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if gate else ''}{row.state}"
+        f"{'' if gate else f', step {row.step}, ' + count_noun(row.versions, 'version')}"
+        f"{_then(row.headline.words if row.headline and not gate else '')}"
         f"{_then(f'draft {row.draft}' if row.draft and row.state != 'running' else '')}"
         f"{f' ({row.reason})' if row.reason else ''}"
         f"{_then(escape_terminal(row.declined))}"
         f"{''.join(f'{_INDENT}{role}: {format_usage(usage)}' for role, usage in row.spent.items())}"
-        for row in result.runs
-    ]
-    under_way = [f"job {job_line(job)}" for job in result.jobs if job.state is JobState.RUNNING]
-    counts = f"recorded: {result.rollouts} rollouts, {result.replies} replies"
-    older = ["older runs are not listed; list more with --limit, or one skill's with --skill"] if result.more else []
-    return "\n".join([*under_way, *(rows or ["no runs yet"]), *older, counts])
+    )
 
 
 def _then(text: str) -> str:

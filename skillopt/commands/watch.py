@@ -1,18 +1,24 @@
-"""The command `watch`: its options, and its result as text."""
+"""The command `watch`: the record of a run, read again and again while it goes on; nothing is written."""
 
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 
 from skillopt.commands.options import JsonOption, RunArgument
 from skillopt.execution.interrupts import EXIT_INTERRUPTED
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
-    from skillopt.reports.view import RunView
+from skillopt.project import Project
+from skillopt.reports import render_view
+from skillopt.reports.load_view import find_run, load_progress
+from skillopt.reports.terminal import render_terminal
+from skillopt.reports.view import RunView
+from skillopt.storage.ledger import Ledger
 
 __all__ = ["follow", "watch"]
 
@@ -32,15 +38,14 @@ def watch(
 
     Without a terminal, the run is shown once.
     """
-    import time
-
-    from rich.console import Console
-
-    from skillopt.actions.watch import watch_run
-    from skillopt.reports import render_view
-
+    project = Project.find(Path.cwd())
     try:
-        with watch_run(name) as look:
+        with closing(Ledger.open(project.root, read_only=True)) as ledger:
+            run = find_run(ledger, name).id
+
+            def look() -> RunView:
+                return load_progress(project, ledger, ledger.run(run))
+
             if as_json:
                 typer.echo(render_view(look(), "json"))
             else:
@@ -49,12 +54,8 @@ def watch(
         raise typer.Exit(EXIT_INTERRUPTED) from error
 
 
-def follow(
-    read: "Callable[[], RunView]", console: "Console", wait: Callable[[], None], *, once: bool = False
-) -> "RunView":
+def follow(read: Callable[[], RunView], console: Console, wait: Callable[[], None], *, once: bool = False) -> RunView:
     """Show a run until it ends; the run itself is not touched."""
-    from rich.live import Live
-
     view = read()
     if once or not console.is_terminal or console.is_dumb_terminal:  # which cannot go back
         console.print(_painted(view, console), soft_wrap=True)
@@ -68,10 +69,6 @@ def follow(
     return view
 
 
-def _painted(view: "RunView", console: "Console") -> "Text":
-    from rich.text import Text
-
-    from skillopt.reports.terminal import render_terminal
-
+def _painted(view: RunView, console: Console) -> Text:
     # A Text is shown as it is: markup in it means nothing.
     return Text(render_terminal(view, console.width), no_wrap=True, overflow="crop")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.pages import page
 from tests.browser.chromium import Page
 from tests.browser.large_run import ROLLOUTS, make_large_run
+from tests.fakes.projects import skillopt
 
 pytestmark = pytest.mark.browser
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 def test_a_hundred_thousand_rollouts_make_a_report_below_five_megabytes_that_opens(tab: Page, tmp_path: Path) -> None:
     folder = make_large_run(tmp_path / "large")
     begun = time.monotonic()
-    text = page(folder=folder)
+    text = skillopt(folder, "report", "--format", "html").stdout
     made = time.monotonic() - begun
     path = tmp_path / "report.html"
     path.write_text(text, encoding="utf-8")

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.report import report
 from skillopt.reports.pull_request import pull_request_title
 from skillopt_mcp.version_tools import list_skills_tool
-from tests.fakes.projects import git, make_project, skillopt
+from tests.fakes.projects import git, make_project, recorded_view, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -40,7 +39,7 @@ def test_all_outputs_agree_to_the_digit(folder: Path) -> None:
     ):
         assert words in " ".join(told.split())
     assert view["headline"]["words"] == words
-    assert pull_request_title(report(folder=folder)) == f"rows: {passed}"
+    assert pull_request_title(recorded_view(folder)) == f"rows: {passed}"
     assert json.loads(skillopt(folder, "status", "--json").stdout)["runs"][0]["headline"]["tasks"] == 8
     assert passed.split(" → ")[1].split()[0] == f"{view['headline']['passed_after']:g}"
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,6 @@ from skillopt.actions.jobs import (
     start_training,
 )
 from skillopt.actions.propose import EditsProposal
-from skillopt.actions.status import status
 from skillopt.errors import BusyError, UsageError
 from skillopt.project import Selection
 from skillopt.storage.jobs import JobState, find_job, list_jobs, start_job, wait_for_job
@@ -66,6 +66,10 @@ def begin_held(folder: Path, provider: HeldProvider) -> str:
     return begun.id
 
 
+def status(folder: Path) -> dict[str, Any]:
+    return dict(json.loads(skillopt(folder, "status", "--json").stdout))
+
+
 def ended(folder: Path, name: str) -> JobReport:
     report = job(name, wait=LONG, folder=folder)
     assert report.job.state is not JobState.RUNNING
@@ -101,7 +105,7 @@ def test_a_training_job_shows_its_run_while_and_after_it_runs(project: Path) -> 
     assert report.run is not None
     assert report.run.state == "finished"
     assert report.events[0].startswith("rows on suite")
-    assert report.job.id in [one.id for one in status(folder=project).jobs]
+    assert report.job.id in [one["id"] for one in status(project)["jobs"]]
 
 
 def test_a_proposal_job_commits_what_the_gate_takes(project: Path) -> None:
@@ -136,7 +140,7 @@ def test_cancelling_waits_for_the_calls_under_way_and_keeps_them(project: Path, 
     report = ended(project, name)
     assert (report.job.state, report.job.exit_code) == (JobState.CANCELLED, 130)
     assert "start the same again" in report.next_step
-    assert status(folder=project).rollouts == 1
+    assert status(project)["rollouts"] == 1
 
 
 @pytest.mark.process
@@ -158,7 +162,7 @@ def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(proj
     os.kill(int(holder.read_text()), signal.SIGKILL)
     assert ended(project, name).job.state is JobState.LOST
     held.may.set()
-    kept = status(folder=project).rollouts
+    kept = status(project)["rollouts"]
     again = ended(project, start_evaluation(selection(project, harness="chat/anthropic/fake", max_minutes=60)).id)
     assert again.job.state is JobState.DONE
     assert 0 < kept < TASKS

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from skillopt.actions.watch import watch_run
 from skillopt.commands.watch import follow
 from skillopt.loop.events import RunStarted, encode_event
 from skillopt.reports.view import RunView
@@ -87,13 +87,18 @@ def begun(folder: Path) -> Ledger:
 
 def test_each_look_reads_what_the_run_has_recorded_by_then(tmp_path: Path) -> None:
     folder = make_project(tmp_path)
-    with closing(begun(folder)) as ledger, writer_lock(folder, "rows"), watch_run("rows", folder=folder) as look:
-        assert (look().state, len(look().gates), look().limits.rollouts) == ("running", 0, 50)
+
+    def look() -> dict[str, Any]:
+        return dict(json.loads(skillopt(folder, "watch", "rows", "--json").stdout))
+
+    with closing(begun(folder)) as ledger, writer_lock(folder, "rows"):
+        seen = look()
+        assert (seen["state"], len(seen["gates"]), seen["limits"]["rollouts"]) == ("running", 0, 50)
         for seq, event in enumerate(EVENTS[1:], 1):
             ledger.append_event("0123456789ab", seq, *encode_event(event))
-        assert [gate.verdict.outcome.value for gate in look().gates] == ["accept", "reject"]
+        assert [gate["verdict"]["outcome"] for gate in look()["gates"]] == ["accept", "reject"]
         ledger.end_run("0123456789ab", "finished", "done")
-        assert look().state == "finished"
+        assert look()["state"] == "finished"
 
 
 @pytest.mark.process

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.report import report
 from skillopt.errors import UsageError
 from skillopt.reports.view import CellState, Fate, RunView
-from tests.fakes.projects import Trained, git, make_project, skillopt
+from tests.fakes.projects import Trained, git, make_project, recorded_view, skillopt
 
 
 @pytest.fixture
 def viewed(trained: Trained) -> tuple[Path, RunView]:
     folder, result = trained
-    return folder, report(str(result["run"]), folder=folder)
+    return folder, recorded_view(folder, str(result["run"]))
 
 
 def test_the_view_repeats_what_the_run_said_at_its_end(viewed: tuple[Path, RunView]) -> None:
@@ -55,7 +54,7 @@ def test_of_two_folds_each_task_is_shown_as_it_went_under_the_draft_that_was_not
         text = (folder / path).read_text(encoding="utf-8")
         (folder / path).write_text(re.sub(pattern, "", text), encoding="utf-8")
     assert skillopt(folder, "optimize", "rows").returncode == 0
-    view = report("rows", folder=folder)
+    view = recorded_view(folder, "rows")
     assert view.splits == {"fold 1": 12, "fold 2": 12}
     assert view.gates
     for gate in view.gates:
@@ -75,9 +74,9 @@ def test_an_accepted_edit_names_train_tasks_only(viewed: tuple[Path, RunView]) -
 
 def test_a_run_is_found_by_its_id_its_skill_or_by_being_the_newest(viewed: tuple[Path, RunView]) -> None:
     folder, view = viewed
-    assert report(view.run[:6], folder=folder) == report("rows", folder=folder) == report(folder=folder)
+    assert recorded_view(folder, view.run[:6]) == recorded_view(folder, "rows") == recorded_view(folder)
     with pytest.raises(UsageError, match="'nothing'"):
-        report("nothing", folder=folder)
+        recorded_view(folder, "nothing")
 
 
 def test_a_changed_suite_is_not_taken_for_the_runs_own(viewed: tuple[Path, RunView], tmp_path: Path) -> None:
@@ -85,7 +84,7 @@ def test_a_changed_suite_is_not_taken_for_the_runs_own(viewed: tuple[Path, RunVi
     other = tmp_path / "other.jsonl"
     lines = (folder / "suites" / "rows.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     other.write_text("".join(line for line in lines if '"val7"' not in line), encoding="utf-8")
-    changed = report(view.run, suite=other, folder=folder)
+    changed = recorded_view(folder, view.run, other)
     assert changed.splits == {}
     assert changed.gates[0].interval is None
     assert {row.task: row.split for row in changed.heat}["train0"] in {"train", ""}
@@ -99,3 +98,30 @@ def test_a_file_gets_the_format_of_its_name(viewed: tuple[Path, RunView]) -> Non
         assert (folder / name).read_text(encoding="utf-8").startswith(start)
     body = skillopt(folder, "report", view.run, "--format", "pull-request").stdout
     assert body.startswith("<!-- skillopt:rows -->")
+
+
+def page(folder: Path, *options: str) -> str:
+    return skillopt(folder, "report", "--format", "html", *options).stdout
+
+
+def splits_of_rollouts(shown: str) -> set[str]:
+    """Find the splits of the tasks of which a page shows rollouts."""
+    viewer = shown[shown.index('id="rollouts"') : shown.index('id="settings"')]
+    return set(re.findall(r'<bdi class="mono">(train|val|test)\d', viewer))
+
+
+def test_a_page_shows_rollouts_of_train_tasks_and_of_others_only_when_asked(trained: Trained) -> None:
+    folder, _ = trained
+    shown = page(folder)
+    assert splits_of_rollouts(shown) == {"train"}
+    assert splits_of_rollouts(page(folder, "--all-splits")) == {"train", "val", "test"}
+    ended = skillopt(folder, "report", "rows", "--output", str(folder / "report.html"))
+    assert (ended.stdout, ended.stderr) == ("", f"written to {folder / 'report.html'}\n")
+    assert (folder / "report.html").read_text(encoding="utf-8") == shown
+    (folder / "suites" / "rows.jsonl").rename(folder / "aside.jsonl")
+    assert splits_of_rollouts(page(folder)) <= {"train"}, "a task whose split is not known may be held out"
+
+
+def test_where_there_are_no_runs_a_report_says_what_to_do(tmp_path: Path) -> None:
+    ended = skillopt(make_project(tmp_path / "empty"), "report", "--format", "html")
+    assert (ended.returncode, "no runs yet" in ended.stderr) == (2, True)

@@ -6,13 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skillopt.commands.entry import run
+from skillopt.project import Project
+from skillopt.reports.load_view import find_run, load_inspected_view
+from skillopt.reports.view import RunView
+from skillopt.storage.ledger import Ledger
 
 __all__ = [
     "FAST",
@@ -23,6 +27,7 @@ __all__ = [
     "make_tidy_tables",
     "make_trained",
     "make_unsplit_project",
+    "recorded_view",
     "skillopt",
     "skillopt_process",
     "train",
@@ -183,3 +188,10 @@ def _task(split: str, number: int) -> dict[str, object]:
             "files": [{"path": "expected.csv", "text": clean}],
         },
     }
+
+
+def recorded_view(folder: Path, name: str | None = None, suite: Path | None = None) -> RunView:
+    """Read what the ledger of a project holds of a run."""
+    project = Project.find(folder)
+    with closing(Ledger.open(project.root, read_only=True)) as ledger:
+        return load_inspected_view(project, ledger, find_run(ledger, name), suite)
