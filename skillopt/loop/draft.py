@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from skillopt.errors import EditError
 from skillopt.safety.lint import find_marks
 from skillopt.safety.text_classes import LintClass
-from skillopt.skills.document import Skill
-from skillopt.skills.edits import Change, Edit, Op, apply_edits
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.edits import Change, Edit, Op, Patch, apply_edits
 
 __all__ = ["Draft", "Line", "inverse"]
 
@@ -113,11 +114,8 @@ def _apply(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ..
     """
     if not edits:
         return skill, ()
-    try:
-        patch = apply_edits(skill.document, edits)
-    except EditError:
-        pass
-    else:
+    patch = _patched(skill.document, tuple(edits))
+    if patch is not None:
         if all(change.diff for change in patch.changes):
             return skill.with_document(patch.document), patch.changes
         return _apply(skill, [change.edit for change in patch.changes if change.diff])
@@ -132,15 +130,24 @@ def _apply(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ..
     return after, changes
 
 
+# The same edits are applied to the same text again and again, as where each in turn is left out.
+@lru_cache(maxsize=512)
+def _patched(document: SkillDocument, edits: tuple[Edit, ...]) -> Patch | None:
+    """Apply edits together; None where they do not fit."""
+    try:
+        return apply_edits(document, edits)
+    except EditError:
+        return None
+
+
 def _apply_in_turn(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...], list[str]]:
     """Apply edits one after the other; list the changes, and the ids of edits whose text a later edit reached into."""
     changes: list[Change] = []
     spans: dict[str, tuple[int, int]] = {}
     replaced: dict[str, None] = {}
     for edit in edits:
-        try:
-            patch = apply_edits(skill.document, [edit])
-        except EditError:
+        patch = _patched(skill.document, (edit,))
+        if patch is None:
             continue
         (change,) = patch.changes
         grown = len(patch.document.text.encode("utf-8", "replace")) - len(skill.text.encode("utf-8", "replace"))
