@@ -70,6 +70,7 @@ def sentences_of(body: str) -> Iterator[str]:
             yield from filter(None, (part.strip() for part in _SENTENCE_END.split(text)))
 
 
+@lru_cache(maxsize=4096)
 def read_sentence(sentence: str) -> Rule:
     """Recognise what one sentence asks for."""
     found: dict[Operation, None] = {}
