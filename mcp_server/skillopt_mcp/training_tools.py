@@ -10,9 +10,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from skillopt.actions import evidence as packet
 from skillopt.actions.jobs import JobLimits, start_proposal
-from skillopt.actions.propose import EditsProposal, ProposalEdit, RefusedEdit, check
+from skillopt.runs import evidence as packet
+from skillopt.runs.proposal import EditsProposal, ProposalEdit, RefusedEdit, check
 from skillopt_mcp.job_tools import (
     UNTRUSTED,
     JobAnswer,

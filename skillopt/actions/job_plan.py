@@ -7,7 +7,6 @@ from math import inf
 from pathlib import Path
 from typing import Final, Literal
 
-from skillopt.actions.propose import EditsProposal
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.logins import missing_access
 from skillopt.forecast.estimate import Records, read_records
@@ -20,6 +19,7 @@ from skillopt.project import CONFIG, Selection
 from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import skill_at
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
+from skillopt.runs.proposal import EditsProposal
 from skillopt.runs.prospect import expect_prospect
 from skillopt.safety.plurals import count_noun, write_dollars
 from skillopt.settings import Settings

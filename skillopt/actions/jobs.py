@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 from skillopt.actions.job_plan import JobPlan, plan_evaluation, plan_proposal, plan_training
-from skillopt.actions.propose import EditsProposal
 from skillopt.loop.events import decode_event
 from skillopt.loop.step_lines import StepLines
 from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
+from skillopt.runs.proposal import EditsProposal
 from skillopt.runs.run_status import RunStatus, run_status
 from skillopt.safety.plurals import write_dollars
 from skillopt.storage.jobs import (

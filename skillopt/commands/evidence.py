@@ -1,7 +1,7 @@
-"""The command `evidence`: its options, and its result as text."""
+"""The command `evidence`: what is recorded of a skill on train tasks, for whoever proposes edits."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,10 +16,9 @@ from skillopt.commands.options import (
     select,
 )
 from skillopt.commands.output import show
+from skillopt.runs.evidence import Evidence
+from skillopt.runs.evidence import evidence as collect
 from skillopt.safety.escaping import escape_terminal_lines
-
-if TYPE_CHECKING:
-    from skillopt.actions.evidence import Evidence
 
 __all__ = ["evidence"]
 
@@ -44,14 +43,12 @@ def evidence(
     It is what a proposer of edits needs to know: the text, a table of tasks by failure, runs that show the failures,
     what was tried. Nothing of val or test is in it. Spends nothing.
     """
-    from skillopt.actions.evidence import evidence as run
-
-    found = run(select(skill, suite, flags_of(settings, harness=harness)), start=start, tasks=task or (), fold=fold)
+    found = collect(select(skill, suite, flags_of(settings, harness=harness)), start=start, tasks=task or (), fold=fold)
     text = _runs if task else _text
     show(found, lambda result: escape_terminal_lines(text(result)), as_json=as_json)
 
 
-def _text(result: "Evidence") -> str:
+def _text(result: Evidence) -> str:
     budget = f"at most {result.edit_budget} edits" + (
         f" and {result.token_budget} changed tokens" if result.token_budget else ""
     )
@@ -73,7 +70,7 @@ def _text(result: "Evidence") -> str:
     ).rstrip()
 
 
-def _runs(result: "Evidence") -> str:
+def _runs(result: Evidence) -> str:
     return "\n\n".join(one.text for one in result.rollouts)
 
 

@@ -1,7 +1,7 @@
-"""The command `propose`: its options, and its result as text."""
+"""The command `propose`: edits of your own tested, gated and committed."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,9 +22,12 @@ from skillopt.commands.options import (
     select,
 )
 from skillopt.commands.output import format_usage, interruptible, show
-
-if TYPE_CHECKING:
-    from skillopt.actions.propose import ProposalResult
+from skillopt.commands.progress import ProgressObserver
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.grade_words import grade_words
+from skillopt.gate.headline import VAL, compared_words
+from skillopt.runs.proposal import ProposalResult, parse_proposal
+from skillopt.runs.proposal import propose as run
 
 __all__ = ["propose"]
 
@@ -52,10 +55,6 @@ def propose(
 
     Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
     """
-    from skillopt.actions.propose import parse_proposal
-    from skillopt.actions.propose import propose as run
-    from skillopt.commands.progress import ProgressObserver
-
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
     with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
@@ -65,11 +64,7 @@ def propose(
         raise typer.Exit(2 if found.refused else 1)
 
 
-def _text(result: "ProposalResult") -> str:
-    from skillopt.gate.comparison import Outcome
-    from skillopt.gate.grade_words import grade_words
-    from skillopt.gate.headline import VAL, compared_words
-
+def _text(result: ProposalResult) -> str:
     if result.refused:
         lines = [f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused]
         return "\n".join([*lines, result.reason])

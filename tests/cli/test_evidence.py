@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.evidence import Evidence, evidence
 from skillopt.project import Selection
+from skillopt.runs.evidence import Evidence, evidence
 from skillopt.storage.ledger import Ledger
 from tests.fakes.changes import GOOD, gate, make_change, write
 from tests.fakes.projects import train

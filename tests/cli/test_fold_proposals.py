@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.evidence import Evidence, evidence
-from skillopt.actions.propose import EditsProposal, ProposalResult, check, propose
 from skillopt.errors import UsageError
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, Event, MemoryUpdated, encode_event
 from skillopt.project import Selection
+from skillopt.runs.evidence import Evidence, evidence
 from skillopt.runs.plan import make_plan
+from skillopt.runs.proposal import EditsProposal, ProposalResult, check, propose
 from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import note_shown, read_shown

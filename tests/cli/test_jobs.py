@@ -22,9 +22,9 @@ from skillopt.actions.jobs import (
     start_proposal,
     start_training,
 )
-from skillopt.actions.propose import EditsProposal
 from skillopt.errors import BusyError, UsageError
 from skillopt.project import Selection
+from skillopt.runs.proposal import EditsProposal
 from skillopt.storage.jobs import JobState, find_job, list_jobs, start_job, wait_for_job
 from skillopt.storage.locks import writer_lock
 from tests.fakes.held_provider import HeldProvider

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.demo.model import DemoModel
-from skillopt.actions.propose import EditsProposal, check
 from skillopt.project import Selection
 from skillopt.rollouts import Reply
+from skillopt.runs.proposal import EditsProposal, check
 from tests.fakes.changes import commit, gate
 from tests.fakes.projects import SKILL, git, make_unsplit_project, skillopt
 

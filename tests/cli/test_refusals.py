@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from skillopt.actions.evidence import evidence
 from skillopt.loop.events import EditRefused, decode_event
 from skillopt.project import Selection
+from skillopt.runs.evidence import evidence
 from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger
 from skillopt.versions.decisions import DecisionCommit, EditName, PersonsWord, write_dropped
@@ -43,7 +43,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     made = make_project(tmp_path / "project")
     run_events(made, graded(EMAIL) if "draft" in request.param else accepted(EMAIL))
     command = {
-        "drop": ("drop", "rows", "1", "--no-measure"),
+        "drop": ("decline", "rows", "1", "--no-measure"),
         "decline": ("decline", "rows"),
         "decline the draft": ("decline", "rows", "draft"),
     }[request.param]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.propose import EditsProposal, check, propose
 from skillopt.errors import UsageError
 from skillopt.project import Project, Selection
+from skillopt.runs.proposal import EditsProposal, check, propose
 from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused
 from tests.fakes.projects import make_project
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 
-from skillopt.actions.propose import SHORT
 from skillopt.errors import UsageError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, PatchTested, decode_event
@@ -23,6 +22,7 @@ from skillopt.rollouts import Rollout
 from skillopt.runs.error_spent import runs_on
 from skillopt.runs.lineage import refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
+from skillopt.runs.proposal import SHORT
 from skillopt.runs.recorded_outcomes import train_rollouts_of
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.edits import Edit
