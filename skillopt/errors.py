@@ -31,6 +31,7 @@ Whoever raises says what was expected, what was found and what to do next.
             └── NothingMeasuredError  a run ended before anything was measured
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 
 __all__ = [
@@ -131,7 +132,17 @@ class EditError(UsageError):
 
 
 class EditConflictError(EditError):
-    """The anchor is missing or occurs more than once, or two edits of a patch overlap."""
+    """The anchor is missing or occurs more than once, or two edits of a patch overlap.
+
+    A hint that takes time to find is found when the message is read: most conflicts are caught and never shown.
+    """
+
+    def __init__(self, message: str, hint: Callable[[], str] = str) -> None:
+        super().__init__(message)
+        self._hint = hint
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}{self._hint()}"
 
 
 class ProtectedTextError(EditError):

@@ -132,7 +132,7 @@ def _shorten(text: str, limit: int = 120) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _scan(text: str) -> tuple[TextMatch, ...]:
     """Find all matches of all classes, in the order of the text's lines; each edit is compared with one old text."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]

@@ -5,9 +5,8 @@ Nothing is guessed: what is missing or stands there twice is an error that says 
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from skillopt.errors import EditConflictError, ProtectedTextError
@@ -27,9 +26,8 @@ def find_anchor(document: SkillDocument, text: str, edit: str) -> tuple[int, int
     if first < 0:
         if anchor in document.text:
             raise ProtectedTextError(f"edit {edit!r}: {text!r} is in the frontmatter, which edits may not touch")
-        nearest = _nearest(anchor, (block.text for block in document.blocks))
-        hint = f"the nearest text is {nearest!r}" if nearest else "the body has no text like it"
-        raise EditConflictError(f"edit {edit!r}: expected {text!r} exactly once in the body, found it nowhere; {hint}")
+        hint = partial(_nearest, anchor, document)
+        raise EditConflictError(f"edit {edit!r}: expected {text!r} exactly once in the body, found it nowhere; ", hint)
     again = document.text.find(anchor, first + 1)
     if again >= 0:
         lines = f"lines {document.line_of(first)} and {document.line_of(again)}"
@@ -88,11 +86,13 @@ def _leads(parts: list[str], path: tuple[str, ...]) -> bool:
     return parts[-1] == path[-1] and all(part in left for part in parts)
 
 
-def _nearest(text: str, others: Iterable[str]) -> str:
-    """Return the most similar of some texts, empty when none is alike at all."""
-    scored = ((SequenceMatcher(None, text[:2000], other[:2000]).ratio(), other) for other in others)
+def _nearest(text: str, document: SkillDocument) -> str:
+    """Name the most similar text of a document, or say that none is alike at all."""
+    texts = [block.text for block in document.blocks]
+    scored = ((SequenceMatcher(None, text[:2000], other[:2000]).ratio(), other) for other in texts)
     ratio, best = max(scored, default=(0.0, ""))
-    return best if ratio > 0.3 else ""  # noqa: PLR2004 - below, the texts share little but letters
+    alike = ratio > 0.3  # noqa: PLR2004 - below, the texts share little but letters
+    return f"the nearest text is {best!r}" if alike else "the body has no text like it"
 
 
 LIST_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")

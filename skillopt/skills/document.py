@@ -241,14 +241,15 @@ class SkillDocument:
         """List the body's Markdown blocks."""
         return _parse(self.body)
 
-    @property
-    def outline(self) -> Iterator[tuple[str, int, str, int, int]]:
+    @cached_property
+    def outline(self) -> tuple[tuple[str, int, str, int, int], ...]:
         """List quotations and blocks: kind, nesting (1, 0 or -1), tag, first body line, line after the last."""
+        found = []
         for token in self._tokens:
             kind = token.type.removesuffix("_open").removesuffix("_close")
             if kind == "blockquote" or (kind in _BLOCKS and token.map is not None):
-                first, last = token.map or (0, 0)
-                yield kind, token.nesting, token.tag, first, last
+                found.append((kind, token.nesting, token.tag, *(token.map or (0, 0))))
+        return tuple(found)
 
     def continues_list(self, offset: int) -> bool:
         """Tell whether an offset at the end of a line lies in a list that goes on after it."""

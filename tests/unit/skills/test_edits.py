@@ -330,3 +330,15 @@ def test_two_edits_that_swallow_text_only_together_are_refused() -> None:
         apply_edits(document, [edit])
     with pytest.raises(EditConflictError, match="'a', 'b': line 5 of the text, which is text, would become code"):
         apply_edits(document, edits)
+
+
+def test_the_hint_of_a_conflict_is_found_when_its_message_is_read() -> None:
+    looked = list[str]()
+
+    def hint() -> str:
+        looked.append("once")
+        return "the nearest text is 'x'"
+
+    error = EditConflictError("found it nowhere; ", hint)
+    assert not looked
+    assert str(error) == "found it nowhere; the nearest text is 'x'"
