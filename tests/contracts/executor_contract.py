@@ -20,9 +20,6 @@ class ExecutorContract:
         pairs = [pair for group in executor.run(lambda number: number * number, range(50)) for pair in group]
         assert sorted(pairs) == [(number, number * number) for number in range(50)]
 
-    def test_no_items_give_no_groups(self, executor: Executor) -> None:
-        assert not list(executor.run(str, []))
-
     def test_an_exception_reaches_the_caller_after_what_was_answered_before(self, executor: Executor) -> None:
         def explode(number: int) -> int:
             return 1 // number

@@ -26,9 +26,6 @@ class ForgeContract:
         assert (facts.may_open, facts.reason) == (True, "")
         assert forge.pull_requests(facts.default_branch) == ()
 
-    def test_a_branch_has_no_pull_requests_at_first(self, forge: Forge) -> None:
-        assert forge.pull_requests("skillopt/rows") == ()
-
     def test_what_is_opened_is_found_by_its_branch_only(self, forge: Forge) -> None:
         opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
         assert (opened.state, opened.title, opened.body) == ("open", "Title", "Body")
@@ -83,16 +80,6 @@ class ForgeContract:
         assert found is not None
         assert (found.url, found.title, found.body) == (first, "All skills", f"{_HOSTILE}\n\nmore")
         assert forge.pull_requests("skillopt/rows") == ()
-
-    def test_an_issue_does_not_disturb_pull_requests(self, forge: Forge) -> None:
-        forge.issue("dashboard", "Skills", "none")
-        opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
-        forge.issue("dashboard", "Skills", "more")
-        assert forge.pull_requests("skillopt/rows") == (opened,)
-
-    def test_text_is_kept_as_it_is(self, forge: Forge) -> None:
-        forge.create("skillopt/rows", forge.facts().default_branch, "Title", _HOSTILE)
-        assert forge.pull_requests("skillopt/rows")[0].body == _HOSTILE
 
     def test_a_topic_has_one_remark(self, forge: Forge) -> None:
         number = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body").number

@@ -26,7 +26,3 @@ class RunnerContract:
         prompts = ["one", "two", "three"]
         first = [reply.text for reply in runner.replies(prompts)]
         assert first[::-1] == [reply.text for reply in runner.replies(prompts[::-1])]
-
-    def test_nothing_asked_is_nothing_answered(self, runner: Runner) -> None:
-        assert runner.rollouts([]) == ()
-        assert runner.replies([]) == ()

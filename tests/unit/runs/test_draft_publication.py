@@ -7,7 +7,7 @@ import pytest
 from skillopt.errors import InfrastructureError
 from skillopt.execution.metering import OutOfBudget
 from skillopt.gate.grades import Grade
-from skillopt.project import Project, Selection
+from skillopt.project import Project
 from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.version_message import read_grading
 from skillopt.versions.commit_message import Version
@@ -81,12 +81,6 @@ def test_the_run_that_goes_on_rewrites_it(folder: Path) -> None:
     assert git(folder, "rev-list", "--count", f"main..{BRANCH}") == "1"
 
 
-def test_an_interruption_while_a_run_is_replayed_loses_nothing_that_was_recorded(folder: Path) -> None:
-    run_events(folder, changed("Sort."), changed("Sort.", "Trim."), ends=KeyboardInterrupt())
-    run_events(folder, changed("Sort."), ends=KeyboardInterrupt())
-    assert text(folder).endswith("- Sort.\n- Trim.")
-
-
 def test_a_killed_process_leaves_a_draft_that_is_published_when_somebody_asks(folder: Path) -> None:
     run_events(folder, changed("Sort."), ends=KilledError())
     assert draft(folder) is None
@@ -96,12 +90,6 @@ def test_a_killed_process_leaves_a_draft_that_is_published_when_somebody_asks(fo
         found = draft(folder)
         assert found is not None
         assert text(folder).endswith("- Sort.")
-
-
-def test_without_a_ledger_there_is_nothing_to_recover(folder: Path) -> None:
-    recover_draft(folder, Repository.find(folder), "rows")
-    assert draft(folder) is None
-    assert not (folder / ".skillopt").exists()
 
 
 def test_a_worse_draft_is_not_published_and_takes_the_provisional_one_with_it(folder: Path) -> None:
@@ -114,28 +102,11 @@ def test_a_worse_draft_is_not_published_and_takes_the_provisional_one_with_it(fo
     assert "it is worse" in done.run.draft.note
 
 
-@pytest.mark.parametrize(("probability", "published"), [(0.79, False), (0.8, True)])
-def test_a_leftover_after_an_accept_needs_a_probability(folder: Path, probability: float, *, published: bool) -> None:
-    run_events(folder, accepted("Sort."), changed("Sort.", "Trim."), graded("Sort.", "Trim.", probability=probability))
-    found = draft(folder)
-    assert (found is not None) is published
-    if found is not None:
-        assert found.parent == git(folder, "rev-parse", "skillopt/rows")
-
-
 def test_a_draft_that_becomes_a_version_is_no_draft_any_more(folder: Path) -> None:
     run_events(folder, changed("Sort."), graded("Sort."))
     run_events(folder, changed("Sort."), accepted("Sort.", grade=Grade.PROVEN), seed=1)
     assert draft(folder) is None
     assert Repository.find(folder).versions("rows")[0].trailer("Grade") == "proven"
-
-
-def test_a_run_without_a_draft_leaves_the_one_of_an_earlier_run(folder: Path) -> None:
-    run_events(folder, graded("Sort."))
-    done = run_events(folder, changed("Trim."), changed(), seed=1)
-    assert done.run is not None
-    assert done.run.draft is None
-    assert text(folder).endswith("- Sort.")
 
 
 def test_each_run_replaces_the_draft_but_not_the_commits_of_people(folder: Path) -> None:
@@ -150,14 +121,3 @@ def test_each_run_replaces_the_draft_but_not_the_commits_of_people(folder: Path)
     assert done.run.draft is not None
     assert "has commits of people" in done.run.draft.note
     assert text(folder).endswith("- Trim.")
-
-
-def test_a_text_that_was_never_committed_is_the_draft_s_parent(folder: Path) -> None:
-    document = folder / "skills" / "rows" / "SKILL.md"
-    document.write_text(document.read_text() + "\nBy hand.\n")
-    start = Project.find(folder).target(Selection("rows", folder=folder)).skill()
-    run_events(folder, graded("Sort."))
-    subjects = git(folder, "log", "--format=%s", f"main..{BRANCH}").splitlines()
-    assert subjects == ["rows: draft, add a rule", "rows: the text that training starts from"]
-    assert text(folder, f"{BRANCH}^") == start.document.text.strip()
-    assert git(folder, "branch", "--list", "skillopt/*") == ""

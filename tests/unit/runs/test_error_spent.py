@@ -35,14 +35,6 @@ def test_a_version_says_what_was_spent_since_the_one_before(folder: Path) -> Non
     assert left(folder) == pytest.approx(0.066)
 
 
-def test_runs_without_a_version_spend_too_and_another_skill_s_do_not(folder: Path) -> None:
-    run_events(folder, gated(0.03, "A."))
-    run_events(folder, gated(0.01, "B."), seed=1)
-    assert left(folder) == pytest.approx(0.06)
-    with closing(Ledger.open(folder)) as ledger:
-        assert spent_by_earlier(ledger, (), suite_of(folder), "other") == ()
-
-
 def test_a_clone_without_the_ledger_goes_by_the_trailers(folder: Path) -> None:
     run_events(folder, gated(0.02, "A."), accepted("B."))
     shutil.rmtree(folder / ".skillopt")
@@ -55,15 +47,6 @@ def test_a_run_that_goes_on_gets_what_was_spent_before_it_began(folder: Path) ->
         began = ledger.runs()[0].started_at
         assert spent_by_earlier(ledger, (), suite_of(folder), "rows", until=began) == ()
         assert [one.error for one in spent_by_earlier(ledger, (), suite_of(folder), "rows")] == [0.03]
-
-
-def test_what_was_spent_on_other_tasks_is_no_matter(folder: Path) -> None:
-    run_events(folder, gated(0.03, "A."))
-    path = folder / "suites" / "rows.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    fresh = [{**row, "id": f"new-{row['id']}"} if row["split"] == "val" else row for row in rows]
-    path.write_text("".join(json.dumps(row) + "\n" for row in fresh))
-    assert left(folder) == pytest.approx(0.1)
 
 
 def test_log_says_what_is_left(folder: Path) -> None:

@@ -49,16 +49,5 @@ def test_readings_of_one_result_are_compared_and_results_are_averaged() -> None:
     assert marks([judged("x", "yy", "yn"), judged("y", "nn", "nn")]) == [(0.0, 0.0), (0.5, 0.0)]
 
 
-def test_further_readings_count_with_those_of_their_result() -> None:
-    first, second = marks_of_criteria({"t": [judged("x", "yy", "yy")]}, {("t", "x"): ["yn", "y?"]})
-    assert (first.undecided, second.undecided) == (False, True)
-    assert (second.readings, second.results, second.cannot_tell) == (4, 1, 0.25)
-    assert second.differs == pytest.approx(2 / 3)
-
-
-def test_too_few_readings_decide_nothing_about_a_criterion() -> None:
-    assert not any(one.undecided for one in marks_of_criteria({"t": [judged("x", "yy", "nn")]}, {}))
-
-
 def test_results_that_address_the_judge_say_nothing_of_a_criterion() -> None:
     assert marks([judged("x", "yy", "nn", addressed="it gives orders")]) == []

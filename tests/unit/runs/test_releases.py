@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from skillopt.project import Selection
-from skillopt.runs.lineage import first_text, released_of
+from skillopt.runs.lineage import released_of
 from skillopt.runs.plan import make_plan
 from skillopt.storage.ledger import Ledger
-from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, run_events
 from tests.fakes.projects import SKILL, make_project
 
@@ -28,8 +27,3 @@ def test_a_run_knows_the_text_from_before_the_versions_of_all_earlier_runs(folde
         released = released_of(plan, ledger, ledger.runs()[0])
     assert released.first is not None
     assert released.first.text == SKILL
-
-
-def test_before_the_first_version_there_is_no_earlier_text(folder: Path) -> None:
-    repository = Repository.find(folder)
-    assert first_text(repository, "rows", repository.versions("rows"), "skills/rows") is None

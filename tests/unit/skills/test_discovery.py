@@ -29,20 +29,6 @@ def test_a_skill_has_its_folders_name_and_where_that_occurs_twice_its_paths(path
     assert list(named.values()) == names
 
 
-def test_a_configured_skill_keeps_its_name_when_another_folder_of_that_name_comes() -> None:
-    paths = ["plugins/a/skills/x", "plugins/b/skills/x"]
-
-    assert name_skills(paths, configured={"plugins/a/skills/x": "x"}) == {paths[0]: "x", paths[1]: "b-x"}
-    assert name_skills(paths[:1], configured={"plugins/a/skills/x": "other"}) == {paths[0]: "x"}
-
-
-def test_a_long_name_is_cut_to_64_characters_and_stays_its_own() -> None:
-    one, other = (skill_name("x" * 70 + end) for end in "ab")
-
-    assert len(one) == len(other) == 64
-    assert one != other
-
-
 _PART = st.sampled_from(["skills", "plugins", ".claude", "x", "X", "a", "a-x", "é", "x 2"])
 
 

@@ -8,8 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from skillopt.errors import SkillError
-from skillopt.skills.document import GUIDANCE, Skill, SkillDocument, estimate_tokens
+from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
 from skillopt.tasks import File
 
 PIECES = (
@@ -102,27 +101,6 @@ def test_lines_end_only_where_editors_and_markdown_end_them(document: SkillDocum
     assert all(re.fullmatch(r"[^\r\n]*(\r\n|\r|\n)", line) for line in lines[:-1])
 
 
-@given(documents, st.data())
-def test_the_line_of_an_offset_counts_the_line_endings_before_it(document: SkillDocument, data: st.DataObject) -> None:
-    offset = data.draw(st.integers(0, max(len(document.text) - 1, 0)))
-    ends = [match.end() for match in re.finditer(r"\r\n|\r|\n", document.text)]
-
-    assert document.line_of(offset) == 1 + sum(end <= offset for end in ends)
-
-
-@given(documents)
-def test_a_byte_offset_points_at_the_same_text_in_the_bytes(document: SkillDocument) -> None:
-    middle = len(document.text) // 2
-
-    assert SkillDocument.parse(document.render()[document.byte_offset(middle) :]).text == document.text[middle:]
-
-
-def test_text_that_no_encoding_has_can_still_be_measured() -> None:
-    document = SkillDocument("a\ud800b")
-
-    assert (document.byte_offset(3), estimate_tokens(document.text)) == (3, 1)
-
-
 @given(documents)
 def test_sections_are_the_headings_that_markdown_sees(document: SkillDocument) -> None:
     lines = re.split(r"\r\n|\r|\n", document.body)
@@ -178,13 +156,6 @@ def test_headings_and_items_inside_code_fences_are_not_addressable() -> None:
     ]
 
 
-def test_a_byte_order_mark_without_frontmatter_shifts_no_lines() -> None:
-    document = SkillDocument("\ufeff# Title\r\n\r\n- one\r\n- two")
-
-    assert [(section.title, section.line, section.start) for section in document.sections] == [("Title", 1, 1)]
-    assert [(block.text, block.line) for block in document.blocks] == [("- one", 3), ("- two", 4)]
-
-
 @given(documents)
 def test_every_byte_from_a_begin_marker_to_its_end_is_protected(document: SkillDocument) -> None:
     for marker in re.finditer(r"<!--[ \t]*skillopt:begin[ \t]+([\w-]+)[ \t]*-->", document.text):
@@ -223,10 +194,6 @@ def test_regions_protect_at_least_what_their_markers_enclose(text: str, protecte
     assert [document.text[slice(*region.inner)] for region in document.regions] == protected
 
 
-def test_markers_in_the_frontmatter_are_no_regions() -> None:
-    assert SkillDocument("---\nd: <!-- skillopt:begin a -->\n---\nbody").regions == ()
-
-
 @given(documents, st.text(alphabet=st.sampled_from("ab \n\r-#é"), max_size=20))
 def test_writing_a_region_twice_is_writing_it_once(document: SkillDocument, content: str) -> None:
     unclosed_frontmatter = document.frontmatter is None and document.body.startswith("---")
@@ -249,20 +216,6 @@ def test_rewriting_a_region_leaves_all_other_text_alone() -> None:
     )
 
 
-def test_a_region_that_is_never_closed_is_not_rewritten() -> None:
-    document = SkillDocument("# A\n<!-- skillopt:begin guidance -->\nold\n\n# The user's text\n")
-
-    with pytest.raises(SkillError, match=r"SKILL\.md:2: .*'guidance'.*skillopt:end guidance"):
-        document.with_region(GUIDANCE, "new")
-
-
-@pytest.mark.parametrize(
-    ("text", "newline"), [("a\r\nb\r\nc\n", "\r\n"), ("a\r\nb\n", "\n"), ("a\rb", "\n"), ("", "\n")]
-)
-def test_new_lines_follow_the_endings_the_document_uses_most(text: str, newline: str) -> None:
-    assert SkillDocument(text).newline == newline
-
-
 @pytest.mark.slow
 def test_a_large_document_keeps_exact_positions() -> None:
     text = "".join(f"## Section {number}\n\n- item {number}\n- other\n\nSome words.\n\n" for number in range(12_000))
@@ -272,11 +225,6 @@ def test_a_large_document_keeps_exact_positions() -> None:
     assert document.sections[-1].line == 4 + 11_999 * 7
     assert len(document.blocks) == 36_000
     assert document.blocks[-1].line == 4 + 11_999 * 7 + 5
-
-
-@given(documents)
-def test_token_estimates_count_four_bytes_each_and_round_up(document: SkillDocument) -> None:
-    assert estimate_tokens(document.text) == (len(document.render()) + 3) // 4
 
 
 def test_a_skill_is_identified_by_all_its_bytes() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import Edit, Op, apply_edits, blocks_of, changed_tokens, split_lines
+from skillopt.skills.edits import Edit, Op, apply_edits, split_lines
 
 TEXT = """\
 ---
@@ -52,22 +52,6 @@ def test_no_edits_change_no_byte(source: bytes) -> None:
 
 def test_a_list_item_joins_the_list_at_the_end_of_its_section() -> None:
     assert "- Write dätes as ISO.\n- New.\n\n## Output" in text_after(add("- New.", section="Values"))
-
-
-def test_a_paragraph_is_set_apart_by_a_blank_line() -> None:
-    assert "Intro.\n\nMore.\n\n## Values" in text_after(add("More.", anchor="Intro."))
-
-
-def test_an_empty_section_is_filled_below_its_heading() -> None:
-    assert text_after(add("- New.", section="Notes")).endswith("## Notes\n\n- New.\n")
-
-
-def test_without_anchor_or_section_text_goes_to_the_end_of_the_body() -> None:
-    assert text_after(add("The end.")).endswith("## Notes\n\nThe end.\n")
-
-
-def test_lines_are_added_after_the_line_the_anchor_ends_on() -> None:
-    assert "- Trim spaces.\n- New.\n- Write" in text_after(add("- New.", anchor="Trim"))
 
 
 def test_deleting_a_whole_line_takes_its_line_ending_and_part_of_a_line_does_not() -> None:
@@ -134,17 +118,6 @@ def test_an_edit_of_several_lines_splits_into_lines_with_the_tasks_behind_each()
     assert "as ISO.\n- A.\n  - Of A.\n- B\n  goes on.\n- C.\n\n## Output" in text_after(*parts)
 
 
-@pytest.mark.parametrize("op", [Op.ADD, Op.REPLACE])
-def test_parts_with_an_anchor_come_to_the_whole_together_and_one_after_the_other(op: Op) -> None:
-    whole = Edit("e", op, "- Trim spaces.", content="- A.\n- B.\n- C.")
-    parts = split_lines(whole)
-    assert len(parts) == 3
-    document = SkillDocument(TEXT)
-    for part in parts:
-        document = apply_edits(document, [part]).document
-    assert document.text == text_after(*parts) == text_after(whole)
-
-
 @pytest.mark.parametrize(
     "edit",
     [
@@ -157,11 +130,6 @@ def test_parts_with_an_anchor_come_to_the_whole_together_and_one_after_the_other
 )
 def test_what_makes_sense_only_together_is_not_split(edit: Edit) -> None:
     assert split_lines(edit) == (edit,)
-
-
-@given(st.text(max_size=200))
-def test_blocks_of_any_text_lose_no_word_of_it(text: str) -> None:
-    assert "".join("".join(blocks_of(text)).split()) == "".join(text.split())
 
 
 def test_replacing_changes_the_anchor_and_nothing_else() -> None:
@@ -180,11 +148,6 @@ def test_replacing_changes_the_anchor_and_nothing_else() -> None:
 def test_an_anchor_that_is_not_there_exactly_once_is_refused(edit: Edit, problem: str) -> None:
     with pytest.raises(EditConflictError, match=problem):
         apply_edits(DOCUMENT, [edit])
-
-
-def test_a_title_that_occurs_twice_is_refused() -> None:
-    with pytest.raises(EditConflictError, match="found 2"):
-        text_after(add("- x", section="A"), text="# A\n\n# A\n")
 
 
 @pytest.mark.parametrize(
@@ -243,11 +206,6 @@ def test_no_byte_of_a_protected_region_can_be_changed(data: st.DataObject) -> No
                 apply_edits(DOCUMENT, [Edit("e", op, TEXT[start:end], content=content)])
 
 
-def test_nothing_is_added_inside_a_protected_region() -> None:
-    with pytest.raises(ProtectedTextError):
-        apply_edits(DOCUMENT, [add("- x", anchor="- Keep this.")])
-
-
 def test_line_endings_mark_and_missing_final_newline_stay() -> None:
     windows = SkillDocument("\ufeff# A\r\n\r\n- one\r\n- two")
     patch = apply_edits(windows, [add("- three\n- four", section="A"), Edit("e2", Op.DELETE, "- one\n")])
@@ -263,12 +221,6 @@ def test_a_change_knows_its_bytes_its_tokens_and_its_diff() -> None:
     assert source[patch.changes[1].start : patch.changes[1].end].decode().strip() == "- é"
     assert "-- Write dätes as ISO.\n+- Write däys as ISO." in patch.changes[0].diff
     assert patch.tokens == sum(change.tokens for change in patch.changes) > 0
-
-
-def test_changed_tokens_count_what_goes_and_what_comes() -> None:
-    assert changed_tokens("same words here", "same words here") == 0
-    assert changed_tokens("", "four") == 1
-    assert changed_tokens("a b c", "a x c") == 2
 
 
 @given(st.text(max_size=60), st.text(min_size=1, max_size=20), st.text(min_size=1, max_size=20))
@@ -307,29 +259,6 @@ def test_an_add_in_the_middle_of_a_list_does_not_split_it(anchor: str, content: 
 def test_an_edit_that_swallows_the_text_below_it_is_refused_with_the_line(opening: str) -> None:
     with pytest.raises(EditConflictError, match=r"edit 'a': line 5 of the text, which is text, would become"):
         apply_edits(SkillDocument(LISTED), [Edit("a", Op.ADD, "Rules:", content=opening)])
-
-
-def test_an_edit_that_takes_away_the_end_of_a_code_block_is_refused() -> None:
-    document = SkillDocument("# Tidy\n\n```\nls\n```\n\nTrim cells.\n")
-
-    with pytest.raises(EditConflictError, match="line 7 of the text, which is text, would become code"):
-        apply_edits(document, [Edit("a", Op.REPLACE, "ls\n```", content="ls")])
-
-
-def test_a_closed_code_block_may_be_added_anywhere() -> None:
-    after = apply_edits(SkillDocument(LISTED), [Edit("a", Op.ADD, "Rules:", content="```\nls\n```")]).document
-
-    assert "Rules:\n\n```\nls\n```\n\n* Trim cells." in after.text
-
-
-def test_two_edits_that_swallow_text_only_together_are_refused() -> None:
-    document = SkillDocument(LISTED.replace("Rules:", "Rule one; rule two"))
-    edits = [Edit("a", Op.REPLACE, "Rule one", content="``"), Edit("b", Op.REPLACE, "; rule two", content="`")]
-
-    for edit in edits:
-        apply_edits(document, [edit])
-    with pytest.raises(EditConflictError, match="'a', 'b': line 5 of the text, which is text, would become code"):
-        apply_edits(document, edits)
 
 
 def test_the_hint_of_a_conflict_is_found_when_its_message_is_read() -> None:

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -55,24 +54,6 @@ def test_evals_version_control_and_caches_are_left_out(tmp_path: Path) -> None:
 
     assert [file.path for file in read_skill(folder).files] == ["scripts/evals/kept.txt"]
     assert not any(is_shipped(path) for path in left_out)
-
-
-def test_graders_and_task_files_beside_skill_md_are_never_part_of_a_skill(tmp_path: Path) -> None:
-    answers = ("eval.yaml", "orders.eval.yaml", "tests.csv", "graders/check.sh", "promptfooconfig.yaml")
-    folder = make(tmp_path, dict.fromkeys((*answers, "scripts/graders/kept.py", "data.csv"), b"x"))
-
-    assert [file.path for file in read_skill(folder).files] == ["data.csv", "scripts/graders/kept.py"]
-
-
-def test_a_relative_or_linked_folder_keeps_the_name_it_was_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = make(tmp_path, {})
-    (tmp_path / "alias").symlink_to(folder)
-    monkeypatch.chdir(folder)
-
-    assert read_skill(Path()).name == "tidy"
-    assert read_skill(tmp_path / "alias").name == "alias"
 
 
 def test_links_inside_are_followed_and_files_and_folders_behind_them_ship(tmp_path: Path) -> None:
@@ -136,61 +117,11 @@ def test_a_hard_link_is_refused_and_the_copy_that_the_message_asks_for_is_read(t
     assert any(b"secret" in file.content for file in files_of(read_skill(folder)))
 
 
-def test_a_hard_link_of_an_installed_package_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = make(tmp_path / "installed", {})
-    os.link(folder / "SKILL.md", tmp_path / "cached")
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "installed"))
-
-    assert read_skill(folder).name == "tidy"
-
-
-def test_two_folders_that_link_to_each_other_come_to_an_end(tmp_path: Path) -> None:
-    folder = make(tmp_path, {"a/1": b"", "b/2": b""})
-    (folder / "a" / "b").symlink_to("../b")
-    (folder / "b" / "a").symlink_to("../a")
-
-    paths = [file.path for file in read_skill(folder).files]
-
-    assert "a/b/2" in paths
-    assert "b/a/1" in paths
-
-
-def test_a_skill_file_linked_inside_is_read_and_one_linked_out_is_refused(tmp_path: Path) -> None:
-    folder = make(tmp_path, {})
-    (folder / "SKILL.md").rename(tmp_path / "real.md")
-    (folder / "SKILL.md").symlink_to("../real.md")
-
-    assert read_skill(folder, tmp_path).text == "---\nname: tidy\n---\n"
-    with pytest.raises(SkillError, match=r"SKILL\.md is left out: the symbolic link leads out"):
-        read_skill(folder)
-
-
-def test_a_private_file_is_no_part_of_a_skill_by_a_link_to_it_either(tmp_path: Path) -> None:
-    folder = make(tmp_path, {"open.md": b"", "key.env": b"secret"})
-    (folder / "key.md").symlink_to("key.env")
-
-    skill = read_skill(folder, private=lambda places: [place for place in places if place.name == "key.env"])
-
-    assert [file.path for file in skill.files] == ["open.md"]
-
-
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     folder = make(tmp_path, {})
     os.mkfifo(folder / "pipe")
 
     with pytest.raises(SkillError, match="pipe: expected a regular file"):
-        read_skill(folder)
-
-
-@pytest.mark.parametrize("name", [b"bad\xff", b"line\nbreak", b"hidden\xe2\x80\x8b"])
-def test_names_that_cannot_be_shown_are_refused(tmp_path: Path, name: bytes) -> None:
-    folder = make(tmp_path, {})
-    try:
-        Path(os.fsdecode(os.path.join(os.fsencode(folder), name))).touch()  # noqa: PTH118 - a name of bytes
-    except OSError:
-        pytest.skip("this file system refuses the name by itself")
-
-    with pytest.raises(SkillError, match="expected file names in UTF-8"):
         read_skill(folder)
 
 
@@ -207,21 +138,6 @@ def test_a_path_that_is_no_skill_folder_is_refused_with_the_next_step(tmp_path: 
 
     with pytest.raises(SkillError, match=message):
         read_skill(tmp_path / path)
-
-
-def test_a_skill_file_in_other_case_is_named(tmp_path: Path) -> None:
-    folder = make(tmp_path, {})
-    (folder / "SKILL.md").rename(folder / "skill.md")
-
-    with pytest.raises(SkillError, match=r"expected a file 'SKILL\.md', found 'skill\.md'; rename it"):
-        read_skill(folder)
-
-
-def test_a_skill_file_that_is_a_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "tidy" / "SKILL.md").mkdir(parents=True)
-
-    with pytest.raises(SkillError, match=r"expected a file 'SKILL\.md'"):
-        read_skill(tmp_path / "tidy")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -248,14 +164,6 @@ def test_of_a_folder_with_too_many_files_those_ship_that_its_text_names(tmp_path
     (folder / "data" / "0").unlink()
     whole = read_skill(folder)
     assert (len(files_of(whole)), whole.left_out) == (MAX_FILES, ())
-
-
-def test_of_a_folder_with_too_many_bytes_what_fits_ships(tmp_path: Path) -> None:
-    half = b"x" * (MAX_SKILL_BYTES // 2)
-    folder = make(tmp_path, {"img/a.bin": half, "img/b.bin": half, "run.py": b"1"})
-    (folder / "SKILL.md").write_text("Look at img/a.bin, img/b.bin, and do run.py.")
-
-    assert [file.path for file in read_skill(folder).files] == ["img/a.bin", "run.py"]
 
 
 def test_a_skill_file_over_the_limit_is_refused(tmp_path: Path) -> None:
@@ -287,26 +195,7 @@ def test_a_skill_survives_the_way_through_its_files(source: bytes, files: dict[s
     assert skill_from_files("x", tuple(reversed(files_of(skill)))).digest == skill.digest
 
 
-@pytest.mark.parametrize("encoded", [b"", b"\xff", b"{}", b"[1]", b'[["SKILL.md",5]]', b'[["SKILL.md","%"]]', b"[]"])
-def test_a_record_that_is_no_skill_is_refused(encoded: bytes) -> None:
-    with pytest.raises(SkillError, match=r"skill 'x': expected a (recorded skill|file 'SKILL\.md')"):
-        decode_skill("x", encoded)
-
-
-def test_files_that_do_not_ship_are_dropped_from_a_version_too() -> None:
-    files = (File("evals/a.json", b""), File("SKILL.md", b"x"), File("a/__pycache__/b", b""))
-
-    assert skill_from_files("x", files) == Skill("x", SkillDocument("x"))
-
-
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../b", "a//b", "./a", "", ".", "a\x00b"])
 def test_paths_that_could_leave_the_folder_are_refused(path: str) -> None:
     with pytest.raises(SkillError, match="expected a plain relative path"):
         skill_from_files("x", (File("SKILL.md", b""), File(path, b"")))
-
-
-def test_a_version_without_its_skill_file_or_with_a_path_twice_is_refused() -> None:
-    with pytest.raises(SkillError, match=r"skill 'x': expected a file 'SKILL\.md', found none"):
-        skill_from_files("x", (File("a", b""),))
-    with pytest.raises(SkillError, match="'a' twice"):
-        skill_from_files("x", (File("SKILL.md", b""), File("a", b""), File("a", b"")))

@@ -46,38 +46,6 @@ def test_fields_come_with_their_type_and_their_line_in_the_file(newline: str) ->
     )
 
 
-def test_lines_count_as_editors_count_them_behind_unicode_separators() -> None:
-    found = read('description: "a\u2028b\x85c"\nname: x')
-
-    assert found is not None
-    assert found.line_of("name") == 3
-
-
-def test_a_byte_order_mark_hides_no_frontmatter() -> None:
-    found = read_frontmatter(SkillDocument("\ufeff---\nname: x\n---\n"))
-
-    assert found is not None
-    assert (found.name, found.description, found.line_of("name"), found.line_of("license")) == ("x", None, 2, 1)
-
-
-@pytest.mark.parametrize("text", ["", "body", "# Title\n---\nname: x\n---\n", "----\n"])
-def test_a_document_without_frontmatter_has_none(text: str) -> None:
-    assert read_frontmatter(SkillDocument(text)) is None
-
-
-@pytest.mark.parametrize("yaml", ["", "# only a comment"])
-def test_empty_frontmatter_has_no_fields(yaml: str) -> None:
-    assert read(yaml) == Frontmatter(Fields())
-
-
-def test_a_name_that_is_not_text_is_no_name() -> None:
-    found = read("name: 5")
-
-    assert found is not None
-    assert found.name is None
-    assert found.fields.find("name") == Field("name", 5, 2)
-
-
 @pytest.mark.parametrize(
     ("yaml", "message"),
     [
@@ -106,12 +74,6 @@ def test_a_name_that_is_not_text_is_no_name() -> None:
 def test_what_is_unsafe_or_broken_is_refused_with_its_line_and_a_remedy(yaml: str, message: str) -> None:
     with pytest.raises(SkillError, match=r"\ASKILL\.md" + message):
         read(yaml)
-
-
-@pytest.mark.parametrize("text", ["---\nname: x\n", "---", "\ufeff---\r\nname: x"])
-def test_frontmatter_that_is_never_closed_is_refused(text: str) -> None:
-    with pytest.raises(SkillError, match=r"\ASKILL\.md:1: .* found none; add it after the last field"):
-        read_frontmatter(SkillDocument(text))
 
 
 @given(st.text(alphabet=st.sampled_from("ab:-[]{}&*!#|>'\"%@`?,.\\ \t\n\r\u2028\x85\x00\udc80=<~0x1_é"), max_size=40))

@@ -24,12 +24,3 @@ def test_code_that_ends_only_with_its_list_or_quotation_is_refused(content: str)
 def test_an_edit_does_not_cut_a_block_of_code_in_two() -> None:
     with pytest.raises(EditError, match="cut off from the code above"):
         add("import csv", "x = 1\n```\n\nNew rules:\n\n```python")
-
-
-@pytest.mark.parametrize("content", ["- three\n\n  ```\n  x\n  ```", "> ```\n> x\n> ```", "~~~\nx\n~~~"])
-def test_code_that_is_closed_may_be_added(content: str) -> None:
-    assert "x\n" in add("- two", content)
-
-
-def test_lines_may_be_added_to_code() -> None:
-    assert "import csv\n\nimport json\n" in add("import csv", "import json")

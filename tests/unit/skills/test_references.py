@@ -41,12 +41,6 @@ def test_what_the_text_names_ships_with_what_that_names_in_turn(text: str, found
     assert selected({"SKILL.md": text, **others}) == found
 
 
-def test_named_files_come_before_those_of_a_named_folder() -> None:
-    texts = {"SKILL.md": "all/ and last.md", "all/a": "", "all/b": "", "last.md": ""}
-
-    assert selected(texts, FileLimits(files=3, size=100)) == {"last.md", "all/a"}
-
-
 _TEXT = st.lists(st.sampled_from(["a.md", "d/b.md", "d/", "../a.md", "b.md", "c", "x"]), max_size=4).map(" ".join)
 
 

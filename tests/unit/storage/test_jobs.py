@@ -39,12 +39,6 @@ def test_a_job_whose_order_is_damaged_is_left_out(tmp_path: Path, damage: dict[s
         find_job(tmp_path, damaged.name)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "null"])
-def test_an_order_that_is_none_is_left_out(tmp_path: Path, text: str) -> None:
-    (record_job(tmp_path, "rows", ["optimize"]) / "order.json").write_text(text)
-    assert list_jobs(tmp_path) == ()
-
-
 def test_a_job_of_another_version_is_shown_with_what_is_known_of_it(tmp_path: Path) -> None:
     root = make_repository(tmp_path)
     folder = record_job(root, "rows", ["polish"], later="more")

@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.mean_costs import mean_cost, recorded_seconds
+from skillopt.storage.mean_costs import mean_cost
 
 
 @pytest.fixture
@@ -46,16 +46,6 @@ def test_the_mean_of_a_target_s_calls_has_a_standard_error(ledger: Ledger) -> No
     assert mean_cost(ledger.costs(), "rollout", "nobody") is None
 
 
-def test_one_identity_that_does_tasks_and_answers_prompts_has_a_mean_for_each(ledger: Ledger) -> None:
-    ledger.store_rollouts("run", [(str(number), rollout(Usage(1, 10, 0, 0.1))) for number in range(3)], "both")
-    ledger.store_replies("run", [("reply", Reply("x", Usage(1, 5000, 0, None)))], "both")
-    found = {kind: mean_cost(ledger.costs(), kind, "both") for kind in ("rollout", "reply")}
-    assert {kind: (one.calls, one.tokens[0], one.usd and one.usd[0]) for kind, one in found.items() if one} == {
-        "rollout": (3, 10, pytest.approx(0.1)),
-        "reply": (1, 5000, None),
-    }
-
-
 def test_the_pace_is_the_time_between_records_without_pauses(tmp_path: Path) -> None:
     times = iter(["10:00:00", "10:00:20", "10:00:30", "12:00:00", "12:00:40"])
     with closing(Ledger.open(tmp_path, now=lambda: f"2026-01-01T{next(times)}+00:00")) as opened:
@@ -67,23 +57,6 @@ def test_the_pace_is_the_time_between_records_without_pauses(tmp_path: Path) -> 
         rows = opened.costs()
     found = [mean_cost(rows, "rollout", "target"), mean_cost(rows, "reply", "model")]
     assert [one and one.pace for one in found] == [30, 10]
-
-
-def test_how_long_rollouts_took_is_read_back_with_their_tasks_and_what_nobody_timed_is_left_out(ledger: Ledger) -> None:
-    done = rollout(Usage())
-    timed = [("a", replace(done, seconds=2.5)), ("b", done), ("c", replace(done, seconds=4.0))]
-    ledger.store_rollouts("run", timed, "someone")
-    assert recorded_seconds(ledger, "someone") == [("t", 2.5), ("t", 4.0)]
-    assert recorded_seconds(ledger, "nobody") == []
-
-
-def test_of_a_target_s_rollouts_the_newest_are_read_oldest_first(tmp_path: Path) -> None:
-    times = iter(["12:00:00", "10:00:00", "11:00:00"])
-    with closing(Ledger.open(tmp_path, now=lambda: f"2026-01-01T{next(times)}+00:00")) as opened:
-        for key in "cab":
-            opened.store_rollouts("run", [(key, rollout(Usage()))], "someone")
-        assert [row.key for row in opened.target_results("someone", 2)] == ["b", "c"]
-        assert [row.key for row in opened.target_results("someone")] == ["a", "b", "c"]
 
 
 def test_a_rollout_is_the_same_however_long_it_took(ledger: Ledger) -> None:

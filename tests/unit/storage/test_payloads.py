@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import LedgerError
-from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Trajectory
+from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.storage.ledger import Ledger
 
 
@@ -48,11 +48,6 @@ def test_another_process_reads_what_was_compressed_and_goes_on_with_the_same_dic
     assert ledger.rollouts(["k1"]) == {"k1": rollout(1)}
     with closing(sqlite3.connect(ledger.path)) as database:
         assert database.execute("SELECT COUNT(*) FROM dictionaries").fetchone() == (1,)
-
-
-def test_replies_and_empty_texts_are_read_back(ledger: Ledger) -> None:
-    ledger.store_replies("run", [("a", Reply("")), ("b", Reply("x" * 100_000))], "model")
-    assert ledger.replies(["a", "b"]) == {"a": Reply(""), "b": Reply("x" * 100_000)}
 
 
 def test_a_missing_dictionary_and_a_cut_payload_are_reported_as_damage(ledger: Ledger) -> None:

@@ -23,12 +23,3 @@ def test_a_file_of_another_format_is_refused_and_left_as_it_is(
     with pytest.raises(LedgerFormatError, match=f"ledger.db in format 4, found format {version} of another version"):
         Ledger.open(tmp_path, read_only=read_only)
     assert path.read_bytes() == before
-
-
-def test_a_file_of_another_format_that_was_moved_away_is_in_nobodys_way(tmp_path: Path) -> None:
-    path = tmp_path / ".skillopt" / "ledger.db"
-    with closing(Ledger.open(tmp_path)), closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA user_version = 2")
-    path.rename(path.with_suffix(".old"))
-    with closing(Ledger.open(tmp_path)) as ledger:
-        assert ledger.counts().rollouts == 0

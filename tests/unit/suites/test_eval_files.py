@@ -5,31 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.suites import load_suite, read_tasks
+from skillopt.suites import read_tasks
 
 RUBRIC = {"expectations": ["It is done."]}
-
-
-def test_files_are_found_from_the_root_of_the_repository_where_the_skill_has_none_of_that_path(tmp_path: Path) -> None:
-    named = ["skills/orders/SKILL.md", "skills/orders/evals/files/a.csv", "data/b.csv", "c.csv", "skills/orders"]
-    evals = {"evals": [{"prompt": "a", "files": named, **RUBRIC}]}
-    held = {
-        "skills/orders/SKILL.md": "---\nname: orders\ndescription: b\n---\nc\n",
-        "skills/orders/evals/evals.json": json.dumps(evals),
-        "skills/orders/evals/files/a.csv": "a",
-        "skills/orders/c.csv": "of the skill",
-    }
-    _write(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", "data/b.csv": "b", "c.csv": "of the repository", **held})
-
-    ((_, task),) = load_suite(tmp_path / "skills" / "orders").splits
-
-    assert {file.path: file.content for file in task.files} == {
-        "a.csv": b"a",
-        "data/b.csv": b"b",
-        "c.csv": b"of the skill",
-        "skills/orders/evals/files/a.csv": b"a",
-        "skills/orders/c.csv": b"of the skill",
-    }
 
 
 @pytest.mark.parametrize(

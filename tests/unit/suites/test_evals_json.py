@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
-from skillopt.skills.folder import files_of, read_skill
 from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.formats import find_tasks
 from skillopt.suites.formats.evals_json import read_evals
-from skillopt.suites.reading import MOST_FILE_BYTES
 from skillopt.suites.sources import read_json
 from skillopt.tasks import File, Split, Suite, Task
 
@@ -79,12 +77,6 @@ def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
     assert options(greeted) == {"criteria": ["The answer names Ada"]}
 
 
-def test_expectations_and_assertions_of_one_eval_are_joined_without_duplicates(tmp_path: Path) -> None:
-    task = first(tmp_path, {"expectations": ["a", {"text": "b", "weight": 2}, "a"], "assertions": [{"text": "a"}, "c"]})
-
-    assert options(task) == {"criteria": ["a", "b", "c"]}
-
-
 def test_keys_of_other_tools_are_passed_over_and_null_is_not_given(tmp_path: Path) -> None:
     entry: dict[str, object] = {
         "expected_output": None,
@@ -97,10 +89,6 @@ def test_keys_of_other_tools_are_passed_over_and_null_is_not_given(tmp_path: Pat
     task = first(tmp_path, {**entry, "eval_name": "x", "files_modified": 3})
 
     assert (options(task), task.files) == ({"criteria": ["a"]}, ())
-
-
-def test_an_empty_expected_output_is_no_reference(tmp_path: Path) -> None:
-    assert options(first(tmp_path, {"expected_output": " ", **RUBRIC})) == {"criteria": ["It is right"]}
 
 
 def test_files_of_evals_lose_their_prefix_and_other_files_keep_their_path(tmp_path: Path) -> None:
@@ -116,22 +104,6 @@ def test_files_of_evals_lose_their_prefix_and_other_files_keep_their_path(tmp_pa
     assert other.files == one.files
 
 
-def test_the_skill_that_an_agent_gets_is_without_its_evals(tmp_path: Path) -> None:
-    folder = make(tmp_path, **{"evals/files/a.csv": "1", "assets/b.csv": "2"})
-
-    assert [file.path for file in files_of(read_skill(folder))] == ["SKILL.md", "assets/b.csv"]
-
-
-def test_a_suite_without_a_skill_name_is_named_after_the_skill_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = json.dumps({"evals": [{"id": at, "prompt": f"do {at}", **RUBRIC} for at in range(3)]})
-    folder = write(tmp_path / "rows", {"SKILL.md": SKILL, "evals/evals.json": text})
-    monkeypatch.chdir(folder / "evals")
-
-    assert load_suite("evals.json").name == load_suite(folder).name == "rows"
-
-
 def test_a_path_chooses_the_format(tmp_path: Path) -> None:
     folder = make(tmp_path, **{"tasks/notes.md": "of the skill itself"})
     found = load_suite(folder)
@@ -145,27 +117,6 @@ def test_a_path_chooses_the_format(tmp_path: Path) -> None:
     for place in (folder, folder / "evals"):
         write(place, {"tasks.jsonl": lines})
         assert [task.id for _, task in load_suite(place).splits] == ["train", "val", "test"]
-
-
-def test_beside_a_folder_of_tasks_evals_are_passed_over(tmp_path: Path) -> None:
-    folder = make(tmp_path) / "evals"
-    write(folder, {"tasks/a.yaml": "promt: x\n"})
-
-    with pytest.raises(SuiteError, match=r"tasks/a\.yaml:1: "):
-        load_suite(folder)
-
-
-def test_evals_in_a_folder_that_is_no_skill_are_nobodys_and_load_when_they_are_asked_for(tmp_path: Path) -> None:
-    folder = make(tmp_path)
-    (folder / "SKILL.md").unlink()
-
-    assert find_tasks(folder) is None
-    assert len(load_suite(folder).splits) == 3
-
-
-def test_a_folder_without_tasks_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match=r"expected a suite: suite\.yaml, .*evals\.json .* found none"):
-        load_suite(tmp_path)
 
 
 @given(numbers=st.lists(st.integers(0, 10**6), min_size=1, max_size=40, unique=True), data=st.data())
@@ -186,13 +137,6 @@ def test_evals_are_planned_alike_whatever_their_order_and_ids(
         assert {task.prompt for task in fold} == {task.prompt for task in twin}
 
 
-def test_a_file_without_evals_is_refused_and_a_single_eval_can_be_scored(tmp_path: Path) -> None:
-    path = write(tmp_path, {"evals/evals.json": '{\n"evals": []}'}) / "evals" / "evals.json"
-    assert failure(path) == "1: expected at least one eval, found none; add evals with a `prompt`"
-    path.write_text(json.dumps({"evals": [{"id": 1, "prompt": "do it", **RUBRIC}]}), encoding="utf-8")
-    assert len(load_suite(path).tasks(Split.VAL)) == 1
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -210,12 +154,6 @@ def test_a_file_without_evals_is_refused_and_a_single_eval_can_be_scored(tmp_pat
 )
 def test_a_file_that_is_not_as_described_is_named_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
     assert failure(write(tmp_path, {"evals.json": text}) / "evals.json").startswith(problem)
-
-
-def test_a_file_that_is_no_utf_8_is_named_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "evals.json").write_bytes(b'{\n"a": "\xff"}')
-
-    assert failure(tmp_path / "evals.json").startswith("2: expected UTF-8")
 
 
 @pytest.mark.parametrize(
@@ -299,37 +237,6 @@ def test_every_eval_gets_an_id_of_its_own(tmp_path: Path, ids: list[object], tas
     assert [task.id for _, task in load_suite(path).splits] == tasks
 
 
-def test_files_of_a_folder_are_all_in_it_and_paths_may_be_relative_to_the_evals(tmp_path: Path) -> None:
-    held = {
-        "evals/files/app/a.py": "a",
-        "evals/files/app/lib/b.py": "b",
-        "evals/fixtures/c.csv": "c",
-        "evals/d.csv": "d",
-    }
-    named = ["evals/files/app/", "fixtures/c.csv", "./d.csv", "evals"]
-
-    for names, paths in ((named[:3], ["app/a.py", "app/lib/b.py", "fixtures/c.csv", "d.csv"]), (["files/app"], None)):
-        task = first(tmp_path / str(len(names)), {"files": names, **RUBRIC}, **held)
-
-        assert [file.path for file in task.files] == (paths or ["app/a.py", "app/lib/b.py"])
-
-
-def test_a_folder_with_the_evals_in_it_is_given_without_them(tmp_path: Path) -> None:
-    assert [file.path for file in first(tmp_path, {"files": ["evals"], **RUBRIC}, **{"evals/d.csv": "d"}).files] == [
-        "evals/d.csv"
-    ]
-
-
-def test_input_files_beyond_the_limit_are_refused_with_the_limit(tmp_path: Path) -> None:
-    evals = [{"prompt": "a", "files": ["big.bin"], **RUBRIC}, {"prompt": "b", **RUBRIC}]
-    folder = write(tmp_path, {"evals.json": json.dumps(evals)})
-    (folder / "big.bin").write_bytes(bytes(MOST_FILE_BYTES + 1))
-
-    (skipped,) = read_tasks(folder / "evals.json").skipped
-
-    assert skipped.reason.startswith("expected at most 20,000,000 bytes of input files for a task, found 20,000,001")
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -354,12 +261,3 @@ def test_every_key_and_item_of_json_is_found_on_its_line(
     # Written with an indent, every key and item begins a line of its own, in the order of the walk.
     begun = [at for at, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("]", "}")]
     assert lines == dict(zip(walk(value, ()), begun, strict=True))
-
-
-def test_places_that_are_nested_deep_have_the_line_of_what_is_around(tmp_path: Path) -> None:
-    path = write(tmp_path, {"a.json": '{"a":\n' + "[" * 40 + "\n1" + "]" * 40 + ',\n"b": 1}'}) / "a.json"
-
-    source = read_json(path)
-
-    assert source.line_of(("a", *[0] * 40)) == 2
-    assert source.line_of(("b",)) == 4

@@ -115,23 +115,6 @@ def test_an_assertion_that_cannot_be_run_leaves_out_its_test_and_no_other(
     assert [reason in each.reason for each in reading.skipped] == [True]
 
 
-def test_a_test_that_limits_only_cost_and_time_checks_no_result(tmp_path: Path) -> None:
-    (skipped,) = asserted(tmp_path, {"type": "latency", "threshold": 5}, {"type": "contains", "weight": 0}).skipped
-
-    assert skipped.reason.startswith("expected a check of the result, found none")
-
-
-def test_a_path_may_be_written_from_the_root_of_the_repository(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "evals").mkdir()
-    (tmp_path / "evals" / "prompt.txt").write_text("Say: {{question}}", encoding="utf-8")
-    test = {"vars": {"question": "Why?"}, "assert": [{"type": "contains", "value": "a"}]}
-
-    reading = promptfoo(tmp_path / "evals", test, prompts=["file://evals/prompt.txt"])
-
-    assert [task.prompt for _, task in reading.tasks] == ["Say: Why?"]
-
-
 def test_every_prompt_runs_with_every_test_and_a_chat_becomes_one_text(tmp_path: Path) -> None:
     (tmp_path / "chat.json").write_text(
         '[{"role": "system", "content": {{ rules | dump }}}, {"role": "user", "content": "{{question}}"}]',
@@ -234,12 +217,6 @@ def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_impo
     assert "test.sh" in found.reason
     assert f"read it, then take the task over with `skillopt import {found.path}`" in found.reason
     assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == ["report"]
-
-
-def test_a_command_that_is_no_text_of_the_suite_runs_in_place() -> None:
-    kinds = {part.kind for _, task in read_tasks(fixture_of("promptfoo")).tasks for part in task.verifier.parts}
-
-    assert "command" in kinds
 
 
 def test_a_task_of_harbor_that_needs_no_container_runs_its_tests_on_the_workspace() -> None:

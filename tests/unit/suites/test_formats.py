@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
-from skillopt.skills.folder import is_shipped
 from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.formats import TASK_FORMATS, find_tasks, find_triggers
 from skillopt.tasks import Split, Task
@@ -63,13 +62,6 @@ def test_a_list_of_questions_with_expected_behavior_is_tasks_and_its_routing_is_
     ]
 
 
-def test_what_must_not_be_is_a_criterion_in_the_words_of_its_key() -> None:
-    cancel, refund = tasks_of("evals-json-cases").values()
-
-    assert parts(cancel)[0][1] == {"criteria": ["Asks for a confirmation", "must not: Cancels at once"]}
-    assert parts(refund)[0][1] == {"criteria": ["Names the amount", "Thanks the customer"]}
-
-
 def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> None:
     tasks = tasks_of("evals-json-typed")
 
@@ -83,10 +75,6 @@ def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> N
     ]
     assert not tasks["eval-1"].verifier.judged
     assert tasks["eval-2"].verifier.judged
-
-
-def test_texts_that_an_answer_must_or_must_not_contain_need_no_judge() -> None:
-    assert [part.kind for part in tasks_of("cases-json")["eval-words"].verifier.parts] == ["regex", "regex"]
 
 
 def test_a_broken_line_is_skipped_and_the_others_load() -> None:
@@ -104,15 +92,6 @@ def test_a_set_of_triggers_is_no_suite_and_says_what_it_is() -> None:
 
     assert find_tasks(fixture_of("triggers")) is None
     assert [path.name for path in find_triggers(fixture_of("triggers"))] == ["trigger-evals.json"]
-
-
-def test_in_a_set_of_triggers_what_says_nothing_about_loading_is_skipped_and_is_no_task(tmp_path: Path) -> None:
-    (tmp_path / "triggers.json").write_text('[{"query": "a", "expected": "a table"}]', encoding="utf-8")
-
-    reading = read_tasks(tmp_path / "triggers.json")
-
-    assert (reading.tasks, reading.triggers) == ((), ())
-    assert [each.reason for each in reading.skipped] == ["expected `should_trigger`, found none; add true or false"]
 
 
 @pytest.mark.parametrize(
@@ -155,40 +134,6 @@ def test_evals_are_found_in_mappings_and_under_other_keys(tmp_path: Path, value:
     assert reading.skipped == ()
 
 
-def test_context_is_a_part_of_the_request(tmp_path: Path) -> None:
-    ((_, task),) = read_tasks(evals(tmp_path, [{"prompt": "a", "context": "b", "expected": "c"}])).tasks
-
-    assert task.prompt == "a\n\nb"
-
-
-def test_files_may_be_written_out_in_the_eval(tmp_path: Path) -> None:
-    item = {"prompt": "a", "files": [{"path": "in.csv", "content": "1\n"}], "rubric": {"sum": "Says 1"}}
-
-    ((_, task),) = read_tasks(evals(tmp_path, [item])).tasks
-
-    assert [(file.path, file.content) for file in task.files] == [("in.csv", b"1\n")]
-    assert parts(task)[0][1] == {"criteria": ["sum: Says 1"]}
-
-
-def test_a_criterion_object_is_one_criterion_whatever_its_keys_are_called(tmp_path: Path) -> None:
-    points = [{"dimension": "fidelity", "pass_if": "All is there"}, {"tone": "kind", "why": "it helps"}, "short"]
-
-    ((_, task),) = read_tasks(evals(tmp_path, [{"prompt": "a", "criteria": points}])).tasks
-
-    assert parts(task)[0][1] == {"criteria": ["All is there", "tone: kind; why: it helps", "short"]}
-
-
-def test_the_skill_itself_is_no_input_file(tmp_path: Path) -> None:
-    (tmp_path / "SKILL.md").write_text(SKILL, encoding="utf-8")
-    (tmp_path / "notes.md").write_text("n", encoding="utf-8")
-
-    ((_, task),) = read_tasks(
-        evals(tmp_path, [{"prompt": "a", "expected": "b", "files": ["SKILL.md", "notes.md"]}])
-    ).tasks
-
-    assert [file.path for file in task.files] == ["notes.md"]
-
-
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_suite_of_one_or_two_tasks_loads_with_all_of_them_to_judge(tmp_path: Path, count: int) -> None:
     suite = load_suite(evals(tmp_path, [{"prompt": str(at), "expected": "x"} for at in range(count)]))
@@ -209,12 +154,6 @@ def test_tasks_of_a_skill_are_found_wherever_people_keep_them_and_a_folder_that_
     (tmp_path / "SKILL.md").write_text(SKILL, encoding="utf-8")
 
     assert find_tasks(tmp_path) == tmp_path / found
-
-
-def test_no_file_of_tasks_is_a_part_of_what_an_agent_gets_as_the_skill() -> None:
-    kept = [pattern for name, each in TASK_FORMATS.items() if name != "native" for pattern in each.files]
-
-    assert [pattern for pattern in kept if is_shipped(pattern)] == []
 
 
 KEYS = st.sampled_from(

@@ -49,10 +49,3 @@ def test_an_answer_that_stands_in_its_own_prompt_or_in_that_of_another_split_is_
         ("a", "a", ("train", "train")),
         ("a", "b", ("train", "test")),
     ]
-
-
-def test_folds_are_compared_like_splits() -> None:
-    pair = (task("a", PROMPT), task("b", f"{PROMPT} Thanks."))
-    folded = Suite("s", tuple((Split.VAL, one) for one in pair), ((pair[0],), (pair[1],)))
-    (leak,) = find_split_leaks(folded)
-    assert leak.parts == ("fold 1", "fold 2")

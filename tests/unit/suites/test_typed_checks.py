@@ -5,7 +5,6 @@ import pytest
 from skillopt.errors import SuiteError
 from skillopt.suites.checks import verifier_of
 from skillopt.suites.typed_checks import read_typed_check
-from skillopt.verifiers import load_verifier
 from tests.contracts.verifier_contract import score_answer
 
 
@@ -39,22 +38,6 @@ def test_a_typed_check_passes_what_it_asks_for_and_fails_the_rest(
     assert {check.name for check in checks} == {"It is so"}
 
 
-def test_a_check_of_a_file_is_made_by_the_verifier_of_files() -> None:
-    (made,) = read_typed_check({"type": "file_exists", "path": "out.csv"}, "") or ()
-    (absent,) = read_typed_check({"type": "file_not_exists", "value": "tmp.txt"}, "") or ()
-
-    assert (made.kind, made.options) == ("file", {"path": "out.csv"})
-    assert absent.options == {"path": "tmp.txt", "exists": False}
-    load_verifier(verifier_of([made, absent]))
-
-
-@pytest.mark.parametrize(
-    "entry", [{"text": "It is kind"}, {"type": "llm_judge", "value": "kind"}, {"type": "behavior"}, {"type": 3}]
-)
-def test_what_a_judge_decides_is_left_to_it(entry: dict[str, object]) -> None:
-    assert read_typed_check(entry, "It is kind") is None
-
-
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
@@ -69,9 +52,3 @@ def test_what_a_judge_decides_is_left_to_it(entry: dict[str, object]) -> None:
 def test_a_check_that_a_program_cannot_make_is_refused(entry: dict[str, object], problem: str) -> None:
     with pytest.raises(SuiteError, match=problem.replace("`", ".")):
         read_typed_check(entry, "It is so" if json.dumps(entry).count("value") else "")
-
-
-def test_the_weight_of_a_check_is_kept() -> None:
-    assert [check.weight for check in read_typed_check({"type": "contains", "value": "a", "weight": 3}, "") or ()] == [
-        3.0
-    ]

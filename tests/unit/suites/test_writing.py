@@ -136,12 +136,3 @@ def test_the_folders_of_tasks_are_all_different(ids: list[str]) -> None:
 
     assert len(set(names)) == len(ids)
     assert all(name.strip(".-") for name in names)
-
-
-def test_tasks_with_alike_ids_keep_their_own_files() -> None:
-    spec = VerifierSpec("exact", '{"value":"1"}')
-    tasks = [Task(name, "Do.", spec, (File("in", name.encode()),)) for name in ("a-3", "a", "A")]
-
-    paths = [file.path for file in write_suite("s", [(None, task) for task in tasks])]
-
-    assert len(paths) == len(set(paths)) == 1 + 3

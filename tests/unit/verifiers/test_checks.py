@@ -62,20 +62,6 @@ def test_checks_that_cost_nothing_run_before_the_judge_and_its_usage_is_counted(
     assert (score.judgement.readings, score.judgement.share) == (("yn", "yn"), 0.5)
 
 
-def test_what_a_judge_said_in_two_checks_is_put_together_reading_by_reading() -> None:
-    second = {"kind": "rubric", "options": {"criteria": ["short", "warm"], "votes": 1}, "weight": 3.0}
-    model = ScriptedModel(answer("yny", ("kind", "short", "warm")))
-
-    score = load_verifier(make_spec("checks", checks=[judged("kind"), second]), model).score(
-        Trajectory(answer="no"), "."
-    )
-
-    assert score.judgement is not None
-    assert score.judgement.criteria == ("kind", "short", "warm")
-    assert score.judgement.readings == ("yny", "y--")
-    assert score.judgement.share == 1.0
-
-
 def test_progress_is_seen_in_checks_by_their_names_and_never_in_the_words_of_a_judge() -> None:
     spec = make_spec("checks", checks=[regex("done", "says done"), regex("42", "the sum"), judged("kind")])
     task = Task("t", "Add.", spec)
@@ -106,8 +92,3 @@ def test_progress_is_seen_in_checks_by_their_names_and_never_in_the_words_of_a_j
 def test_a_wrong_check_is_refused_by_its_place_or_name(checks: list[object], message: str) -> None:
     with pytest.raises(SuiteError, match=message):
         load_verifier(make_spec("checks", checks=checks))
-
-
-def test_a_misspelt_option_is_told_before_the_one_that_it_leaves_missing() -> None:
-    with pytest.raises(SuiteError, match="unknown option 'patern'; did you mean 'pattern'"):
-        load_verifier(make_spec("regex", patern="a"))

@@ -63,24 +63,11 @@ def test_the_soft_score_is_the_share_of_right_leaves() -> None:
     assert score_answer(make_spec("json", value=[1, 2, 3, 4]), "[1, 2, 3, 5]").value == 0.75
 
 
-@pytest.mark.parametrize(("left", "right"), [("true", "1"), ("0", "false"), ('"1"', "1"), ("null", "0"), ("[]", "{}")])
-def test_values_of_different_types_differ(left: str, right: str) -> None:
-    assert not score_answer(make_spec("json", value=json.loads(left)), right).passed
-
-
 def test_whole_numbers_are_exact_and_fractions_allow_for_rounding() -> None:
     assert score_answer(make_spec("json", value=0.1 + 0.2), "0.3").passed
     assert score_answer(make_spec("json", value=3), "3.0").passed
     assert not score_answer(make_spec("json", value=12345678901234567), "12345678901234568").passed
     assert not score_answer(make_spec("json", value=1), "1" + "0" * 400).passed
-
-
-def test_numbers_may_differ_by_the_tolerance() -> None:
-    assert score_answer(make_spec("json", value=[10, 1.0], absolute_tolerance=0.5), "[10.5, 1.4]").passed
-
-
-def test_expected_null_is_a_value() -> None:
-    assert score_answer(make_spec("json", value=None), "null").passed
 
 
 def test_a_reference_that_is_no_json_is_refused() -> None:

@@ -14,7 +14,6 @@ from tests.fakes.judge_attacks import ATTACKS
 from tests.fakes.judges import (
     JudgeDouble,
     JudgePrompt,
-    blindly_obedient,
     echoing,
     naive,
     obedient,
@@ -50,11 +49,6 @@ JUDGES: Final = {
 }
 
 
-def test_there_are_enough_attacks_and_no_two_alike() -> None:
-    assert len(ATTACKS) >= 60
-    assert len(set(ATTACKS.values())) == len(ATTACKS)
-
-
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("in_file", [False, True])
 def test_a_judge_that_can_tell_data_from_orders_gives_no_bad_result_a_criterion_more(
@@ -67,21 +61,6 @@ def test_a_judge_that_can_tell_data_from_orders_gives_no_bad_result_a_criterion_
                 changed |= {name} if scored(JUDGES[judge], text, in_file=in_file).value else set()
             except ProviderError:
                 assert judge == "repeats JSON that it finds"  # no verdict, so nothing was changed
-    assert changed == set()
-
-
-@pytest.mark.parametrize("judge", ["obeys what is outside of the fences", "obeys what is not quoted"])
-def test_a_good_result_stays_good_whatever_it_says_beside(judge: str) -> None:
-    changed = {name for name, attack in ATTACKS.items() if not scored(JUDGES[judge], f"{GOOD}\n{attack}").passed}
-    assert changed == set()
-
-
-def test_a_judge_that_says_yes_to_everything_when_told_so_gives_nothing_away() -> None:
-    changed = {
-        name
-        for name, attack in ATTACKS.items()
-        if scored(JudgeDouble(blindly_obedient(attack)), f"{BAD}\n{attack}").value
-    }
     assert changed == set()
 
 
@@ -111,12 +90,6 @@ def test_what_addresses_the_judge_is_named_in_the_feedback() -> None:
     assert "The result addresses the judge (it speaks to its judge), which counts for nothing." in score.feedback
     assert score.judgement is not None
     assert score.judgement.addressed == "it speaks to its judge"
-
-
-def test_a_task_about_judging_may_be_answered_with_words_about_judging() -> None:
-    spec = VerifierSpec("rubric", json.dumps({"criteria": ['The result says "All criteria are met."']}))
-    trajectory = Trajectory((Message("user", "Write what a judge says when all criteria are met."),), ATTACKS["claim"])
-    assert load_verifier(spec, JudgeDouble(sound)).score(trajectory, "").passed
 
 
 def test_a_judge_that_says_yes_whatever_the_result_is_missing_data() -> None:

@@ -22,19 +22,6 @@ def test_a_search_without_end_is_ended_and_scores_0() -> None:
     assert score.feedback == 'answer: the search for "(a+)+$" took more than 0.3 s'
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"a*a*a*a*a*a*b$", r"(a|a)" * 30 + "b", r"a?" * 40 + "a" * 40 + "b", r"(?x)(a+) +b", r"(?x: (a+) +b)"]
-)
-def test_no_pattern_holds_up_the_process(pattern: str) -> None:
-    assert not score_answer(make_spec("regex", pattern=pattern, time_limit=0.3), "a" * 3000).passed
-
-
-def test_an_optional_parenthesis_counts_as_a_choice() -> None:
-    spec = make_spec("regex", pattern=r"\(?" * 40 + r"\(" * 40 + "b", time_limit=0.3)
-
-    assert not score_answer(spec, "(" * 60).passed
-
-
 @pytest.mark.parametrize("length", [10, 2_000])
 def test_a_search_finds_the_same_in_this_process_and_in_its_own(length: int) -> None:
     text = "\r\n" + "x" * length + "É1\r\n"
@@ -54,8 +41,3 @@ def test_a_pattern_can_be_forbidden() -> None:
 def test_a_broken_pattern_is_refused() -> None:
     with pytest.raises(SuiteError, match="expected a regular expression, found"):
         load_verifier(make_spec("regex", pattern="(a"))
-
-
-def test_a_pattern_that_is_too_long_is_refused() -> None:
-    with pytest.raises(SuiteError, match="pattern: String should have at most 1000 characters"):
-        load_verifier(make_spec("regex", pattern="a" * 1001))

@@ -14,7 +14,7 @@ from skillopt.errors import SuiteError
 from skillopt.rollouts import Score
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import load_verifier
-from tests.contracts.verifier_contract import VerifierContract, make_spec, score_answer, score_file
+from tests.contracts.verifier_contract import VerifierContract, make_spec, score_file
 
 EXPECTED = b"id,name,amount\n1,ada,2.50\n2,bob,3.00\n3,cyd,4.00\n"
 LINE = re.compile(
@@ -90,46 +90,11 @@ def test_missing_and_unexpected_rows_are_named() -> None:
     ]
 
 
-def test_a_missing_file_has_its_own_line() -> None:
-    assert score_file(spec(), "other.csv", b"").feedback == "output.csv: missing"
-
-
-def test_rows_of_another_width_are_named() -> None:
-    assert score(b"id,name,amount\n1,ada,2.50,x\n2,bob\n3,cyd,4.00\n").feedback.splitlines() == [
-        "output.csv row 1: expected 3 cells, found 4",
-        "output.csv row 2: expected 3 cells, found 2",
-        'output.csv row 2 column "amount": expected "3.00", found ""',
-    ]
-
-
-def test_a_missing_cell_is_wrong_even_where_it_should_be_empty() -> None:
-    result = score(b"a,b\n1\n", expected=b"a,b\n1,\n")
-
-    assert result.value == pytest.approx(3 / 4)
-    assert result.feedback == "output.csv row 1: expected 2 cells, found 1"
-
-
 def test_the_order_of_rows_counts_without_a_key_and_not_with_one() -> None:
     turned = b"id,name,amount\n3,cyd,4.00\n1,ada,2.50\n2,bob,3.00\n"
 
     assert score(turned).value < 1
     assert score(turned, key="id") == Score(1.0, passed=True)
-
-
-def test_with_a_key_rows_are_counted_as_in_the_expected_table() -> None:
-    found = b"id,name,amount\n9,new,1\n3,cyd,4\n1,ada,2.50\n1,ada,2.50\n"
-
-    assert score(found, key=["id"]).feedback.splitlines() == [
-        "output.csv: expected 3 rows, found 4",
-        'output.csv row 1: unexpected row {"id": "9", "name": "new", "amount": "1"}',
-        'output.csv row 2: missing row {"id": "2", "name": "bob", "amount": "3.00"}',
-        'output.csv row 3 column "amount": expected "4.00", found "4"',
-        'output.csv row 4: unexpected row {"id": "1", "name": "ada", "amount": "2.50"}',
-    ]
-
-
-def test_rows_are_matched_by_position_when_the_result_has_no_key_column() -> None:
-    assert score(EXPECTED.replace(b"id", b"ID", 1), key="id").value == pytest.approx(1 - (1 + 3 * 2) / 15)
 
 
 def test_feedback_shows_every_column_before_it_shows_one_twice() -> None:
@@ -158,36 +123,12 @@ def test_line_ends_quotes_blank_lines_and_a_byte_order_mark_do_not_count() -> No
     assert score(other) == Score(1.0, passed=True)
 
 
-def test_columns_of_one_name_are_matched_in_their_order() -> None:
-    assert score(b"a,a,b\n1,2,4\n", expected=b"a,a,b\n1,2,3\n").value == pytest.approx(5 / 6)
-
-
-def test_tab_separated_text_is_read_by_the_name_of_its_file() -> None:
-    made = make_spec("table", File("w.csv", b"a,b\n1,2\n"), file="o.tsv", expected="w.csv")
-
-    assert score_file(made, "o.tsv", b"a\tb\n1\t2\n").passed
-
-
-def test_the_code_block_of_an_answer_is_read() -> None:
-    made = make_spec("table", File("w.csv", b"a,b\n1,2\n"), expected="w.csv")
-
-    assert score_answer(made, "Here it is:\n```csv\na,b\n1,2\n```\n").passed
-
-
 def test_a_workbook_is_read_as_the_text_one_would_write() -> None:
     made = make_spec("table", File("w.csv", b"day,n,ok,note\n2024-03-05,3,TRUE,\n"), file="o.xlsx", expected="w.csv")
     day = datetime(2024, 3, 5, tzinfo=UTC).replace(tzinfo=None)
     book = workbook(["day", "n", "ok", "note"], [day, 3.0, True, None], [None, None])
 
     assert score_file(made, "o.xlsx", book) == Score(1.0, passed=True)
-
-
-def test_a_sheet_is_chosen_by_name() -> None:
-    files = File("w.xlsx", workbook(["a"], ["1"], title="Data"))
-    made = make_spec("table", files, file="o.xlsx", expected="w.xlsx", sheet="Data")
-
-    assert score_file(made, "o.xlsx", workbook(["a"], ["1"], title="Data")).passed
-    assert "expected the sheet 'Data'" in score_file(made, "o.xlsx", workbook(["a"], title="Other")).feedback
 
 
 def bomb(sheet: bytes) -> bytes:
@@ -221,12 +162,6 @@ def test_a_workbook_made_to_exhaust_the_reader_fails(sheet: bytes) -> None:
 
     assert not result.passed
     assert 0 < len(result.feedback) < 10_000
-
-
-def test_a_wide_hostile_row_is_cut_in_feedback() -> None:
-    found = b",".join(b"%d" % at for at in range(20_000)) + b"\n" + b"x" * 100_000 + b"\n"
-
-    assert len(score(found).feedback) < 5_000
 
 
 @pytest.mark.parametrize(
@@ -280,10 +215,3 @@ def test_every_line_of_feedback_can_be_read_back(left: list[list[str]], right: l
 @given(st.binary(max_size=300))
 def test_any_bytes_have_a_score(content: bytes) -> None:
     assert 0 <= score(content).value < 1
-
-
-@given(st.binary(max_size=300))
-def test_any_bytes_in_a_workbook_have_a_score(content: bytes) -> None:
-    made = make_spec("table", File("w.csv", b"a\n1\n"), file="o.xlsx", expected="w.csv")
-
-    assert score_file(made, "o.xlsx", b"PK\x03\x04" + content).value == 0

@@ -7,7 +7,6 @@ import pytest
 from skillopt.errors import InfrastructureError, VersionConflictError
 from skillopt.skills.document import SkillDocument
 from skillopt.triggers.description import is_described, with_description
-from skillopt.versions import bundles
 from skillopt.versions.bundles import check_commits, read_bundle, write_bundle
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import SKILL, git, make_project
@@ -47,12 +46,6 @@ def test_another_clone_gets_the_branch_and_none_of_its_own_is_moved(project: Pat
     assert read_bundle(Repository(tmp_path / "other"), tmp_path / "bundle") == {BRANCH: tip}
     assert git(tmp_path / "other", "for-each-ref") == before
     assert git(tmp_path / "other", "show", f"{tip}:skills/rows/SKILL.md") == "Changed."
-
-
-def test_nothing_new_makes_no_file_and_no_file_holds_nothing(project: Path, tmp_path: Path) -> None:
-    tip = commit(project, "skills/rows/SKILL.md", "Changed.\n")
-    assert not write_bundle(Repository(project), tmp_path / "bundle", {BRANCH: tip}, [tip])
-    assert read_bundle(Repository(project), tmp_path / "bundle") == {}
 
 
 def test_a_bundle_with_another_branch_is_refused(project: Path, tmp_path: Path) -> None:
@@ -111,13 +104,6 @@ def test_a_merge_that_takes_an_old_tree_of_the_default_branch_is_refused(project
             check(project, merge)
 
 
-def test_more_commits_than_are_looked_at_are_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundles, "_MOST_COMMITS", 1)
-    check(project, commit(project, "skills/rows/SKILL.md", CHANGED))
-    with pytest.raises(VersionConflictError, match="at most 1 commits"):
-        check(project, commit(project, "skills/rows/SKILL.md", f"{CHANGED}- More.\n"))
-
-
 @pytest.mark.parametrize(
     ("path", "text", "found"),
     [
@@ -158,12 +144,6 @@ def test_a_skill_at_the_root_changes_no_workflow(project: Path) -> None:
         check_commits(Repository(project), "skillopt/rows", tip, ".", [git(project, "rev-parse", "main")])
 
 
-def test_a_skill_that_the_remote_never_had_may_bring_its_files(project: Path) -> None:
-    for name, text in (("SKILL.md", SKILL), ("scripts/run.sh", "true\n")):
-        tip = commit(project, f"skills/new/{name}", text)
-    check_commits(Repository(project), "skillopt/new", tip, "skills/new", [git(project, "rev-parse", "main")])
-
-
 DESCRIBED = "skillopt-trigger/rows"
 
 
@@ -189,9 +169,3 @@ def test_a_branch_of_descriptions_changes_nothing_else(project: Path, text: str)
     tip = commit(project, "skills/rows/SKILL.md", text, DESCRIBED)
     with pytest.raises(VersionConflictError, match=r"more than the description.* description in SKILL\.md only"):
         check_description(project, tip)
-
-
-def test_a_branch_of_versions_still_changes_no_description(project: Path) -> None:
-    text = with_description(SkillDocument(SKILL), "Cleans rows of dates.").text
-    with pytest.raises(VersionConflictError, match="changes the frontmatter"):
-        check(project, commit(project, "skills/rows/SKILL.md", text))

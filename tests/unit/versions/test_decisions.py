@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skillopt.errors import EditError, VersionConflictError
+from skillopt.errors import VersionConflictError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
-from skillopt.versions.commit_message import commit_kind, compose_message, parse_commit
+from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.decisions import (
     DecisionCommit,
     EditName,
@@ -22,10 +22,8 @@ from skillopt.versions.decisions import (
     edits_of,
     offered_edits,
     read_decisions,
-    read_edit,
     write_declined,
     write_dropped,
-    write_edit,
     write_undeclined,
 )
 from skillopt.versions.repository import Repository
@@ -76,17 +74,6 @@ class TestDecline:
         assert found.newest_served.sha == done
         assert [commit_kind(one) for one in found.versions] == ["declined", "accepted"]
 
-    def test_its_commit_merges_the_default_branch_without_a_conflict(self, folder: Path) -> None:
-        sha = version(folder, SORT)
-        (folder / FOLDER / "SKILL.md").write_bytes(TEXT + b"- Mine.\n")
-        (folder / "README").write_bytes(b"Moved on.\n")
-        git(folder, "commit", "--quiet", "-am", "By a person")
-        main = git(folder, "rev-parse", "main")
-        done = write_declined(Repository.find(folder), place(folder, TEXT + b"- Mine.\n", merges=main), [sha], ANNA, ())
-        assert git(folder, "rev-parse", f"{done}^{{tree}}") == git(folder, "rev-parse", "main^{tree}")
-        assert git(folder, "log", "-1", "--format=%P", done).split() == [sha, main]
-        assert git(folder, "merge-tree", "--write-tree", "main", done) == git(folder, "rev-parse", "main^{tree}")
-
     def test_a_fresh_clone_knows_it(self, folder: Path, tmp_path: Path) -> None:
         sha = version(folder, SORT)
         decline(folder, sha)
@@ -106,21 +93,6 @@ class TestDecline:
         assert found.newest_served.sha == back
         assert edits_of(found.versions[0]) == (replace(SORT, id="1"),)
 
-    def test_going_back_to_it_takes_the_refusal_back_too(self, folder: Path) -> None:
-        sha = version(folder, SORT)
-        tip = decline(folder, sha)
-        commit(folder, parent=tip, expected_tip=tip, trailers=(("Skill", "rows"), ("Rollback-To", sha)))
-        assert read_decisions(Repository.find(folder), "rows").declined == frozenset()
-
-    def test_one_that_is_declined_again_stays_declined(self, folder: Path) -> None:
-        sha = version(folder, SORT)
-        decline(folder, sha)
-        write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), [sha], ANNA, [SORT])
-        decline(folder, sha, word=PersonsWord("Bo", "no"))
-        found = read_decisions(Repository.find(folder), "rows")
-        assert found.declined_by == {sha: PersonsWord("Bo", "no")}
-        assert [row.word.by for row in found.refused_edits] == ["Bo"]
-
     def test_a_branch_that_moved_is_left_alone(self, folder: Path) -> None:
         sha = version(folder, SORT)
         before = place(folder)
@@ -129,14 +101,6 @@ class TestDecline:
         with pytest.raises(VersionConflictError):
             write_declined(Repository.find(folder), before, [sha], PersonsWord("Bo"), ())
         assert git(folder, "rev-parse", "skillopt/rows") == tip
-
-    def test_a_draft_without_any_version_can_be_declined(self, folder: Path) -> None:
-        main = git(folder, "rev-parse", "main")
-        refused = [(EditName("0" * 12, 1), SORT)]
-        write_declined(Repository.find(folder), place(folder, base=main), ["0" * 40], ANNA, refused)
-        found = read_decisions(Repository.find(folder), "rows")
-        assert found.declined == {"0" * 40}
-        assert [row.edit for row in found.refused_edits] == [SORT]
 
 
 class TestDrop:
@@ -150,14 +114,6 @@ class TestDrop:
         assert found.declined == frozenset()
         assert found.newest_served is not None
         assert found.newest_served.sha == done
-
-    def test_it_stays_refused_when_its_version_is_wanted_again(self, folder: Path) -> None:
-        sha = version(folder, SORT)
-        write_dropped(Repository.find(folder), place(folder), [(EditName(sha[:12], 1), SORT)], ANNA)
-        decline(folder, sha)
-        write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), [sha], ANNA, [])
-        found = read_decisions(Repository.find(folder), "rows").refused_edits
-        assert [(row.edit, row.kind) for row in found] == [(SORT, RefusalKind.DROPPED)]
 
 
 def test_a_reason_is_one_short_line_that_mentions_nobody() -> None:
@@ -189,24 +145,6 @@ EDITS = st.builds(
 
 
 class TestEditsInCommits:
-    @given(st.lists(EDITS, max_size=4, unique_by=lambda edit: edit.id))
-    def test_edits_are_read_back_as_they_were_written(self, edits: list[Edit]) -> None:
-        message = compose_message("s", "b", (("Skill", "rows"), *edit_trailers(edits)))
-        assert edits_of(parse_commit("0" * 40, f"tree 1\n\n{message}")) == tuple(edits)
-
-    @given(EDITS)
-    def test_what_is_written_mentions_nobody(self, edit: Edit) -> None:
-        written = write_edit(edit)
-        assert written.isascii()
-        assert not set("@#\n") & set(written)
-
-    @given(TEXTS)
-    def test_what_people_changed_into_no_edit_is_none(self, text: str) -> None:
-        assert read_edit(text) is None
-
-    def test_edits_too_long_for_a_commit_are_left_out(self) -> None:
-        assert edit_trailers([Edit("1", Op.ADD, content="x" * 100_001)]) == ()
-
     def test_a_version_that_names_no_edits_is_told_from_its_lines(self) -> None:
         before = SkillDocument("---\nname: a\n---\n# A\n\n- One.\n- Two.\n- Three.\n")
         after = SkillDocument("---\nname: a\n---\n# A\n\n- One.\n- 2.\n- Three.\n- Four.\n")
@@ -235,9 +173,3 @@ def test_decisions_read_back_are_decisions_written(
     dropped = read_decisions(Repository.find(folder), "rows")
     assert dropped.dropped == {key for key, _ in keys}
     assert {row.kind for row in dropped.refused_edits} == {RefusalKind.DROPPED}
-
-
-def test_edits_that_cannot_be_made_are_none() -> None:
-    with pytest.raises(EditError):
-        Edit("1", Op.DELETE)
-    assert read_edit('{"id":"1","op":"delete"}') is None

@@ -80,11 +80,3 @@ def test_a_draft_that_is_checked_out_stays(folder: Path) -> None:
     with pytest.raises(VersionConflictError, match="found it checked out"):
         publish(folder, b"- Other.\n")
     assert git(folder, "rev-parse", "HEAD") == kept
-
-
-def test_without_a_name_of_its_own_git_still_moves_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-    sha = publish(folder)
-    assert branch_of(folder).tip == sha

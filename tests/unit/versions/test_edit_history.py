@@ -9,7 +9,7 @@ from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
 from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.edit_history import EditLine, Inseparable, closure, text_without
-from skillopt.versions.merging import Conflict, find_conflicts, merge_texts
+from skillopt.versions.merging import Conflict, find_conflicts
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
@@ -82,26 +82,6 @@ class TestNumbers:
         version(folder, DATES)
         assert [one.edit for one in line(folder).edits] == [DATES]
 
-    def test_what_an_earlier_pull_request_rebased_is_not_offered_again(self, folder: Path) -> None:
-        version(folder, SORT)
-        git(folder, "commit", "--quiet", "--allow-empty", "-m", "Other work")
-        git(folder, "cherry-pick", "skillopt/rows")
-        version(folder, DATES)
-        assert [one.edit for one in line(folder).edits] == [DATES]
-
-    def test_a_force_pushed_default_branch_hides_no_edit(self, folder: Path) -> None:
-        version(folder, SORT)
-        git(folder, "commit", "--quiet", "--amend", "-m", "Begun anew", "--date=2020-01-01T00:00:00Z")
-        assert [one.edit for one in line(folder).edits] == [SORT]
-
-    def test_a_shallow_clone_numbers_what_it_has(self, folder: Path, tmp_path: Path) -> None:
-        version(folder, SORT)
-        version(folder, DATES)
-        git(tmp_path, "clone", "--quiet", "--depth=2", "--no-single-branch", folder.as_uri(), "shallow")
-        clone = Repository.find(tmp_path / "shallow")
-        found = EditLine.read(clone, "rows", FOLDER, "origin/skillopt/rows", "origin/main")
-        assert [one.edit for one in found.edits] == [SORT, DATES]
-
 
 class TestWithout:
     def test_one_of_two_edits_beside_each_other_goes_alone(self, folder: Path) -> None:
@@ -109,11 +89,6 @@ class TestWithout:
         assert without(folder, 1) == TEXT.decode() + "- Dates.\n"
         assert without(folder, 2) == TEXT.decode() + "- Sort.\n"
         assert without(folder, 1, 2) == TEXT.decode()
-
-    def test_an_edit_goes_from_below_later_versions(self, folder: Path) -> None:
-        version(folder, SORT, DATES)
-        version(folder, ISO)
-        assert without(folder, 1) == TEXT.decode() + "- Dates as ISO.\n"
 
     def test_an_edit_that_another_one_changed_says_what_must_go_with_it(self, folder: Path) -> None:
         version(folder, SORT, DATES)
@@ -136,11 +111,6 @@ class TestWithout:
         person = by_hand(folder, "skillopt/rows", "- Dates.", "- Dates, as ISO.")
         assert without(folder, 2) == Inseparable(commit=person)
 
-    def test_an_edit_of_a_version_that_names_none_goes_too(self, folder: Path) -> None:
-        version(folder, SORT, named=False)
-        version(folder, DATES)
-        assert without(folder, 1) == TEXT.decode() + "- Dates.\n"
-
 
 class TestConflicts:
     def test_two_sides_of_a_sentence_are_both_given(self, folder: Path) -> None:
@@ -149,12 +119,3 @@ class TestConflicts:
         by_hand(folder, "main", "- Trim.", "- Trim none.")
         found = find_conflicts(Repository.find(folder), "skillopt/rows", "main", FOLDER)
         assert found == (Conflict(f"{FOLDER}/SKILL.md", "- Trim all.\n- Sort.", "- Trim none."),)
-
-    def test_changes_apart_from_each_other_are_none(self, folder: Path) -> None:
-        version(folder, DATES)
-        by_hand(folder, "main", "description: Rows.", "description: Tidy rows.")
-        assert find_conflicts(Repository.find(folder), "skillopt/rows", "main", FOLDER) == ()
-
-    def test_texts_merge_line_by_line(self) -> None:
-        assert merge_texts(b"a\nb\nc\nd\n", b"A\nb\nc\nd\n", b"a\nb\nc\nD\n") == b"A\nb\nc\nD\n"
-        assert merge_texts(b"a\n", b"b\n", b"c\n") == (Conflict("", "b", "c"),)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from skillopt.skills.folder import files_of, read_skill, skill_from_files
 from skillopt.tasks import File
-from skillopt.versions.objects import follow_links
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 
@@ -61,15 +60,3 @@ def test_a_version_keeps_links_whose_files_did_not_change(repository: Repository
     rows = {name: mode for mode, _, name in repository.tree(version, "s/")}
     assert (rows["s/l1"], rows["s/l2"]) == ("120000", "120000")
     assert repository.read_folder(version, "s") == changed
-
-
-def test_a_large_number_of_links_in_a_row_is_not_followed() -> None:
-    links = {f"s/l{number}": f"l{number + 1}" for number in range(60)}
-
-    found = follow_links(["s/l60", "s/SKILL.md"], links, "s")
-
-    assert ("s/l59" in {f"s/{path}" for path in found}, "l0" in found) == (True, False)
-
-
-def test_a_link_at_the_root_is_followed_too() -> None:
-    assert follow_links(["a/x"], {"b": "a"}, ".") == {"a/x": "a/x", "b/x": "a/x"}

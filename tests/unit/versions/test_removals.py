@@ -66,11 +66,3 @@ def test_what_a_person_committed_there_is_left_alone(folder: Path, how: tuple[st
     with pytest.raises(VersionConflictError, match="has commits of people"):
         branch.publish(branch.write(replace(removal, subject="Remove rows again")))
     assert branch.tip == tip
-
-
-def test_a_branch_that_is_checked_out_is_left_alone(folder: Path) -> None:
-    branch, removal = RemovalBranch(Repository.find(folder)), removal_of(folder)
-    branch.publish(branch.write(removal))
-    git(folder, "checkout", "--quiet", REMOVAL_BRANCH)
-    with pytest.raises(VersionConflictError, match="checked out"):
-        branch.publish(branch.write(replace(removal, subject="Remove rows again")))

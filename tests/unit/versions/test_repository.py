@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.errors import RepositoryError, UsageError, VersionConflictError
+from skillopt.errors import UsageError, VersionConflictError
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository, newest
+from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository, newest
 
 # A name that is not Unicode, where the file system allows one.
 _NOT_UNICODE = () if sys.platform == "darwin" else ("\udcff\udcfe",)
@@ -31,22 +31,6 @@ class TestShapesOfRepositories:
         assert git(folder, "diff", "--stat=200", "main", "skillopt/rows").startswith("skills/rows/SKILL.md | 1 +")
         assert git(folder, "fsck", "--strict") == ""
 
-    def test_a_bare_repository_gets_versions(self, tmp_path: Path, folder: Path) -> None:
-        bare = tmp_path / "bare.git"
-        git(folder, "clone", "--quiet", "--bare", ".", str(bare))
-        commit(bare)
-        assert Repository.find(bare / "objects").root == bare
-        assert git(bare, "show", f"skillopt/rows:{FOLDER}/SKILL.md").endswith("- Sort.")
-
-    def test_a_linked_worktree_shares_the_branch_and_stays_as_it_is(self, tmp_path: Path, folder: Path) -> None:
-        linked = tmp_path / "linked"
-        git(folder, "worktree", "add", "--quiet", "-b", "other", str(linked))
-        (linked / "README").write_text("Changed.\n")
-        sha = commit(linked)
-        assert git(folder, "rev-parse", "skillopt/rows") == sha
-        assert git(linked, "status", "--porcelain") == "M README"
-        assert git(linked, "rev-parse", "--abbrev-ref", "HEAD") == "other"
-
     @pytest.mark.parametrize("index", ["2", "4"])
     def test_a_dirty_tree_its_index_and_head_are_not_touched(self, folder: Path, index: str) -> None:
         git(folder, "update-index", "--index-version", index)
@@ -60,18 +44,6 @@ class TestShapesOfRepositories:
         assert (folder / ".git" / "index").read_bytes() == before[1]
         assert git(folder, "status", "--porcelain=v2", "--branch") == before[0]
         assert (folder / FOLDER / "SKILL.md").read_text() == "Half written"
-
-    @pytest.mark.parametrize("setting", ["core.splitIndex", "core.untrackedCache", "index.sparse"])
-    def test_no_index_setting_leaves_a_trace(self, folder: Path, setting: str) -> None:
-        git(folder, "config", setting, "true")
-        before = sorted(path.name for path in (folder / ".git").iterdir())
-        commit(folder)
-        assert sorted(path.name for path in (folder / ".git").iterdir()) == before
-
-    def test_a_sparse_checkout_loses_no_file(self, folder: Path) -> None:
-        git(folder, "sparse-checkout", "set", "--cone", "--sparse-index", "skills/other")
-        commit(folder)
-        assert git(folder, "diff", "--name-status", "main", "skillopt/rows") == f"M\t{FOLDER}/SKILL.md"
 
     def test_a_repository_without_a_commit_gets_a_first_one(self, tmp_path: Path) -> None:
         git(tmp_path, "init", "--quiet")
@@ -93,13 +65,6 @@ class TestShapesOfRepositories:
         commit(tmp_path / "shallow")
         assert newest(tmp_path / "shallow").subject == "rows: add a rule"
 
-    def test_any_folder_of_the_work_tree_leads_to_its_root(self, folder: Path) -> None:
-        repository = Repository.find(folder / FOLDER / "evals")
-        assert repository.root == folder
-        assert repository.relative(folder / FOLDER) == FOLDER
-        with pytest.raises(RepositoryError, match="outside"):
-            repository.relative(folder.parent)
-
     @pytest.mark.parametrize(
         "name", ["with space", "zeile\nzwei", "naïve-名前", "-x", "--upload-pack=sh", *_NOT_UNICODE]
     )
@@ -108,25 +73,6 @@ class TestShapesOfRepositories:
         commit(folder)
         assert Repository.find(folder / "skills").root == folder
         assert newest(folder).trailers == NEW_VERSION.trailers
-
-    @pytest.mark.parametrize("name", ["-x", "--help", ":(top)", "*", "naïve 名前", 'quo"te', "back\\slash", "tab\tbed"])
-    def test_a_folder_above_the_skill_may_be_called_anything(self, folder: Path, name: str) -> None:
-        path = f"{name}/rows"
-        sha = commit(folder, path=path, files=(File("SKILL.md", b"1"), File("références/naïve 名.md", b"2")))
-        files = Repository.find(folder).read_folder(sha, path)
-        assert files == (File("SKILL.md", b"1"), File("références/naïve 名.md", b"2"))
-        assert git(folder, "diff", "--diff-filter=DM", "--name-only", "main", sha) == ""
-
-    def test_a_skill_at_the_root_of_the_repository(self, tmp_path: Path) -> None:
-        (tmp_path / "SKILL.md").write_bytes(TEXT)
-        (tmp_path / "evals").mkdir()
-        (tmp_path / "evals" / "evals.json").write_bytes(b"{}")
-        git(tmp_path, "init", "--quiet")
-        git(tmp_path, "add", ".")
-        git(tmp_path, "commit", "--quiet", "-m", "Begin")
-        repository = Repository.find(tmp_path)
-        sha = commit(tmp_path, path=repository.relative(tmp_path))
-        assert repository.read_folder(sha, ".") == (NEW_VERSION.files[0], File("evals/evals.json", b"{}"))
 
 
 class TestFiles:
@@ -141,11 +87,6 @@ class TestFiles:
             f"100644 {FOLDER}/new.md",
             f"100755 {FOLDER}/run.sh",
         ]
-
-    def test_a_file_that_the_skill_no_longer_has_goes(self, folder: Path) -> None:
-        sha = commit(folder, files=NEW_VERSION.files)
-        paths = [file.path for file in Repository.find(folder).read_folder(sha, FOLDER)]
-        assert paths == ["SKILL.md", "evals/evals.json"]
 
     def test_a_file_may_become_a_folder_and_back(self, folder: Path) -> None:
         first = commit(folder, files=(File("SKILL.md", b"1"), File("notes", b"2")))
@@ -163,17 +104,6 @@ class TestFiles:
         sha = commit(folder, files=(File("SKILL.md", content),))
         assert File("SKILL.md", content) in Repository.find(folder).read_folder(sha, FOLDER)
 
-    def test_links_are_not_read_as_files(self, folder: Path) -> None:
-        (folder / FOLDER / "secret").symlink_to("/etc/passwd")
-        git(folder, "add", ".")
-        git(folder, "commit", "--quiet", "-m", "Link")
-        repository = Repository.find(folder)
-        assert "secret" not in {file.path for file in repository.read_folder(repository.resolve("HEAD"), FOLDER)}
-
-    def test_a_folder_that_is_not_there_has_no_files(self, folder: Path) -> None:
-        repository = Repository.find(folder)
-        assert repository.read_folder(repository.resolve("main"), "skills/row") == ()
-
 
 class TestTheBranch:
     def test_the_same_draft_gives_the_same_commit_and_moves_nothing(self, folder: Path) -> None:
@@ -181,16 +111,6 @@ class TestTheBranch:
         second = commit(folder, parent=first, expected_tip=first, subject="rows: next", files=(File("SKILL.md", b"2"),))
         assert commit(folder) == first
         assert git(folder, "rev-parse", "skillopt/rows") == second
-
-    def test_the_same_draft_gives_the_same_commit_in_another_clone(self, tmp_path: Path, folder: Path) -> None:
-        git(tmp_path, "clone", "--quiet", str(folder), "clone")
-        assert commit(tmp_path / "clone") == commit(folder)
-
-    def test_a_deleted_branch_is_made_again(self, folder: Path) -> None:
-        first = commit(folder)
-        git(folder, "update-ref", "-d", "refs/heads/skillopt/rows")
-        assert Repository.find(folder).versions("rows") == ()
-        assert commit(folder) == first == git(folder, "rev-parse", "skillopt/rows")
 
     @pytest.mark.parametrize("expected", [None, "main"])
     def test_a_branch_that_moved_is_left_where_it_is(self, folder: Path, expected: str | None) -> None:
@@ -203,11 +123,6 @@ class TestTheBranch:
         assert git(folder, "rev-parse", "main") in str(caught.value)
         assert git(folder, "rev-parse", "skillopt/rows") == git(folder, "rev-parse", "main")
 
-    def test_a_branch_that_was_deleted_meanwhile_is_not_made_again(self, folder: Path) -> None:
-        with pytest.raises(VersionConflictError, match="found it at no commit"):
-            commit(folder, expected_tip=git(folder, "rev-parse", "main"))
-        assert Repository.find(folder).branch_tip("rows") is None
-
     def test_a_branch_that_is_checked_out_is_not_moved_under_its_work_tree(self, tmp_path: Path, folder: Path) -> None:
         first = commit(folder)
         git(folder, "worktree", "add", "--quiet", str(tmp_path / "reading"), "skillopt/rows")
@@ -215,13 +130,6 @@ class TestTheBranch:
             commit(folder, parent=first, expected_tip=first, subject="rows: next")
         assert git(tmp_path / "reading", "status", "--porcelain") == ""
         assert commit(folder) == first
-
-    def test_a_branch_in_the_way_is_named_and_not_called_a_conflict(self, folder: Path) -> None:
-        git(folder, "branch", "skillopt")
-        with pytest.raises(RepositoryError, match=r"could not move skillopt/rows.*refs/heads/skillopt'") as caught:
-            commit(folder)
-        assert not isinstance(caught.value, VersionConflictError)
-        assert "\n" not in str(caught.value)
 
     @pytest.mark.parametrize("name", ["", "-d", "a..b", "Rows", "rows/x", "rows\n", "@{-1}", "--stdin", "ro ws"])
     def test_a_name_that_no_branch_can_have_is_refused(self, folder: Path, name: str) -> None:
@@ -271,19 +179,6 @@ class TestMessages:
         )
         assert git(folder, "log", "-1", "--format=%s", "skillopt/rows").startswith("rows: add Skill: evil")
 
-    def test_any_unicode_is_kept_and_nothing_that_steers_a_terminal(self, folder: Path) -> None:
-        git(folder, "config", "i18n.commitEncoding", "latin1")
-        git(folder, "config", "i18n.logOutputEncoding", "latin1")
-        commit(folder, subject="rows: naïve\u202e 名前 \x1b[31mred\x9b0m", body="Größe 😀 \x07\ud800")
-        assert newest(folder).subject == "rows: naïve 名前 [31mred 0m"
-        assert newest(folder).body == "Größe 😀"
-
-    def test_versions_end_where_other_commits_begin(self, folder: Path) -> None:
-        first = commit(folder)
-        second = commit(folder, parent=first, expected_tip=first, subject="rows: next")
-        assert [version.sha for version in Repository.find(folder).versions("rows")] == [second, first]
-        assert Repository.find(folder).versions("other") == ()
-
     def test_a_commit_that_people_put_on_top_hides_no_version(self, folder: Path) -> None:
         first = commit(folder)
         git(folder, "switch", "--quiet", "skillopt/rows")
@@ -302,13 +197,3 @@ class TestMessages:
         )
         git(folder, "update-ref", "refs/heads/skillopt/rows", odd.stdout.decode().strip())
         assert newest(folder).subject == "Caf\ufffd"
-
-
-def test_the_tips_are_those_of_branches_that_skills_can_have(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path)
-    version = commit(folder)
-    git(folder, "branch", "skillopt/Not_A_Skill")
-    git(folder, "branch", "skillopt/nested/rows")
-    git(folder, "tag", "skillopt/tagged")
-
-    assert Repository.find(folder).tips() == {"rows": version}

@@ -29,12 +29,6 @@ class TestIdentity:
         commit(folder)
         return git(folder, "log", "-1", "--format=%an <%ae> %cn <%ce>", "skillopt/rows")
 
-    def test_without_any_configuration_it_falls_back(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
-            monkeypatch.delenv(name)
-        git(folder, "config", "user.useConfigOnly", "true")
-        assert self.who(folder) == "SkillOpt <skillopt@localhost> SkillOpt <skillopt@localhost>"
-
     def test_configuration_and_environment_are_heeded(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("GIT_AUTHOR_NAME")
         git(folder, "config", "user.name", "Jürgen <J.>")
@@ -65,19 +59,6 @@ class TestSurroundings:
         assert git(folder, "rev-parse", "refs/heads/skillopt/rows") == sha
         assert git(other, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
-    def test_it_works_inside_a_real_hook(self, folder: Path) -> None:
-        code = (
-            "from pathlib import Path; from tests.fakes.repositories import commit; "
-            f"print(commit(Path({str(folder)!r})), file=open({str(folder / 'sha')!r}, 'w'))"
-        )
-        hook = folder / ".git" / "hooks" / "pre-commit"
-        hook.write_text(f'#!/bin/sh\nPYTHONPATH="{os.pathsep.join(sys.path)}" exec "{sys.executable}" -c "$CODE"\n')
-        hook.chmod(0o755)
-        command = ["git", "commit", "--quiet", "--allow-empty", "-m", "Hooked"]
-        subprocess.run(command, cwd=folder, env={**os.environ, "CODE": code}, check=True)
-        assert git(folder, "rev-parse", "skillopt/rows") == (folder / "sha").read_text().strip()
-        assert git(folder, "diff", "--name-only", "main^", "main") == ""
-
     def test_a_missing_folder_is_not_mistaken_for_the_current_one(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -88,10 +69,6 @@ class TestSurroundings:
     def test_outside_a_repository_it_says_what_to_do(self, tmp_path: Path) -> None:
         with pytest.raises(RepositoryError, match="run `git init` there"):
             Repository.find(tmp_path)
-
-    def test_inside_the_git_folder_it_asks_for_another(self, folder: Path) -> None:
-        with pytest.raises(RepositoryError, match="give a folder of a work tree"):
-            Repository.find(folder / ".git")
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
     def test_a_folder_of_someone_else_names_the_way_to_trust_it(self, folder: Path) -> None:
@@ -112,13 +89,6 @@ class TestSurroundings:
         assert ended.returncode == 2
         assert len(ended.stderr.splitlines()) == 1
         assert "install git" in ended.stderr
-
-    def test_a_full_history_is_asked_for_when_an_object_is_missing(self, folder: Path) -> None:
-        sha = git(folder, "rev-parse", f"main:{FOLDER}/SKILL.md")
-        (folder / ".git" / "objects" / sha[:2] / sha[2:]).unlink()
-        repository = Repository.find(folder)
-        with pytest.raises(RepositoryError, match="missing"):
-            repository.read_folder(repository.resolve("main"), FOLDER)
 
 
 def _hooks(folder: Path, program: str) -> None:

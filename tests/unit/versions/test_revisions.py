@@ -12,7 +12,6 @@ from skillopt.versions.revisions import (
     changed_folders,
     changed_in_worktree,
     merge_base,
-    read_revision_file,
     worktree_folders,
     write_files,
 )
@@ -44,12 +43,6 @@ def test_what_does_not_ship_is_no_change_of_a_skill(folder: Path) -> None:
     assert differing(folder) == ()
 
 
-def test_a_changed_script_changes_its_skill(folder: Path) -> None:
-    (folder / FOLDER / "run.sh").write_text("#!/bin/bash\n")
-    commit(folder)
-    assert differing(folder) == (FolderChange(FOLDER, FOLDER, ("run.sh",)),)
-
-
 def test_a_moved_folder_is_a_rename_and_an_unlike_one_is_not(folder: Path) -> None:
     git(folder, "mv", FOLDER, "lines")
     commit(folder)
@@ -62,32 +55,6 @@ def test_a_moved_folder_is_a_rename_and_an_unlike_one_is_not(folder: Path) -> No
         FolderChange(None, "cells", ("SKILL.md",)),
         FolderChange("lines", None, ("SKILL.md", "run.sh")),
     )
-
-
-def test_a_copy_is_a_new_skill(folder: Path) -> None:
-    (folder / "copy").mkdir()
-    (folder / "copy" / "SKILL.md").write_bytes(TEXT)
-    commit(folder)
-    assert differing(folder) == (FolderChange(None, "copy", ("SKILL.md",)),)
-
-
-def test_names_that_git_quotes_are_read_as_they_are(folder: Path) -> None:
-    odd = 'größe "x"\t'
-    (folder / odd).mkdir()
-    (folder / odd / "SKILL.md").write_bytes(TEXT + b"- Sort.\n")
-    before, after = git(folder, "rev-parse", "HEAD"), commit(folder)
-    assert differing(folder) == (FolderChange(None, odd, ("SKILL.md",)),)
-    repository = Repository.find(folder)
-    assert read_revision_file(repository, after, f"{odd}/SKILL.md") == TEXT + b"- Sort.\n"
-    assert read_revision_file(repository, before, f"{odd}/SKILL.md") is None
-    assert worktree_folders(repository) == (odd, FOLDER)
-
-
-def test_a_link_in_place_of_the_text_is_no_skill(folder: Path) -> None:
-    (folder / FOLDER / "SKILL.md").unlink()
-    (folder / FOLDER / "SKILL.md").symlink_to("/etc/hosts")
-    commit(folder)
-    assert [change.after for change in differing(folder)] == [None]
 
 
 def test_the_work_tree_is_compared_without_what_git_ignores(folder: Path) -> None:

@@ -29,11 +29,6 @@ def default(folder: Path) -> tuple[str, str]:
     return found.branch, found.default
 
 
-def test_what_is_committed_on_top_of_the_remotes_branch_counts(clone: Path) -> None:
-    ahead = commit(clone, "Ahead")
-    assert default(clone) == ("main", ahead)
-
-
 def test_a_branch_that_is_behind_the_remotes_or_parted_from_it_does_not_count(clone: Path) -> None:
     old, new = git(clone, "rev-parse", "main"), commit(clone, "Fetched")
     git(clone, "update-ref", "refs/remotes/origin/main", new)
@@ -41,11 +36,6 @@ def test_a_branch_that_is_behind_the_remotes_or_parted_from_it_does_not_count(cl
     assert default(clone) == ("origin/main", new)
     commit(clone, "Parted")
     assert default(clone) == ("origin/main", new)
-
-
-def test_without_a_branch_of_that_name_the_remotes_counts(clone: Path) -> None:
-    git(clone, "branch", "--move", "feature")
-    assert default(clone) == ("origin/main", commit_of(clone, "origin/main"))
 
 
 @pytest.mark.parametrize("usual", ["main", "master"])
@@ -60,18 +50,6 @@ def test_without_a_remote_main_or_master_counts_before_what_is_checked_out(tmp_p
     git(folder, "checkout", "--quiet", "--detach")
     git(folder, "branch", "--delete", "--force", "feature")
     assert default(folder)[0] == "HEAD"
-
-
-@pytest.mark.parametrize("usual", ["main", "master"])
-def test_where_the_remote_names_no_branch_its_main_or_master_counts(tmp_path: Path, usual: str) -> None:
-    folder = make_repository(tmp_path)
-    start = commit_of(folder, "HEAD")
-    git(folder, "update-ref", f"refs/remotes/origin/{usual}", start)
-    git(folder, "branch", "--move", "feature")
-    commit(folder, "Not yet")
-    assert default(folder) == (f"origin/{usual}", start)
-    git(folder, "branch", usual, "feature")
-    assert default(folder) == (usual, commit_of(folder, "feature"))
 
 
 def test_all_commands_take_the_same_branch_for_the_default_one(tmp_path: Path) -> None:

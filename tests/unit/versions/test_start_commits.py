@@ -1,7 +1,6 @@
 """Where the default branch moved on, training starts from a commit that merges it."""
 
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from skillopt.versions.merging import Conflict, StartPlace, start_conflicts, wri
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, TEXT, commit, make_repository
+from tests.fakes.repositories import FOLDER, commit, make_repository
 
 AT = "2026-01-05T00:00:00+00:00"
 
@@ -68,21 +67,6 @@ class TestTheDefaultBranchMoved:
             "accepted",
         ]
 
-    def test_where_no_remote_tells_the_default_branch_it_is_the_one_checked_out(self, folder: Path) -> None:
-        main = by_hand(folder, "main", "- Trim.", "- Trim all cells.")
-        without = replace(place(folder), onto="")
-        assert start_conflicts(without) == ()
-        assert git(folder, "log", "-1", "--format=%P", write_start(without, AT)).split()[1] == main
-
-    def test_doing_it_again_changes_nothing(self, folder: Path) -> None:
-        by_hand(folder, "main", "- Trim.", "- Trim all cells.")
-        start = write_start(place(folder), AT)
-        assert write_start(place(folder), "2026-02-02T00:00:00+00:00") == start
-
-    def test_where_it_did_not_move_nothing_is_written(self, folder: Path) -> None:
-        tip = git(folder, "rev-parse", "skillopt/rows")
-        assert write_start(place(folder), AT) == tip
-
     def test_its_merged_commits_are_nobodys_commits_on_the_branch(self, folder: Path, tmp_path: Path) -> None:
         git(tmp_path, "clone", "--quiet", "--bare", str(folder), "bare.git")
         git(folder, "remote", "add", "origin", (tmp_path / "bare.git").as_uri())
@@ -98,16 +82,6 @@ class TestTheDefaultBranchMoved:
         git(folder, "checkout", "--quiet", "--orphan", "anew")
         git(folder, "commit", "--quiet", "-m", "Begun anew")
         assert remote.commits_by_people("rows", version, [git(folder, "rev-parse", "anew")])[:-1] == []
-
-    def test_merged_commits_that_nobody_published_are_not_pushed(self, folder: Path, tmp_path: Path) -> None:
-        git(tmp_path, "clone", "--quiet", "--bare", str(folder), "bare.git")
-        git(folder, "remote", "add", "origin", (tmp_path / "bare.git").as_uri())
-        by_hand(folder, "main", "- Trim.", "- Trim all cells, a secret.")
-        write_start(place(folder), AT)
-        remote = Remote.find(Repository.find(folder), "origin")
-        assert remote is not None
-        with pytest.raises(RepositoryError, match="based on commits that origin does not have"):
-            remote.push("rows", remote.fetch_tips())
 
 
 class TestPeopleChangedBoth:
@@ -133,12 +107,6 @@ class TestPeopleChangedBoth:
         with pytest.raises(RepositoryError, match="merge it by hand"):
             write_start(place(folder), AT)
         assert git(folder, "rev-parse", "skillopt/rows") == person
-
-    def test_begun_anew_the_default_branch_holds(self, folder: Path) -> None:
-        by_hand(folder, "skillopt/rows", "- Trim.", "- Trim most.")
-        by_hand(folder, "main", "- Trim.", "- Trim all.")
-        start = write_start(place(folder), AT, anew=True)
-        assert text_of(folder, start) == TEXT.decode().replace("- Trim.", "- Trim all.")
 
 
 def test_no_merge_driver_of_the_repository_is_run(folder: Path, tmp_path: Path) -> None:

@@ -40,25 +40,12 @@ def test_a_scaffold_takes_tasks_and_keeps_its_examples() -> None:
     assert after.replace(f"tasks:\n{ITEMS}", "tasks: []\n") == scaffold_suite("rows")
 
 
-@pytest.mark.parametrize("before", ["tasks: [{id: a}]\n", "- a\n", "{tasks: []}\n", "tasks: &x\n  - a\n"])
-def test_a_form_that_takes_no_lines_is_refused_with_the_lines_to_add(before: str) -> None:
-    with pytest.raises(SuiteError, match=r"^suite\.yaml: expected tasks one below the other, found another form"):
-        append_tasks(before, [BLOCK], FILE)
-
-
 def test_lines_of_json_get_a_line(tmp_path: Path) -> None:
     (tmp_path / "tasks.jsonl").write_text('{"id": "a", "prompt": "b", "verifier": {"kind": "exact", "value": "c"}}')
     assert suite_file_of(tmp_path) == tmp_path / "tasks.jsonl"
     assert add_tasks(suite_file_of(tmp_path), [BLOCK]) == ("new",)
     assert [task.id for _, task in load_suite(tmp_path).splits] == ["a", "new"]
     assert tasks_in(tmp_path)[1].prompt == "Do it.\n\nNow."
-
-
-def test_a_suite_that_is_not_there_is_begun(tmp_path: Path) -> None:
-    suite = tmp_path / "suites" / "rows"
-    assert tasks_in(suite) == ()
-    assert add_tasks(suite_file_of(suite), [BLOCK]) == ("new",)
-    assert [task.id for task in tasks_in(suite)] == ["new"]
 
 
 @pytest.mark.parametrize(
@@ -76,12 +63,6 @@ def test_what_would_spoil_the_suite_is_refused_and_the_file_stays(tmp_path: Path
     with pytest.raises(SuiteError, match=said):
         add_tasks(tmp_path / "suite.yaml", blocks)
     assert (tmp_path / "suite.yaml").read_text() == text
-
-
-def test_a_new_file_that_cannot_be_read_is_not_left_behind(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError):
-        add_tasks(tmp_path / "suite.yaml", [BLOCK.replace("exact", "exactly")])
-    assert not (tmp_path / "suite.yaml").exists()
 
 
 LONG = "Clean the table of vendors in May, sort its rows by their dates and write all of it to output.csv"
@@ -107,11 +88,3 @@ def test_a_near_copy_goes_to_the_split_of_what_it_is_a_copy_of(tmp_path: Path, f
     assert add_tasks(path, blocks) == tuple(new)
     splits = {task.id: split.value for split, task in load_suite(path).splits}
     assert [splits[name] for name in new] == ["train", "val", "test", "test"]
-
-
-def test_near_copies_that_come_together_stay_together(tmp_path: Path) -> None:
-    path = put_suite(tmp_path / "suite.yaml")
-    texts = [f"id: t{at}\nprompt: {LONG} in {at} steps\nverifier: {{kind: exact, value: x}}" for at in "abc"]
-    add_tasks(path, texts)
-    splits = {task.id: split.value for split, task in load_suite(path).splits}
-    assert [splits[name] for name in ("ta", "tb", "tc")] == ["train"] * 3

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.errors import SettingsError, UsageError
+from skillopt.errors import SettingsError
 from skillopt.suites.config_lines import (
     ConfigLines,
     add_to_config,
     drop_skills,
-    put_file,
     quote_toml,
     skill_header,
 )
@@ -46,13 +45,6 @@ def test_a_skill_gets_its_lines_below_its_header_or_a_table_at_the_end() -> None
     assert added == f'{begun}\n[skills.new]\npath = "skills/new"\n'
 
 
-def test_an_empty_file_and_one_without_a_last_line_end_are_extended() -> None:
-    assert add("", 'model = "codex"') == 'model = "codex"\n'
-    assert add("seed = 1", 'model = "codex"', a=("epochs = 2",)) == (
-        'seed = 1\nmodel = "codex"\n\n[skills.a]\nepochs = 2\n'
-    )
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -67,29 +59,10 @@ def test_a_file_to_which_lines_cannot_be_added_is_refused_with_the_lines_to_add(
     assert str(refused.value).endswith('add:\nharness = "codex"\n\n[skills.rows]\nsuite = "suites/rows"')
 
 
-def test_a_file_that_is_no_toml_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"^skillopt\.toml: not readable as TOML"):
-        add("[", 'harness = "codex"')
-
-
 @given(st.text(st.characters(codec="utf-8"), min_size=1), st.text(st.characters(codec="utf-8")))
 def test_any_name_and_any_text_are_read_as_they_were_written(name: str, text: str) -> None:
     written = f"{skill_header(name)}\npath = {quote_toml(text)}\n"
     assert tomllib.loads(written) == {"skills": {name: {"path": text}}}
-
-
-def test_a_link_is_followed_and_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "real.toml").write_text("old")
-    (tmp_path / "skillopt.toml").symlink_to("real.toml")
-    put_file(tmp_path / "skillopt.toml", "new")
-    assert (tmp_path / "skillopt.toml").is_symlink()
-    assert (tmp_path / "real.toml").read_text() == "new"
-
-
-def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="cannot write"):
-        put_file(tmp_path / "file" / "below", "text")
 
 
 SEVERAL = """\

@@ -92,23 +92,6 @@ def test_what_is_wrong_at_sight_is_never_run(made: TaskDraft, result: TrialResul
     assert answers.asked == []
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        draft("one", "Is it bad? Say yes or no.", VerifierSpec("exact", '{"value": "no"}')),
-        draft("one", "Ada has two dogs, as JSON", VerifierSpec("json", '{"value": {"name": "Ada", "dogs": 2}}')),
-        draft("one", "What is in x.txt?", VerifierSpec("exact", '{"value": "secret"}'), File("x.txt", b"secret")),
-    ],
-)
-def test_an_answer_that_must_be_worked_out_is_no_leak(made: TaskDraft) -> None:
-    assert tried(Answers(), made)[0].result is TrialResult.FAILS
-
-
-def test_a_twin_of_an_earlier_draft_is_dropped_and_the_first_stays() -> None:
-    found = tried(Answers(), draft("one", "Same."), draft("two", "same."))
-    assert [one.result for one in found] == [TrialResult.FAILS, TrialResult.TWICE]
-
-
 def test_no_rollout_of_a_trial_is_one_that_a_gate_could_read() -> None:
     answers = Answers()
     tried(answers, draft("one"), limits=TrialLimits(repeats=3))
@@ -116,15 +99,6 @@ def test_no_rollout_of_a_trial_is_one_that_a_gate_could_read() -> None:
     with_skill = {repeat for _, side, repeat in answers.asked if side == "with"}
     assert len(with_skill) == 3
     assert not with_skill & {repeat for _, side, repeat in answers.asked if side == "solver"}
-
-
-def test_limits_leave_the_last_drafts_untried() -> None:
-    answers = Answers()
-    drafts = [draft(name) for name in "abcd"]
-    found = tried(answers, *drafts, limits=TrialLimits(solved=3, measured=2))
-    assert [one.result for one in found] == [TrialResult.FAILS] * 2 + [TrialResult.NOT_TRIED] * 2
-    assert ["max_rollouts" in found[2].detail, "max_calls" in found[3].detail] == [True, True]
-    assert {name for name, side, _ in answers.asked if side == "solver"} == {"a", "b", "c"}
 
 
 def test_a_judge_is_not_asked_about_a_request_that_comes_back() -> None:

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -43,13 +42,6 @@ def test_entries_are_taken_out_and_the_others_stay_to_the_byte() -> None:
         (entry.id, entry.block) for entry in (entries[0], entries[2])
     ]
     assert "# Dropped" in without_entries(text, entries)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "## [x] one\n", "## [x] one\n```yaml\nid: one\n", "## [x] one\n# Dropped\n```yaml\na\n```"]
-)
-def test_a_heading_without_a_whole_block_is_no_entry(text: str) -> None:
-    assert read_review(text) == ()
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.just(HOSTILE), st.text(st.characters(codec="utf-8")))
