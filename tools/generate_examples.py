@@ -16,9 +16,7 @@ from typing import Final
 
 from benchmarks.demo.__main__ import make_repository
 from skillopt.execution.runner import RunObserver
-from skillopt.nightly.offer_claims import ClaimSources
-from skillopt.nightly.offer_texts import WrittenOffer, write_offer
-from skillopt.nightly.offered import OfferPlace
+from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, WrittenOffer, write_offer
 from skillopt.project import Project, Selection
 from skillopt.runs.training import optimize
 from skillopt.storage.ledger import Ledger

@@ -11,7 +11,6 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from skillopt.actions.nightly.check import ForgeAccess, find_access
 from skillopt.audit.findings import AuditedSkill, AuditReport, SiblingFinding
 from skillopt.audit.offering import offer_removals
 from skillopt.audit.series import AuditSeries
@@ -27,6 +26,7 @@ from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forecast.estimate import Payment, Records, payment_of, read_records
 from skillopt.gate.harm import whole_repeats
 from skillopt.gate.skill_effect import EffectPlan, share_error
+from skillopt.nightly.check import ForgeAccess, find_access
 from skillopt.nightly.forges import load_forge
 from skillopt.project import Project
 from skillopt.safety.plurals import write_dollars

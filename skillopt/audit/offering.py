@@ -11,8 +11,7 @@ from typing import Final
 from skillopt.audit.findings import AuditedSkill, AuditReport, RemovalOffer
 from skillopt.audit.removal_text import names_removal, removal_body, removal_title
 from skillopt.errors import UsageError
-from skillopt.nightly.posting import BranchOffer, post_offer
-from skillopt.nightly.pull_request_policy import closed_by_people
+from skillopt.nightly.posting import BranchOffer, closed_by_people, post_offer
 from skillopt.project import CONFIG, FoundSkill, Project
 from skillopt.protocols import Forge, PullRequest
 from skillopt.runs.plan import read_version

@@ -1,12 +1,15 @@
 """The command `nightly` and its three steps: their options, and their results as text and as Markdown for a summary."""
 
+import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
+from skillopt.actions.nightly.train import train_night
 from skillopt.commands.options import (
     JsonOption,
     QuietOption,
@@ -18,13 +21,24 @@ from skillopt.commands.options import (
     flags_of,
 )
 from skillopt.commands.output import append_report, interruptible, show
-
-if TYPE_CHECKING:
-    from skillopt.actions.nightly.check import Checked
-    from skillopt.nightly.night import Nightly, SkillNight
+from skillopt.commands.progress import ProgressObserver
+from skillopt.commands.spending import ask_to_pay, can_ask, foresee_night
+from skillopt.errors import InfrastructureError, UsageError
+from skillopt.execution.credentials import run_without_credentials
+from skillopt.nightly.check import Checked, check_night
+from skillopt.nightly.handover import OFFERS
+from skillopt.nightly.night import Budget, Nightly, SkillNight, Training
+from skillopt.nightly.offer import offer_night
+from skillopt.project import Project
+from skillopt.reports.escape_markdown import inline_code, web_link
+from skillopt.safety.escaping import escape_terminal, truncate
+from skillopt.safety.plurals import count_noun
+from skillopt.storage.locks import state_folder
 
 __all__ = ["nightly", "render_night"]
 
+_TRAIN: Final = (sys.executable, "-P", "-m", "skillopt", "nightly", "train")
+_INTERRUPTED: Final = 130
 _MOST_SHOWN = 200
 _MOST_NAMES = 10
 _LONGEST = 400
@@ -75,22 +89,32 @@ def whole(
     """
     if context.invoked_subcommand is not None:
         return
-    from skillopt.actions.nightly.night import nightly as run
-    from skillopt.commands.spending import ask_to_pay, can_ask, foresee_night
-
     flags = flags_of(settings, workers=workers, forge=forge, remote=remote)
     if can_ask():
         capped = bool(max_rollouts or max_usd)
         ask_to_pay(foresee_night(flags, capped=capped), "the training of every skill that is due", yes=yes)
-
-    caps = {"--max-rollouts": max_rollouts, "--max-usd": max_usd}
-    options = [f"{name}={cap}" for name, cap in caps.items() if cap is not None] + [f"--at-once={at_once}"]
-    options += ["--quiet"] if quiet else []
-    options += [f"--set={setting}" for setting in settings or ()]
-    options += [f"--workers={workers}"] if workers is not None else []
+    values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd, "--at-once": at_once, "--workers": workers}
+    options = [f"{name}={value}" for name, value in values.items() if value is not None]
+    options += [*(["--quiet"] if quiet else []), *(f"--set={setting}" for setting in settings or ())]
     with interruptible():
-        found = run(options, flags=flags)
+        found = _take_steps(options, flags)
     _show_night(found, summary, as_json=as_json)
+
+
+def _take_steps(options: Sequence[str], flags: Mapping[str, object]) -> Nightly:
+    """Check, train and offer; training has a process of its own, without tokens."""
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="night-", dir=state_folder(Project.find(here).root)) as night:
+        state, out = Path(night, "state.json"), Path(night, "offers")
+        check_night(state, flags=flags, folder=here)
+        code = run_without_credentials([*_TRAIN, "--state", str(state), "--out", str(out), *options], here)
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
+        if not (out / OFFERS).is_file():
+            if code == UsageError.exit_code:
+                raise UsageError("nothing was trained, for the reason above")
+            raise InfrastructureError(f"training ended with {code} and left no result; see above, and run this again")
+        return offer_night(out, flags=flags, project=here)
 
 
 @nightly.command()
@@ -110,11 +134,8 @@ def check(
     Can pull requests be opened with the token, which are open or closed, and what do people ask for in them. Fails
     where the night could not offer what it trained. Needs the token; what it writes has none.
     """
-    from skillopt.actions.nightly.check import check_night
-
-    flags = flags_of(settings, forge=forge, remote=remote)
     with interruptible():
-        found = check_night(out, flags=flags, pull_request=pull_request)
+        found = check_night(out, flags=flags_of(settings, forge=forge, remote=remote), pull_request=pull_request)
     show(found, _checked, as_json=as_json)
 
 
@@ -136,13 +157,9 @@ def train(
 
     Writes branches as a git bundle, and the texts of pull requests. Reaches neither remote nor forge.
     """
-    from skillopt.actions.nightly.train import train_night
-    from skillopt.commands.progress import ProgressObserver
-    from skillopt.nightly.night import Budget
-
-    budget, flags = Budget(max_rollouts or 0, max_usd or 0.0, at_once), flags_of(settings, workers=workers)
+    budget = Budget(max_rollouts or 0, max_usd or 0.0, at_once)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        found = train_night(state, out, budget, flags=flags, observer=observer)
+        found = train_night(state, out, budget, flags=flags_of(settings, workers=workers), observer=observer)
     _show_night(found, summary, as_json=as_json)
 
 
@@ -161,14 +178,12 @@ def offer(
     Needs the token. Pushes only branches of skills, and only commits that change nothing but the skill. Doing it again
     changes nothing. Gives the result of the whole night.
     """
-    from skillopt.actions.nightly.offer import offer_night
-
     with interruptible():
         found = offer_night(folder, flags=flags_of(settings, forge=forge, remote=remote))
     _show_night(found, summary, as_json=as_json)
 
 
-def _show_night(found: "Nightly", summary: Path | None, *, as_json: bool) -> None:
+def _show_night(found: Nightly, summary: Path | None, *, as_json: bool) -> None:
     show(found, _text, as_json=as_json)
     if summary is not None:
         append_report(summary, render_night(found), "--summary")
@@ -176,79 +191,58 @@ def _show_night(found: "Nightly", summary: Path | None, *, as_json: bool) -> Non
         raise typer.Exit(3)
 
 
-def _checked(found: "Checked") -> str:
-    from skillopt.safety.escaping import escape_terminal
-
+def _checked(found: Checked) -> str:
     who = f" as {found.login}" if found.login else ""
     kind = "public" if found.public else "private"
     place = f"forge {found.forge}{who}, {kind} repository" if found.forge != "none" else "no forge"
     lines = [f"asked for: {asked.verb} in {asked.url}" for asked in found.asked]
     lines += [f"closed by people: {url}" for url in found.closed]
-    skills = f"{found.skills} skill{'' if found.skills == 1 else 's'}"
+    skills = count_noun(found.skills, "skill")
     lines.append(f"{place}: {skills}, {len(found.open)} open pull requests; written to {found.state}")
     return "\n".join(map(escape_terminal, lines))
 
 
-def _text(result: "Nightly") -> str:
-    from skillopt.nightly.night import Training
-
-    told = [
-        one
-        for one in result.skills
-        if one.offer.action or one.draft.action or one.description.action or one.answers or one.training == "failed"
-    ]
-    lines = _night_lines(told)
-    counts = Counter(row.training.value for row in result.skills)
-    kinds = ", ".join(f"{counts[kind.value]} {kind.value}" for kind in Training if counts[kind.value])
-    improved = sum(row.offer.action in ("opened", "updated") for row in result.skills)
-    head = f"{improved} improved" if improved else "nothing improved"
-    drafts = sum(row.draft.action in ("opened", "updated") for row in result.skills)
-    head += f", {drafts} draft{'' if drafts == 1 else 's'} to look at" if drafts else ""
-    described = sum(row.description.action in ("opened", "updated") for row in result.skills)
-    head += f", {described} description{'' if described == 1 else 's'} to look at" if described else ""
-    skills = f"{len(result.skills)} skill{'' if len(result.skills) == 1 else 's'}"
-    lines += [f"FAILED: {problem}" for problem in result.problems]
-    lines += [f"dashboard: {result.dashboard}"] if result.dashboard else []
-    return "\n".join([*lines, f"{head}: {skills} ({kinds}), {result.rollouts} rollouts begun, {result.price}"])
-
-
-def _night_lines(rows: Sequence["SkillNight"]) -> list[str]:
+def _text(night: Nightly) -> str:
     """Return what became of skills; of which there is the same to say, such as a forge's limit, share a line."""
     skills: dict[str, list[str]] = {}
-    for row in rows:
-        skills.setdefault(_outcome(row), []).append(row.skill)
+    for row in night.skills:
+        if any(one.action for one in row.offers.values()) or row.answers or row.training is Training.FAILED:
+            skills.setdefault(_outcome(row), []).append(row.skill)
     lines = []
     for outcome, names in skills.items():
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         lines.append(f"{', '.join(names[:_MOST_NAMES])}{more}: {outcome}")
-    return lines
+    counts = Counter(row.training for row in night.skills)
+    kinds = ", ".join(f"{counts[kind]} {kind.value}" for kind in Training if counts[kind])
+    offered = {kind: _offered(night, kind) for kind in ("", "draft ", "description ")}
+    head = f"{offered['']} improved" if offered[""] else "nothing improved"
+    waiting = [count_noun(offered[kind], kind.strip()) for kind in ("draft ", "description ") if offered[kind]]
+    head += "".join(f", {one} to look at" for one in waiting)
+    lines += [f"FAILED: {problem}" for problem in night.problems]
+    lines += [f"dashboard: {night.dashboard}"] if night.dashboard else []
+    skills_words = count_noun(len(night.skills), "skill")
+    return "\n".join([*lines, f"{head}: {skills_words} ({kinds}), {night.rollouts} rollouts begun, {night.price}"])
 
 
-def _outcome(row: "SkillNight") -> str:
-    from skillopt.nightly.night import Training
+def _offered(night: Nightly, kind: str) -> int:
+    return sum(row.offers[kind].action in {"opened", "updated"} for row in night.skills)
 
-    offers = (
-        ("pull request", row.offer),
-        ("draft pull request", row.draft),
-        ("pull request of the description", row.description),
-    )
-    done = "; ".join(f"{what} {offer.action}: {offer.url}" for what, offer in offers if offer.action)
+
+def _outcome(row: SkillNight) -> str:
+    names = {"": "pull request", "draft ": "draft pull request", "description ": "pull request of the description"}
+    done = "; ".join(f"{names[kind]} {one.action}: {one.url}" for kind, one in row.offers.items() if one.action)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
-    said = (failed or done, failed and done, *row.answers, *row.offer.notes, *row.draft.notes, *row.description.notes)
-    return "; ".join(filter(None, said))
+    return "; ".join(filter(None, (failed or done, failed and done, *row.answers, *row.notes)))
 
 
-def render_night(night: "Nightly") -> str:
+def render_night(night: Nightly) -> str:
     """Render a night as Markdown for a job's summary: headline, a row for each skill, and what went wrong."""
-    from skillopt.nightly.night import Training
-
-    offered = sum(row.offer.action in {"opened", "updated"} for row in night.skills)
+    offered = _offered(night, "")
     failed = sum(row.training is Training.FAILED for row in night.skills)
     head = f"{offered} improved" if offered else "nothing improved"
-    count = f"{len(night.skills)} skill{'' if len(night.skills) == 1 else 's'}"
     parts = [
         f"## Skill training: {head}{f', {failed} failed' if failed else ''}",
-        f"{count}, {night.rollouts} rollouts begun, {night.price}.",
+        f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}.",
     ]
     if night.skills:
         rows = ["| | skill | training | new versions | rollouts | pull request |", "|" + "---|" * 6]
@@ -261,41 +255,27 @@ def render_night(night: "Nightly") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _row(row: "SkillNight") -> str:
+def _row(row: SkillNight) -> str:
+    offers = []
+    for kind, one in row.offers.items():
+        if one.action:  # with no forge the address is the path of a file, and is shown as code
+            number = one.url.rpartition("/")[2]
+            name = f"#{number}" if number.isdecimal() and number.isascii() else "pull request"
+            offers.append(f"{kind}{one.action} {web_link(one.url, name)}")
     sign = _SIGNS.get(row.training, "✅" if row.versions else "")
-    from skillopt.reports.escape_markdown import web_link
-
-    offers = (("", row.offer), ("draft ", row.draft), ("description ", row.description))
-    # With no forge the address is the path of a file, and is shown as code.
-    offer = ", ".join(
-        f"{what}{one.action} {web_link(one.url, _request(one.url))}" for what, one in offers if one.action
-    )
-    cells = (sign, _code(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), offer)
+    cells = (sign, _code(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), ", ".join(offers))
     return f"| {' | '.join(cells)} |"
 
 
-def _request(url: str) -> str:
-    """Name a pull request by its address."""
-    number = url.rpartition("/")[2]
-    return f"#{number}" if number.isdecimal() and number.isascii() else "pull request"
-
-
-def _details(row: "SkillNight") -> Iterator[str]:
-    from skillopt.nightly.night import Training
-
+def _details(row: SkillNight) -> Iterator[str]:
+    skill = _code(row.skill, 80)
     why = [text for text in (row.cause, row.reason) if text and row.training is not Training.NO_SUITE]
     if why:
         run = f" (run {row.run})" if row.run else ""
-        yield f"{_code(row.skill, 80)}{run}: {'; '.join(_code(text) for text in why)}"
-    if row.described:
-        yield f"{_code(row.skill, 80)}: {_code(row.described)}"
-    for note in (*row.answers, *row.offer.notes, *row.draft.notes, *row.description.notes):
-        yield f"{_code(row.skill, 80)}: {_code(note)}"
+        yield f"{skill}{run}: {'; '.join(map(_code, why))}"
+    yield from (f"{skill}: {_code(text)}" for text in (row.described, *row.answers, *row.notes) if text)
 
 
 def _code(text: str, most: int = _LONGEST) -> str:
     """Show a text from a repository or a provider as code that it cannot leave."""
-    from skillopt.reports.escape_markdown import inline_code
-    from skillopt.safety.escaping import truncate
-
     return inline_code(truncate(text, most))

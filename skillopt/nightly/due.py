@@ -1,12 +1,17 @@
-"""Which skills are due for training, and in which order: the most promising first."""
+"""Which skills are due for training, in which order (the most promising first), and in which hours they may begin."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final
 
+from skillopt.settings import Weekday
 from skillopt.versions.staleness import Fit, compare_targets
 
-__all__ = ["Due", "DueCause", "DueFacts", "sort_by_priority", "why_due"]
+__all__ = ["Due", "DueCause", "DueFacts", "sort_by_priority", "why_due", "why_no_training"]
+
+_DAYS: Final[tuple[Weekday, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 class DueCause(StrEnum):
@@ -71,3 +76,23 @@ def sort_by_priority(due: Iterable[Due]) -> list[Due]:
         return causes.index(one.cause), score, -(facts.days or 0.0), facts.skill
 
     return sorted(due, key=rank)
+
+
+def why_no_training(days: Sequence[Weekday], hours: str, now: datetime) -> str:
+    """Return why no training may begin now; empty when it may.
+
+    >>> why_no_training(["sat", "sun"], "", datetime(2026, 11, 22, 14, 3))
+    ''
+    >>> why_no_training([], "22-6", datetime(2026, 11, 22, 14, 3))
+    'it is 14:03, and training begins between 22:00 and 6:00'
+    """
+    first, last = map(int, hours.split("-")) if hours else (0, 24)
+    passes_midnight = first >= last
+    is_early = passes_midnight and now.hour < last
+    inside = first <= now.hour or is_early if passes_midnight else first <= now.hour < last
+    if not inside:
+        return f"it is {now:%H:%M}, and training begins between {first}:00 and {last}:00"
+    day = _DAYS[(now - timedelta(days=is_early)).weekday()]
+    if days and day not in days:
+        return f"it is {day}, and training begins on {', '.join(one for one in _DAYS if one in days)}"
+    return ""

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from filelock import FileLock, Timeout
 
 from skillopt.errors import ForgeDownError
-from skillopt.nightly.forge_marks import DRAFT_TITLE
+from skillopt.nightly.forges import DRAFT_TITLE
 from skillopt.protocols import Comment, Issue, PullRequest, RepositoryFacts
 
 __all__ = ["FolderForge"]

@@ -18,7 +18,17 @@ from skillopt.safety.credentials import mask
 from skillopt.settings import NightlySettings
 from skillopt.versions.kept_logins import find_kept_token
 
-__all__ = ["FORGES", "ForgeAccount", "find_account", "load_forge", "repository_in"]
+__all__ = [
+    "DRAFT_TITLE",
+    "FORGES",
+    "ForgeAccount",
+    "find_account",
+    "load_forge",
+    "mark_of",
+    "marked",
+    "repository_in",
+    "split_title",
+]
 
 FORGES: Final = {
     "github": "skillopt.nightly.github:GitHubForge",
@@ -47,6 +57,11 @@ _GITHUB: Final = _Place(
     ("GH_TOKEN", "GITHUB_TOKEN"), "https://api.github.com", "GITHUB_API_URL", "GITHUB_REPOSITORY", _REPOSITORY
 )
 _GITLAB: Final = _Place(("GITLAB_TOKEN",), "https://gitlab.com/api/v4", "CI_API_V4_URL", "CI_PROJECT_PATH", _PROJECT)
+
+DRAFT_TITLE: Final = "Draft: "
+"""What the title of a draft begins with, where a forge has no other sign of one."""
+
+_MARK: Final = re.compile(r"<!-- skillopt: (?P<topic>[\w-]+) -->\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +142,31 @@ def _no_token(name: str, place: _Place) -> str:
         found = "CI_JOB_TOKEN only, which may open no merge requests and write no notes or issues"
     message = f"forge {name!r}: expected a token in {' or '.join(place.tokens)}, found {found}"
     return f'{message}; set one, log in with `gh auth login`, or forge = "none"'
+
+
+def marked(topic: str, body: str) -> str:
+    """Write the topic of a text above it, where people do not see it.
+
+    >>> mark_of(marked("news", "All is well."))
+    ('news', 'All is well.')
+    """
+    return f"<!-- skillopt: {topic} -->\n{body}"
+
+
+def mark_of(text: str | None) -> tuple[str, str]:
+    """Read topic and text; the topic is empty for a text without a mark.
+
+    >>> mark_of("All is well.")
+    ('', 'All is well.')
+    """
+    found = _MARK.match(text or "")
+    return (found["topic"], (text or "")[found.end() :]) if found else ("", text or "")
+
+
+def split_title(title: str) -> tuple[bool, str]:
+    """Return whether a title is that of a draft, and give it without the sign.
+
+    >>> split_title("Draft: rows: unproven")
+    (True, 'rows: unproven')
+    """
+    return title.startswith(DRAFT_TITLE), title.removeprefix(DRAFT_TITLE)

@@ -4,11 +4,14 @@ PyGithub's own retries are off, because ours have a deadline; its pause between 
 one second.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from itertools import islice
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import requests
 from github import Auth, BadAttributeException, Github, GithubException
@@ -16,15 +19,20 @@ from github.Issue import Issue as FoundIssue
 from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest as Found
 
-from skillopt.errors import ForgeAccessError, ForgeDownError, ForgeError, ForgeMissingError, ForgeRefusedError
-from skillopt.nightly.forge_marks import DRAFT_TITLE, mark_of, marked, split_title
-from skillopt.nightly.forges import ForgeAccount
-from skillopt.nightly.github_failures import error_status, error_words, github_error
+from skillopt.errors import (
+    ForgeAccessError,
+    ForgeDownError,
+    ForgeError,
+    ForgeLimitError,
+    ForgeMissingError,
+    ForgeRefusedError,
+)
+from skillopt.nightly.forges import DRAFT_TITLE, ForgeAccount, mark_of, marked, split_title
 from skillopt.protocols import Comment, Issue, PullRequest, RepositoryFacts
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
 
-__all__ = ["GitHubForge"]
+__all__ = ["CheckRun", "Conclusion", "GitHubForge", "github_retry_after"]
 
 _NO_DRAFTS: Final = "Draft pull requests are not supported"
 _SECONDS: Final = 30
@@ -33,6 +41,37 @@ _PAGE: Final = 100
 _WRITERS: Final = ("admin", "maintain", "write")
 _MALFORMED: Final = (BadAttributeException, AttributeError, LookupError, TypeError, ValueError)
 """Errors of the client when an answer is not the API's, such as the page of a proxy."""
+
+_FORBIDDEN: Final = 403
+_TOO_MANY: Final = 429
+_SERVER_FAULT: Final = 500
+_LIMITED: Final = re.compile(
+    r"rate limit|abuse detection|retry your request again later|wait a few minutes", re.IGNORECASE
+)
+_WORKFLOW: Final = "not permitted to create or approve pull requests"
+_LONGEST: Final = 500
+_LATER: Final = "run this again later, nothing was lost"
+_TYPES: Final = {"FORBIDDEN": 403, "NOT_FOUND": 404, "RATE_LIMITED": 429, "UNPROCESSABLE": 422}
+"""Types of the errors of the GraphQL API, whose answers all have the status 200."""
+_KINDS: Final[Mapping[int, tuple[type[ForgeError], str]]] = {
+    401: (ForgeAccessError, "the token in GH_TOKEN or GITHUB_TOKEN is wrong or has expired, set a new one"),
+    404: (ForgeMissingError, "check the remote's address, and that the token may see the repository"),
+    422: (ForgeRefusedError, "change what it names and run this again"),
+}
+
+Conclusion = Literal["success", "neutral", "failure", "skipped"]
+_LONGEST_SUMMARY: Final = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """A finished check of a commit."""
+
+    commit: str
+    name: str
+    conclusion: Conclusion
+    title: str
+    summary: str
 
 
 class GitHubForge:
@@ -166,6 +205,17 @@ class GitHubForge:
                 found.edit(title=title, body=text)
             return found.html_url
 
+    def post_check_run(self, run: CheckRun) -> None:
+        """Report a finished check of a commit; the token needs the permission `checks: write`."""
+        with self._asking("report a check"):
+            self._repository.create_check_run(
+                run.name,
+                run.commit,
+                status="completed",
+                conclusion=run.conclusion,
+                output={"title": run.title, "summary": run.summary[:_LONGEST_SUMMARY]},
+            )
+
     def _issue(self, topic: str) -> FoundIssue | None:
         own = self._login()
         with self._asking("list the issues"):
@@ -216,8 +266,8 @@ class GitHubForge:
             yield
         except GithubException as error:
             headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
-            status = error_status(error.status, error.data)
-            raise github_error(status, error_words(error.data), headers, f"{doing} of {self._name}") from error
+            status = _status(error.status, error.data)
+            raise _github_error(status, _words(error.data), headers, f"{doing} of {self._name}") from error
         except requests.Timeout as error:
             message = f"GitHub did not answer in time when asked to {doing} of {self._name}; run this again later"
             raise ForgeDownError(message) from error
@@ -256,5 +306,75 @@ def _login_of(user: object) -> str:
     return str(getattr(user, "login", None) or "")
 
 
-def _marked(topic: str, body: str) -> str:
-    return f"<!-- skillopt: {topic} -->\n{body}"
+def _github_error(status: int, words: str, headers: Mapping[str, str], doing: str) -> ForgeError:
+    """Make the error of a failed request."""
+    said = f"GitHub would not {doing}: HTTP {status}: {mask(single_line(words))[:_LONGEST] or 'no reason given'}"
+    wait = github_retry_after(headers)
+    limited = status == _FORBIDDEN and (wait is not None or _LIMITED.search(words))
+    if limited or status == _TOO_MANY:
+        return ForgeLimitError(f"{said}; {_LATER}", wait)
+    if status >= _SERVER_FAULT:
+        return ForgeDownError(f"{said}; {_LATER}", wait)
+    if status == _FORBIDDEN:
+        return ForgeAccessError(f"{said}; {_permission(words, headers)}")
+    kind, advice = _KINDS.get(status, (ForgeError, "look at docs.github.com/rest and githubstatus.com"))
+    return kind(f"{said}; {advice}")
+
+
+def _status(status: int, data: object) -> int:
+    """Return the HTTP status that a failure would have, whichever of the two APIs it is from."""
+    errors = data.get("errors") if isinstance(data, dict) else None
+    types = (str(one.get("type")) for one in errors if isinstance(one, dict)) if isinstance(errors, list) else ()
+    return next((_TYPES[one] for one in types if one in _TYPES), status)
+
+
+def _words(data: object) -> str:
+    """Read the message in the body of a failed response, and the errors of its fields."""
+    if not isinstance(data, dict):
+        return str(data or "")
+    body: dict[str, Any] = data
+    errors = body.get("errors")
+    details = [_field_error(error) for error in errors] if isinstance(errors, list) else []
+    return "; ".join(filter(None, (str(body.get("message") or ""), *details)))
+
+
+def github_retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Read after how many seconds GitHub asks to retry; None when it does not say.
+
+    >>> github_retry_after({"retry-after": "7"})
+    7.0
+    >>> github_retry_after({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "90"}, datetime.fromtimestamp(60, UTC))
+    30.0
+    """
+    now, text = now or datetime.now(UTC), headers.get("retry-after", "").strip()
+    if text.isdecimal():
+        return float(text)
+    reset = headers.get("x-ratelimit-reset", "")
+    if headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+        return max(0.0, float(reset) - now.timestamp())
+    try:
+        at = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - now).total_seconds())
+
+
+def _permission(words: str, headers: Mapping[str, str]) -> str:
+    """Name the missing permission, as far as GitHub does."""
+    if _WORKFLOW in words:
+        return (
+            "switch on `Allow GitHub Actions to create and approve pull requests` in the repository's settings under "
+            "Actions, General, or set GITHUB_TOKEN to a token of an app"
+        )
+    if "x-github-sso" in headers:
+        return "let the organization's single sign-on authorize the token"
+    wanted = headers.get("x-accepted-github-permissions") or headers.get("x-accepted-oauth-scopes")
+    named = f"`{mask(single_line(wanted))}`" if wanted else "`pull_requests=write` and `contents=write`"
+    return f"the token lacks a permission: it needs {named}; in a workflow, grant it under `permissions:`"
+
+
+def _field_error(error: object) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    return str(error.get("message") or " ".join(str(error[key]) for key in ("field", "code") if key in error))

@@ -61,6 +61,27 @@ class SkillNight:
     described: str = ""
     description: PullRequestUpdate = field(default_factory=PullRequestUpdate)
 
+    @property
+    def offers(self) -> dict[str, PullRequestUpdate]:
+        """What was done with each of its pull requests, by the word for the kind."""
+        return {"": self.offer, "draft ": self.draft, "description ": self.description}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The remarks about all its pull requests."""
+        return tuple(note for one in self.offers.values() for note in one.notes)
+
+    def with_usage(self, meter: Meter) -> "SkillNight":
+        """Add what was used for the skill."""
+        used, answered = Usage.total(meter.by_role.values()).usd, meter.answered.usd
+        return replace(
+            self,
+            rollouts=self.rollouts + meter.rollouts,
+            usd=None if self.usd is None or used is None else self.usd + used,
+            answered_usd=None if self.answered_usd is None or answered is None else self.answered_usd + answered,
+            failed_calls=self.failed_calls + meter.failed_calls,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Nightly:

@@ -1,19 +1,74 @@
 """Title, text and page of what is offered from a branch, made of git, the ledger and what is measured for it."""
 
+from bisect import bisect_left
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
-from skillopt.errors import SkilloptError
-from skillopt.nightly.offer_claims import Claimed, ClaimSources, claim
-from skillopt.nightly.offered import OfferPlace, read_line, read_offered
-from skillopt.reports.before_after import BeforeAfter, before_after_page
+from skillopt.errors import SkilloptError, UsageError
+from skillopt.execution.drivers import load_drivers
+from skillopt.execution.metering import Meter
+from skillopt.execution.runner import RunObserver
+from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.gate import resolvable_gain
+from skillopt.gate.grades import Grade
+from skillopt.gate.headline import VAL, headline_of_verdict, headline_of_versions, read_headline
+from skillopt.project import Project, Target
+from skillopt.reports.before_after import BeforeAfter, DifferingTask, before_after_page, find_differing_tasks
 from skillopt.reports.load_view import load_inspected_view
 from skillopt.reports.offer_text import offer_body, offer_mark, offer_title
-from skillopt.reports.offer_view import OfferView
+from skillopt.reports.offer_view import (
+    OfferClaim,
+    OfferedEdit,
+    OfferedVersion,
+    OfferView,
+    PersonsCommit,
+    TextConflict,
+    label_lines,
+    share_lines,
+)
 from skillopt.reports.view import RunView
-from skillopt.versions.edit_history import EditLine
+from skillopt.review.gate import Demand
+from skillopt.review.result import Required, ReviewAnswer
+from skillopt.rollouts import Usage
+from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
+from skillopt.runs.plan import RunPlan, read_version
+from skillopt.runs.version_message import SIBLING, read_grading
+from skillopt.safety.credentials import mask
+from skillopt.safety.escaping import truncate
+from skillopt.safety.lint import find_marks, lint_change
+from skillopt.safety.plurals import count_noun
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.edits import Edit, Op
+from skillopt.skills.folder import SKILL_FILE, decode_skill
+from skillopt.storage.ledger import Ledger
+from skillopt.tasks import Split, Suite
+from skillopt.versions.commit_message import Version
+from skillopt.versions.decisions import Decisions, EditName, edits_of
+from skillopt.versions.edit_history import EditLine, TextStep
+from skillopt.versions.merging import find_conflicts
+from skillopt.versions.repository import Repository, commits_between
 
-__all__ = ["WrittenOffer", "write_offer"]
+__all__ = [
+    "ClaimSources",
+    "Claimed",
+    "OfferPlace",
+    "WrittenOffer",
+    "changed_by_people",
+    "claim",
+    "read_line",
+    "read_offered",
+    "suspicious_runs",
+    "write_offer",
+]
+
+_MOST_TASKS: Final = 1000
+_LONGEST: Final = 400
+"""Characters of a reason why nothing could be measured."""
+
+_BETTER: Final = Demand(Required.BETTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +80,45 @@ class WrittenOffer:
     body: str
     mark: str
     page: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfferPlace:
+    """What is offered, and into what."""
+
+    repository: Repository
+    skill: str
+    path: str
+    branch: str
+    tip: str
+    into: str
+    base: str
+
+    def text(self, commit: str) -> str:
+        """Read SKILL.md as a commit has it; empty where there is none."""
+        files = self.repository.read_folder(commit, self.path) if commit else ()
+        found = next((file.content for file in files if file.path == SKILL_FILE), b"")
+        return found.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSources:
+    """What claims are made from."""
+
+    project: Project
+    target: Target
+    ledger: Ledger
+    observer: RunObserver
+    allowance: Meter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What is offered with what is claimed of it, and the tasks that went differently where they were run for it."""
+
+    view: OfferView
+    changed: tuple[DifferingTask, ...] = ()
+    measured: int = 0
 
 
 def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
@@ -58,3 +152,250 @@ def _page(sources: ClaimSources, found: Claimed) -> str:
     return before_after_page(
         BeforeAfter(view.skill, view.into, view.branch, suite, headline, found.measured, found.changed)
     )
+
+
+def read_line(place: OfferPlace) -> EditLine:
+    """Read the commits of the skill that the default branch does not have."""
+    return EditLine.read(place.repository, place.skill, place.path, place.tip, place.base)
+
+
+def changed_by_people(place: OfferPlace, line: EditLine) -> tuple[PersonsCommit, ...]:
+    """List the commits by which people changed the skill, oldest first; merges that took a side are none."""
+    ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.skill}
+    return tuple(
+        PersonsCommit(one.commit.sha, one.author, one.commit.subject)
+        for one in commits_between(place.repository, place.base, place.tip)
+        if one.commit.sha in ours and all(place.text(one.commit.sha) != place.text(parent) for parent in one.parents)
+    )
+
+
+def read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]) -> OfferView:
+    """Describe what is offered, without what was measured of it."""
+    before, after = place.text(place.base), place.text(place.tip)
+    numbers = {one.key: one.number for one in line.edits}
+    edits = [edit for step in line.steps for edit in _edits(step, views, numbers)]
+    dropped = {one.key: one.edit for one in line.edits if one.dropped}
+    refusals = Decisions(tuple(step.commit for step in reversed(line.steps))).refused_edits
+    words = {one.key: one.word.by for one in refusals}
+    conflicts = find_conflicts(place.repository, place.tip, place.base, place.path) if place.base else ()
+    return OfferView(
+        place.skill,
+        place.branch,
+        place.into,
+        place.base,
+        place.tip,
+        before,
+        after,
+        versions=tuple(map(_version, line.versions)),
+        edits=tuple(edits),
+        lines=label_lines(before, after, edits),
+        people=changed_by_people(place, line),
+        dropped=tuple((edit.content or edit.anchor, words.get(key, "")) for key, edit in dropped.items()),
+        conflicts=tuple(TextConflict(one.theirs, one.ours) for one in conflicts),
+        flags=(
+            *(finding.message.partition(";")[0] for finding in lint_change(before, after)),
+            *map(str, find_marks(before, after)),
+            *suspicious_runs(views),
+        ),
+        draft=place.branch.startswith("skillopt-draft/"),
+    )
+
+
+def _version(version: Version) -> OfferedVersion:
+    cost, rollouts = version.trailer("Cost-USD"), version.trailer("Rollouts")
+    return OfferedVersion(
+        version.sha,
+        version.subject,
+        read_headline(dict(version.trailers)),
+        read_grading(version.trailers),
+        _number(cost) if cost else None,
+        int(_number(rollouts) or 0),
+        version.trailer("Skillopt-Run"),
+        tuple(words for name, words in version.trailers if name == SIBLING),
+    )
+
+
+def suspicious_runs(views: Mapping[str, RunView]) -> tuple[str, ...]:
+    """Return which runs have rollouts whose score may have been got without the work, a line for each."""
+    return tuple(
+        f"suspicious rollouts: {count_noun(len(view.suspicions), 'finding')} in run {view.run}: "
+        f"{', '.join(dict.fromkeys(one.sign.value for one in view.suspicions))}"
+        for view in views.values()
+        if view.suspicions
+    )
+
+
+def _number(text: str) -> float | None:
+    """Read a number of a trailer; None where people wrote something else there."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _edits(step: TextStep, views: Mapping[str, RunView], numbers: Mapping[EditName, int]) -> list[OfferedEdit]:
+    """List the edits of a version, with what its run tells of them."""
+    shares = share_lines(step.before, step.after, step.edits) if step.edits else []
+    view = views.get(step.commit.trailer("Skillopt-Run")) if edits_of(step.commit) else None
+    recorded = {edit.id: edit for edit in view.edits} if view else {}
+    found = []
+    for (key, edit), (gone, come) in zip(step.named, shares, strict=True):
+        known = recorded.get(edit.id)
+        taken = edit.anchor if edit.op in (Op.DELETE, Op.REPLACE) else "\n".join(gone)
+        found.append(
+            OfferedEdit(
+                numbers[key],
+                str(key),
+                edit.op.value,
+                edit.section,
+                taken,
+                edit.content,
+                gone,
+                come,
+                edit.rationale,
+                edit.tasks,
+                _fixed(view, edit) if view and known else (),
+                _broke(view, edit) if view and known else (),
+                known.elimination if known else None,
+            )
+        )
+    return found
+
+
+def _fixed(view: RunView, edit: Edit) -> tuple[str, ...]:
+    """List the tasks it cites that passed or moved on in a patch test with it."""
+    tests = [test for step in view.steps for test in step.patch_tests if edit.id in test.edits]
+    moved = {task for test in tests for task in test.moved}
+    return tuple(task for task in edit.tasks if task in moved)
+
+
+def _broke(view: RunView, edit: Edit) -> tuple[str, ...]:
+    """List the tasks that no longer passed in the gate that accepted it, where that was of this edit alone."""
+    alone = [gate for gate in view.gates if gate.version is not None and gate.edits == (edit.id,)]
+    return alone[-1].verdict.broken if alone else ()
+
+
+def claim(sources: ClaimSources, place: OfferPlace, view: OfferView, views: Mapping[str, RunView]) -> Claimed:
+    """Return what is shown of an offered text, measuring it where its own run does not say."""
+    grading = None
+    if view.versions and (run := views.get(view.versions[-1].run)) is not None:
+        view = replace(view, run=run)
+        texts = _compared_texts(sources, place, view, run)
+        if texts is not None and (spoken := _by_its_run(sources, view, run, texts)) is not None:
+            return Claimed(spoken)
+        grading = view.versions[-1].grading if texts is not None and texts[0] == texts[1] else None
+    try:
+        suite = sources.target.suite()
+        done = _measure(sources, place, suite)
+    except SkilloptError as error:
+        return Claimed(replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)))
+    if done.judged is None or (headline := headline_of_verdict(done.judged.verdict, VAL)) is None:
+        return Claimed(replace(view, unmeasured=done.reason))
+    verdict, better = done.judged.verdict, done.judged.answer is ReviewAnswer.PASSED
+    # With folds the edits were learnt from the very tasks that they are measured on.
+    best, where = (Grade.PROVEN_HERE, "these tasks") if suite.folds else (Grade.PROVEN, "new tasks like these")
+    shown = f"{_counts(verdict)}: {'' if better else 'not '}shown to be better on {where}"
+    usd = Usage.total(sources.ledger.spending(done.run).values()).usd
+    found = OfferClaim(headline, verdict, shown, fresh=True, usd=usd, rollouts=done.rollouts)
+    settings, tasks = sources.target.settings, suite.tasks(Split.VAL)
+    grade = grading.grade if grading else best if better else Grade.UNPROVEN
+    judged_on, gain = (grading.tasks, grading.gain) if grading else (len(tasks), verdict.gain)
+    proof = "" if grade is Grade.PROVEN else _proof(judged_on, gain, settings)
+    changed = find_differing_tasks(tasks, done.pairs, settings.metric)
+    measured = len({one.task_id for one in done.pairs.before})
+    return Claimed(replace(view, claim=found, grade=grade, grading=grading, proof=proof), changed, measured)
+
+
+def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:
+    """Return digests of the text that the newest version's run began with and of the default branch's.
+
+    None where what is offered is not that version's text, or the suite is another one now.
+    """
+    record = sources.ledger.run(run.run)
+    is_newest = _text(place, place.tip).digest == _text(place, view.versions[-1].commit).digest
+    if not is_newest or record.suite_digest != _suite_digest(sources.target):
+        return None
+    return decode_skill(record.skill, record.start).digest, _text(place, place.base).digest
+
+
+def _by_its_run(sources: ClaimSources, view: OfferView, run: RunView, texts: tuple[str, str]) -> OfferView | None:
+    """Claim what the newest version's run measured; None where it compared with another text."""
+    began, base = texts
+    newest = view.versions[-1]
+    grading = newest.grading
+    found = _tested(run, began, base) if not view.draft else None
+    if found is not None and found.verdict.outcome is Outcome.ACCEPT:
+        return replace(view, claim=found, grade=Grade.PROVEN)
+    if found is None and began == base:
+        found = _drafted(run) if view.draft else _gated(run)
+    if found is None:
+        return None
+    grade = grading.grade if grading else Grade.UNPROVEN
+    unproven = grading is not None and grade is not Grade.PROVEN
+    proof = _proof(grading.tasks, grading.gain, sources.target.settings) if grading and unproven else ""
+    return replace(view, claim=found, grade=grade, grading=grading, proof=proof)
+
+
+def _tested(run: RunView, began: str, base: str) -> OfferClaim | None:
+    """Claim what the release check found, where it compared with the base."""
+    if run.test is None or run.headline is None or (run.test.released or began) != base:
+        return None
+    verdict = run.test.verdict
+    return OfferClaim(run.headline, verdict, f"On tasks that no step of training saw: {_counts(verdict)}")
+
+
+def _gated(run: RunView) -> OfferClaim | None:
+    taken = [gate.verdict for gate in run.gates if gate.version is not None]
+    headline = headline_of_versions(taken, "" if run.folded else VAL)
+    return OfferClaim(headline, taken[-1], _counts(taken[-1])) if taken and headline else None
+
+
+def _drafted(run: RunView) -> OfferClaim | None:
+    headline = run.draft.headline if run.draft else None
+    gate = run.gates[-1] if run.gates else None
+    return OfferClaim(headline, gate.verdict, _counts(gate.verdict)) if gate and headline else None
+
+
+def _measure(sources: ClaimSources, place: OfferPlace, suite: Suite) -> ChangeMeasurement:
+    target, root = sources.target, sources.project.root
+    drivers = load_drivers(target.settings, suite, root, optimizer=False, allowance=sources.allowance)
+    plan = RunPlan(target, suite, drivers, place.repository, place.path, "a person")
+    change = ChangedTexts(_text(place, place.base), _text(place, place.tip), place.base)
+    if change.before.digest == change.after.digest:
+        raise UsageError(f"the text is the same as on {place.into}")
+    return measure_change(plan, change, _BETTER, sources.ledger, sources.observer)
+
+
+def _text(place: OfferPlace, commit: str) -> Skill:
+    if not commit:
+        return Skill(place.skill, SkillDocument(""))
+    return read_version(place.repository, place.skill, commit, place.path, missing_ok=True)
+
+
+def _suite_digest(target: Target) -> str:
+    try:
+        return target.suite().digest
+    except SkilloptError:
+        return ""
+
+
+def _counts(verdict: Verdict) -> str:
+    return f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse"
+
+
+def _proof(tasks: int, gain: float, settings: Settings) -> str:
+    """Return how many more tasks would prove a gain of this size, if none got worse."""
+    if gain <= 0:
+        return "No gain was seen, so more tasks like these would hardly prove one."
+
+    def enough(count: int) -> bool:
+        least = resolvable_gain(count, settings)
+        return least is not None and least <= gain
+
+    needed = bisect_left(range(1, _MOST_TASKS), x=True, key=enough) + 1
+    if needed >= _MOST_TASKS:
+        return "A gain of this size takes more tasks to prove than anybody has."
+    if needed <= tasks:
+        return "There are tasks enough to prove a gain of this size, were none worse."
+    more = needed - tasks
+    return f"About {more} more {'task' if more == 1 else 'tasks'} like these would prove a gain of this size."

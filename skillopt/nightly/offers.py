@@ -1,78 +1,245 @@
-"""What a night has to offer of a skill: its newest version, and its draft."""
+"""What is offered of a skill's newest version and of its draft, with the texts of their pull requests.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+It is written down without asking any forge; posting does what the policy decides, when there is a token.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
+from skillopt.execution.metering import Meter
+from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade
-from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
+from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
 from skillopt.loop.gained import gained_on_test
-from skillopt.nightly.skill_state import SkillState
-from skillopt.runs.draft_publication import draft_obstacle
+from skillopt.nightly.dashboard import SkillFacts
+from skillopt.nightly.due import why_no_training
+from skillopt.nightly.handover import ReviewState, SkillOffers
+from skillopt.nightly.night import RemainingBudget
+from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
+from skillopt.nightly.posting import BranchOffer, open_request
+from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
+from skillopt.project import Project, Selection, Target
+from skillopt.protocols import PullRequest
+from skillopt.runs.draft_publication import became_version, draft_obstacle
 from skillopt.runs.plan import read_version
 from skillopt.runs.version_message import grade_of, read_grading
+from skillopt.settings import NightlySettings
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.tasks import digest_of
 from skillopt.versions.commit_message import DROPPED_BY, Version, commit_kind
-from skillopt.versions.decisions import edits_of
+from skillopt.versions.decisions import edits_of, read_decisions
 from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
 
-__all__ = ["NO_RECORD", "Offer", "find_draft_offer", "find_version_offer"]
+__all__ = ["USED_UP", "Night", "offer_decision", "offer_draft", "offer_version"]
 
-NO_RECORD: Final = "the record of its run is not here"
+USED_UP: Final = "the night's budget is used up"
+
+_NO_RECORD: Final = "the record of its run is not here"
+_DECISIONS: Final = ("declined", "undeclined", "dropped")
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """A text that may get a pull request."""
+class Night:
+    """What all skills of a night share; remote and tips are as they were when the forge was asked."""
 
-    branch: str
-    tip: str
-    record: RunRecord | None
-    unfit_reason: str
-    moot_reason: str = ""
-    mark: str = ""
+    project: Project
+    remote: Remote | None
+    tips: Tips | None
+    default_branch: DefaultBranch
+    review: ReviewState
+    ledger: Ledger
+    remaining: RemainingBudget
+    observer: RunObserver
+    flags: Mapping[str, object]
+    report: Path
+    began: datetime
+    no_money: str
+    offers: list[SkillOffers] = field(default_factory=list)
+    facts: dict[str, SkillFacts] = field(default_factory=dict)
+
+    @property
+    def repository(self) -> Repository:
+        """The repository of the project."""
+        return self.project.repository()
+
+    def read_state(self, selection: Selection) -> SkillState:
+        """Take up what the remote has of a skill, and read its state."""
+        self.take_up(self.project.target(selection))
+        return read_skill_state(selection, self.default_branch, self.ledger, datetime.now(UTC))
+
+    def take_up(self, target: Target) -> None:
+        """Fast-forward a skill's branch to the remote's, and take up the remote's draft."""
+        if self.remote is None or self.tips is None:
+            return
+        repository = self.remote.repository
+        self.remote.fast_forward(target.name, self.tips.skills.get(target.name))
+        # A draft that people declined stays on the remote until the night pushes.
+        if self.tips.drafts.get(target.name) not in read_decisions(repository, target.name).declined:
+            place = DraftBranch(repository, target.name, repository.relative(target.folder))
+            self.remote.take_up_draft(place, self.tips)
+
+    def why_waiting(self, settings: NightlySettings) -> str:
+        """Return why what is due is not trained now; empty when it is."""
+        if self.remaining.exhausted:
+            return USED_UP
+        return self.no_money or why_no_training(settings.train_days, settings.train_hours, datetime.now().astimezone())
 
 
-def find_version_offer(state: SkillState, into: str, ledger: Ledger) -> Offer:
+def offer_version(night: Night, state: SkillState, requests: Sequence[PullRequest], meter: Meter) -> BranchOffer | None:
+    """Return what is offered of a skill's newest version, None where its branch does not exist."""
+    return _written(night, state, _version_facts(night, state), requests, meter) if state.tip else None
+
+
+def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest], meter: Meter) -> BranchOffer | None:
+    """Return what is offered of a skill's draft, None where there is and was none.
+
+    A draft that has become a version is removed.
+    """
+    repository = night.repository
+    branch = DraftBranch(repository, state.target.name, repository.relative(state.target.folder))
+    if became_version(branch):
+        branch.remove()
+    seen = night.tips.drafts.get(state.target.name, "") if night.tips else ""
+    if branch.tip is None and not seen:
+        return None
+    made = _draft_facts(branch, state, night.ledger).model_copy(update={"seen": seen})
+    return _written(night, state, made, requests, meter)
+
+
+def offer_decision(night: Night, state: SkillState) -> BranchOffer | None:
+    """Offer only what people decided, of a skill that is left alone otherwise; None where that is nothing new."""
+    repository, tips, name = night.repository, night.tips, state.target.name
+    tip, seen = repository.branch_tip(name) or "", tips.skills.get(name, "") if tips else ""
+    if tip == seen or not _holds_decision(repository, tip):
+        return None
+    return BranchOffer(branch=f"skillopt/{name}", seen=seen, tip=tip, unfit_reason="it is left alone", decided=True)
+
+
+def _holds_decision(repository: Repository, tip: str) -> bool:
+    """Return whether the newest commit of a branch is a decision of people, which is pushed whatever is offered."""
+    return bool(tip) and commit_kind(repository.commit(tip)) in _DECISIONS
+
+
+def _version_facts(night: Night, state: SkillState) -> BranchOffer:
     """Find the newest version of a skill, and whether it may have a pull request."""
-    branch = f"skillopt/{state.target.name}"
     # What people committed or dropped on top of a version is theirs to have measured and offered, too.
     newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
-    moot = _moot(state, newest, into)
+    return BranchOffer(
+        branch=f"skillopt/{state.target.name}",
+        seen=night.tips.skills.get(state.target.name, "") if night.tips else "",
+        tip=state.tip,
+        unfit_reason=_unfit(newest, night.ledger),
+        moot_reason=_moot(state, newest, night.default_branch.name),
+        decided=_holds_decision(night.repository, state.tip),
+        notes=tuple(_notes(night, state)),
+    )
+
+
+def _unfit(newest: Version | None, ledger: Ledger) -> str:
+    """Return why the newest version may have no pull request; empty where it may."""
     if newest is None:
-        return Offer(branch, state.tip, None, "there is no version on it", moot)
+        return "there is no version on it"
     kind, grade = commit_kind(newest), grade_of(newest.trailers)
     # A draft that people want after all is on its own branch again, and here nothing changed.
     if kind not in ("accepted", "taken", "undeclined") or (kind == "undeclined" and not edits_of(newest)):
-        return Offer(branch, state.tip, None, "the newest commit is no version that was accepted or taken", moot)
-    record = _record(ledger, newest.trailer("Skillopt-Run"))
+        return "the newest commit is no version that was accepted or taken"
+    record = ledger.find_run(newest.trailer("Skillopt-Run"))
     if record is None:
-        return Offer(branch, state.tip, None, NO_RECORD, moot)
-    events = [decode_event(row.kind, row.payload) for row in ledger.events(record.id)]
-    test = next((event for event in reversed(events) if isinstance(event, HeldOutTestMeasured)), None)
-    unfit = _unfit(record, events, test, grade) if kind == "accepted" else ""
-    return Offer(branch, state.tip, record, unfit, moot)
+        return _NO_RECORD
+    return _unfit_run(record, ledger, grade) if kind == "accepted" else ""
 
 
-def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger) -> Offer:
+def _unfit_run(record: RunRecord, ledger: Ledger, grade: Grade | None) -> str:
+    if record.state != "finished":
+        return f"its run ended early: {record.reason or 'it was interrupted'}"
+    events = [decode_event(row.kind, row.payload) for row in reversed(ledger.events(record.id))]
+    test = next((event for event in events if isinstance(event, HeldOutTestMeasured)), None)
+    if test is not None and test.verdict.outcome is Outcome.REJECT:
+        return f"it is no better on the held-out test: {gained_on_test(test).words}"
+    if test is None and grade is None:
+        withheld = (event.reason for event in events if isinstance(event, ReleaseCheckWithheld))
+        return f"it was not compared on the held-out test: {next(withheld, 'its run made no such comparison')}"
+    return ""
+
+
+def _draft_facts(branch: DraftBranch, state: SkillState, ledger: Ledger) -> BranchOffer:
     """Find the draft of a skill, and whether it may have a draft pull request."""
-    branch = DraftBranch(repository, state.target.name, repository.relative(state.target.folder))
-    draft = branch.read()
+    draft, repository = branch.read(), branch.repository
     if draft is None:
-        return Offer(branch.name, "", None, "", "there is no draft any more")
+        return BranchOffer(branch=branch.name, moot_reason="there is no draft any more")
     digest = read_version(repository, state.target.name, draft.sha, branch.path, missing_ok=True).digest
-    grading, record = read_grading(draft.trailers), _record(ledger, draft.trailer("Skillopt-Run"))
-    obstacle = draft_obstacle(repository, state.target, branch, draft)
-    moot = obstacle if branch.is_ours(draft.sha) else ""
-    unfit = obstacle
-    if record is None:
-        unfit = unfit or NO_RECORD
-    elif grading is None and not draft.trailer(DROPPED_BY):
+    obstacle = unfit = draft_obstacle(repository, state.target, branch, draft)
+    if ledger.find_run(draft.trailer("Skillopt-Run")) is None:
+        unfit = unfit or _NO_RECORD
+    elif read_grading(draft.trailers) is None and not draft.trailer(DROPPED_BY):
         unfit = unfit or grade_words(None)
-    return Offer(branch.name, draft.sha, record, unfit, moot, mark=f"<!-- skillopt text: {digest} -->")
+    moot, mark = obstacle if branch.is_ours(draft.sha) else "", f"<!-- skillopt text: {digest} -->"
+    return BranchOffer(branch=branch.name, tip=draft.sha, unfit_reason=unfit, moot_reason=moot, mark=mark)
+
+
+def _written(
+    night: Night, state: SkillState, made: BranchOffer, requests: Sequence[PullRequest], meter: Meter
+) -> BranchOffer:
+    """Write title and text of an offer that may have a pull request.
+
+    Where the record of its run is gone, as in a clone without a ledger, an open pull request must still be true: its
+    text is measured anew as soon as it is of other texts or tasks than it was measured with. A version that never had a
+    pull request gets one as soon as it is measured.
+    """
+    opened = open_request(requests)
+    repository, into, target = night.repository, night.default_branch, state.target
+    path, base = repository.relative(target.folder), into.commit or repository.head() or ""
+    place = OfferPlace(repository, target.name, path, made.branch, made.tip, into.name, base)
+    texts = digest_of(place.text(base), place.text(made.tip), state.due_facts.suite)
+    measured = f"<!-- skillopt measured: {texts[:16]} -->"
+    made = made.model_copy(update={"opened": opened.number if opened else 0})
+    if unrecorded := made.unfit_reason == _NO_RECORD:
+        is_new = not made.mark and not any(one.head == state.tip for one in requests)
+        if measured not in opened.body if opened and opened.body else is_new:
+            made = made.model_copy(update={"unfit_reason": ""})
+        else:
+            made = made.model_copy(update={"missing_reason": _missing_record(made, night.ledger)})
+    if made.unfit_reason or made.moot_reason or not made.tip:
+        return made
+    written = write_offer(ClaimSources(night.project, target, night.ledger, night.observer, meter), place)
+    if unrecorded and opened is None and written.view.claim is None:
+        reason = f"{_NO_RECORD}, and it could not be measured: {written.view.unmeasured}"
+        return made.model_copy(update={"unfit_reason": reason})
+    if written.page:
+        night.report.mkdir(parents=True, exist_ok=True)
+        name = f"{target.name}{'-draft' if written.view.draft else ''}-before-after.html"
+        (night.report / name).write_text(written.page, encoding="utf-8")
+    marks = [made.mark, measured if written.view.claim is not None else ""]
+    body = "\n".join([written.body, *filter(None, marks)]).rstrip() + "\n"
+    said = {"proven": written.view.proven, "known_by": written.mark, "title": written.title, "body": body}
+    return made.model_copy(update=said)
+
+
+def _missing_record(offer: BranchOffer, ledger: Ledger) -> str:
+    return (
+        f"expected the record of the run that made {offer.tip[:10]}, found none in {ledger.path}; restore it from "
+        f"the machine that trained {offer.branch.rpartition('/')[2]}, or open the pull request by hand"
+    )
+
+
+def _notes(night: Night, state: SkillState) -> list[str]:
+    """List remarks on the branch: an older base, commits by people."""
+    remote, default_branch = night.remote, night.default_branch
+    if remote is None or not default_branch.commit or state.on_default_branch:
+        return []
+    people = remote.commits_by_people(state.target.name, state.tip, [default_branch.commit])
+    older = not remote.repository.contains(state.tip, default_branch.commit)
+    return [
+        *([f"the branch is based on an older {default_branch.name}"] if older else []),
+        *([f"{len(people)} commit{'' if len(people) == 1 else 's'} on the branch by people; kept"] if people else []),
+    ]
 
 
 def _moot(state: SkillState, newest: Version | None, into: str) -> str:
@@ -85,18 +252,3 @@ def _moot(state: SkillState, newest: Version | None, into: str) -> str:
     if state.on_default_branch and newest is not None and commit_kind(newest) == "declined":
         return "its version was declined"
     return f"{into} has this text" if state.on_default_branch else ""
-
-
-def _record(ledger: Ledger, run: str) -> RunRecord | None:
-    return ledger.find_run(run)
-
-
-def _unfit(record: RunRecord, events: Sequence[Event], test: HeldOutTestMeasured | None, grade: Grade | None) -> str:
-    if record.state != "finished":
-        return f"its run ended early: {record.reason or 'it was interrupted'}"
-    if test is not None and test.verdict.outcome is Outcome.REJECT:
-        return f"it is no better on the held-out test: {gained_on_test(test).words}"
-    if test is None and grade is None:
-        withheld = (event.reason for event in reversed(events) if isinstance(event, ReleaseCheckWithheld))
-        return f"it was not compared on the held-out test: {next(withheld, 'its run made no such comparison')}"
-    return ""

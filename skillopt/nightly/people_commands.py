@@ -1,31 +1,42 @@
 """What people ask for in pull requests: `/skillopt drop 7` and the like in comments, and boxes that they untick.
 
-Bodies and comments are untrusted text: only what fits the forms below is read, and only so much of it. Who may ask is
-decided by the caller.
+Bodies and comments are untrusted text: only what fits the forms below is read, and only so much of it, and only from
+people with write access.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import islice
 from typing import Final
 
+from pydantic import BaseModel, ConfigDict
+
+from skillopt.protocols import Comment, PullRequest
+
 __all__ = [
+    "Asked",
     "AskedCommand",
+    "Closing",
     "ListedEdit",
     "Verb",
     "carry_unticked",
     "handled_mark",
     "last_handled",
+    "read_asked",
     "read_checklist",
+    "read_closing",
     "read_commands",
+    "read_ignored",
     "unticked_edits",
 ]
 
 _LONGEST: Final = 70_000
 """Characters of a text that are looked at; forges keep fewer."""
 
+_NEAR: Final = timedelta(minutes=10)
 _MOST_COMMANDS: Final = 20
 _MOST_EDITS: Final = 50
 _LONGEST_REASON: Final = 300
@@ -72,6 +83,93 @@ class ListedEdit:
     number: int
     key: str
     ticked: bool
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Asked(_Strict):
+    """Something that a person with write access asks for in a pull request, by a command or an unticked box."""
+
+    verb: Verb | None
+    pull_request: int
+    edits: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
+    by: str = ""
+    reason: str = ""
+    skill: str = ""
+    comment: int = 0
+    url: str = ""
+
+
+class Closing(_Strict):
+    """Who closed a pull request without merging it, and why, as far as the comments tell."""
+
+    pull_request: int
+    by: str = ""
+    reason: str = ""
+    url: str = ""
+
+
+def read_asked(request: PullRequest, comments: Iterable[Comment], names: Collection[str]) -> tuple[Asked, ...]:
+    """Read what people ask for in an open pull request and nobody has answered yet, the oldest first."""
+    done, body = last_handled(request.body)
+    boxes = unticked_edits(body)
+    number = request.number
+    found = []
+    if boxes:
+        keys, numbers = tuple(box.key for box in boxes), tuple(box.number for box in boxes)
+        found.append(Asked(verb=Verb.DROP, pull_request=number, edits=keys, numbers=numbers, url=request.url))
+    for comment in comments:
+        if comment.may_write and comment.id > done:
+            found += [_asked(request, comment, one, names) for one in read_commands(comment.body)]
+    return tuple(found)
+
+
+def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
+    """Read why a pull request was closed: the last thing that somebody with write access said when it was closed.
+
+    What was said earlier or later is about something else, and so are commands; then nobody knows why.
+    """
+    said = [
+        (comment, words)
+        for comment in comments
+        if comment.may_write and _is_near(comment.at, request.closed_at) and (words := _without_commands(comment.body))
+    ]
+    if not said:
+        return Closing(pull_request=request.number, url=request.url)
+    last, words = said[-1]
+    return Closing(pull_request=request.number, by=last.author, reason=words[:_LONGEST_REASON], url=last.url)
+
+
+def _is_near(said: str, closed: str) -> bool:
+    """Return whether something was said when a pull request was closed, or minutes before or after."""
+    try:
+        apart = datetime.fromisoformat(said) - datetime.fromisoformat(closed)
+    except (ValueError, TypeError):  # a time without a zone is none of the forge
+        return False
+    return abs(apart) <= _NEAR
+
+
+def _without_commands(text: str) -> str:
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith("/skillopt"))
+    return " ".join("".join(one if one.isprintable() else " " for line in lines for one in f"{line} ").split())
+
+
+def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[str]) -> Asked | None:
+    """Find who wants the skill left alone: the newest command of this kind counts, on whatever pull request it stands.
+
+    So it lasts as long as the forge keeps the comment, and needs no file.
+    """
+    found = [
+        _asked(request, comment, one, names)
+        for request, comment in sorted(said, key=lambda pair: (pair[1].at, pair[1].id))
+        if comment.may_write
+        for one in read_commands(comment.body)
+        if one.verb in (Verb.IGNORE, Verb.UNIGNORE) and one.skill in ("", *names)
+    ]
+    return found[-1] if found and found[-1].verb is Verb.IGNORE else None
 
 
 def read_commands(text: str) -> tuple[AskedCommand, ...]:
@@ -126,6 +224,23 @@ def last_handled(body: str) -> tuple[int, str]:
     """Read up to which comment commands were handled, 0 for none; and give the text without that line."""
     found = _HANDLED.search(body)
     return (int(found["id"]), body[: found.start()]) if found else (0, body)
+
+
+def _asked(request: PullRequest, comment: Comment, command: AskedCommand, names: Collection[str]) -> Asked:
+    """Translate the numbers of a command by the checklist as it is now; what is not there is left out."""
+    keys = {edit.number: edit.key for edit in read_checklist(request.body)}
+    known = tuple(number for number in command.numbers if number in keys)
+    return Asked(
+        verb=command.verb,
+        pull_request=request.number,
+        edits=tuple(keys[number] for number in known),
+        numbers=known if command.numbers else (),
+        by=comment.author,
+        reason=command.reason,
+        skill="" if command.skill in names else command.skill,
+        comment=comment.id,
+        url=comment.url,
+    )
 
 
 def _lines_outside_code(text: str) -> Iterator[str]:

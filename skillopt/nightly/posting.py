@@ -7,24 +7,39 @@ idempotent and in an order that can stop anywhere, so that running them again co
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from skillopt.errors import ForgeError, LedgerError
-from skillopt.nightly.newcomers import Newcomers, introduce
+from skillopt.errors import ForgeAccessError, ForgeError, ForgeMissingError, ForgeRefusedError, LedgerError
 from skillopt.nightly.people_commands import carry_unticked, handled_mark, last_handled
-from skillopt.nightly.pull_request_policy import CLOSED_BY_NIGHT, Action, BranchFacts, decide_pull_request
 from skillopt.protocols import Forge, PullRequest
 from skillopt.safety.escaping import truncate
+from skillopt.settings import NightlySettings
 
-__all__ = ["BranchOffer", "PostedAnswer", "PullRequestUpdate", "disarm_page", "post_answers", "post_offer"]
+__all__ = [
+    "CLOSED_BY_NIGHT",
+    "Action",
+    "BranchOffer",
+    "PostedAnswer",
+    "PullRequestDecision",
+    "PullRequestUpdate",
+    "closed_by_people",
+    "decide_pull_request",
+    "disarm_page",
+    "open_request",
+    "post_answers",
+    "post_offer",
+]
+
+CLOSED_BY_NIGHT: Final = "<!-- skillopt: closed by the night -->\n"
+"""First line of a pull request's text that a night closed; it is taken out of one that people opened again."""
 
 _TOPIC: Final = "nightly"
 _ANSWERS: Final = "answers"
 _LONGEST_TITLE: Final = 256
 _LONGEST_BODY: Final = 66_000
-_NONE: Final = Newcomers()
 _COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
 
 _CALLS: Final = re.compile(
@@ -40,6 +55,24 @@ _AnswerLine = Annotated[str, Field(max_length=30_000)]
 """Texts of people and models, of which escaping makes several times their length."""
 
 _Number = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class Action(StrEnum):
+    """What is done with a pull request."""
+
+    OPEN = "open"
+    UPDATE = "update"
+    CLOSE = "close"
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestDecision:
+    """What to do, with which pull request, and why."""
+
+    action: Action
+    number: int | None
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +118,6 @@ class BranchOffer(BaseModel):
         """The command that offers from this branch."""
         return "skillopt audit" if self.branch.startswith("skillopt-audit/") else "skillopt nightly"
 
-    @property
-    def facts(self) -> BranchFacts:
-        """What the policy decides by."""
-        return BranchFacts(self.tip, self.moot_reason, self.unfit_reason, self.mark, self.opened)
-
 
 class PostedAnswer(BaseModel):
     """What is said under a pull request to people who asked for something."""
@@ -101,45 +129,88 @@ class PostedAnswer(BaseModel):
     last: _Number = 0
 
 
+def open_request(requests: Sequence[PullRequest]) -> PullRequest | None:
+    """Return the open one of the pull requests from a branch."""
+    return next((one for one in requests if one.state == "open"), None)
+
+
+def closed_by_people(request: PullRequest) -> bool:
+    """Return whether people closed a pull request without a merge; what a night closed is no decision of theirs."""
+    return request.state == "closed" and not request.body.startswith(CLOSED_BY_NIGHT)
+
+
+def decide_pull_request(offer: BranchOffer, requests: Sequence[PullRequest]) -> PullRequestDecision:
+    """Decide what to do with a skill's pull request.
+
+    A text whose pull request people closed or merged never gets another one: if a merged text is gone, somebody
+    reverted it on purpose. A draft is written anew by each run, so it is its text that was refused, not its commit.
+    """
+    opened = next((one.number for one in requests if one.state == "open"), None)
+    if offer.moot_reason:
+        return PullRequestDecision(Action.LEAVE if opened is None else Action.CLOSE, opened, offer.moot_reason)
+    if offer.unfit_reason:
+        return PullRequestDecision(Action.LEAVE, opened, offer.unfit_reason)
+    if opened is not None:
+        return PullRequestDecision(Action.UPDATE, opened, "")
+    withdrawn = next((one for one in requests if one.number == offer.opened and closed_by_people(one)), None)
+    if withdrawn is not None:
+        reason = f"#{withdrawn.number} was closed by people during this night; the next night declines what it offered"
+        return PullRequestDecision(Action.LEAVE, withdrawn.number, reason)
+    decided = [one for one in requests if one.state == "merged" or closed_by_people(one)]
+    settled = next((one for one in decided if one.head == offer.tip or (offer.mark and offer.mark in one.body)), None)
+    if settled is not None:
+        what = "text" if offer.mark else "version"
+        reason = f"#{settled.number} with this {what} was {settled.state} by people"
+        return PullRequestDecision(Action.LEAVE, settled.number, reason)
+    return PullRequestDecision(Action.OPEN, None, "")
+
+
 def post_offer(
-    forge: Forge, offer: BranchOffer, push: Callable[[], bool], newcomers: Newcomers = _NONE
+    forge: Forge, offer: BranchOffer, push: Callable[[], bool], settings: NightlySettings | None = None, held: str = ""
 ) -> PullRequestUpdate:
-    """Do what the policy decides for the pull request of a branch."""
+    """Do what the policy decides for the pull request of a branch; `held` says why no new one is opened now."""
+    settings = settings or NightlySettings()
     requests = _list_pull_requests(forge, offer, push)
-    found = decide_pull_request(offer.facts, requests)
+    found = decide_pull_request(offer, requests)
     # Where people deleted the branch, a decision does not bring it back; one that never was there had no pull request.
     decided = offer.decided and (offer.seen != "" or not requests)
     pushed = (found.action in (Action.OPEN, Action.UPDATE) or decided) and push()
     if found.action is not Action.CLOSE:
         requests = _unmark(forge, requests)
-    still_open = any(one.state == "open" for one in requests)
-    match found.action:
-        case Action.LEAVE:
-            if offer.missing_reason and not any(one.state == "open" or one.head == offer.tip for one in requests):
-                raise LedgerError(offer.missing_reason)
-            said = (*offer.notes, *filter(None, [found.reason]))
-            return PullRequestUpdate("", _url(requests, found.number), said, is_open=still_open)
-        case Action.CLOSE:
-            number = found.number or 0
-            forge.comment(number, _TOPIC, f"Closed by `{offer.command}`: {found.reason}.")
-            one = next(one for one in requests if one.number == number)
-            forge.update(number, one.title, CLOSED_BY_NIGHT + one.body.removeprefix(CLOSED_BY_NIGHT))
-            forge.close(number)
-            return PullRequestUpdate("closed", _url(requests, number), (*offer.notes, found.reason))
-        case Action.UPDATE:
-            one = next(one for one in requests if one.state == "open")
-            rewritten = _update_text(forge, offer, one)
-            became_ready = rewritten and one.draft and offer.proven
-            notes = introduce(forge, one.number, newcomers, draft=False) if became_ready else ()
-            action = "updated" if pushed or rewritten else ""
-            return PullRequestUpdate(action, one.url, (*offer.notes, *notes), is_open=True)
-        case Action.OPEN if newcomers.held_reason:
-            return PullRequestUpdate("", "", (*offer.notes, newcomers.held_reason))
-        case Action.OPEN:
-            into = forge.facts().default_branch
-            opened = forge.create(offer.branch, into, offer.title, offer.body, draft=not offer.proven)
-            notes = introduce(forge, opened.number, newcomers, draft=opened.draft)
-            return PullRequestUpdate("opened", opened.url, (*offer.notes, *notes), is_open=True)
+    opened, url = open_request(requests), next((one.url for one in requests if one.number == found.number), "")
+    if found.action is Action.LEAVE:
+        if offer.missing_reason and opened is None and not any(one.head == offer.tip for one in requests):
+            raise LedgerError(offer.missing_reason)
+        return PullRequestUpdate("", url, (*offer.notes, *filter(None, [found.reason])), is_open=opened is not None)
+    if found.action is Action.CLOSE and opened is not None:
+        forge.comment(opened.number, _TOPIC, f"Closed by `{offer.command}`: {found.reason}.")
+        forge.update(opened.number, opened.title, CLOSED_BY_NIGHT + opened.body.removeprefix(CLOSED_BY_NIGHT))
+        forge.close(opened.number)
+        return PullRequestUpdate("closed", url, (*offer.notes, found.reason))
+    if opened is not None:
+        rewritten = _update_text(forge, offer, opened)
+        became_ready = rewritten and opened.draft and offer.proven
+        notes = _introduce(forge, opened.number, settings, draft=False) if became_ready else ()
+        action = "updated" if pushed or rewritten else ""
+        return PullRequestUpdate(action, url, (*offer.notes, *notes), is_open=True)
+    if held:
+        return PullRequestUpdate("", "", (*offer.notes, held))
+    new = forge.create(offer.branch, forge.facts().default_branch, offer.title, offer.body, draft=not offer.proven)
+    notes = _introduce(forge, new.number, settings, draft=new.draft)
+    return PullRequestUpdate("opened", new.url, (*offer.notes, *notes), is_open=True)
+
+
+def _introduce(forge: Forge, number: int, settings: NightlySettings, *, draft: bool) -> Sequence[str]:
+    """Add labels, reviewers and assignees to a pull request; a name that the forge does not take is a remark."""
+    notes = []
+    reviewers = () if draft else settings.reviewers
+    for labels, people, assignees in ((settings.labels, (), ()), ((), reviewers, ()), ((), (), settings.assignees)):
+        if labels or people or assignees:
+            try:
+                forge.label(number, labels, people, assignees)
+            except (ForgeAccessError, ForgeMissingError, ForgeRefusedError) as error:
+                notes.append(str(error))
+    return notes
 
 
 def post_answers(forge: Forge, branches: Sequence[str], answers: Sequence[PostedAnswer]) -> None:
@@ -168,7 +239,7 @@ def _list_pull_requests(forge: Forge, offer: BranchOffer, push: Callable[[], boo
     try:
         return forge.pull_requests(offer.branch)
     except ForgeError:
-        if decide_pull_request(offer.facts, ()).action is Action.OPEN:
+        if decide_pull_request(offer, ()).action is Action.OPEN:
             push()
         raise
 
@@ -198,10 +269,6 @@ def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
     body = f"{body.rstrip()}\n\n{handled_mark(done)}\n" if done else body
     forge.update(opened.number, offer.title, body, draft=not offer.proven)
     return True
-
-
-def _url(requests: Sequence[PullRequest], number: int | None) -> str:
-    return next((one.url for one in requests if one.number == number), "")
 
 
 def disarm_page(text: str) -> str:

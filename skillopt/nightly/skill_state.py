@@ -13,18 +13,50 @@ from skillopt.errors import VersionConflictError
 from skillopt.execution.drivers import identify_target
 from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.due import DueFacts
-from skillopt.nightly.known_texts import DefaultBranch, KnownTexts, read_texts
 from skillopt.project import Selection, Target
-from skillopt.runs.plan import Start
-from skillopt.skills.folder import decode_skill
+from skillopt.runs.plan import Start, read_version
+from skillopt.skills.folder import SKILL_FILE, decode_skill, is_shipped, skill_from_files
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
+from skillopt.versions.objects import FolderAt, list_folders, read_objects
+from skillopt.versions.repository import Repository
 
-__all__ = ["SkillState", "measured_pass_rate", "read_skill_state", "training_runs"]
+__all__ = [
+    "DefaultBranch",
+    "KnownTexts",
+    "SkillState",
+    "measured_pass_rate",
+    "read_skill_state",
+    "read_texts",
+    "training_runs",
+]
 
 _DAY = 86_400.0
 _MEASURED = frozenset({VersionAccepted.__name__, BaselineMeasured.__name__})
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultBranch:
+    """The default branch: its name, and the commit it is at; empty where there is no remote."""
+
+    name: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTexts:
+    """A skill's versions, and the digests of its texts."""
+
+    repository: Repository
+    target: Target
+    branch: str
+    versions: tuple[Version, ...]
+    here: str
+    tip: str
+    known: frozenset[str]
+    default: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +118,10 @@ def read_skill_state(
     default_branch: DefaultBranch,
     ledger: Ledger,
     now: datetime,
-    texts: KnownTexts | None = None,
 ) -> SkillState:
     """Read the state of a skill."""
     project = selection.project()
-    if texts is None:
-        texts = read_texts(project.repository(), project.target(selection), default_branch)
+    texts = read_texts(project.repository(), project.target(selection), default_branch)
     repository, target, tip, versions = texts.repository, texts.target, texts.branch, texts.versions
     suite = target.suite()
     recorded = _Recorded(versions, training_runs(ledger, target.name))
@@ -121,6 +151,44 @@ def read_skill_state(
     place = StartPlace(repository, target.name, repository.relative(target.folder), tip, default_branch.commit)
     conflicts = start_conflicts(place) if diverged and place.merged else ()
     return SkillState(target, tip, versions, on_default_branch, diverged, start, unfinished, due_facts, conflicts)
+
+
+def read_texts(repository: Repository, target: Target, default_branch: DefaultBranch) -> KnownTexts:
+    """Read what git knows of a skill."""
+    tip = repository.branch_tip(target.name) or ""
+    versions = repository.versions(target.name, tip) if tip else ()
+    path = repository.relative(target.folder)
+    # Every text that the branch had, from its tip to the one that training began with.
+    begun = [version.parent for version in versions[-1:]] + [version.merged for version in versions]
+    commits = list(dict.fromkeys(filter(None, [tip, *(one.sha for one in versions), *begun])))
+    known = _digests(repository, target.name, path, commits)
+    default = _on_default(repository, target, path, default_branch)
+    newest = known[0] if known else ""
+    return KnownTexts(repository, target, tip, versions, target.skill().digest, newest, frozenset(known), default)
+
+
+def _digests(repository: Repository, skill: str, path: str, commits: Sequence[str]) -> list[str]:
+    """Return the digest of a skill at each commit, of all together with a few git processes."""
+    listed = list_folders(repository.root, [FolderAt(commit, path) for commit in commits], is_shipped)
+    objects = list(dict.fromkeys(sha for files in listed for sha in (files or {}).values()))
+    contents = dict(zip(objects, read_objects(repository.root, objects), strict=True))
+    digests = []
+    for commit, files in zip(commits, listed, strict=True):
+        if files and SKILL_FILE in files:
+            read = tuple(File(name, contents[sha]) for name, sha in sorted(files.items()))
+            digests.append(skill_from_files(skill, read).digest)
+        else:  # its folder has links, had another name, or was not there
+            digests.append(read_version(repository, skill, commit, path, missing_ok=True).digest)
+    return digests
+
+
+def _on_default(repository: Repository, target: Target, path: str, default_branch: DefaultBranch) -> str:
+    """Return the digest of the skill on the default branch, empty where it is not there."""
+    if not default_branch.commit:
+        return ""
+    if not any(file.path == SKILL_FILE for file in repository.read_folder(default_branch.commit, path)):
+        return ""
+    return read_version(repository, target.name, default_branch.commit, path).digest
 
 
 def measured_pass_rate(ledger: Ledger, run: str) -> float | None:

@@ -1,18 +1,12 @@
 """Drafts at night: what is not proven gets a draft pull request, which people may close for good."""
 
 from collections.abc import Iterator
-from contextlib import closing
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from skillopt.gate.grades import Grade
-from skillopt.nightly.known_texts import DefaultBranch
-from skillopt.nightly.offers import find_draft_offer
-from skillopt.nightly.skill_state import read_skill_state
-from skillopt.project import Selection
-from skillopt.storage.ledger import Ledger
 from tests.fakes.drafts import accepted, changed, graded, run_events
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import Nights, make_nights
@@ -118,11 +112,10 @@ def test_a_version_that_is_proven_on_these_tasks_only_is_a_draft_pull_request(ni
 
 def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nights) -> None:
     run_events(nights.folder, changed(EMAIL), ends=KeyboardInterrupt())
-    selection = Selection("rows", folder=nights.folder)
-    with closing(Ledger.open(nights.folder)) as ledger:
-        state = read_skill_state(selection, DefaultBranch("HEAD", ""), ledger, datetime.now(UTC))
-        offer = find_draft_offer(state, selection.project().repository(), ledger)
-    assert offer.unfit_reason == "unproven: its run ended before it was graded"
+    hour = (datetime.now().astimezone().hour + 2) % 24
+    row = nights.run("--set", f"train_hours={hour}-{(hour + 1) % 24}")["rows"]
+    assert (row["training"], row["draft"]["action"]) == ("waiting", "")
+    assert row["draft"]["notes"] == ["unproven: its run ended before it was graded"]
 
 
 def test_another_machine_goes_on_with_the_draft_of_the_remote(nights: Nights, forge: FakeForge) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.nightly import offer_folder, review_state
+from skillopt.nightly import handover
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import Nights, make_nights
 
@@ -78,8 +78,7 @@ def test_an_offer_without_commit_or_with_a_folder_for_a_bundle_is_refused_and_sa
 def test_files_that_are_too_large_are_refused_whatever_they_hold(
     nights: Nights, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (offer_folder, review_state):
-        monkeypatch.setattr(module, "_LARGEST", 100)
+    monkeypatch.setattr(handover, "_LARGEST", 100)
     code, said = train(nights, state, tmp_path / "out")
     assert (code, "expected at most 100 bytes, found more" in said) == (2, True), said
     (tmp_path / "out").mkdir(exist_ok=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.nightly.offered import suspicious_runs
+from skillopt.nightly.offer_texts import suspicious_runs
 from skillopt.project import Project
 from skillopt.reports.load_view import load_inspected_view
 from skillopt.reports.pull_request import pull_request_body

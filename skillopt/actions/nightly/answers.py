@@ -10,27 +10,25 @@ from typing import assert_never
 from skillopt.actions.decline import decline, undecline
 from skillopt.actions.drop import DropOptions, drop
 from skillopt.errors import BusyError, SkilloptError
+from skillopt.nightly.handover import SkillReview
 from skillopt.nightly.night import SkillNight, Training
-from skillopt.nightly.people_commands import Verb
-from skillopt.nightly.posting import PostedAnswer
-from skillopt.nightly.pull_request_policy import closed_by_people
-from skillopt.nightly.review_state import Asked, SkillReview
+from skillopt.nightly.people_commands import Asked, Verb
+from skillopt.nightly.posting import PostedAnswer, closed_by_people
 from skillopt.nightly.skill_state import SkillState
 from skillopt.project import Selection
 from skillopt.protocols import PullRequest
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
-from skillopt.versions.commit_message import DECLINED, commit_kind
+from skillopt.versions.commit_message import DECLINED
 from skillopt.versions.decisions import PULL_REQUEST, PersonsWord, read_decisions
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.edit_history import EditLine
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 
-__all__ = ["PeopleAnswers", "answer_people", "answer_training", "holds_decision"]
+__all__ = ["PeopleAnswers", "answer_people", "answer_training"]
 
-_DECISIONS = ("declined", "undeclined", "dropped")
 _LONGEST = 300
 _COMMANDS = (
     "there are `/skillopt drop 7`, `explain 7`, `retry`, `rebase`, `ignore` and `unignore`, each on a line of its own"
@@ -84,11 +82,6 @@ def answer_training(answers: PeopleAnswers, review: SkillReview, row: SkillNight
     return replace(answers, posted=tuple(posted), lines=tuple(lines))
 
 
-def holds_decision(repository: Repository, tip: str) -> bool:
-    """Tell whether the newest commit of a branch is a decision of people, which is pushed whatever else is offered."""
-    return bool(tip) and commit_kind(repository.commit(tip)) in _DECISIONS
-
-
 @dataclass(frozen=True, slots=True)
 class _Line:
     """One line of an answer."""
@@ -124,8 +117,8 @@ class _Desk:
         for one in (*review.versions, *review.drafts):
             refused = self._refused(one, is_draft=one in review.drafts) if closed_by_people(one) else ""
             if refused:
-                closing = next((said for said in review.closings if said.pull_request == one.number), None)
-                word = PersonsWord.said(closing.by if closing else "", closing.reason if closing else "", one.url)
+                closing = review.closing(one)
+                word = PersonsWord.said(closing.by, closing.reason, one.url)
                 yield from self._decline(one.number, refused, word)
         for one in (*review.versions[:1], *review.drafts[:1]):
             is_draft = one in review.drafts

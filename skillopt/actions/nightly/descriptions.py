@@ -1,60 +1,64 @@
 """What a night does about descriptions: it trains those that are due, and says what is offered of them.
 
-It comes after the training of all skills' bodies, with what they left of the night's budget.
+It comes after the training of all skills' bodies, with what they left of the night's budget. The text of a pull
+request is read from git alone.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Final
 
 from skillopt.actions.trigger import description_basis, train_triggers
 from skillopt.errors import BusyError, SkilloptError, SuiteError, UsageError
 from skillopt.execution.metering import Meter
-from skillopt.execution.runner import RunObserver
-from skillopt.nightly.description_offers import offer_description
-from skillopt.nightly.night import RemainingBudget, SkillNight, with_failure
-from skillopt.nightly.offer_folder import SkillOffers
-from skillopt.nightly.posting import BranchOffer
-from skillopt.nightly.pull_request_policy import closed_by_people
-from skillopt.nightly.pull_requests import NightlyContext
-from skillopt.nightly.review_state import ReviewState, SkillReview
-from skillopt.nightly.schedule import why_no_training
+from skillopt.gate.grades import GRADE, Grade
+from skillopt.nightly.handover import SkillOffers, SkillReview
+from skillopt.nightly.night import SkillNight, with_failure
+from skillopt.nightly.offers import Night
+from skillopt.nightly.posting import BranchOffer, closed_by_people, open_request
 from skillopt.project import Selection, Target
-from skillopt.rollouts import Usage
+from skillopt.protocols import PullRequest
+from skillopt.reports.escape_markdown import comment_marker, diff_block, inline_code
+from skillopt.safety.plurals import count_noun
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import read_basis
+from skillopt.tasks import digest_of
 from skillopt.triggers.declined import DescriptionPlace, decline_descriptions, declined_last, undecline_descriptions
 from skillopt.triggers.due import committed_bases, why_description_due
+from skillopt.triggers.message import BROKEN, FIXED, SIBLING_RECALL
 from skillopt.triggers.plan import TriggerAsk, has_requests, plan_triggers
-from skillopt.triggers.version import description_line, description_of, description_tip, offered_descriptions
-from skillopt.versions.commit_message import UNDECLINED
+from skillopt.triggers.quality import TriggerRate, trigger_rate
+from skillopt.triggers.version import (
+    description_before,
+    description_line,
+    description_of,
+    description_tip,
+    offered_descriptions,
+    trigger_branch,
+)
+from skillopt.versions.commit_message import DECLINED_DESCRIPTION, UNDECLINED, UNDECLINED_DESCRIPTION, Version
 from skillopt.versions.decisions import PersonsWord
 from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES
 
-__all__ = ["DescriptionNight", "train_descriptions"]
+__all__ = ["train_descriptions"]
+
+_MOST_ROWS: Final = 50
+_COUNTED: Final = re.compile(r"(?P<hits>\d{1,6})/(?P<of>\d{1,6})", re.ASCII)
+_FIGURES: Final = re.compile(r"\d[\da-z ,./]{0,60}", re.ASCII)
+_SIBLING: Final = re.compile(r"(?P<skill>[a-z0-9]+(?:-[a-z0-9]+)*) (?P<before>\S+) (?P<after>\S+)")
 
 
-@dataclass(frozen=True, slots=True)
-class DescriptionNight:
-    """What the descriptions of a night share."""
-
-    context: NightlyContext
-    review: ReviewState
-    remaining: RemainingBudget
-    observer: RunObserver
-    no_money: str
-    flags: Mapping[str, object]
-
-
-def train_descriptions(night: DescriptionNight, rows: list[SkillNight], offers: list[SkillOffers]) -> None:
+def train_descriptions(night: Night, rows: list[SkillNight]) -> None:
     """Train the descriptions that are due, and add to rows and offers what came of that."""
     for number, row in enumerate(rows):
-        selection = Selection(row.skill, night.flags, folder=night.context.project.root)
+        selection = Selection(row.skill, night.flags, folder=night.project.root)
         try:
-            target = night.context.project.target(selection)
-            with writer_lock(night.context.project.root, f"{target.name}@nightly"):
+            target = night.project.target(selection)
+            with writer_lock(night.project.root, f"{target.name}@nightly"):
                 rows[number], offer = _turn(night, selection, target, row)
         except BusyError:
             rows[number] = replace(row, described="its description waits: another run trains the skill")
@@ -63,50 +67,43 @@ def train_descriptions(night: DescriptionNight, rows: list[SkillNight], offers: 
             rows[number] = with_failure(row, error)
             continue
         if offer is not None:
-            _add(offers, row.skill, target.name, offer)
+            known = next((one for one in night.offers if one.skill == row.skill), None)
+            made = known or SkillOffers(skill=row.skill, name=target.name)
+            others = [one for one in night.offers if one is not known]
+            night.offers[:] = [*others, made.model_copy(update={"description": offer})]
 
 
-def _add(offers: list[SkillOffers], skill: str, name: str, offer: BranchOffer) -> None:
-    known = next((at for at, one in enumerate(offers) if one.skill == skill), None)
-    if known is None:
-        offers.append(SkillOffers(skill=skill, name=name, description=offer))
-    else:
-        offers[known] = offers[known].model_copy(update={"description": offer})
-
-
-def _turn(
-    night: DescriptionNight, selection: Selection, target: Target, row: SkillNight
-) -> tuple[SkillNight, BranchOffer | None]:
+def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -> tuple[SkillNight, BranchOffer | None]:
     """Do what people said of a description, train it if it is due, and say what is offered of it."""
-    remote, tips, review = night.context.remote, night.context.tips, night.review.of(row.skill)
-    if remote and tips:
-        remote.fast_forward(target.name, tips.descriptions.get(target.name), DESCRIPTION_BRANCHES)
+    review = night.review.of(row.skill)
+    if night.remote and night.tips:
+        night.remote.fast_forward(target.name, night.tips.descriptions.get(target.name), DESCRIPTION_BRANCHES)
     row = replace(row, answers=(*row.answers, *_settle(night, target, review)))
-    if review.ignored is None:
-        row = _train(night, selection, target, row)
-    elif has_requests(selection):
-        said = f"{review.ignored.by} asked for that in {review.ignored.url}"
-        row = replace(row, described=f"its description is left alone: {said}")
-    offer = offer_description(night.context, target, review.descriptions)
+    if has_requests(selection):
+        if review.ignored is None:
+            row = _train(night, selection, target, row)
+        else:
+            said = f"{review.ignored.by} asked for that in {review.ignored.url}"
+            row = replace(row, described=f"its description is left alone: {said}")
+    offer = _offer(night, target, review.descriptions)
     if offer is not None and review.ignored:
         nothing = {"unfit_reason": "it is left alone", "moot_reason": "", "title": "", "body": ""}
         offer = offer.model_copy(update=nothing)
     return row, offer
 
 
-def _settle(night: DescriptionNight, target: Target, review: SkillReview) -> Iterator[str]:
+def _settle(night: Night, target: Target, review: SkillReview) -> Iterator[str]:
     """Decline what people closed, and take back what they opened again."""
-    repository, name, onto = night.context.project.repository(), target.name, night.context.default_branch.commit
+    repository, name, onto = night.repository, target.name, night.default_branch.commit
     if not review.descriptions or description_tip(repository, name) is None:
         return
     place = DescriptionPlace(repository, name, repository.relative(target.folder), onto)
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    with writer_lock(night.context.project.root, name):
+    with writer_lock(night.project.root, name):
         for one in filter(closed_by_people, review.descriptions):
             if one.head in _refusable(place):
-                closing = next((said for said in review.closings if said.pull_request == one.number), None)
-                word = PersonsWord.said(closing.by if closing else "", closing.reason if closing else "", one.url)
-                decline_descriptions(place, word, at)
+                closing = review.closing(one)
+                decline_descriptions(place, PersonsWord.said(closing.by, closing.reason, one.url), at)
                 yield f"#{one.number} was closed by people: its description is declined, training does not try it again"
         newest = review.descriptions[0]
         wanted, url = declined_last(repository, name)
@@ -125,20 +122,18 @@ def _refusable(place: DescriptionPlace) -> set[str]:
     return (offered - again) | newest
 
 
-def _train(night: DescriptionNight, selection: Selection, target: Target, row: SkillNight) -> SkillNight:
+def _train(night: Night, selection: Selection, target: Target, row: SkillNight) -> SkillNight:
     """Train a description that is due, within the remaining budget."""
-    ask, root = TriggerAsk(selection), night.context.project.root
-    if not has_requests(selection):
-        return row
+    ask = TriggerAsk(selection)
     try:
         basis, path = description_basis(plan_triggers(ask))
-        repository = night.context.project.repository()
-        known = read_basis(root, target.name)
-        trained = [*([known] if known else []), *committed_bases(repository, target.name, path)]
+        known = read_basis(night.project.root, target.name)
+        trained = [*([known] if known else []), *committed_bases(night.repository, target.name, path)]
         due = why_description_due(basis, trained)
-        waits = _why_waiting(night, target, path) if due else ""
-        if waits or not due:
-            return replace(row, described=f"its description waits: {waits}" if waits else "")
+        if not due:
+            return row
+        if waits := night.why_waiting(target.settings.nightly) or _why_outdated(night, target, path):
+            return replace(row, described=f"its description waits: {waits}")
         meter = night.remaining.meter_for(target.settings.nightly.share, target.settings.max_rollouts or 0)
         night.observer.notice(f"{target.name}: {due}")
         return _spent(night, ask, meter, replace(row, described=due))
@@ -148,7 +143,7 @@ def _train(night: DescriptionNight, selection: Selection, target: Target, row: S
         return replace(row, described=f"its description was not trained: {error}")
 
 
-def _spent(night: DescriptionNight, ask: TriggerAsk, meter: Meter, row: SkillNight) -> SkillNight:
+def _spent(night: Night, ask: TriggerAsk, meter: Meter, row: SkillNight) -> SkillNight:
     """Train a description, and count what that spent, however it ended."""
     try:
         done = train_triggers(ask, observer=night.observer, allowance=meter)
@@ -161,28 +156,138 @@ def _spent(night: DescriptionNight, ask: TriggerAsk, meter: Meter, row: SkillNig
         row = stopped if meter.refused else with_failure(row, error)
     finally:
         night.remaining.subtract(meter)
-    used, answered = Usage.total(meter.by_role.values()).usd, meter.answered.usd
-    return replace(
-        row,
-        rollouts=row.rollouts + meter.rollouts,
-        usd=None if row.usd is None or used is None else row.usd + used,
-        answered_usd=None if row.answered_usd is None or answered is None else row.answered_usd + answered,
-        failed_calls=row.failed_calls + meter.failed_calls,
-    )
+    return row.with_usage(meter)
 
 
-def _why_waiting(night: DescriptionNight, target: Target, path: str) -> str:
-    """Return why a description that is due is not trained now; empty when it is."""
-    settings, onto = target.settings.nightly, night.context.default_branch
-    if night.remaining.exhausted:
-        return "the night's budget is used up"
-    if reason := night.no_money or why_no_training(
-        settings.train_days, settings.train_hours, datetime.now().astimezone()
-    ):
-        return reason
-    there = ""
+def _why_outdated(night: Night, target: Target, path: str) -> str:
+    """Return why a description is not trained from the text that this clone has; empty when it is."""
+    onto, there = night.default_branch, ""
     with suppress(SkilloptError):
-        there = description_of(night.context.project.repository(), onto.commit, path) if onto.commit else ""
+        there = description_of(night.repository, onto.commit, path) if onto.commit else ""
     if there and there != listed_description(target.skill().document):
         return f"it differs between {onto.name} and this clone; update the clone (git pull)"
     return ""
+
+
+def _offer(night: Night, target: Target, requests: Sequence[PullRequest]) -> BranchOffer | None:
+    """Return what is offered of a skill's newest trained description, None where its branch does not exist.
+
+    A description that people refused is never offered again, whatever commit it is in.
+    """
+    repository, name = night.repository, target.name
+    tip = repository.ref_tip(f"{DESCRIPTION_BRANCHES}{name}")
+    if tip is None:
+        return None
+    path, into = repository.relative(target.folder), night.default_branch
+    onto = into.commit or repository.head() or ""
+    line = description_line(repository, name)
+    kind, opened = line[0].trailer("Kind") if line else "", open_request(requests)
+    made = BranchOffer(
+        branch=trigger_branch(name),
+        seen=night.tips.descriptions.get(name, "") if night.tips else "",
+        tip=tip,
+        decided=kind in (DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION),
+        opened=opened.number if opened else 0,
+    )
+    if not line:
+        unfit = "its newest commit is of a person, so its text is left as it is"
+        return made.model_copy(update={"unfit_reason": unfit})
+    there, text = description_of(repository, onto, path) if onto else "", description_of(repository, tip, path)
+    offered = offered_descriptions(repository, name, path, onto)
+    if text == there:
+        declined = kind == DECLINED_DESCRIPTION
+        moot = "its description was declined" if declined else f"{into.name} has this description"
+        return made.model_copy(update={"moot_reason": moot})
+    if not offered or description_before(repository, offered[-1], path) != there:
+        moot = f"the description was changed on {into.name} beside it, so it was measured against one that is gone"
+        return made.model_copy(update={"moot_reason": moot})
+    # One that people wanted after all may be offered though it was refused before.
+    mark = "" if kind == UNDECLINED_DESCRIPTION else f"<!-- skillopt text: {digest_of(text)[:16]} -->"
+    known_by = f"<!-- skillopt description: {digest_of(there, text)[:16]} -->"
+    body = "\n\n".join([*_body(name, into.name, (there, text), offered), "\n".join(filter(None, (mark, known_by)))])
+    said = {
+        "proven": offered[0].trailer(GRADE) in ("", Grade.PROVEN.value),
+        "mark": mark,
+        "known_by": known_by,
+        "title": _title(name, offered[0]),
+        "body": f"{comment_marker(name)}\n{body}\n",
+    }
+    return made.model_copy(update=said)
+
+
+def _title(skill: str, version: Version) -> str:
+    recall, wrongly = (_before_and_after(version, name) for name in ("Recall", "False-Triggers"))
+    (before, after), words = (recall, "load it") if recall[0] != recall[1] else (wrongly, "load it wrongly")
+    counts = f"{before.hits} of {before.of} → {after.hits} of {after.of}"
+    return f"{skill}: {counts} held-out requests {words}, with a new description"
+
+
+def _body(skill: str, into: str, texts: tuple[str, str], offered: Sequence[Version]) -> Iterator[str]:
+    """Write the paragraphs of a pull request's text; everything from commits and files is shown as code."""
+    newest, before = offered[0], f"that of {into}"
+    yield "Only `description` in the frontmatter of `SKILL.md` changes."
+    yield diff_block([f"-{texts[0]}", f"+{texts[1]}"])
+    if len(offered) > 1:
+        before = "the one before it"
+        yield (
+            f"This is the newest of {len(offered)} descriptions that {into} does not have. It was measured against the "
+            f"one before it on this branch, not against {into}'s."
+        )
+    yield "\n".join(_rates(skill, newest, before))
+    yield (
+        f"{_figures(newest, 'Held-Out')}, held out: who wrote the description did not see them. "
+        f"Better/equal/worse: {_figures(newest, 'Wins-Ties-Losses')}, confidence {_figures(newest, 'Confidence')}."
+    )
+    yield "\n".join(_changed(newest))
+    target, model = (inline_code(newest.trailer(key)) for key in ("Harness", "Optimizer-Model"))
+    runs, usd = (_figures(newest, key) for key in ("Rollouts", "Cost-USD"))
+    yield f"Asked: {target}. Written by: {model}. Training took {runs} runs, US dollars: {usd}."
+    yield (
+        "Close this pull request to refuse the description: training does not try it again. Opening it again takes "
+        "that back."
+    )
+
+
+def _figures(version: Version, key: str) -> str:
+    """Show a trailer with numbers; as code what people wrote there in their place."""
+    text = version.trailer(key)
+    return text if _FIGURES.fullmatch(text) else inline_code(text)
+
+
+def _rates(skill: str, version: Version, before: str) -> Iterator[str]:
+    yield f"| held-out requests | with {before} | with the new one | 95% interval of that |"
+    yield "|---|---|---|---|"
+    yield _rate_row("should load it, and did", *_before_and_after(version, "Recall"))
+    yield _rate_row("should not load it, and did", *_before_and_after(version, "False-Triggers"))
+    for text in version.values(SIBLING_RECALL)[:_MOST_ROWS]:
+        if (found := _SIBLING.fullmatch(text)) and found["skill"] != skill:
+            words = f"should load `{found['skill']}`, and did"
+            yield _rate_row(words, _rate(found["before"]), _rate(found["after"]))
+
+
+def _rate_row(words: str, before: TriggerRate, after: TriggerRate) -> str:
+    counts = " | ".join(f"{one.hits} of {one.of}" for one in (before, after))
+    return f"| {words} | {counts} | {after.low:.0%} to {after.high:.0%} |"
+
+
+def _changed(version: Version) -> Iterator[str]:
+    """List the held-out requests that went differently."""
+    fixed, broken = version.values(FIXED), version.values(BROKEN)
+    yield f"{count_noun(len(fixed), 'held-out request')} fixed, {len(broken)} broken."
+    rows = [*((text, "right", "wrong") for text in broken), *((text, "wrong", "right") for text in fixed)]
+    if rows:
+        yield from ("", "| held-out request | before | now |", "|---|---|---|")
+    for text, was, now in rows[:_MOST_ROWS]:
+        yield f"| {inline_code(text)} | {was} | {now} |"
+    if len(rows) > _MOST_ROWS:
+        yield f"| {len(rows) - _MOST_ROWS} more | | |"
+
+
+def _before_and_after(version: Version, name: str) -> tuple[TriggerRate, TriggerRate]:
+    return _rate(version.trailer(f"{name}-Before")), _rate(version.trailer(f"{name}-After"))
+
+
+def _rate(text: str) -> TriggerRate:
+    """Read `7/7` of a trailer; nothing of nothing where people wrote something else there."""
+    found = _COUNTED.fullmatch(text)
+    return trigger_rate(min(int(found["hits"]), int(found["of"])), int(found["of"])) if found else trigger_rate(0, 0)

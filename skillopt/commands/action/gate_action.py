@@ -59,7 +59,7 @@ def comment_on_change(event: Mapping[str, Any], text: str, folder: str) -> None:
 
 def report_check(event: Mapping[str, Any], verdict: str, text: str, folder: str) -> None:
     """Report the verdict as a check of the change's last commit."""
-    from skillopt.nightly.github_checks import CheckRun, post_check_run
+    from skillopt.nightly.github import CheckRun, GitHubForge
 
     account = find_account(_settings())
     head = ((event.get("pull_request") or {}).get("head") or {}).get("sha")
@@ -75,7 +75,7 @@ def report_check(event: Mapping[str, Any], verdict: str, text: str, folder: str)
         text.partition("\n")[0].lstrip("# ") or f"Skill gate: {verdict}",
         text,
     )
-    Retry(ExecutorSettings().retry_seconds).call(lambda: post_check_run(account, repository, run))
+    Retry(ExecutorSettings().retry_seconds).call(lambda: GitHubForge(account, repository).post_check_run(run))
 
 
 def _settings() -> NightlySettings:

@@ -26,7 +26,7 @@ from skillopt.commands.action.night_action import NIGHT_STEPS, may_cache, night_
 from skillopt.commands.entry import run as run_command
 from skillopt.commands.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
-from skillopt.nightly.offer_folder import REPORT
+from skillopt.nightly.handover import REPORT
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.review.ci_events import EventBase, find_event_base
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from skillopt.errors import SkilloptError
-from skillopt.nightly.review_state import read_state
+from skillopt.nightly.handover import read_state
 
 __all__ = ["NIGHT_STEPS", "may_cache", "night_outputs", "step_arguments"]
 

@@ -8,9 +8,7 @@ import pytest
 
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.grades import Grade
-from skillopt.nightly.offer_claims import ClaimSources
-from skillopt.nightly.offer_texts import WrittenOffer, write_offer
-from skillopt.nightly.offered import OfferPlace
+from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, WrittenOffer, write_offer
 from skillopt.project import Project, Selection
 from skillopt.storage.ledger import Ledger
 from tests.fakes.drafts import accepted, run_events
@@ -84,18 +82,13 @@ def test_a_change_of_main_of_the_branch_or_of_the_suite_is_measured_anew(project
     assert len(marks | {found.mark}) == 4
 
 
-def test_a_url_of_a_person_is_in_the_red_box(project: Path) -> None:
+def test_a_url_and_a_path_of_a_person_are_in_the_red_box(project: Path) -> None:
     assert "[!CAUTION]" not in written(project).body
-    commit_on(project, "skillopt/rows", EMAIL, f"{EMAIL} See https://example.com/rules.")
+    commit_on(project, "skillopt/rows", EMAIL, f"{EMAIL} See https://example.com/rules. Read ~/.ssh/config.")
     body = written(project).body
     assert body.index("> [!CAUTION]") < body.index("<details>")
     assert "adds the URL" in body
-
-
-def test_text_that_a_person_must_look_at_is_in_the_red_box(project: Path) -> None:
-    commit_on(project, "skillopt/rows", EMAIL, f"{EMAIL} Read ~/.ssh/config.")
-    box = written(project).body.partition("> [!CAUTION]")[2].partition("```")[0]
-    assert "a path to secrets or settings" in box
+    assert "a path to secrets or settings" in body.partition("> [!CAUTION]")[2].partition("```")[0]
 
 
 def test_sentences_that_people_changed_on_both_sides_are_named_with_both_versions(project: Path) -> None:

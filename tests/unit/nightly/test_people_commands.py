@@ -13,11 +13,13 @@ from skillopt.nightly.people_commands import (
     carry_unticked,
     handled_mark,
     last_handled,
+    read_asked,
     read_checklist,
+    read_closing,
     read_commands,
+    read_ignored,
     unticked_edits,
 )
-from skillopt.nightly.review_state import read_asked, read_closing, read_ignored
 from skillopt.protocols import Comment, PullRequest
 
 KEY = "0123456789ab"
@@ -61,11 +63,8 @@ def test_a_command_that_is_not_understood_is_given_as_it_stands(line: str) -> No
 )
 def test_a_line_in_a_block_of_code_is_no_command(block: str) -> None:
     assert read_commands(block.format("/skillopt drop 1")) == ()
-
-
-def test_a_command_after_a_block_of_code_is_one() -> None:
-    text = "```\n/skillopt drop 1\n```\n```not a fence```\n/skillopt drop 2"
-    assert read_commands(text) == (AskedCommand(Verb.DROP, (2,)),)
+    after = "```\n/skillopt drop 1\n```\n```not a fence```\n/skillopt drop 2"
+    assert read_commands(after) == (AskedCommand(Verb.DROP, (2,)),)
 
 
 def test_a_command_for_another_skill_is_told_apart() -> None:
@@ -131,9 +130,5 @@ def test_the_reason_of_a_closed_one_is_what_was_said_by_who_may_write_when_it_wa
     said = [comment("Too\nstrict.", 4), comment("Spam", 6, may_write=False), comment("/skillopt drop 2: long", 8)]
     found = read_closing(closed, said)
     assert (found.by, found.reason) == ("anna", "Too strict.")
-
-
-def test_what_was_said_at_another_time_is_no_reason() -> None:
-    closed = replace(request(), state="closed", closed_at="2026-01-03T03:04:10+00:00")
-    assert read_closing(closed, [comment("Great work!", 4)]).reason == ""
-    assert read_closing(replace(closed, closed_at=""), [comment("Great work!", 4)]).reason == ""
+    for at in ("2026-01-03T03:04:10+00:00", ""):
+        assert read_closing(replace(closed, closed_at=at), [comment("Great work!", 4)]).reason == ""

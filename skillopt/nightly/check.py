@@ -1,9 +1,9 @@
-"""The command `nightly check`: can pull requests be opened, and what do people say in those that there are?
+"""The step `nightly check`: can pull requests be opened, and what do people say in those that there are?
 
 It asks remote and forge, runs no model and no code of skills or suites, and comes before any money is spent.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +12,10 @@ from skillopt.errors import ForgeAccessError, SettingsError, SkilloptError, Usag
 from skillopt.execution.retry import Retry, retrying_forge
 from skillopt.nightly.dashboard import DASHBOARD_TOPIC, DashboardMemory, read_memory
 from skillopt.nightly.forges import find_account, load_forge
-from skillopt.nightly.review_state import (
-    Asked,
-    ReviewState,
-    SkillReview,
-    read_asked,
-    read_closing,
-    read_ignored,
-    write_state,
-)
+from skillopt.nightly.handover import ReviewState, SkillReview, write_state
+from skillopt.nightly.people_commands import Asked, read_asked, read_closing, read_ignored
 from skillopt.project import CONFIG, Project, Selection
-from skillopt.protocols import Forge, PullRequest
+from skillopt.protocols import Forge
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder
 from skillopt.versions.remotes import Remote, RemoteLogin, Tips
@@ -58,34 +51,34 @@ def check_night(
     out: Path, *, flags: Mapping[str, object] | None = None, pull_request: int = 0, folder: Path | None = None
 ) -> Checked:
     """Ask the forge what a night has to know, and write it to a file."""
-    project = Project.find(folder or Path.cwd())
+    project, flags = Project.find(folder or Path.cwd()), flags or {}
     names = configured_skills(project)
-    access = find_access(project, flags or {})
+    access = find_access(project, flags)
     tips = access.remote.fetch_tips() if access.remote else None
     facts = access.forge.facts()
     if not facts.may_open:
         raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
     if access.remote and tips:
         _fetch_starts(project, access.remote, tips)
-    memory = _memory(access.forge, project, flags or {})
-    reviews = tuple(_review(access.forge, project, name, flags or {}) for name in names)
+    memory = _memory(access.forge, project, flags)
+    reviews = tuple(_review(access.forge, project, name, flags) for name in names)
     if pull_request:
-        reviews = tuple(one for one in reviews if any(pr.number == pull_request for pr in one.requests))
+        numbers = {one.skill: {pr.number for pr in (*one.versions, *one.drafts, *one.descriptions)} for one in reviews}
+        reviews = tuple(one for one in reviews if pull_request in numbers[one.skill])
         if not reviews:
             raise UsageError(f"expected a pull request of a skill's branch, found #{pull_request}, which is of none")
     remote = access.remote.name if access.remote else ""
-    write_state(
-        ReviewState(forge=access.name, facts=facts, remote=remote, tips=tips, skills=reviews, memory=memory), out
-    )
-    requests = [requests for one in reviews for requests in (one.versions, one.drafts, one.descriptions)]
+    state = ReviewState(forge=access.name, facts=facts, remote=remote, tips=tips, skills=reviews, memory=memory)
+    write_state(state, out)
+    groups = [group for one in reviews for group in (one.versions, one.drafts, one.descriptions) if group]
     return Checked(
         access.name,
         facts.public,
         facts.login,
         remote,
         len(reviews),
-        tuple(one.url for group in requests for one in group if one.state == "open"),
-        tuple(group[0].url for group in requests if group and group[0].state == "closed"),
+        tuple(one.url for group in groups for one in group if one.state == "open"),
+        tuple(group[0].url for group in groups if group[0].state == "closed"),
         tuple(asked for one in reviews for asked in one.asked),
         out,
     )
@@ -154,29 +147,20 @@ def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, objec
         skill = project.target(Selection(name, flags, folder=project.root)).name
     if not skill:
         return SkillReview(skill=name)
-    versions, drafts, descriptions = (
-        forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft", "skillopt-trigger")
-    )
-    opened = [one for one in (*versions, *drafts, *descriptions) if one.state == "open"]
-    said = [(one, forge.comments(one.number)) for one in (*opened, *_newest_closed(versions, drafts, descriptions))]
+    groups = [forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft", "skillopt-trigger")]
+    versions, drafts, descriptions = groups
+    # The newest five that people closed without a merge say enough.
+    closed = [one for group in groups for one in [one for one in group if one.state == "closed"][:5]]
+    opened = [one for group in groups for one in group if one.state == "open"]
+    said = [(one, forge.comments(one.number)) for one in (*opened, *closed)]
+    # The one of a description has no edits, and training it again comes to the same.
+    asked = [(one, comments) for one, comments in said if one.state == "open" and one not in descriptions]
     return SkillReview(
         skill=name,
         versions=versions,
         drafts=drafts,
         descriptions=descriptions,
-        asked=tuple(
-            asked
-            for one, comments in said
-            # The one of a description has no edits, and training it again comes to the same.
-            if one.state == "open" and one not in descriptions
-            for asked in read_asked(one, comments, (name, skill))
-        ),
+        asked=tuple(what for one, comments in asked for what in read_asked(one, comments, (name, skill))),
         closings=tuple(read_closing(one, comments) for one, comments in said if one.state == "closed"),
         ignored=read_ignored(((one, comment) for one, comments in said for comment in comments), (name, skill)),
     )
-
-
-def _newest_closed(*groups: Sequence[PullRequest]) -> Iterator[PullRequest]:
-    """Yield the pull requests that people closed without a merge, newest first; of many, the newest five."""
-    for group in groups:
-        yield from [one for one in group if one.state == "closed"][:5]

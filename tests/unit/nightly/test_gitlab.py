@@ -84,7 +84,10 @@ def test_a_note_says_who_wrote_it_and_whether_they_may_write_and_what_gitlab_not
     server.say(number, "ada", "added 1 commit", system=True)
     for author in ("ada", "eve", "mo", "stranger", "ada", ""):
         server.say(number, author, "/skillopt drop 1")
+    server.say(number, "eve", "<!-- skillopt: news -->\nAll is well")
+    forge.comment(number, "news", "text")
     said = forge.comments(number)
+    assert server.said(number)[-2:] == ["<!-- skillopt: news -->\nAll is well", "<!-- skillopt: news -->\ntext"]
     assert [(one.author, one.may_write) for one in said] == [
         ("ada", True),
         ("eve", False),
@@ -92,20 +95,10 @@ def test_a_note_says_who_wrote_it_and_whether_they_may_write_and_what_gitlab_not
         ("stranger", False),
         ("ada", True),
         ("", False),
+        ("eve", False),
     ]
     assert (said[0].body, said[0].at) == ("/skillopt drop 1", "2026-01-02T03:04:02+00:00")
     assert said[0].url == f"https://gitlab.com/acme/tools/skills/-/merge_requests/{number}#note_2"
-
-
-def test_what_others_write_under_its_mark_is_neither_changed_nor_taken_for_its_own(
-    server: FakeGitLab, forge: Forge
-) -> None:
-    number = forge.create("skillopt/rows", "main", "Title", "Body").number
-    forged = "<!-- skillopt: news -->\nAll is well"
-    server.say(number, "eve", forged)
-    forge.comment(number, "news", "text")
-    assert server.said(number) == [forged, "<!-- skillopt: news -->\ntext"]
-    assert [one.author for one in forge.comments(number)] == ["eve"]
 
 
 def test_merged_closed_and_open_are_told_apart_and_those_of_forks_are_left_out(
@@ -144,10 +137,8 @@ def test_reviewers_and_assignees_are_added_to_those_who_are_there(server: FakeGi
         (as_json(404, {"message": "404 Project Not Found"}), ForgeMissingError, "that the token may see", None),
         (as_json(400, {"message": {"title": ["is too long"]}}), ForgeRefusedError, "is too long", None),
         (as_json(429, {"message": "Too Many"}, {"Retry-After": "90"}), ForgeLimitError, "HTTP 429: Too Many", 90.0),
-        (as_json(500, {"message": "500 Internal"}), ForgeDownError, "HTTP 500.*run this again later", None),
         (Answer(502, b"<html><h1>Bad gateway</h1></html>", "text/html"), ForgeDownError, "HTTP 502", None),
         (Answer(200, b"<html>", "text/html"), ForgeDownError, "expected an answer of its API", None),
-        (as_json(200, {"surprise": 1}), ForgeDownError, "expected an answer of its API", None),
         (Answer(503, b"", hang_up=True), ForgeDownError, "cannot reach GitLab to read the project of acme", None),
         (Answer(503, b"", hang=True), ForgeDownError, "did not answer in time", None),
     ],
@@ -222,8 +213,6 @@ class TestAccount:
             ("https://gitlab.com/acme/tools/skills.git", "acme/tools/skills"),
             ("https://gitlab-ci-token:x@gitlab.com/acme/skills.git", "acme/skills"),
             ("git@gitlab.com:acme/tools/my.skills.git", "acme/tools/my.skills"),
-            ("ssh://git@gitlab.com:22/acme/skills", "acme/skills"),
-            ("file:///srv/acme/skills.git", ""),
             ("/srv/acme/skills.git", ""),
         ],
     )

@@ -69,11 +69,10 @@ def test_a_token_is_sent_over_https_only(api: str) -> None:
         find_account(NightlySettings(forge_url=api))
 
 
-def test_without_a_forge_texts_lie_in_a_folder(tmp_path: Path) -> None:
+def test_what_is_missing_is_named_and_without_a_forge_texts_lie_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert isinstance(load_forge(NightlySettings(), URL, tmp_path), FolderForge)
-
-
-def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="did you mean 'github'"):
         load_forge(NightlySettings(forge="gihub"), URL, tmp_path)
     with pytest.raises(UsageError, match="found '/srv/skills'; set GITHUB_REPOSITORY"):

@@ -1,0 +1,180 @@
+"""What the steps of a night hand over to each other: files, of which none holds a token.
+
+`nightly check` writes what the forge says, `nightly train` reads it and writes a folder with what is to be offered as
+JSON, branches as a git bundle, and reports. `nightly offer` believes none of that: what is pushed is checked against
+the remote and the default branch.
+"""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.errors import UsageError
+from skillopt.nightly.dashboard import DashboardMemory, NightRecord
+from skillopt.nightly.night import Nightly
+from skillopt.nightly.people_commands import Asked, Closing, Verb
+from skillopt.nightly.posting import BranchOffer, PostedAnswer
+from skillopt.protocols import PullRequest, RepositoryFacts
+from skillopt.versions.remotes import Tips
+
+__all__ = [
+    "BUNDLE",
+    "OFFERS",
+    "REPORT",
+    "OfferFolder",
+    "ReviewState",
+    "SkillOffers",
+    "SkillReview",
+    "make_folder",
+    "read_offers",
+    "read_state",
+    "write_offers",
+    "write_state",
+]
+
+BUNDLE: Final = "bundle"
+OFFERS: Final = "offers.json"
+REPORT: Final = "report"
+"""Name of the folder with reports of runs, beside the other two."""
+
+_LARGEST: Final = 50_000_000
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SkillReview(_Strict):
+    """What the forge has of a skill."""
+
+    skill: str
+    versions: tuple[PullRequest, ...] = ()
+    drafts: tuple[PullRequest, ...] = ()
+    descriptions: tuple[PullRequest, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    closings: tuple[Closing, ...] = ()
+    ignored: Asked | None = None
+
+    @property
+    def training_wanted(self) -> tuple[Asked, ...]:
+        """What asks for training, whether or not anything else makes the skill due."""
+        return tuple(one for one in self.asked if one.verb in (Verb.RETRY, Verb.REBASE) and not one.skill)
+
+    def closing(self, request: PullRequest) -> Closing:
+        """Return who closed a pull request, and why, as far as anybody knows."""
+        unknown = Closing(pull_request=request.number, url=request.url)
+        return next((one for one in self.closings if one.pull_request == request.number), unknown)
+
+
+class ReviewState(_Strict):
+    """All that a night has to know of remote and forge."""
+
+    version: Literal[1] = 1
+    forge: str
+    facts: RepositoryFacts
+    remote: str
+    tips: Tips | None
+    skills: Annotated[tuple[SkillReview, ...], Field(min_length=1)]
+    memory: DashboardMemory = DashboardMemory()
+
+    def of(self, skill: str) -> SkillReview:
+        """Return what the forge has of a skill."""
+        return next((one for one in self.skills if one.skill == skill), SkillReview(skill=skill))
+
+
+class SkillOffers(_Strict):
+    """What is to be done about the pull requests of one skill."""
+
+    skill: str
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$")]
+    version: BranchOffer | None = None
+    draft: BranchOffer | None = None
+    description: BranchOffer | None = None
+    answers: tuple[PostedAnswer, ...] = ()
+
+    @property
+    def branches(self) -> tuple[BranchOffer, ...]:
+        """What is offered, of whatever kind."""
+        return tuple(one for one in (self.version, self.draft, self.description) if one is not None)
+
+
+class OfferFolder(_Strict):
+    """What `nightly train` leaves for `nightly offer`."""
+
+    version: Literal[1] = 1
+    remote: str
+    night: Nightly
+    offers: tuple[SkillOffers, ...]
+    record: NightRecord
+
+
+_Model = TypeVar("_Model", ReviewState, OfferFolder)
+
+
+def write_state(state: ReviewState, path: Path) -> None:
+    """Write what the forge says to a file."""
+    _write(path, state, path)
+
+
+def read_state(path: Path) -> ReviewState:
+    """Read what `nightly check` wrote."""
+    return _read(path, ReviewState, "skillopt nightly check", path)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a night, and find out whether files can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        (folder / BUNDLE).unlink(missing_ok=True)
+    except OSError as error:
+        raise _not_written(folder, error) from error
+
+
+def write_offers(folder: Path, offers: OfferFolder) -> None:
+    """Write offers and results in a folder."""
+    _write(folder / OFFERS, offers, folder)
+
+
+def read_offers(folder: Path) -> OfferFolder:
+    """Read what `nightly train` wrote."""
+    return _read(folder / OFFERS, OfferFolder, "skillopt nightly train", folder)
+
+
+def _write(path: Path, model: BaseModel, out: Path) -> None:
+    """Write a file aside and put it in place."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f"{path.name}.new")
+        aside.write_text(model.model_dump_json(indent=1), encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        raise _not_written(out, error) from error
+
+
+def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:
+    """Read a file of another job: neither a link nor a pipe, on which reading would wait."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"{path}: expected a file, found something else; run `{command}`")
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise UsageError(f"{path}: expected at most {_LARGEST:,} bytes, found more; run `{command}`")
+        return kind.model_validate_json(content)
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}; write it with `{command} --out {out}`"
+        raise UsageError(message) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path}: {where}: {first['msg']}; write it with `{command}`") from error
+
+
+def _not_written(place: Path, error: OSError) -> UsageError:
+    return UsageError(f"cannot write {place}: {error.strerror}; choose another --out")

@@ -1,0 +1,159 @@
+"""The step `nightly offer`: push what training left, and open, update or close pull requests.
+
+It runs no model and no code of skills or suites, and pushes nothing that it has not checked against the remote.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import BusyError, ForgeError, SkilloptError, UsageError, VersionConflictError
+from skillopt.nightly.check import ForgeAccess, find_access
+from skillopt.nightly.dashboard import update_dashboard
+from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
+from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
+from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, open_request, post_answers, post_offer
+from skillopt.project import Project, Selection, Target
+from skillopt.storage.locks import writer_lock
+from skillopt.triggers.description import is_described
+from skillopt.versions.bundles import check_commits, read_bundle
+from skillopt.versions.draft_branch import DRAFT_BRANCHES, DraftBranch
+from skillopt.versions.remotes import Remote, Tips
+
+__all__ = ["offer_night"]
+
+_PREFIXES: Final = {"version": "skillopt", "draft": "skillopt-draft", "description": "skillopt-trigger"}
+
+
+@dataclass(slots=True)
+class _Desk:
+    """Where offers are made: forge, remote, where its branches are now, and how many pull requests are open."""
+
+    project: Project
+    access: ForgeAccess
+    tips: Tips | None
+    most_open: int
+    open: int = 0
+
+    def post(self, target: Target, offer: BranchOffer, push: Callable[[], bool]) -> PullRequestUpdate:
+        """Post an offer as the settings of its skill say, and count what is open then."""
+        held = f"waits: {self.open} pull requests are open, and `most_open` is {self.most_open}"
+        held = held if 0 < self.most_open <= self.open else ""
+        done = post_offer(self.access.forge, offer, push, target.settings.nightly, held)
+        self.open += (done.action == "opened") - (done.action == "closed")
+        return done
+
+    def checked(self, remote: Remote, target: Target, offer: BranchOffer, push: Callable[[], bool]) -> bool:
+        """Push a branch after its commits were found to change only what training may change."""
+        if offer.tip:
+            describes = is_described if offer.branch.startswith("skillopt-trigger/") else None
+            path, known = remote.repository.relative(target.folder), self.tips.all if self.tips else ()
+            check_commits(remote.repository, offer.branch, offer.tip, path, known, describes)
+        return push()
+
+
+def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, project: Path | None = None) -> Nightly:
+    """Push the branches of a night, bring the pull requests up to date, and give the whole night's result.
+
+    Doing it again changes nothing.
+    """
+    found = Project.find(project or Path.cwd())
+    access, left = find_access(found, flags or {}), read_offers(folder)
+    remote = access.remote
+    if left.remote != (remote.name if remote else ""):
+        expected = remote.name if remote else "none"
+        raise UsageError(f"{folder}: expected offers for the remote {expected!r}, found {left.remote!r}; train again")
+    tips = remote.fetch_tips() if remote else None
+    if remote is not None:
+        read_bundle(remote.repository, folder / BUNDLE)
+    settings, offers = found.settings(flags or {}).nightly, {one.skill: one for one in left.offers}
+    desk = _Desk(found, access, tips, settings.most_open or 0)
+    if desk.most_open:
+        branches = (f"{prefix}/{one.name}" for one in left.offers for prefix in _PREFIXES.values())
+        desk.open = sum(open_request(access.forge.pull_requests(branch)) is not None for branch in branches)
+    rows = tuple(_post(desk, row, offers[row.skill]) if row.skill in offers else row for row in left.night.skills)
+    done = replace(left.night, skills=rows)
+    if not settings.dashboard:
+        return done
+    try:
+        url = update_dashboard(access.forge, left.record, rows, settings.monthly_usd, datetime.now(UTC))
+    except ForgeError as error:
+        return replace(done, problems=(f"the dashboard was not updated: {error}",))
+    return replace(done, dashboard=url)
+
+
+def _post(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
+    """Offer what there is of a skill, under a lock against other nights."""
+    try:
+        target = desk.project.target(Selection(offers.skill, folder=desk.project.root))
+        if target.name != offers.name:
+            raise UsageError(f"expected offers of the skill {target.name!r}, found {offers.name!r}; train again")
+        with writer_lock(desk.project.root, f"{offers.name}@nightly"):
+            if (version := _expected(offers, "version")) is not None:
+                row = replace(row, offer=_post_version(desk, target, version))
+            if (draft := _expected(offers, "draft")) is not None:
+                row = replace(row, draft=_post_draft(desk, target, draft, row.offer))
+            if (description := _expected(offers, "description")) is not None:
+                row = replace(row, description=_post_version(desk, target, description))
+            branches = [f"{prefix}/{offers.name}" for prefix in _PREFIXES.values()]
+            post_answers(desk.access.forge, branches, offers.answers)
+            return row
+    except BusyError:
+        return replace(row, training=Training.BUSY, reason="another run trains it")
+    except SkilloptError as error:
+        return with_failure(row, error)
+
+
+def _expected(offers: SkillOffers, kind: str) -> BranchOffer | None:
+    """Return the offer of a kind, which is of that kind's branch and no other."""
+    offer: BranchOffer | None = getattr(offers, kind)
+    branch = f"{_PREFIXES[kind]}/{offers.name}"
+    if offer is not None and offer.branch != branch:
+        raise UsageError(f"expected an offer from {branch}, found one from {offer.branch!r}; train again")
+    return offer
+
+
+def _post_version(desk: _Desk, target: Target, offer: BranchOffer) -> PullRequestUpdate:
+    """Take the newest version, or description, over from the bundle, push it, and bring its pull request up to date."""
+    if not offer.tip:
+        raise UsageError(f"expected the newest commit of {offer.branch} in the offer, found none; train again")
+    remote, tips, skill = desk.access.remote, desk.tips, target.name
+    if remote is None or tips is None:
+        return desk.post(target, offer, lambda: False)
+    branches = f"refs/heads/{offer.branch.removesuffix(skill)}"
+    remote.fast_forward(skill, tips.of(branches).get(skill), branches)
+    remote.fast_forward(skill, offer.tip, branches)
+    if remote.repository.ref_tip(f"{branches}{skill}") != offer.tip:
+        return _moved(offer)
+    push = partial(remote.push, skill, tips, branches)
+    return desk.post(target, offer, partial(desk.checked, remote, target, offer, push))
+
+
+def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRequestUpdate) -> PullRequestUpdate:
+    """Take the draft over from the bundle, push or remove it, and bring its pull request up to date."""
+    remote, tips, skill = desk.access.remote, desk.tips, target.name
+    if version.is_open and not (offer.unfit_reason and not offer.missing_reason):
+        waits = f"the pull request of the newest version comes first: {version.url}"
+        offer = offer.model_copy(update={"unfit_reason": waits, "missing_reason": ""})
+    if remote is None or tips is None:
+        return desk.post(target, offer, lambda: False)
+    branch = DraftBranch(remote.repository, skill, remote.repository.relative(target.folder))
+    if branch.tip is None and offer.tip:
+        problem = remote.repository.move_branch(f"{DRAFT_BRANCHES}{skill}", None, offer.tip)
+        if problem:
+            raise VersionConflictError(f"{problem}; mend that and run this again")
+    if (branch.tip or "") != offer.tip or tips.drafts.get(skill, "") not in (offer.seen, offer.tip):
+        return _moved(offer)
+    push = partial(desk.checked, remote, target, offer, partial(remote.push_draft, branch, tips))
+    done = desk.post(target, offer, push)
+    if not offer.tip:
+        push()  # last, because a forge closes the pull request of a branch that goes, and would not say why
+    return done
+
+
+def _moved(offer: BranchOffer) -> PullRequestUpdate:
+    note = f"{offer.branch} was moved since this night looked at it; the next night offers what is there"
+    return PullRequestUpdate(notes=(*offer.notes, note))

@@ -1,0 +1,154 @@
+"""What becomes of a skill's pull request, and that an offer of another job is data: it names nobody, closes nothing."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import ValidationError
+
+from skillopt.errors import UsageError
+from skillopt.nightly.forges import ForgeAccount
+from skillopt.nightly.github import GitHubForge
+from skillopt.nightly.handover import OFFERS, read_offers
+from skillopt.nightly.people_commands import last_handled
+from skillopt.nightly.posting import (
+    CLOSED_BY_NIGHT,
+    Action,
+    BranchOffer,
+    PostedAnswer,
+    PullRequestDecision,
+    decide_pull_request,
+    disarm_page,
+    post_answers,
+    post_offer,
+)
+from skillopt.protocols import Forge, PullRequest
+from skillopt.reports.escape_markdown import inline_code, text_block
+from skillopt.settings import NightlySettings
+from tests.fakes.fake_forge import FakeForge, fake_forge
+
+BRANCH, TIP = "skillopt/rows", "a" * 40
+CALLS = "Fixes #1, closes acme/skills#2 and GH-3, resolves https://github.com/acme/skills/issues/4; @team, &#64;ada"
+ACTIVE = re.compile(r"@\w|#\d(?!\d?;)|GH-\d|/issues/\d|&#64;\w")
+
+
+@pytest.fixture
+def server() -> Iterator[FakeForge]:
+    with fake_forge() as server:
+        yield server
+
+
+@pytest.fixture
+def forge(server: FakeForge) -> Forge:
+    account = ForgeAccount(server.url, "https://github.com/", "ghp_" + "a7" * 18)
+    return GitHubForge(account, server.name, pause=0.0)
+
+
+def request(number: int, state: Literal["open", "closed", "merged"], head: str = TIP, body: str = "") -> PullRequest:
+    return PullRequest(number, f"https://example.com/{number}", state, head, "Title", body)
+
+
+def decided(*requests: PullRequest, **facts: object) -> PullRequestDecision:
+    return decide_pull_request(BranchOffer.model_validate({"branch": BRANCH, "tip": TIP, **facts}), requests)
+
+
+def text(title: str, *, proven: bool = True) -> BranchOffer:
+    return BranchOffer(branch=BRANCH, tip=TIP, proven=proven, title=title, body=title, known_by=title)
+
+
+@pytest.mark.parametrize("state", ["closed", "merged"])
+def test_a_version_that_people_settled_is_not_offered_again_but_the_next_one_is(
+    state: Literal["closed", "merged"],
+) -> None:
+    assert decided().action is Action.OPEN
+    why = f"#1 with this version was {state} by people"
+    assert decided(request(1, state)) == PullRequestDecision(Action.LEAVE, 1, why)
+    assert decided(request(1, state, head="older")).action is Action.OPEN
+    assert decided(request(2, "open"), request(1, state)) == PullRequestDecision(Action.UPDATE, 2, "")
+    by_the_night = request(1, "closed", body=f"{CLOSED_BY_NIGHT}Body")
+    assert decided(by_the_night).action is Action.OPEN
+
+
+def test_what_is_superseded_is_closed_if_it_is_open_and_what_is_unfit_changes_nothing() -> None:
+    moot = {"moot_reason": "main has this text", "unfit_reason": "not tested"}
+    found = decided(request(7, "open"), request(3, "closed"), **moot)
+    assert found == PullRequestDecision(Action.CLOSE, 7, "main has this text")
+    assert decided(request(3, "closed"), **moot).action is decided(**moot).action is Action.LEAVE
+    for requests in ([], [request(1, "open")]):
+        found = decided(*requests, unfit_reason="no better")
+        assert (found.action, found.reason) == (Action.LEAVE, "no better")
+
+
+def test_a_draft_that_people_closed_is_refused_by_its_text_and_not_opened_again_in_the_same_night() -> None:
+    closed = request(4, "closed", "older", "Body\n<!-- text: d1 -->")
+    assert decided(closed, mark="<!-- text: d1 -->").reason == "#4 with this text was closed by people"
+    assert decided(closed, mark="<!-- text: d2 -->").action is Action.OPEN
+    found = decided(closed, mark="<!-- text: d2 -->", opened=4)
+    assert found.action is Action.LEAVE
+    assert "during this night" in found.reason
+
+
+def test_nobody_is_asked_to_review_a_draft_until_it_is_ready_and_a_wrong_name_is_a_remark(
+    server: FakeForge, forge: Forge
+) -> None:
+    people = NightlySettings(labels=("skills",), reviewers=("ada", "nobody"), assignees=("eve",))
+    post_offer(forge, text("rows: unproven", proven=False), lambda: True, people)
+    assert (server.pulls[1]["draft"], server.pulls[1]["labels"]) == (True, ["skills"])
+    assert "reviewers" not in server.pulls[1]
+    done = post_offer(forge, text("rows: proven"), lambda: True, people)
+    assert [("collaborators" in note) for note in done.notes] == [True]
+    assert (server.pulls[1]["draft"], server.pulls[1]["assignees"], len(server.pulls)) == (False, ["eve"], 1)
+    post_offer(forge, text("rows: newer", proven=False), lambda: True, people)
+    post_offer(forge, text("rows: better"), lambda: True, NightlySettings(reviewers=("ada",)))
+    assert server.pulls[1]["reviewers"] == ["ada"]
+
+
+def test_one_that_is_held_back_is_pushed_and_not_opened(server: FakeForge, forge: Forge) -> None:
+    pushed = []
+
+    def push() -> bool:
+        pushed.append(BRANCH)
+        return True
+
+    done = post_offer(forge, text("rows: proven"), push, held="waits")
+    assert (done.action, done.is_open, done.notes, pushed) == ("", False, ("waits",), [BRANCH])
+    assert not server.pulls
+
+
+def test_a_text_that_was_tampered_with_mentions_nobody_and_closes_no_issue(server: FakeForge, forge: Forge) -> None:
+    post_offer(forge, text(CALLS), lambda: True)
+    post_answers(forge, [BRANCH], [PostedAnswer(pull_request=1, lines=(CALLS,))])
+    said = [server.pulls[1]["title"], server.pulls[1]["body"], *(one["body"] for one in server.comments[1])]
+    assert len(said) == 3
+    assert [ACTIVE.findall(text) for text in said] == [[], [], []]
+    page = f"# Rows\n\n{inline_code(CALLS)}\n\n{text_block(CALLS)}\n\n- [x] edit 1 (3 of 4 tasks)\n"
+    assert disarm_page(page) == page
+
+
+def test_answered_up_to_no_later_than_the_newest_comment(server: FakeForge, forge: Forge) -> None:
+    number = forge.create(BRANCH, "main", "Title", "Body").number
+    told = {"login": "ada"}
+    said = {"id": 7, "body": "/skillopt train", "user": told, "created_at": "2026-01-02T03:04:05Z", "html_url": "u"}
+    server.comments[number] = [said]
+    post_answers(forge, [BRANCH], [PostedAnswer(pull_request=number, lines=(), last=2**62)])
+    assert last_handled(forge.pull_requests(BRANCH)[0].body)[0] == 7
+    with pytest.raises(ValidationError, match="last"):
+        PostedAnswer(pull_request=1, lines=(), last=2**63)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_offers_that_are_no_plain_file_are_refused_at_once(kind: str, tmp_path: Path) -> None:
+    place = tmp_path / OFFERS
+    match kind:
+        case "pipe":
+            os.mkfifo(place)
+        case "link":
+            (tmp_path / "elsewhere.json").write_text("{}")
+            place.symlink_to("elsewhere.json")
+        case _:
+            place.mkdir()
+    with pytest.raises(UsageError, match=r"offers\.json"):
+        read_offers(tmp_path)
