@@ -10,8 +10,8 @@ from typing import IO, Final
 
 from benchmarks.trust.forked import Command, Ended, Kill, Pipes, start_forked
 from benchmarks.trust.places import Place
-from skillopt.actions.jobs import start_training
 from skillopt.commands.job_process import main as job_process
+from skillopt.forecast.job_plan import start_training
 from skillopt.project import Selection
 from skillopt.storage import jobs
 from skillopt.storage.jobs import Job, JobState, list_jobs

@@ -13,8 +13,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY, CallToolResult, RequestParams, TextContent
 
-from skillopt.actions.jobs import JobReport, cancel, job
 from skillopt.errors import UsageError
+from skillopt.runs.job_report import JobReport, cancel, job
 from skillopt_mcp.job_tools import JobAnswer
 
 __all__ = ["TASKS", "JobTasks", "TaskParams", "TaskUpdateParams", "as_task", "takes_tasks"]

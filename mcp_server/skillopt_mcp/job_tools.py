@@ -9,17 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from skillopt.actions.job_plan import choose_target
-from skillopt.actions.jobs import (
-    JobLimits,
-    JobReport,
-    cancel,
-    job,
-    jobs,
-    locate,
-    start_evaluation,
-    start_training,
-)
+from skillopt.forecast.job_plan import JobLimits, choose_target, start_evaluation, start_training
+from skillopt.runs.job_report import JobReport, cancel, job, jobs, locate
 from skillopt.runs.plan import Start
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import selection_of
@@ -135,7 +126,7 @@ def job_status_tool(
     """Report a job's state, results, spending and next step."""
     if job_id is not None:
         return JobAnswer(locate(job_id, folder=folder).root, job_id, wait_seconds)
-    rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in jobs(folder=folder).jobs]
+    rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in jobs(folder=folder)]
     return table(("job", "skill", "work", "state", "started"), rows) if rows else "No job was started here yet."
 
 

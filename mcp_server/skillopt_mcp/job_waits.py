@@ -7,7 +7,7 @@ from typing import Final
 import anyio
 from anyio import to_thread
 
-from skillopt.actions.jobs import glance
+from skillopt.runs.job_report import glance
 from skillopt_mcp.job_tools import JobAnswer
 
 __all__ = ["answer_with_news"]

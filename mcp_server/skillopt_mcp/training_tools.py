@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from skillopt.actions.jobs import JobLimits, start_proposal
+from skillopt.forecast.job_plan import JobLimits, start_proposal
 from skillopt.runs import evidence as packet
 from skillopt.runs.proposal import EditsProposal, ProposalEdit, RefusedEdit, check
 from skillopt_mcp.job_tools import (

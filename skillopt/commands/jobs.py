@@ -1,14 +1,13 @@
-"""The command `jobs`: its options, and its results as text."""
+"""The command `jobs`: the jobs that agents started, one of them, or its end."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import JsonOption
-from skillopt.commands.output import format_usage, job_line, show
-
-if TYPE_CHECKING:
-    from skillopt.actions.jobs import JobReport, Jobs
+from skillopt.commands.output import as_json_text, format_usage, job_line, show
+from skillopt.runs import job_report
+from skillopt.runs.job_report import JobReport
 
 __all__ = ["jobs"]
 
@@ -24,21 +23,18 @@ def jobs(
 
     The first --cancel waits for calls under way, which are paid for; a second one drops them.
     """
-    from skillopt.actions import jobs as actions
-
     if job_id is None:
         if cancel or wait:
             raise typer.BadParameter("expected the id of a job with --cancel and --wait; `skillopt jobs` lists them")
-        show(actions.jobs(), _list_text, as_json=as_json)
+        found = job_report.jobs()
+        listed = "\n".join(map(job_line, found)) or "no jobs yet; agents start them through skillopt-mcp"
+        typer.echo(as_json_text({"jobs": found}) if as_json else listed)
         return
-    show(actions.cancel(job_id) if cancel else actions.job(job_id, wait=wait), _job_text, as_json=as_json)
+    report = job_report.cancel(job_id) if cancel else job_report.job(job_id, wait=wait)
+    show(report, _job_text, as_json=as_json)
 
 
-def _list_text(result: "Jobs") -> str:
-    return "\n".join(map(job_line, result.jobs)) or "no jobs yet; agents start them through skillopt-mcp"
-
-
-def _job_text(result: "JobReport") -> str:
+def _job_text(result: JobReport) -> str:
     lines = [job_line(result.job), *([result.line] if result.line else []), *result.events]
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
     output = result.job.output if result.job.exit_code is not None else ""

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.job_plan import plan_evaluation
-from skillopt.actions.jobs import JobLimits, cancel, start_evaluation, start_training
 from skillopt.commands.spending import foresee_spending
 from skillopt.errors import UsageError
+from skillopt.forecast.job_plan import JobLimits, plan_evaluation, start_evaluation, start_training
 from skillopt.project import Selection
+from skillopt.runs.job_report import cancel
 from skillopt.runs.plan import begin_run, make_plan
 from skillopt.storage.ledger import Ledger
 from tests.fakes.fake_chat import fake_chat

@@ -12,18 +12,10 @@ from typing import Any
 
 import pytest
 
-from skillopt.actions.jobs import (
-    JobLimits,
-    JobReport,
-    cancel,
-    job,
-    jobs,
-    start_evaluation,
-    start_proposal,
-    start_training,
-)
 from skillopt.errors import BusyError, UsageError
+from skillopt.forecast.job_plan import JobLimits, start_evaluation, start_proposal, start_training
 from skillopt.project import Selection
+from skillopt.runs.job_report import JobReport, cancel, job, jobs
 from skillopt.runs.proposal import EditsProposal
 from skillopt.storage.jobs import JobState, find_job, list_jobs, start_job, wait_for_job
 from skillopt.storage.locks import writer_lock
@@ -86,7 +78,7 @@ def test_an_evaluation_gathers_evidence_and_says_what_to_do_next(project: Path) 
 @pytest.mark.process
 def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldProvider) -> None:
     program = (
-        "from pathlib import Path; from skillopt.actions.jobs import start_evaluation; "
+        "from pathlib import Path; from skillopt.forecast.job_plan import start_evaluation; "
         "from skillopt.project import Selection; "
         "flags = {'harness': 'chat/anthropic/fake', 'max_minutes': 60}; "
         "print(start_evaluation(Selection('rows', flags, folder=Path('.'))).id)"
@@ -185,7 +177,7 @@ def test_what_cannot_be_run_is_refused_before_a_process_is_started(project: Path
     shutil.rmtree(project / "suites")
     with pytest.raises(UsageError, match="no suite"):
         start_evaluation(selection(project))
-    assert jobs(folder=project).jobs == ()
+    assert jobs(folder=project) == ()
 
 
 @pytest.mark.parametrize(
@@ -199,7 +191,7 @@ def test_an_unknown_job_is_refused_whatever_its_name(project: Path, name: str) -
 def test_a_training_on_the_command_line_lets_no_job_that_trains_begin(project: Path) -> None:
     with writer_lock(project, "rows"), pytest.raises(BusyError, match="is training 'rows' already"):
         start_training(selection(project))
-    assert jobs(folder=project).jobs == ()
+    assert jobs(folder=project) == ()
 
 
 def test_a_folder_that_is_no_job_is_not_listed(project: Path) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from skillopt.actions.jobs import job, jobs
 from skillopt.errors import UsageError
 from skillopt.execution.installation import check_unchanged
+from skillopt.runs.job_report import job, jobs
 from skillopt.storage.jobs import find_job, list_jobs
 from skillopt_mcp.server import make_server
 from tests.fakes.jobs import record_job
@@ -29,14 +29,14 @@ async def refused(project: Path, **arguments: object) -> str:
     async with Client(make_server(project)) as client:
         result = await client.call_tool("start_job", {"name": "rows", **arguments})
     assert result.is_error
-    assert not jobs(folder=project).jobs
+    assert not jobs(folder=project)
     return text_of(result)
 
 
 async def test_a_start_repeats_what_runs_what_it_is_likely_to_take_and_the_limits(project: Path) -> None:
     async with Client(make_server(project)) as client:
         told = await say(client, "start_job", name="rows", max_minutes=15)
-    begun = jobs(folder=project).jobs[0]
+    begun = jobs(folder=project)[0]
     job(begun.id, wait=120, folder=project)
     assert "It measures the incumbent on 8 train tasks, 1 run of each: 8 rollouts, with harness `demo`." in told
     assert "Likely: 8 rollouts, about $0.00, about 1 s." in told

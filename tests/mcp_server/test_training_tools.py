@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from skillopt.actions.jobs import job
+from skillopt.runs.job_report import job
 from skillopt.storage.locks import writer_lock
 from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import say, text_of

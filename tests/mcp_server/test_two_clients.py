@@ -7,7 +7,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
-from skillopt.actions.jobs import jobs
+from skillopt.runs.job_report import jobs
 from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import say, text_of
 from tests.fakes.projects import git, make_project, skillopt
@@ -38,7 +38,7 @@ async def test_of_two_that_propose_at_once_one_gets_a_job_and_the_other_is_told_
             group.start_soon(propose, other, base, "- Write addresses of e-mail in lower case: größer, 値.")
         (told,) = [text_of(answer) for answer in answers if answer.is_error]
         (begun,) = [text_of(answer) for answer in answers if not answer.is_error]
-        (job,) = jobs(folder=measured).jobs
+        (job,) = jobs(folder=measured)
         assert job.id in told
         assert f"# Job {job.id}: done" in begun
         late = await one.call_tool("propose_edits", {"name": "rows", "base": base, "edits": [GOOD]})

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.jobs import job
 from skillopt.errors import UsageError
+from skillopt.runs.job_report import job
 from skillopt.storage.jobs import find_job, finish_job, list_jobs
 from tests.fakes.jobs import record_job
 from tests.fakes.repositories import make_repository

@@ -1,6 +1,6 @@
-"""What a job would run, take and cost, and whether anything refuses it: all that can be known before it starts."""
+"""Start a job in a process of its own, after all that can be known before: what it runs, takes, and is refused for."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from math import inf
@@ -24,13 +24,21 @@ from skillopt.runs.prospect import expect_prospect
 from skillopt.safety.plurals import count_noun, write_dollars
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
-from skillopt.storage.jobs import check_idle
+from skillopt.storage.jobs import Job, JobTerms, check_idle, start_job
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import Split
 from skillopt.versions.draft_branch import DRAFT
 
-__all__ = ["JobPlan", "choose_target", "plan_evaluation", "plan_proposal", "plan_training"]
+__all__ = [
+    "JobLimits",
+    "JobPlan",
+    "choose_target",
+    "plan_evaluation",
+    "start_evaluation",
+    "start_proposal",
+    "start_training",
+]
 
 _CAPS: Final = ("max_usd", "max_rollouts", "max_calls", "max_tokens", "max_minutes", "rollout_usd", "rollout_tokens")
 _UNITS: Final = {
@@ -40,6 +48,7 @@ _UNITS: Final = {
     "max_minutes": "minutes",
     "rollout_tokens": "tokens a rollout",
 }
+_EDITS: Final = "edits.json"
 _SHORT: Final = "The cap on dollars is below what is likely: it will end the job early."
 _NOBODY: Final = "nobody"
 _SECONDS_FROM: Final = 2.0
@@ -67,6 +76,21 @@ class _Likely:
     calls: _Range = (0.0, 0.0)
     usd: _Range | None = None
     minutes: _Range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """What a job may consume; None leaves it to the project's settings."""
+
+    max_usd: float | None = None
+    max_tokens: int | None = None
+    max_rollouts: int | None = None
+    max_minutes: float | None = None
+
+    @property
+    def caps(self) -> dict[str, float]:
+        """Those that are set by the names of settings."""
+        return {name: value for name in self.__dataclass_fields__ if (value := getattr(self, name)) is not None}
 
 
 def choose_target(selection: Selection, harness: str | None) -> Selection:
@@ -114,7 +138,7 @@ def plan_evaluation(
     return chosen.planned(f"It measures {what}, {runs}", subject, _Likely((needed, needed)))
 
 
-def plan_training(selection: Selection, caps: Mapping[str, float], *, start: Start) -> JobPlan:
+def _plan_training(selection: Selection, caps: Mapping[str, float], *, start: Start) -> JobPlan:
     """Plan to train with the optimizer model of the settings."""
     chosen = _Chosen.of(selection, caps)
     suite, settings = chosen.plan.suite, chosen.settings
@@ -134,7 +158,7 @@ def plan_training(selection: Selection, caps: Mapping[str, float], *, start: Sta
     return chosen.planned(words, skill, taken)
 
 
-def plan_proposal(selection: Selection, caps: Mapping[str, float], offered: EditsProposal, *, start: Start) -> JobPlan:
+def _plan_proposal(selection: Selection, caps: Mapping[str, float], offered: EditsProposal, *, start: Start) -> JobPlan:
     """Plan to try edits that were checked before."""
     chosen = _Chosen.of(selection, caps, proposer=offered.proposer)
     chosen.expect_no_writer()
@@ -148,6 +172,58 @@ def plan_proposal(selection: Selection, caps: Mapping[str, float], offered: Edit
         f"what is needed on {count_noun(val, 'val task')}"
     )
     return chosen.planned(words, chosen.start(start), likely)
+
+
+def start_evaluation(
+    selection: Selection,
+    *,
+    split: Literal["train", "val"] = "train",
+    repeats: int = 1,
+    start: Start = "auto",
+    draft: bool = False,
+    limits: JobLimits | None = None,
+) -> Job:
+    """Start a job that measures the incumbent, or the draft; on `train` it gathers evidence."""
+    given = limits or JobLimits()
+    plan = plan_evaluation(selection, given.caps, split=split, repeats=repeats, start=start, draft=draft)
+    incumbent = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{plan.skill}"}[start]
+    words = ["evaluate", "--of", DRAFT if draft else incumbent, "--split", split, "--repeats", str(repeats)]
+    return _start(selection, plan, words, given)
+
+
+def start_training(selection: Selection, *, start: Start = "auto", limits: JobLimits | None = None) -> Job:
+    """Start a job that trains the skill with the optimizer model of the project's settings."""
+    given = limits or JobLimits()
+    return _start(selection, _plan_training(selection, given.caps, start=start), ["optimize", "--start", start], given)
+
+
+def start_proposal(
+    selection: Selection, offered: EditsProposal, *, start: Start = "auto", limits: JobLimits | None = None
+) -> Job:
+    """Start a job that tries edits, which were checked before."""
+    given, files = limits or JobLimits(), [(_EDITS, offered.model_dump_json())]
+    plan = _plan_proposal(selection, given.caps, offered, start=start)
+    return _start(selection, plan, ["propose", f"{{job}}/{_EDITS}", "--start", start], given, files)
+
+
+def _start(
+    selection: Selection,
+    plan: JobPlan,
+    command: Sequence[str],
+    limits: JobLimits,
+    files: Sequence[tuple[str, str]] = (),
+) -> Job:
+    flags: Mapping[str, object] = selection.flags
+    settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
+    suite = ["--suite", str(selection.suite)] if selection.suite else []
+    words = [*command, *_flags(limits, plan), *settings, *suite, "--", str(plan.folder)]
+    return start_job(plan.root, plan.skill, words, files, JobTerms(plan.limits, plan.words))
+
+
+def _flags(limits: JobLimits, plan: JobPlan) -> Iterator[str]:
+    """Return the options of the command line for the limits that a job was given, no higher than they are in force."""
+    for name in limits.caps:
+        yield from (f"--{name.replace('_', '-')}", f"{plan.limits[name]:.15g}")
 
 
 @dataclass(frozen=True, slots=True)

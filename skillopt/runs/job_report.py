@@ -1,59 +1,43 @@
-"""Start a job in a process of its own, see how it is, end it, for the command `jobs`.
+"""How a job is, and its end: what its run has done, what it spent, and what to do next in each state."""
 
-Each state comes with what to do next.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
-from skillopt.actions.job_plan import JobPlan, plan_evaluation, plan_proposal, plan_training
 from skillopt.loop.events import decode_event
 from skillopt.loop.step_lines import StepLines
-from skillopt.project import Project, Selection
+from skillopt.project import Project
 from skillopt.rollouts import Usage
-from skillopt.runs.plan import Start
-from skillopt.runs.proposal import EditsProposal
 from skillopt.runs.run_status import RunStatus, run_status
 from skillopt.safety.plurals import write_dollars
 from skillopt.storage.jobs import (
     Job,
     JobProgress,
     JobState,
-    JobTerms,
     cancel_job,
     find_job,
     list_jobs,
-    start_job,
     wait_for_job,
 )
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.versions.draft_branch import DRAFT
 
 __all__ = [
     "JobGlance",
-    "JobLimits",
     "JobPlace",
     "JobReport",
-    "Jobs",
     "cancel",
     "glance",
     "job",
     "jobs",
     "locate",
-    "start_evaluation",
-    "start_proposal",
-    "start_training",
 ]
 
 _LINES = 30
 _MINUTES_FROM = 100
 """Seconds from which on a duration is told in minutes."""
 
-_EDITS = "edits.json"
 _NEXT = {
     JobState.RUNNING: "It goes on by itself. Wait for news with job_status and wait_seconds=50, or with "
     "`skillopt jobs JOB --wait 600`.",
@@ -72,21 +56,6 @@ _NOT_TAKEN = (
     "Read above what each edit came to. Try another idea, not other words for the same; or stop here. Where a draft "
     "waits, show it with its grade: only a person makes it a version, with `skillopt take`."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class JobLimits:
-    """What a job may consume; None leaves it to the project's settings."""
-
-    max_usd: float | None = None
-    max_tokens: int | None = None
-    max_rollouts: int | None = None
-    max_minutes: float | None = None
-
-    @property
-    def caps(self) -> dict[str, float]:
-        """Those that are set by the names of settings."""
-        return {name: value for name in self.__dataclass_fields__ if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,48 +89,9 @@ class JobGlance:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Jobs:
-    """The newest jobs of a project, newest first."""
-
-    jobs: tuple[Job, ...]
-
-
-def start_evaluation(
-    selection: Selection,
-    *,
-    split: Literal["train", "val"] = "train",
-    repeats: int = 1,
-    start: Start = "auto",
-    draft: bool = False,
-    limits: JobLimits | None = None,
-) -> Job:
-    """Start a job that measures the incumbent, or the draft; on `train` it gathers evidence."""
-    given = limits or JobLimits()
-    plan = plan_evaluation(selection, given.caps, split=split, repeats=repeats, start=start, draft=draft)
-    incumbent = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{plan.skill}"}[start]
-    words = ["evaluate", "--of", DRAFT if draft else incumbent, "--split", split, "--repeats", str(repeats)]
-    return _start(selection, plan, words, given)
-
-
-def start_training(selection: Selection, *, start: Start = "auto", limits: JobLimits | None = None) -> Job:
-    """Start a job that trains the skill with the optimizer model of the project's settings."""
-    given = limits or JobLimits()
-    return _start(selection, plan_training(selection, given.caps, start=start), ["optimize", "--start", start], given)
-
-
-def start_proposal(
-    selection: Selection, offered: EditsProposal, *, start: Start = "auto", limits: JobLimits | None = None
-) -> Job:
-    """Start a job that tries edits, which were checked before."""
-    given, files = limits or JobLimits(), [(_EDITS, offered.model_dump_json())]
-    plan = plan_proposal(selection, given.caps, offered, start=start)
-    return _start(selection, plan, ["propose", f"{{job}}/{_EDITS}", "--start", start], given, files)
-
-
-def jobs(*, folder: Path | None = None) -> Jobs:
-    """List the newest jobs of a project."""
-    return Jobs(list_jobs(Project.find(folder or Path.cwd()).root))
+def jobs(*, folder: Path | None = None) -> tuple[Job, ...]:
+    """List the newest jobs of a project, newest first."""
+    return list_jobs(Project.find(folder or Path.cwd()).root)
 
 
 def job(name: str, *, wait: float = 0.0, folder: Path | None = None) -> JobReport:
@@ -187,26 +117,6 @@ def cancel(name: str, *, folder: Path | None = None) -> JobReport:
     """End a job; the first time it waits for calls under way, which are paid for, again it drops them."""
     root = Project.find(folder or Path.cwd()).root
     return _report(root, cancel_job(root, name))
-
-
-def _start(
-    selection: Selection,
-    plan: JobPlan,
-    command: Sequence[str],
-    limits: JobLimits,
-    files: Sequence[tuple[str, str]] = (),
-) -> Job:
-    flags: Mapping[str, object] = selection.flags
-    settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
-    suite = ["--suite", str(selection.suite)] if selection.suite else []
-    words = [*command, *_flags(limits, plan), *settings, *suite, "--", str(plan.folder)]
-    return start_job(plan.root, plan.skill, words, files, JobTerms(plan.limits, plan.words))
-
-
-def _flags(limits: JobLimits, plan: JobPlan) -> Iterator[str]:
-    """Return the options of the command line for the limits that a job was given, no higher than they are in force."""
-    for name in limits.caps:
-        yield from (f"--{name.replace('_', '-')}", f"{plan.limits[name]:.15g}")
 
 
 def _report(root: Path, found: Job) -> JobReport:
