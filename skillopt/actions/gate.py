@@ -17,7 +17,7 @@ from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.logins import missing_access
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
-from skillopt.execution.unboxed_checks import checks_warning
+from skillopt.execution.suite_checks import checks_warning
 from skillopt.project import CONFIG, Project, Target
 from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
 from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.errors import SuiteError, UsageError
-from skillopt.execution.unboxed_checks import collected_code_note
+from skillopt.execution.suite_checks import collected_code_note
 from skillopt.project import Selection
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.suites import plan_suite, read_tasks

@@ -11,7 +11,6 @@ from skillopt.agent_tables.shipped import find_agent_table
 from skillopt.errors import SettingsError
 from skillopt.execution.available import expect_chosen
 from skillopt.execution.budget import NO_CAPS, Caps
-from skillopt.execution.ci_rule import expect_sandbox_in_ci
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.executors import Cluster, ClusterHarness, ClusterVerifier, RerunningHarness, open_cluster
 from skillopt.execution.masking import environment_masking
@@ -19,8 +18,13 @@ from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.provider_limits import provider_limit
 from skillopt.execution.retry import LimitedHarness, Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
-from skillopt.execution.tool_records import check_recorded_tools
-from skillopt.execution.unboxed_checks import checks_warning, collected_code_note, with_checks
+from skillopt.execution.suite_checks import (
+    check_recorded_tools,
+    checks_warning,
+    collected_code_note,
+    expect_sandbox_in_ci,
+    with_checks,
+)
 from skillopt.execution.wrappers import MaskedModel
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory

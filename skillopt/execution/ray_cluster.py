@@ -8,11 +8,11 @@ import logging
 import os
 import platform
 import socket
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from threading import Lock, local
 from time import monotonic
@@ -45,14 +45,14 @@ from skillopt.execution.executors import NodeLostError
 from skillopt.execution.logins import find_login
 from skillopt.execution.masking import environment_masking, secret_variables
 from skillopt.execution.rollout import shared_verifier
-from skillopt.protocols import Discovery, Harness, RolloutRequest
+from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.targets.harnesses import runs_agent
-from skillopt.tasks import Task, VerifierSpec, digest_of
+from skillopt.tasks import Task, VerifierSpec
 
 __all__ = ["NodeFacts", "NodeJob", "RayCluster", "compare_nodes", "describe_node", "run_on_node", "score_on_node"]
 
@@ -62,9 +62,6 @@ _AGENT_BYTES: Final = 325_000_000
 """Memory of a client program, about 225 MB, and of the worker process that started it."""
 
 _WORKER_BYTES: Final = 100_000_000
-_KEPT: Final = 512
-"""Skills and tasks that are kept in the cluster's object store at a time."""
-
 _CURRENT: Final = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")  # noqa: S108 - Ray's place
 """Where Ray writes down the address of the cluster that was started last on this machine."""
 
@@ -115,7 +112,8 @@ def describe_node(job: NodeJob) -> NodeFacts:
         ready, told = find_login(target.partition("/")[0] if kind == "chat" else kind, settings.agents)
         access = "" if ready else told
     boxed = sandbox_warning(settings.sandbox) if runs_agent(settings) else ""
-    return NodeFacts(socket.gethostname(), platform.python_version(), _sources(), identity, trouble, access, boxed)
+    installed = version("skillopt-mcp")
+    return NodeFacts(socket.gethostname(), platform.python_version(), installed, identity, trouble, access, boxed)
 
 
 def compare_nodes(here: NodeFacts, nodes: Sequence[NodeFacts]) -> str:
@@ -126,7 +124,7 @@ def compare_nodes(here: NodeFacts, nodes: Sequence[NodeFacts]) -> str:
 
 
 def run_on_node(
-    job: NodeJob, skill: Skill | None, task: Task, repeat: int, discovery: Discovery | None, beside: tuple[Skill, ...]
+    job: NodeJob, request: RolloutRequest
 ) -> tuple[tuple[Trajectory, CarriedFiles] | InfrastructureError, float]:
     """Let the target do a task in a workspace on this machine, and return its seconds, too; nothing is scored."""
     masking, begun = environment_masking(), monotonic()
@@ -134,9 +132,9 @@ def run_on_node(
     try:
         if job.harness.identity != job.identity:
             raise InfrastructureError(f"expected the target {job.identity!r}, found {job.harness.identity!r}")  # noqa: TRY301 - a failure as others
-        with Workspace.create(task.files) as workspace:
-            trajectory = job.harness.run(RolloutRequest(skill, task, repeat, discovery, beside), workspace.path)
-            found = masking.trajectory(trajectory), pack_changes(workspace.path, task.files)
+        with Workspace.create(request.task.files) as workspace:
+            trajectory = job.harness.run(request, workspace.path)
+            found = masking.trajectory(trajectory), pack_changes(workspace.path, request.task.files)
     except ProviderError as error:
         found = ProviderError(error.kind, masking.text(str(error)), error.retry_after)
     except Exception as error:  # noqa: BLE001 - allowed: masked here, for Ray would log and send it as it is
@@ -182,7 +180,6 @@ class RayCluster:
         self._lock = Lock()
         self._waits = _Waits()
         self._is_ready = False
-        self._shipped: OrderedDict[object, ray.ObjectRef[Any]] = OrderedDict()
         self._running: set[ray.ObjectRef[Any]] = set()
 
     def ready(self) -> None:
@@ -204,12 +201,11 @@ class RayCluster:
     def run(self, request: RolloutRequest) -> tuple[Trajectory, CarriedFiles]:
         """Let the target do a task on a node that has the memory for it."""
         self.ready()
-        task, skill = request.task, request.skill
-        parts = (self._ship("job", self._job), skill and self._ship(skill.digest, skill), self._ship(task.digest, task))
+        for value in (request.task, request.skill, (request.beside, request.discovery)):
+            _expect_no_key(value)
         memory = _AGENT_BYTES if runs_agent(self._settings) else _WORKER_BYTES
         rollout = _ROLLOUT.options(num_cpus=0, memory=memory, max_retries=0, scheduling_strategy="SPREAD")
-        beside = request.beside and self._ship(("beside", request.digest), request.beside)
-        found, seconds = self._get(lambda: rollout.remote(*parts, request.repeat, request.discovery, beside))
+        found, seconds = self._get(lambda: rollout.remote(self._job, request))
         self._waits.seconds -= seconds
         if isinstance(found, InfrastructureError):
             raise found
@@ -218,8 +214,8 @@ class RayCluster:
     def score(self, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles) -> Score:
         """Run a verifier's program on a node; nothing is paid for it, so Ray repeats it when a node goes away."""
         check = _CHECK.options(num_cpus=0, memory=_WORKER_BYTES, max_retries=3, scheduling_strategy="SPREAD")
-        shipped = self._ship("job", self._job), self._ship(spec, spec)
-        score, seconds = self._get(lambda: check.remote(*shipped, trajectory, files))
+        _expect_no_key(spec)
+        score, seconds = self._get(lambda: check.remote(self._job, spec, trajectory, files))
         self._waits.seconds -= seconds
         if isinstance(score, str):
             raise InfrastructureError(score)
@@ -250,20 +246,6 @@ class RayCluster:
             with self._lock:
                 self._running.discard(reference)
 
-    def _ship(self, name: object, value: object) -> "ray.ObjectRef[Any]":
-        """Put a value into the cluster's object store once, after a look for keys in it."""
-        with self._lock:
-            if name not in self._shipped:
-                _expect_no_key(value)
-                try:
-                    self._shipped[name] = ray.put(value)
-                except RayError as error:
-                    raise _translated(error) from error
-            self._shipped.move_to_end(name)
-            if len(self._shipped) > _KEPT:
-                self._shipped.popitem(last=False)
-            return self._shipped[name]
-
     def _facts_of(self, node: str) -> NodeFacts | None:
         """Ask one node what it has; None where it is gone by now, which no rollout will run on."""
         where = NodeAffinitySchedulingStrategy(node, soft=False)
@@ -289,10 +271,8 @@ def _connect(address: str) -> None:
     # Ray's only switch: else it prints logs of its own daemons on stdout, amid what a command gives with --json.
     ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 - as above
     try:
-        if address == "local":
-            ray.init("local", include_dashboard=False, log_to_driver=False, logging_level=logging.CRITICAL)
-        else:
-            ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL)
+        shown = False if address == "local" else None
+        ray.init(address, include_dashboard=shown, log_to_driver=False, logging_level=logging.CRITICAL)
     except (RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise SettingsError(
             f'address = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
@@ -334,23 +314,16 @@ def _expect_no_key(value: object) -> None:
         ) from error
     found = next((one for one in environment_masking().secrets if one.encode("utf-8", "surrogatepass") in sent), None)
     if found is not None:
+        match value:
+            case Task(id=name) | Skill(name=name):
+                named = f"{type(value).__name__.lower()} {name!r}"
+            case _:
+                named = "settings, harness, verifiers or other skills"
         variable = secret_variables(os.environ).get(found, "a secret variable")
         raise SettingsError(
-            f"{_called(value)}: expected nothing secret, found the value of {variable} of this machine's environment; "
+            f"{named}: expected nothing secret, found the value of {variable} of this machine's environment; "
             "it was not sent to the nodes. Take it out, and set the variable on the nodes instead"
         )
-
-
-def _called(value: object) -> str:
-    match value:
-        case Task():
-            return f"task {value.id!r}"
-        case Skill():
-            return f"skill {value.name!r}"
-        case VerifierSpec():
-            return f"a verifier of kind {value.kind!r}"
-        case _:
-            return "settings, harness or other skills that are installed"
 
 
 def _translated(error: RayError) -> InfrastructureError:
@@ -399,14 +372,6 @@ def _said(error: Exception) -> str:
         at = extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
     return environment_masking().text(text)
-
-
-@cache
-def _sources() -> str:
-    """Identify the code that runs here."""
-    package = Path(__file__).parent.parent
-    places = sorted(place.relative_to(package).as_posix() for place in package.rglob("*.py"))
-    return digest_of(*(part for place in places for part in (place, (package / place).read_bytes())))[:12]
 
 
 @lru_cache(maxsize=64)

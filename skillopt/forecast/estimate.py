@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.logins import given_keys, missing_access
-from skillopt.execution.unboxed_checks import checks_warning
+from skillopt.execution.suite_checks import checks_warning
 from skillopt.forecast.foresight import CallCost, Foresight, Trained, foresee
 from skillopt.forecast.proposer import PROPOSERS, Proposer
 from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout

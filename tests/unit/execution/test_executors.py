@@ -43,7 +43,7 @@ class OneNode:
         if self._lost:
             self._lost -= 1
             raise NodeLostError("its node was lost")
-        found, _ = run_on_node(self._job, None, request.task, request.repeat, request.discovery, request.beside)
+        found, _ = run_on_node(self._job, request)
         if isinstance(found, InfrastructureError):
             raise found
         return found
@@ -107,7 +107,7 @@ def test_a_verifier_that_breaks_on_a_node_is_missing_data_and_the_answer_stays_p
 
 def test_a_node_with_another_target_does_nothing() -> None:
     job = NodeJob(SETTINGS, ".", "rows 2.0", RowsHarness("rows 1.0"))
-    failure, _ = run_on_node(job, None, TASK, 0, None, ())
+    failure, _ = run_on_node(job, RolloutRequest(None, TASK))
     assert "expected the target 'rows 2.0', found 'rows 1.0'" in str(failure)
 
 
@@ -120,7 +120,7 @@ def test_a_node_tells_what_keeps_it_from_running_the_target(monkeypatch: pytest.
 
 def test_a_failing_disk_of_a_node_is_told_with_its_name() -> None:
     job = NodeJob(SETTINGS, ".", "broken", BrokenHarness(OSError))
-    failure, _ = run_on_node(job, None, TASK, 0, None, ())
+    failure, _ = run_on_node(job, RolloutRequest(None, TASK))
     assert str(failure).startswith("on node ")
 
 

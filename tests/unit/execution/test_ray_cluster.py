@@ -280,6 +280,11 @@ def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_lo
     [
         (LocalRayletDiedError(), "its node, or its process there, was lost (", 2),
         (WorkerCrashedError(), "its node, or its process there, was lost (The worker died", 2),
+        (
+            ObjectStoreFullError("1 MB of 80 MB is free"),
+            "is full; start the nodes with a larger --object-store-memory",
+            1,
+        ),
         (OUT_OF_MEMORY, "its node had no memory left (95% used); lower workers", 1),
         (RuntimeEnvSetupError("pip"), "Ray could not run it: RuntimeEnvSetupError: ", 1),
         (TaskUnschedulableError("no node"), "Ray could not run it: TaskUnschedulableError: ", 1),
@@ -296,21 +301,6 @@ def test_only_what_was_lost_runs_again_and_other_failures_of_ray_are_named(
     assert answer.score is None
     assert said in answer.reason
     assert found.meter.rollouts == tries
-
-
-def test_a_full_object_store_is_missing_data_with_what_to_do(
-    cluster: SimulatedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = drivers(settings(cluster.address), tmp_path, RowsHarness())
-    assert found.cluster is not None
-    found.cluster.ready()
-    monkeypatch.setattr(ray, "put", raising(ObjectStoreFullError("1 MB of 80 MB is free")))
-    answer = run_rollout(found.harness, RolloutRequest(SKILL, TASKS[0]))
-    assert answer.score is None
-    assert answer.reason == (
-        "the memory that Ray shares between tasks is full; start the nodes with a larger --object-store-memory, or "
-        "lower workers"
-    )
 
 
 def raising(error: Exception) -> Callable[..., object]:

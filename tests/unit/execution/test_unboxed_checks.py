@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.execution.drivers import PlainDrivers, make_drivers, meter_drivers
-from skillopt.execution.unboxed_checks import checks_warning, collected_code_note, with_checks
+from skillopt.execution.suite_checks import checks_warning, collected_code_note, with_checks
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox
