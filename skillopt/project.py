@@ -18,8 +18,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_skill
 from skillopt.skills.frontmatter import read_leniently
 from skillopt.suites import load_suite
-from skillopt.suites.formats import find_tasks
-from skillopt.suites.suite_folders import suite_named, suites_beside
+from skillopt.suites.formats import find_tasks, suite_named, suites_beside
 from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import worktree_folders

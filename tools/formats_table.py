@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.suites import read_tasks
+from skillopt.suites.items import one_line
 from skillopt.suites.reading import Reading
-from skillopt.suites.typed_checks import one_line
 
 __all__ = ["FIXTURES", "ROWS", "Row", "fixture_of", "formats_table", "main"]
 

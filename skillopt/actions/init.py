@@ -10,7 +10,7 @@ from skillopt.errors import UsageError
 from skillopt.execution.available import Choice, find_choices, toml_lines
 from skillopt.project import FoundSkill, Project
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
-from skillopt.suites.skill_scaffold import scaffold_suite
+from skillopt.suites.suite_file import scaffold_suite
 from skillopt.targets.agents import AGENTS
 from skillopt.targets.harnesses import find_harness_driver
 from skillopt.targets.models import find_model_driver

@@ -19,10 +19,18 @@ from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.suites.config_lines import put_file
-from skillopt.suites.drafting import Drafting, FixedAnswers, draft_tasks
 from skillopt.suites.review_file import read_review, render_review
 from skillopt.suites.suite_file import tasks_in
-from skillopt.suites.trials import RunRequests, TrialLimits, TrialRunners, Tried, try_drafts
+from skillopt.suites.trials import (
+    Drafting,
+    FixedAnswers,
+    RunRequests,
+    TrialLimits,
+    TrialRunners,
+    Tried,
+    draft_tasks,
+    try_drafts,
+)
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite, Task
 

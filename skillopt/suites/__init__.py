@@ -10,9 +10,9 @@ from typing import Final, cast
 
 from skillopt.errors import SuiteError
 from skillopt.suites.formats import TASK_FORMATS, recognise
+from skillopt.suites.items import one_line
 from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading, Skipped
-from skillopt.suites.typed_checks import one_line
 from skillopt.tasks import Suite, Task
 
 __all__ = ["brings_command", "load_suite", "plan_suite", "read_tasks"]

@@ -15,8 +15,7 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.workspace import Unreadable, changed_files, read_workspace_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import FileName, failed, quote_json, read_options
-from skillopt.verifiers.path_pattern import fits_path
-from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
+from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, fits_path, search_pattern
 
 __all__ = ["FileOptions", "FileVerifier"]
 

@@ -8,6 +8,7 @@ when its time is over.
 import re
 import sys
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SuiteError
@@ -16,7 +17,7 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
 from skillopt.verifiers import quote_json
 
-__all__ = ["LONGEST_PATTERN", "SearchedPattern", "search_pattern"]
+__all__ = ["LONGEST_PATTERN", "SearchedPattern", "fits_path", "search_pattern"]
 
 LONGEST_PATTERN: Final = 1_000
 """Most characters of a pattern."""
@@ -81,3 +82,29 @@ def _steps(pattern: str, length: int) -> int:
     choices = sum(map(pattern.count, "*+?{|")) - len(_GROUP_KIND.findall(pattern))
     steps: int = (length + 2) ** (choices + 1) * (length + len(pattern))
     return steps
+
+
+def fits_path(path: str, pattern: str) -> bool:
+    """Return whether a path fits a pattern, part by part; `**` stands for any number of folders.
+
+    >>> [fits_path(path, "src/**/*.py") for path in ("src/a.py", "src/b/c/a.py", "a.py")]
+    [True, True, False]
+    """
+    if path == pattern:
+        return True
+    globs = pattern.split("/")
+    at = _passing({0}, globs)
+    for part in path.split("/"):
+        here = {each for each in at if each < len(globs) and globs[each] == "**"}
+        next_ = {each + 1 for each in at - here if each < len(globs) and fnmatchcase(part, globs[each])}
+        at = _passing(here | next_, globs)
+    return len(globs) in at
+
+
+def _passing(places: set[int], globs: list[str]) -> set[int]:
+    """Add the places that are reached where `**` stands for no folder at all."""
+    reached = set(places)
+    for at, glob in enumerate(globs):
+        if at in reached and glob == "**":
+            reached.add(at + 1)
+    return reached

@@ -1,18 +1,33 @@
-"""Tool calls of a trajectory, and names of one tool in different agents."""
+"""Verifiers `tool_used` and `tool_order`: tool calls of a trajectory, and names of one tool in different agents."""
 
 import json
 import re
 import time
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from skillopt.rollouts import ToolCall, Trajectory
+from pydantic import BaseModel, ConfigDict, Field
+
+from skillopt.errors import SuiteError
+from skillopt.rollouts import Score, ToolCall, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import quote_json
-from skillopt.verifiers.pattern_search import SearchedPattern, search_pattern
+from skillopt.verifiers import failed, quote_json, read_options
+from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
 
-__all__ = ["RECORDED_TOOLS", "CallSearch", "asked_tools", "calls_of", "is_recorded", "is_tool"]
+__all__ = [
+    "RECORDED_TOOLS",
+    "CallSearch",
+    "ToolOrderOptions",
+    "ToolOrderVerifier",
+    "ToolStep",
+    "ToolUsedOptions",
+    "ToolUsedVerifier",
+    "asked_tools",
+    "calls_of",
+    "is_recorded",
+    "is_tool",
+]
 
 RECORDED_TOOLS: Final[dict[str, frozenset[str] | None]] = {
     "chat": frozenset(),
@@ -110,3 +125,110 @@ def _asked(kind: str, options: Any) -> Iterator[str]:  # noqa: ANN401 - options 
                 yield from _asked(check["kind"], check.get("options", {}))
         case _:
             return
+
+
+class ToolStep(BaseModel):
+    """A call of a tool."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tool: Annotated[str, Field(description="Name of the tool.", min_length=1, max_length=200)]
+    arguments: Annotated[
+        str | None,
+        Field(description="Pattern that is found in its arguments.", min_length=1, max_length=LONGEST_PATTERN),
+    ] = None
+
+
+class ToolOrderOptions(BaseModel):
+    """Options of the verifier `tool_order`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    steps: Annotated[
+        tuple[ToolStep, ...],
+        Field(description="Calls, each with `tool` and perhaps `arguments`, in order.", min_length=2, max_length=20),
+    ]
+
+
+class ToolOrderVerifier:
+    """Scores 1 when the first call of each step comes before the first call of the next, else 0."""
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        self._steps = [
+            (step, None if step.arguments is None else SearchedPattern.read("tool_order", step.arguments))
+            for step in read_options(ToolOrderOptions, spec).steps
+        ]
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
+        """Look for the first call of each step."""
+        try:
+            return self._order(tuple(calls_of(trajectory)))
+        except TimeoutError as error:
+            return failed(f"tools: {error}")
+
+    def _order(self, calls: tuple[ToolCall, ...]) -> Score:
+        search = CallSearch(_SEARCH_SECONDS)
+        before, last = -1, ""
+        for step, pattern in self._steps:
+            first = next((at for at, call in enumerate(calls) if search.is_match(call, step.tool, pattern)), None)
+            name = quote_json(step.tool)
+            if first is None:
+                return failed(f"tools: expected a call of {name}, found it missing")
+            if first <= before:
+                return failed(f"tools: expected the first call of {name} after that of {last}, found it before")
+            before, last = first, name
+        return Score(1.0, passed=True)
+
+
+_SEARCH_SECONDS = 5.0
+
+
+class ToolUsedOptions(BaseModel):
+    """Options of the verifier `tool_used`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tool: Annotated[
+        str,
+        Field(
+            description="Name of the tool, as any of the agents writes it; `*` stands for any characters.",
+            min_length=1,
+            max_length=200,
+        ),
+    ]
+    arguments: Annotated[
+        str | None,
+        Field(
+            description="Pattern in Python's syntax; only calls in whose arguments it is found count.",
+            min_length=1,
+            max_length=LONGEST_PATTERN,
+        ),
+    ] = None
+    min: Annotated[int, Field(description="Fewest calls.", ge=0)] = 1
+    max: Annotated[int | None, Field(description="Most calls; without it, any number.", ge=0)] = None
+
+
+class ToolUsedVerifier:
+    """Scores 1 when the number of calls is within the bounds, else 0."""
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        options = self._options = read_options(ToolUsedOptions, spec)
+        if options.max is not None and options.max < options.min:
+            raise SuiteError(
+                f"verifier 'tool_used': expected 'max' of at least {options.min}, found {options.max}; correct one"
+            )
+        self._pattern = None if options.arguments is None else SearchedPattern.read("tool_used", options.arguments)
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
+        """Count the calls."""
+        options = self._options
+        search = CallSearch(_SEARCH_SECONDS)
+        try:
+            found = sum(search.is_match(call, options.tool, self._pattern) for call in calls_of(trajectory))
+        except TimeoutError as error:
+            return failed(f"tools: {error}")
+        if options.min <= found and (options.max is None or found <= options.max):
+            return Score(1.0, passed=True)
+        wanted = f"at least {options.min}" if found < options.min else f"at most {options.max}"
+        how = "" if options.arguments is None else f" with {quote_json(options.arguments)}"
+        return failed(f"tools: expected {wanted} calls of {quote_json(options.tool)}{how}, found {found}")

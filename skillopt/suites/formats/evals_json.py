@@ -17,10 +17,9 @@ from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.suites.checks import TaskCheck, criterion, verifier_of
 from skillopt.suites.foreign_files import Folder, holds_answers, repository_of
-from skillopt.suites.items import PROMPT_KEYS, Item, read_item, spelling
+from skillopt.suites.items import PROMPT_KEYS, Item, one_line, read_item, spelling
 from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.sources import Source, ValuePath, error_at, numbered_lines, read_json, read_json_line, read_yaml
-from skillopt.suites.typed_checks import one_line
 from skillopt.tasks import File, Task, VerifierSpec
 
 __all__ = ["read_evals", "read_triggers"]

@@ -8,7 +8,7 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.suites import read_tasks
-from skillopt.suites.formats.promptfoo.templates import fill_prompt
+from skillopt.suites.formats.promptfoo import fill_prompt
 from tools.formats_table import fixture_of
 
 

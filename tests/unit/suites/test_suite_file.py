@@ -7,8 +7,7 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
-from skillopt.suites.skill_scaffold import scaffold_suite
-from skillopt.suites.suite_file import add_tasks, append_tasks, suite_file_of, tasks_in
+from skillopt.suites.suite_file import add_tasks, append_tasks, scaffold_suite, suite_file_of, tasks_in
 
 BLOCK = 'id: new\nprompt: |-\n  Do it.\n\n  Now.\nverifier: {kind: exact, value: "x"}'
 FILE = Path("suite.yaml")

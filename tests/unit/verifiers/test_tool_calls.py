@@ -77,7 +77,7 @@ ENDLESS = r"(a+)+$"
 def test_a_call_whose_arguments_cannot_be_searched_in_time_is_not_taken_for_no_call(
     kind: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"skillopt.verifiers.{kind}._SEARCH_SECONDS", 0.2)
+    monkeypatch.setattr("skillopt.verifiers.tool_calls._SEARCH_SECONDS", 0.2)
     calls = [("Bash", "a" * 40 + "b")] * 3 + [("Read", "")]
 
     found = score(make_spec(kind, **options), *calls)
