@@ -79,7 +79,7 @@ def gate(
     from skillopt.actions.gate import GateOptions
     from skillopt.actions.gate import gate as run
     from skillopt.commands.progress import ProgressObserver
-    from skillopt.reports.gate_text import render_gate_text
+    from skillopt.reports.gate_report import render_gate_text
     from skillopt.review.gate import Demand
     from skillopt.review.result import Required
 
@@ -96,9 +96,7 @@ def gate(
 
 def _write(report: "GateReport", junit: Path | None, summary: Path | None, github: bool) -> None:
     """Write what was asked for beside the result."""
-    from skillopt.reports.gate_annotations import render_annotations
-    from skillopt.reports.gate_junit import render_gate_junit
-    from skillopt.reports.gate_summary import render_gate_summary
+    from skillopt.reports.gate_report import render_annotations, render_gate_junit, render_gate_summary
 
     if github and (lines := render_annotations(report)):
         typer.echo(lines, err=True)

@@ -22,6 +22,7 @@ __all__ = [
     "Facts",
     "Grid",
     "Heading",
+    "MarkdownText",
     "Paragraph",
     "ReportBlock",
     "Sides",
@@ -118,6 +119,13 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkdownText:
+    """Markdown that was printed before; only Markdown has it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Box:
     """Blocks that stand out: a `caution` or a `note`."""
 
@@ -141,7 +149,20 @@ class Sides:
 
 
 ReportBlock: TypeAlias = (
-    Heading | Paragraph | Bullets | Facts | Table | Text | Diff | Commands | Grid | Curve | Box | Details | Sides
+    Heading
+    | Paragraph
+    | Bullets
+    | Facts
+    | Table
+    | Text
+    | Diff
+    | Commands
+    | Grid
+    | Curve
+    | MarkdownText
+    | Box
+    | Details
+    | Sides
 )
 
 

@@ -13,6 +13,7 @@ from skillopt.reports.blocks import (
     Facts,
     Grid,
     Heading,
+    MarkdownText,
     Paragraph,
     ReportBlock,
     Sides,
@@ -75,7 +76,7 @@ class _Printer:
             case _:
                 assert_never(block)
 
-    def _shown(self, block: Table | Grid | Text | Diff | Commands | Curve) -> str:
+    def _shown(self, block: Table | Grid | Text | Diff | Commands | Curve | MarkdownText) -> str:
         match block:
             case Table():
                 return _table(block.columns, block.rows)
@@ -92,8 +93,8 @@ class _Printer:
                 return code_block(found, "diff") if found.strip() else ""
             case Commands():
                 return shell_block(block.lines)
-            case Curve():
-                return ""
+            case MarkdownText() | Curve():
+                return block.text if isinstance(block, MarkdownText) else ""
             case _:
                 assert_never(block)
 

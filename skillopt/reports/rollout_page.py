@@ -92,7 +92,8 @@ def _rollouts(view: RunView, chosen: RolloutSelection) -> list[ReportBlock]:
         f"{len(chosen.seen):,} of {chosen.listed:,} recorded rollouts of {of}: tasks that went differently first, then "
         f"failing ones, at most {chosen.most}.{'' if chosen.all_splits else hidden}"
     )
-    return [Heading("Rollouts"), Paragraph(told), *(_rollout(one, chosen) for one in chosen.seen)]
+    shown = [_rollout(one, chosen) for one in chosen.seen] or paragraphs("No rollout is on record.")
+    return [Heading("Rollouts"), Paragraph(told), *shown]
 
 
 def _rollout(seen: ViewedRollout, chosen: RolloutSelection) -> Details:

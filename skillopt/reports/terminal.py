@@ -1,82 +1,146 @@
-"""A run as lines for a terminal: progress, best score so far, funnel, verdicts with reasons, spending against caps.
+"""Print blocks as lines of a terminal or a log, and draw the progress of a run with them.
 
-Lines fit into a width. Texts from elsewhere cannot steer the terminal: hidden characters are shown as code points.
+Texts from elsewhere cannot steer the terminal: hidden and control characters are shown as escapes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.headline import compared_words, metric_label, tally_words
+from skillopt.reports.blocks import (
+    Box,
+    Bullets,
+    Commands,
+    Details,
+    Facts,
+    Heading,
+    Paragraph,
+    ReportBlock,
+    Table,
+    cited,
+    split_quoted,
+)
 from skillopt.reports.run_report import gate_outcome, is_change
 from skillopt.reports.view import DraftView, GateView, RunView
 from skillopt.rollouts import Usage
-from skillopt.safety.escaping import escape_hidden
+from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 
-__all__ = ["render_terminal"]
+__all__ = ["print_terminal", "render_terminal"]
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
+_METER: Final = 20
 _LEAST: Final = 20
 _LABEL: Final = 10
 _GATES: Final = 5
+_SCORES: Final = 40
+_MOST_LINES: Final = 3
+"""Lines of a long text."""
+
+
+def print_terminal(blocks: Sequence[ReportBlock], width: int = 0) -> str:
+    """Print blocks, each line cut to a width in cells; 0 cuts nothing."""
+    return "\n".join(_cut(line, width) for block in blocks for line in _lines(block, width))
+
+
+def _cut(line: str, width: int) -> str:
+    return f"{set_cell_size(line, width - 1)}…" if width and cell_len(line) > width else line
+
+
+def _lines(block: ReportBlock, width: int) -> Iterator[str]:
+    match block:
+        case Heading() | Paragraph():
+            yield _plain(block.words)
+        case Bullets():
+            yield from (f"- {_plain(item)}" for item in block.items)
+        case Facts():
+            for name, words in block.rows:
+                yield from _fact(name, _plain(words), width)
+        case Table():
+            yield from _table([block.columns, *block.rows])
+        case Commands():
+            yield from map(escape_terminal, block.lines)
+        case Box() | Details():
+            yield from (line for inner in block.blocks for line in _lines(inner, width))
+
+
+def _plain(words: str) -> str:
+    """Return words without marks; what is quoted keeps all of its signs."""
+    pieces = split_quoted(words)
+    own = (piece.replace("**", "").replace("`", "") for piece in pieces[::2])
+    return escape_terminal("".join("".join(pair) for pair in zip_longest(own, pieces[1::2], fillvalue="")))
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    shown = [[_plain(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        cells = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _fact(name: str, text: str, width: int) -> Iterator[str]:
+    """Break a text that is too long at its blanks, into three lines at most."""
+    lines, line = [], ""
+    for word in text.split() if cell_len(text) > width - _LABEL else [text]:
+        if line and cell_len(f"{line} {word}") > width - _LABEL:
+            lines.append(line)
+            line = ""
+        line = f"{line} {word}" if line else word
+    lines.append(line)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]
+    yield from (f"{'' if number else name:<{_LABEL}}{shown}" for number, shown in enumerate(lines))
 
 
 def render_terminal(view: RunView, width: int = 80) -> str:
-    """Draw the run as it is now."""
-    width = max(width, _LEAST)
-    lines = [
-        *_head(view, width),
-        *_score(view, width),
-        *(() if is_change(view) else _edits(view, width)),
-        *_gates(view, width),
-        *_spend(view, width),
-    ]
-    return "\n".join(_cut(line, width) for line in lines)
+    """Draw a run as it is now: progress, best score so far, funnel, verdicts with reasons, spending against caps."""
+    rows = [*_head(view), *_score(view), *(() if is_change(view) else _edits(view)), *_gates(view), *_spend(view)]
+    return print_terminal([Heading(cited(f"{view.skill} {view.run}")), Facts(rows)], max(width, _LEAST))
 
 
-def _head(view: RunView, width: int) -> Iterator[str]:
+def _head(view: RunView) -> Iterator[tuple[str, str]]:
     done = max((step.number for step in view.steps), default=0)
-    yield f"{view.skill} {view.run}"
-    yield _row("state", f"{view.kind}, {view.state}")
+    yield "state", f"{view.kind}, {view.state}"
     if view.caution:
-        yield from _wrapped("caution", view.caution, width)
+        yield "caution", view.caution
     if view.steps_planned:
-        yield _row("progress", f"{_meter(done / view.steps_planned, width)} step {done} of {view.steps_planned}")
+        yield "progress", f"{_meter(done / view.steps_planned)} step {done} of {view.steps_planned}"
     elif done:
-        yield _row("progress", f"step {done}")
+        yield "progress", f"step {done}"
     if view.reason:
-        yield from _wrapped("ended", view.reason, width)
+        yield "ended", cited(view.reason)
 
 
-def _score(view: RunView, width: int) -> Iterator[str]:
+def _score(view: RunView) -> Iterator[tuple[str, str]]:
     if view.baseline is not None:
-        yield from _wrapped("baseline", f"val, {tally_words(view.baseline.tally)}", width)
+        yield "baseline", f"val, {tally_words(view.baseline.tally)}"
     if view.headline is not None:
-        yield from _wrapped("gained", view.headline.words, width)
+        yield "gained", view.headline.words
     elif view.accepted:
         best = view.versions[-1]
-        yield _row("best", f"val, {metric_label(view.metric)} {best.score or 0.0:.3f}, version {best.number}")
+        yield "best", f"val, {metric_label(view.metric)} {best.score or 0.0:.3f}, version {best.number}"
     if view.draft is not None:
-        yield from _draft(view.draft, width)
+        yield from _draft(view.draft)
     if len(view.curve) > 1:
-        yield _row("so far", _curve([point.best for point in view.curve], width - _LABEL))
+        yield "so far", _curve([point.best for point in view.curve])
     if view.test is not None:
-        yield from _wrapped("test", f"{view.test.verdict.outcome.value}, {view.test.verdict.reason}", width)
+        yield "test", f"{view.test.verdict.outcome.value}, {cited(view.test.verdict.reason)}"
     elif view.test_withheld:
-        yield from _wrapped("test", f"withheld: {view.test_withheld}", width)
+        yield "test", f"withheld: {cited(view.test_withheld)}"
 
 
-def _draft(draft: DraftView, width: int) -> Iterator[str]:
+def _draft(draft: DraftView) -> Iterator[tuple[str, str]]:
     passed = f"{draft.headline.words}, " if draft.headline else ""
-    yield from _wrapped("draft", f"{passed}{grade_words(draft.grading)}", width)
-    for mark in draft.marks:
-        yield from _wrapped("", f"a person must look at it first: {mark}", width)
+    yield "draft", f"{passed}{grade_words(draft.grading)}"
+    yield from (("", f"a person must look at it first: {cited(mark)}") for mark in draft.marks)
 
 
-def _edits(view: RunView, width: int) -> Iterator[str]:
+def _edits(view: RunView) -> Iterator[tuple[str, str]]:
     funnel = view.funnel
     stages = (
         ("proposed", funnel.proposed),
@@ -87,40 +151,40 @@ def _edits(view: RunView, width: int) -> Iterator[str]:
     )
     for number, (name, count) in enumerate(stages):
         share = count / funnel.proposed if funnel.proposed else 0.0
-        yield _row("" if number else "edits", f"{count:>6,} {name:<12}{_bar(share, max(0, width - _LABEL - 20))}")
+        yield "" if number else "edits", f"{count:>6,} {name:<12}{_bar(share)}"
 
 
-def _gates(view: RunView, width: int) -> Iterator[str]:
+def _gates(view: RunView) -> Iterator[tuple[str, str]]:
     for number, gate in enumerate(view.gates[-_GATES:]):
-        yield from _wrapped("" if number else "gates", _gate(gate, view.metric), width)
+        yield "" if number else "gates", _gate(gate, view.metric)
     if view.gates:
-        yield from _wrapped("", view.gates[-1].verdict.reason, width)
+        yield "", cited(view.gates[-1].verdict.reason)
     if view.siblings:
-        yield from _wrapped("siblings", view.siblings[-1], width)
+        yield "siblings", cited(view.siblings[-1])
     if view.set_aside:
-        yield from _wrapped("set aside", f"failed under every patch: {', '.join(view.set_aside)}", width)
+        yield "set aside", f"failed under every patch: {cited(', '.join(view.set_aside))}"
     if view.skipped:
-        last = view.skipped[-1]
-        yield from _wrapped(
-            "skipped", f"{count_noun(len(view.skipped), 'prompt')} without an answer, the last: {last.reason}", width
-        )
+        prompts, reason = count_noun(len(view.skipped), "prompt"), view.skipped[-1].reason
+        yield "skipped", f"{prompts} without an answer, the last: {cited(reason)}"
     failures = [step for step in view.steps if step.failure]
     if failures and view.state in ("running", "failed"):
-        yield from _wrapped("last step", f"step {failures[-1].number}: {failures[-1].failure}", width)
+        yield "last step", f"step {failures[-1].number}: {cited(failures[-1].failure)}"
 
 
 def _gate(gate: GateView, metric: str) -> str:
     verdict = gate.verdict
-    what = count_noun(len(gate.edits), "edit") if gate.edits else gate.kind
+    what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
     return (
         f"{gate_outcome(gate)}: {what}{f', step {gate.step}' if gate.step else ''}: "
         f"{compared_words(verdict, metric=metric)}, {verdict.wins}/{verdict.ties}/{verdict.losses} better/equal/worse"
     )
 
 
-def _spend(view: RunView, width: int) -> Iterator[str]:
+def _spend(view: RunView) -> Iterator[tuple[str, str]]:
     for number, (role, usage) in enumerate(view.spend.items()):
-        yield from _wrapped("" if number else "spent", f"{role}: {_used(usage)}", width)
+        price = "price unknown" if usage.usd is None else f"${usage.usd:,.2f}"
+        tokens = usage.input_tokens + usage.output_tokens
+        yield "" if number else "spent", f"{role}: {usage.calls:,} calls, {tokens:,} tokens, {price}"
     spent, limits = Usage.total(view.spend.values()), view.limits
     rollouts, calls = (max(one.asked or 0, one.paid) for one in (view.rollouts, view.calls))
     caps: Sequence[tuple[str, float, float, str]] = (
@@ -131,54 +195,21 @@ def _spend(view: RunView, width: int) -> Iterator[str]:
     )
     for name, used, cap, shown in caps:
         if cap:
-            yield _row(name, f"{_meter(used / cap, width)} {used:{shown}} of {cap:{shown}}")
+            yield name, f"{_meter(used / cap)} {used:{shown}} of {cap:{shown}}"
 
 
-def _used(usage: Usage) -> str:
-    price = "price unknown" if usage.usd is None else f"${usage.usd:,.2f}"
-    return f"{usage.calls:,} calls, {usage.input_tokens + usage.output_tokens:,} tokens, {price}"
+def _meter(share: float) -> str:
+    return f"[{_bar(share)}]"
 
 
-def _row(label: str, text: str) -> str:
-    return f"{label:<{_LABEL}}{text}"
+def _bar(share: float) -> str:
+    full = round(max(0.0, min(1.0, share)) * _METER)
+    return "█" * full + "░" * (_METER - full)
 
 
-def _wrapped(label: str, text: str, width: int) -> Iterator[str]:
-    """Break a text at its blanks; a row for each line, three at most."""
-    lines, line = [], ""
-    for word in escape_hidden(text).split():
-        if line and cell_len(f"{line} {word}") > width - _LABEL:
-            lines.append(line)
-            line = ""
-        line = f"{line} {word}".strip()
-    lines = [*lines, line]
-    if len(lines) > 3:  # noqa: PLR2004 - as the docstring says
-        lines = [*lines[:2], f"{lines[2]} …"]
-    yield from (_row("" if number else label, shown) for number, shown in enumerate(lines))
-
-
-def _meter(share: float, width: int) -> str:
-    return f"[{_bar(share, max(4, width // 4))}]"
-
-
-def _bar(share: float, cells: int) -> str:
-    full = round(max(0.0, min(1.0, share)) * cells)
-    return "█" * full + "░" * (cells - full)
-
-
-def _curve(scores: Sequence[float], cells: int) -> str:
-    """Draw the newest scores that fit, from the least to the greatest."""
-    shown = scores[-max(4, cells - 16) :]
+def _curve(scores: Sequence[float]) -> str:
+    """Draw the newest scores, from the least to the greatest."""
+    shown = scores[-_SCORES:]
     low, high = min(shown), max(shown)
     steps = (round((score - low) / (high - low) * (len(_BARS) - 1)) if high > low else 0 for score in shown)
     return f"{low:.3f} {''.join(_BARS[step] for step in steps)} {high:.3f}"
-
-
-def _cut(line: str, width: int) -> str:
-    """Keep a line within the width, counting wide characters twice; nothing in it steers the terminal."""
-    flat = " ".join(_lines(escape_hidden(line)))
-    return flat if cell_len(flat) <= width else f"{set_cell_size(flat, width - 1)}…"
-
-
-def _lines(text: str) -> Iterable[str]:
-    return text.replace("\t", " ").replace("\r", "\n").split("\n")

@@ -8,10 +8,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.reports.gate_annotations import MOST_ANNOTATIONS, render_annotations
-from skillopt.reports.gate_junit import render_gate_junit
-from skillopt.reports.gate_summary import MOST_CHARACTERS, render_gate_summary
-from skillopt.reports.gate_text import render_gate_text
+from skillopt.reports.gate_report import (
+    MOST_ANNOTATIONS,
+    MOST_CHARACTERS,
+    render_annotations,
+    render_gate_junit,
+    render_gate_summary,
+    render_gate_text,
+)
 from skillopt.review.result import (
     BaseMeasurement,
     ChangeFinding,
@@ -86,7 +90,8 @@ def test_no_text_of_the_comment_is_a_mention_or_a_command_to_a_bot(text: str) ->
 @given(st.one_of(st.just(HOSTILE), st.text()))
 def test_every_text_can_be_held_by_xml(text: str) -> None:
     root = ET.fromstring(render_gate_junit(report(text)).encode())  # noqa: S314 - our own text
-    assert root.attrib == {"name": "skillopt gate", "tests": "2", "failures": "1", "errors": "0", "skipped": "0"}
+    counts = [root[0].get(name) for name in ("tests", "failures", "errors", "skipped")]
+    assert counts == ["2", "1", "0", "0"]
 
 
 def test_nothing_hidden_is_left_in_any_of_them(tmp_path: Path) -> None:
@@ -109,7 +114,7 @@ def test_what_a_person_must_look_at_stands_on_top_in_a_red_box() -> None:
         "> [!CAUTION]",
         "> **A person must look at 1 thing before this is merged, whatever was measured:**",
     ]
-    assert lines[5] == "> - warning (url) <code>rows&#x3a;3</code>: <code>rows</code>"
+    assert lines[5] == "> - <code>rows&#x3a;3</code>: needs a person: warning (url): <code>rows</code>"
     assert "title=skillopt%3A needs a person%3A url::" in render_annotations(report())
     assert "rows:3: needs a person: warning (url): rows" in render_gate_text(report())
 
@@ -118,7 +123,7 @@ def test_cost_and_what_the_suite_of_the_base_says_are_told() -> None:
     text = render_gate_summary(report())
     assert "Cost: $0.2500, 8 rollouts newly run of 16." in text
     assert "With the suite and the settings of the base: **passed**, <code>rows</code>." in text
-    assert "rows: with the suite and the settings of the base: rows" in render_gate_text(report())
+    assert "With the suite and the settings of the base: passed, rows." in render_gate_text(report())
 
 
 def test_a_long_summary_is_shortened_and_says_so() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.reports.gate_text import escape_log_line
+from skillopt.reports.gate_report import escape_log_line
 from skillopt.safety.escaping import escape_hidden, escape_terminal, escape_terminal_lines, truncate
 from skillopt.safety.hidden_unicode import hidden_runs
 

@@ -1,0 +1,245 @@
+"""The result of `skillopt gate`: one list of blocks for summary and terminal, annotations and JUnit XML beside it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from skillopt.gate.headline import passed_cells
+from skillopt.reports.blocks import (
+    Box,
+    Bullets,
+    Heading,
+    MarkdownText,
+    Paragraph,
+    ReportBlock,
+    Table,
+    cited,
+    paragraphs,
+)
+from skillopt.reports.junit import JUnitCase, JUnitSuite, print_junit
+from skillopt.reports.markdown import print_markdown
+from skillopt.reports.terminal import print_terminal
+from skillopt.review.result import (
+    BaseMeasurement,
+    ChangeFinding,
+    GatedChange,
+    GateReport,
+    Required,
+    ReviewAnswer,
+    Standing,
+    Weight,
+)
+from skillopt.safety.escaping import escape_terminal, truncate
+
+__all__ = [
+    "MOST_ANNOTATIONS",
+    "MOST_CHARACTERS",
+    "escape_log_line",
+    "render_annotations",
+    "render_gate_junit",
+    "render_gate_summary",
+    "render_gate_text",
+]
+
+MOST_CHARACTERS: Final = 65_536
+"""Most characters of a comment on GitHub; a summary may have sixteen times as many."""
+
+MOST_ANNOTATIONS: Final = 10
+"""GitHub shows no more of one step."""
+
+_MOST_SHOWN: Final = 30
+_MOST_MARKED: Final = 10
+_LONGEST: Final = 400
+_SIGNS: Final = {
+    Standing.PASSED: "✅",
+    Standing.REFUSED: "❌",
+    Standing.INVALID: "⚠️",
+    Standing.CANNOT_TELL: "⚪",
+    Standing.UNTESTABLE: "➖",  # noqa: RUF001 - the sign of what was left out
+    Standing.DELETED: "🗑️",
+}
+_WORDS: Final = {Weight.REFUSE: "**refused**", Weight.WARN: "warning", Weight.NOTE: "note"}
+_COMMANDS: Final = {Weight.REFUSE: "error", Weight.WARN: "warning", Weight.NOTE: "notice"}
+_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY: Final = {**_DATA, **str.maketrans({":": "%3A", ",": "%2C"})}
+
+
+def render_gate_summary(report: GateReport) -> str:
+    """Render a report as Markdown; one that would be too long for a comment loses details of its last skills."""
+    shown = list(map(_details, report.changes))
+    for kept in range(len(shown), -1, -1):
+        left = len(shown) - kept
+        rest = f"{left} more skills are not shown in detail; see the log of the job." if left else ""
+        text = print_markdown([*_head(report), *(block for one in shown[:kept] for block in one), *paragraphs(rest)])
+        if len(text) <= MOST_CHARACTERS:
+            break
+    return text
+
+
+def render_gate_text(report: GateReport) -> str:
+    """Render a report for a terminal or the log of a job."""
+    blocks = [*_head(report), *(block for change in report.changes for block in _details(change))]
+    return "\n".join(map(escape_log_line, print_terminal(blocks).split("\n")))
+
+
+def escape_log_line(line: str) -> str:
+    """Show a line in the log of a job so that it is no command to the service that runs the job."""
+    line = line.replace("##[", "##\\[")
+    return f"\\{line}" if line.lstrip().startswith("::") else line
+
+
+def _head(report: GateReport) -> list[ReportBlock]:
+    found = [finding for change in report.changes for finding in change.for_a_person]
+    box: list[ReportBlock] = []
+    if found:
+        things = "1 thing" if len(found) == 1 else f"{len(found)} things"
+        rows = [_finding(finding) for finding in found[:_MOST_MARKED]]
+        rows += [f"{len(found) - _MOST_MARKED} more, below"] if len(found) > _MOST_MARKED else []
+        told = f"**A person must look at {things} before this is merged, whatever was measured:**"
+        box = [Box("caution", [Paragraph(told), Bullets(rows)])]
+    columns = ("", "skill", "change", "val tasks passed", "score", "better / equal / worse", "verdict")
+    table = Table(columns, [_row(change) for change in report.changes[:_MOST_SHOWN]])
+    return [
+        Heading(f"Skill gate: {report.headline}"),
+        *box,
+        *paragraphs(_compared(report), _cost(report)),
+        *([table] if report.changes else []),
+    ]
+
+
+def _compared(report: GateReport) -> str:
+    after = f"{cited(report.head)} ({report.after[:10]})" if report.after else "the work tree"
+    compared = f"Compared {after} with {cited(report.base)}, that is with {report.before[:10]}."
+    if report.required is Required.BETTER:
+        return f"{compared} A skill passes when it is shown to be better."
+    return (
+        f"{compared} A skill is refused when it is shown to be worse, and passes when a loss worth speaking of is "
+        "ruled out; that is no proof of a gain."
+    )
+
+
+def _cost(report: GateReport) -> str:
+    """Say what this gate cost; empty where nothing was measured."""
+    usages = [usage for change in report.changes for usage in (change.spent or {}).values()]
+    asked = sum(change.rollouts for change in report.changes)
+    usd = [usage.usd for usage in usages if usage.usd is not None]
+    price = f"${sum(usd):.4f}" if len(usd) == len(usages) else "price unknown"
+    paid = sum(change.paid_rollouts for change in report.changes)
+    return f"Cost: {price}, {paid} rollouts newly run of {asked}." if asked else ""
+
+
+def _row(change: GatedChange) -> tuple[str, ...]:
+    passed, score, counts = "", "", ""
+    if change.judged is not None:
+        verdict = change.judged.verdict
+        passed, score = passed_cells(verdict)
+        counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}"
+    standing = change.standing
+    return _SIGNS[standing], cited(change.skill, 80), change.kind.value, passed, score, counts, standing.value
+
+
+def _details(change: GatedChange) -> list[ReportBlock]:
+    renamed = change.before_path and change.before_path != change.path
+    shown: list[ReportBlock] = [
+        Heading(f"{cited(change.skill, 80)}: {change.standing.value}", 3),
+        *paragraphs(
+            f"Renamed from {cited(change.before_path, _LONGEST)}." if renamed else "", cited(change.reason, _LONGEST)
+        ),
+    ]
+    if (judged := change.judged) is not None:
+        sure = (
+            f"With confidence {judged.confidence:g} the true gain is above {judged.lowest:+.2f}. "
+            f"{change.rollouts} rollouts, {change.paid_rollouts} newly run; run {change.run}, "
+            f"change {change.looks} that was measured on this suite."
+        )
+        shown += [Paragraph(sure), *_how(change)]
+        shown += _tasks("Tasks of val that score lower", judged.worse)
+        for split, verdict in (("val", judged.verdict), ("test", judged.test)):
+            if verdict is not None:
+                shown += _tasks(f"Tasks of {split} that no longer pass", verdict.broken)
+                shown += _tasks(f"Tasks of {split} that pass now", verdict.fixed)
+    if (beside := change.base_measurement) is not None:
+        said = cited(beside.reason, _LONGEST)
+        told = f"With the suite and the settings of the base: **{beside.standing.value}**, {said}."
+        shown += [Paragraph(told), *_how(beside)]
+    rows = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
+    rows += [f"{len(change.findings) - len(rows)} more"] if len(change.findings) > len(rows) else []
+    return [*shown, *([Bullets(rows)] if rows else [])]
+
+
+def _how(measured: GatedChange | BaseMeasurement) -> list[ReportBlock]:
+    """Show how tasks broke: the worst to fold out, and where the page with all of them is."""
+    page = f"Each task with prompt, answers and feedback on both sides: `{measured.page}` in the job's reports."
+    worst = [MarkdownText(measured.worst)] if measured.worst else []
+    return [*worst, *paragraphs(page if measured.page else "")]
+
+
+def _tasks(label: str, tasks: Sequence[str]) -> list[ReportBlock]:
+    shown = ", ".join(cited(task, 80) for task in tasks[:_MOST_SHOWN])
+    more = f" and {len(tasks) - _MOST_SHOWN} more" if len(tasks) > _MOST_SHOWN else ""
+    return paragraphs(f"{label}: {shown}{more}." if tasks else "")
+
+
+def _finding(finding: ChangeFinding) -> str:
+    place, message = cited(f"{finding.path}:{finding.line}", _LONGEST), cited(finding.message, _LONGEST)
+    marked = "needs a person: " if finding.person else ""
+    return f"{place}: {marked}{_WORDS[finding.weight]} ({finding.rule}): {message}"
+
+
+def render_annotations(report: GateReport) -> str:
+    """Render the findings as workflow commands, which GitHub shows on the changed lines, errors first.
+
+    Everything is escaped, so that no text ends its command or begins another.
+    """
+    findings = [finding for change in report.changes for finding in (*_verdicts(change), *change.findings)]
+    ordered = sorted(findings, key=lambda finding: (list(Weight).index(finding.weight), not finding.person))
+    return "\n".join(_command(finding, strict=report.strict) for finding in ordered[:MOST_ANNOTATIONS])
+
+
+def _verdicts(change: GatedChange) -> list[ChangeFinding]:
+    """Make a finding of a measurement that did not pass."""
+    judged = change.judged
+    path, line = change.first_path or change.path, change.first_line
+    if change.standing is Standing.INVALID:
+        return [ChangeFinding(path, line, Weight.REFUSE, "not measured", change.reason)]
+    if change.standing is Standing.CANNOT_TELL:
+        return [ChangeFinding(path, line, Weight.NOTE, "cannot tell", change.reason)]
+    if judged is None or judged.answer is not ReviewAnswer.REFUSED:
+        return []
+    broken = (*judged.verdict.broken, *(judged.test.broken if judged.test else ()))
+    label, tasks = ("it broke", broken) if broken else ("worse", judged.worse)
+    listed = f"; {label}: {', '.join(tasks[:_MOST_MARKED])}" if tasks else ""
+    return [ChangeFinding(path, line, Weight.REFUSE, "verdict", f"{change.reason}{listed}")]
+
+
+def _command(finding: ChangeFinding, *, strict: bool) -> str:
+    name = "error" if strict and finding.weight is Weight.WARN else _COMMANDS[finding.weight]
+    title = f"skillopt: {'needs a person: ' if finding.person else ''}{finding.rule}"
+    path, said = (truncate(escape_terminal(text), 1000) for text in (finding.path, finding.message))
+    place = f"file={path.translate(_PROPERTY)},line={finding.line},title={escape_terminal(title).translate(_PROPERTY)}"
+    return f"::{name} {place}::{said.translate(_DATA)}"
+
+
+def render_gate_junit(report: GateReport) -> str:
+    """Render a report as JUnit XML: a suite for each skill, with what was read in it and what was measured."""
+    return print_junit(
+        JUnitSuite(change.skill, list(_cases(change, strict=report.strict)), [("path", change.path)], change.reason)
+        for change in report.changes
+    )
+
+
+def _cases(change: GatedChange, *, strict: bool) -> Iterator[JUnitCase]:
+    place = f"skillopt.{change.skill}"
+    refusing = {Weight.REFUSE, Weight.WARN} if strict else {Weight.REFUSE}
+    found = [finding for finding in change.findings if finding.weight in refusing]
+    listed = "\n".join(f"{one.path}:{one.line}: {one.rule}: {one.message}" for one in found)
+    yield JUnitCase(place, "text", *(("failure", f"{len(found)} findings", listed) if found else ()))
+    judged = change.judged
+    kind, text = "", ""
+    if change.standing is Standing.INVALID:
+        kind = "error"
+    elif judged is None or judged.answer is ReviewAnswer.CANNOT_TELL:
+        kind = "skipped"
+    elif judged.answer is ReviewAnswer.REFUSED:
+        broken = dict.fromkeys((*judged.verdict.broken, *judged.worse, *(judged.test.broken if judged.test else ())))
+        kind, text = "failure", "tasks that it broke or made worse:\n" + "\n".join(broken) if broken else change.reason
+    yield JUnitCase(place, "measurement", kind, change.reason, text)
