@@ -1,9 +1,12 @@
-"""The command `decline`, by which a person says no: its options, and its results as text."""
+"""The command `decline`, by which a person says no: to versions, the draft, single edits or descriptions."""
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Annotated
 
 import typer
 
+from skillopt.actions.gate import GateOptions, gate
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
@@ -18,14 +21,19 @@ from skillopt.commands.options import (
     flags_of,
     select,
 )
-from skillopt.commands.output import SHORT, interruptible, show
+from skillopt.commands.output import SHORT, as_json_text, interruptible, show
+from skillopt.commands.progress import ProgressObserver
+from skillopt.errors import SkilloptError, UsageError
+from skillopt.execution.runner import RunObserver
+from skillopt.project import Selection
+from skillopt.runs.decline import Declined, Dropped, Undeclined, drop_offered, undecline
+from skillopt.runs.decline import decline as decline_versions
 from skillopt.safety.escaping import escape_terminal
-
-if TYPE_CHECKING:
-    from skillopt.actions.decline import Declined, DeclinedDescriptions, Undeclined
-    from skillopt.actions.drop import Dropped
-    from skillopt.project import Selection
-    from skillopt.versions.decisions import PersonsWord
+from skillopt.storage.locks import writer_lock
+from skillopt.triggers.declined import DescriptionPlace, decline_descriptions, undecline_descriptions
+from skillopt.triggers.version import trigger_branch
+from skillopt.versions.commit_message import DESCRIPTION
+from skillopt.versions.decisions import PersonsWord
 
 __all__ = ["decline"]
 
@@ -68,10 +76,6 @@ def decline(
     They stay in the history and are marked declined. Training starts from the text before them, or from the text
     without the edits, and does not try them again. Only edits are measured, and go whatever the measurement says.
     """
-    from skillopt.actions import decline as actions
-    from skillopt.errors import UsageError
-    from skillopt.versions.commit_message import DESCRIPTION
-
     words = what or []
     if words and all(word.isdecimal() and len(word) <= _LONGEST_NUMBER for word in words) and not undo:
         caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
@@ -81,38 +85,88 @@ def decline(
     if len(words) > 1:
         raise UsageError(f"expected one version, or numbers of edits, found {' '.join(words)!r}")
     selection, said, version = select(skill), _word(skill, reason), "".join(words)
-    if version == DESCRIPTION and undo:
-        show(actions.undecline_description(selection, said), _undeclined_text, as_json=as_json)
-    elif version == DESCRIPTION:
-        show(actions.decline_description(selection, said), _description_text, as_json=as_json)
+    if version == DESCRIPTION:
+        _decline_description(selection, said, undo=undo, as_json=as_json)
     elif undo:
-        show(actions.undecline(selection, version, said), _undeclined_text, as_json=as_json)
+        show(undecline(selection, version, said), _undeclined_text, as_json=as_json)
     else:
-        show(actions.decline(selection, version, said), _declined_text, as_json=as_json)
+        show(decline_versions(selection, version, said), _declined_text, as_json=as_json)
 
 
 def _drop(
-    selection: "Selection", edits: list[str], options: "tuple[PersonsWord | None, bool]", *, quiet: bool, as_json: bool
+    selection: Selection, edits: list[str], options: tuple[PersonsWord | None, bool], *, quiet: bool, as_json: bool
 ) -> None:
-    """Refuse single edits of what is offered."""
-    from skillopt.actions.drop import DropOptions, drop
-    from skillopt.commands.progress import ProgressObserver
-
+    """Refuse single edits of what is offered, and measure the text without them."""
+    word, measure = options
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        result = drop(selection, edits, DropOptions(*options), observer)
-    show(result, _dropped_text, as_json=as_json)
+        done = drop_offered(selection, edits, word)
+        compared, unmeasured = _measure(selection, done, observer) if measure else ((), "it was not asked for")
+    if as_json:
+        found = {"skill": done.skill, "branch": done.branch, "commit": done.commit, "edits": done.edits}
+        typer.echo(as_json_text(found | {"compared": compared, "unmeasured": unmeasured}))
+        return
+    lines = [f"dropped edit {one.number}: {escape_terminal(one.edit.summary)}" for one in done.edits]
+    lines.append(f"{done.branch} is now {done.commit[:SHORT]}, without it")
+    lines += [f"against {one.against}: {one.answer}, {escape_terminal(one.reason)}" for one in compared]
+    typer.echo("\n".join([*lines, *([f"not measured: {escape_terminal(unmeasured)}"] if unmeasured else [])]))
 
 
-def _word(skill: str, reason: str) -> "PersonsWord | None":
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What the change gate says of the text without the edits."""
+
+    against: str
+    answer: str
+    reason: str
+
+
+def _measure(selection: Selection, done: Dropped, observer: RunObserver) -> tuple[tuple[_Compared, ...], str]:
+    """Ask the change gate about the text without the edits; what keeps it from an answer is a remark, not a failure."""
+    project = selection.project()
+    options = GateOptions(flags=selection.flags, suite=selection.suite, folder=project.root, direct=True)
+    pairs = [("the text with it", done.before, options)]
+    if done.base:
+        pairs.append(("the base", done.base, replace(options, direct=False)))
+    rows: list[_Compared] = []
+    try:
+        for against, before, asked in pairs:
+            report = gate(before, done.commit, asked, observer)
+            changes = (row for row in report.changes if row.path == done.path)
+            rows += [_Compared(against, row.standing.value, row.reason) for row in changes]
+    except SkilloptError as error:
+        return tuple(rows), str(error)
+    return tuple(rows), "" if rows else "the text is that of the base"
+
+
+def _decline_description(selection: Selection, said: PersonsWord | None, *, undo: bool, as_json: bool) -> None:
+    """Refuse the trained descriptions that the default branch lacks, or bring back those that were refused last."""
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    word, now = said or PersonsWord.said(repository.user_name), datetime.now(UTC).isoformat(timespec="seconds")
+    with writer_lock(project.root, target.name):
+        where = DescriptionPlace(repository, target.name, repository.relative(target.folder))
+        commit, shas = (undecline_descriptions if undo else decline_descriptions)(where, word, now)
+    branch = trigger_branch(target.name)
+    if undo:
+        show(Undeclined(target.name, branch, shas[0], commit), _undeclined_text, as_json=as_json)
+    elif as_json:
+        found = {"skill": target.name, "branch": branch, "commit": commit, "declined": shas}
+        typer.echo(as_json_text(found | {"by": word.by, "reason": word.reason}))
+    else:
+        names = ", ".join(sha[:SHORT] for sha in shas)
+        typer.echo(f"declined the description {names} by {escape_terminal(word.by)}: training will not try it again")
+        typer.echo(f"{branch} is now {commit[:SHORT]}, with the description that training starts from")
+        typer.echo(f"to take it back: skillopt decline --undo {target.name} description")
+
+
+def _word(skill: str, reason: str) -> PersonsWord | None:
     """Make a person's word of a reason; None where they gave none."""
     if not reason:
         return None
-    from skillopt.versions.decisions import PersonsWord
-
     return PersonsWord.said(select(skill).project().repository().user_name, reason)
 
 
-def _declined_text(result: "Declined") -> str:
+def _declined_text(result: Declined) -> str:
     names = ", ".join(sha[:SHORT] for sha in result.declined)
     edits = "1 edit" if result.edits == 1 else f"{result.edits} edits"
     lines = [f"declined {names} by {escape_terminal(result.by)}: {edits} that training will not try again"]
@@ -120,21 +174,5 @@ def _declined_text(result: "Declined") -> str:
     return "\n".join([*lines, f"to take it back: skillopt decline --undo {result.skill} {result.declined[-1][:SHORT]}"])
 
 
-def _description_text(result: "DeclinedDescriptions") -> str:
-    names = ", ".join(sha[:SHORT] for sha in result.declined)
-    lines = [f"declined the description {names} by {escape_terminal(result.by)}: training will not try it again"]
-    lines.append(f"{result.branch} is now {result.commit[:SHORT]}, with the description that training starts from")
-    return "\n".join([*lines, f"to take it back: skillopt decline --undo {result.skill} description"])
-
-
-def _undeclined_text(result: "Undeclined") -> str:
+def _undeclined_text(result: Undeclined) -> str:
     return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"
-
-
-def _dropped_text(result: "Dropped") -> str:
-    lines = [f"dropped edit {one.number}: {escape_terminal(one.edit.summary)}" for one in result.edits]
-    lines.append(f"{result.branch} is now {result.commit[:SHORT]}, without it")
-    lines += [f"against {one.against}: {one.answer}, {escape_terminal(one.reason)}" for one in result.compared]
-    if result.unmeasured:
-        lines.append(f"not measured: {escape_terminal(result.unmeasured)}")
-    return "\n".join(lines)

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from skillopt.actions.decline import decline, undecline
-from skillopt.actions.drop import DropOptions, drop
 from skillopt.errors import BusyError, SkilloptError
 from skillopt.nightly.handover import SkillReview
 from skillopt.nightly.night import SkillNight, Training
@@ -18,6 +16,7 @@ from skillopt.nightly.skill_state import SkillState
 from skillopt.project import Selection
 from skillopt.protocols import PullRequest
 from skillopt.reports.escape_markdown import inline_code
+from skillopt.runs.decline import decline, drop_offered, undecline
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.versions.commit_message import DECLINED
@@ -201,10 +200,10 @@ class _Desk:
         if not wanted:
             return
         by = asked.by or "somebody who may write here"
-        options = DropOptions(PersonsWord.said(by, asked.reason, asked.url), measure=False, onto=self.onto)
+        word = PersonsWord.said(by, asked.reason, asked.url)
         numbers = _numbers(asked, wanted)
         try:
-            done = drop(self.selection, wanted, options)
+            done = drop_offered(self.selection, wanted, word, onto=self.onto)
         except BusyError:
             raise
         except SkilloptError as error:
