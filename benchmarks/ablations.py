@@ -82,7 +82,7 @@ ROWS: Final[Mapping[str, Row]] = {
         about="edits are tested and left out one by one, whatever the noise",
     ),
     "first gate when nothing new comes": Row(
-        name="skillopt.loop.scheduling:_CLEAR_LEAD", by=inf, about="a clear lead on train calls for no gate"
+        name="skillopt.loop.decision:_CLEAR_LEAD", by=inf, about="a clear lead on train calls for no gate"
     ),
     "fixed halves for few tasks": Row(
         name="skillopt.loop.optimizer:settle_folds", by=_one_fold, about="folds do not swap roles"

@@ -50,11 +50,11 @@ class Stream(Enum):
     LOOP = 0
     """Comparisons by the gate."""
     LEARNING = 1
-    """Batches of `train`, patch tests and elimination."""
+    """Batches of `train`, patch tests and ablation."""
     PROPOSAL = 2
     """Comparisons of edits that an agent or a person proposes."""
     PROPOSAL_TEST = 3
-    """Patch tests and elimination of such edits."""
+    """Patch tests and ablation of such edits."""
     REVIEW = 4
     """Comparisons of changes by people."""
     SLOW_UPDATE = 7

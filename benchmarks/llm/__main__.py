@@ -16,7 +16,7 @@ from benchmarks.llm.server import serve
 from benchmarks.llm.training import MOST_ROLLOUTS, Trained, train_skill
 from skillopt import Event, SkilloptError
 from skillopt.execution.results import EvaluateResult
-from skillopt.loop.step_lines import StepLines
+from skillopt.loop.event_lines import StepLines
 from tools.fetch_llm import MissingLlmError, find_llm
 
 __all__ = ["main"]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from skillopt.execution.runner import Activity, RunObserver
-from skillopt.loop.event_lines import describe
+from skillopt.loop.event_lines import StepLines, describe
 from skillopt.loop.events import (
     DraftGraded,
     EditScreened,
@@ -24,7 +24,6 @@ from skillopt.loop.events import (
     TrainMeasured,
     VersionAccepted,
 )
-from skillopt.loop.step_lines import StepLines
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
 from skillopt.storage.jobs import JobProgress, note_progress

@@ -72,7 +72,7 @@ def _text(result: ProposalResult) -> str:
     lines += [f"edit {one.edit.id[1:]} dropped: {one.reason}: {one.edit.summary}" for one in result.dropped]
     lines += [
         f"edit {one.edit.id[1:]} {'kept' if one.kept else 'dropped'}: {one.reason}: {one.edit.summary}"
-        for one in result.eliminations
+        for one in result.ablations
     ]
     if verdict := result.verdict:
         lines.append(

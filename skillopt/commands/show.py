@@ -115,7 +115,7 @@ def _record(recorded: RecordedVersion) -> list[str]:
 
 
 def _edit(number: int, recorded: RecordedEdit) -> str:
-    change, found = recorded.change, recorded.elimination
+    change, found = recorded.change, recorded.ablation
     lines = [f"edit {number}, about {change.tokens} tokens: {escape_terminal(change.edit.summary)}"]
     lines.append(f"  why: {escape_terminal(change.edit.rationale) or 'no reason was given'}")
     if change.edit.tasks:

@@ -1,21 +1,86 @@
-"""The gate in the loop: measure the baseline, compare the draft with the incumbent, accept, keep or drop it."""
+"""The gate in the loop: when it is due, the baseline, draft against incumbent, and the grade at the end."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
 from skillopt.gate.gate import resolvable_gain
+from skillopt.gate.grades import Grade, Grading
 from skillopt.gate.increment import compare_increment
 from skillopt.gate.posterior import Prior, prior_from_training
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.draft import Line
-from skillopt.loop.events import BaselineMeasured, Event, GateDecided, StepFailed, VersionAccepted
+from skillopt.loop.events import (
+    BaselineMeasured,
+    DraftGraded,
+    Event,
+    GateDecided,
+    StepFailed,
+    TasksSetAside,
+    VersionAccepted,
+)
+from skillopt.loop.learner import Learner
+from skillopt.loop.step import is_promising
 from skillopt.loop.training_run import TrainingRun
 from skillopt.safety.lint import find_marks
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
 
-__all__ = ["accept", "expected_gain", "held_back", "measure_baseline", "run_gate", "run_last_gate"]
+__all__ = [
+    "accept",
+    "expected_gain",
+    "gate_is_due",
+    "grade_draft",
+    "held_back",
+    "measure_baseline",
+    "name_stuck_tasks",
+    "open_learners",
+    "run_gate",
+    "run_last_gate",
+]
+
+_CLEAR_LEAD: Final = 2.0
+"""Expected z of a paired test on `val` at which the first gate is asked: earlier ones fail, later ones only wait."""
+
+
+_LATER_LEAD: Final = 1.5
+"""The same of a later one, which only has to show that the draft is not lower."""
+
+_IDLE: Final = 2
+"""Steps without a new line after which the draft goes to the gate."""
+
+_GOOD_SHARE: Final = 0.4
+"""Share of lines that survive ablation, from which one idle step is enough before a later gate."""
+
+_LAST_STEP: Final = 10
+"""Rollouts that another step takes at least."""
+
+
+def gate_is_due(run: TrainingRun) -> bool:
+    """Return whether the draft is to be compared with the incumbent now.
+
+    That is when its lead on train is clear, when steps bring nothing new, or while the rollouts last.
+    """
+    learner, tasks = run.learner, len(run.val)
+    if run.cross is not None:  # folds are judged once, together
+        return False
+    if not learner.draft.lines or run.gated == learner.draft.skill.digest:
+        return False
+    if learner.pooled and is_promising(learner, tasks):
+        return True
+    patient = not run.versions or (learner.kept < _GOOD_SHARE * learner.proposed)
+    if learner.idle >= (_IDLE if patient else 1):
+        return True
+    if run.runner.left - run.siblings.kept < 2 * tasks + max(_LAST_STEP, tasks):
+        return True
+    return not learner.pooled and learner.lead(tasks) >= (_LATER_LEAD if run.versions else _CLEAR_LEAD)
+
+
+def open_learners(run: TrainingRun) -> list[Learner]:
+    """List the learners that have something left to learn; none where the draft only waits for the gate."""
+    return [learner for learner in run.learners if not learner.done]
 
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
@@ -132,3 +197,75 @@ def expected_gain(run: TrainingRun) -> Prior:
         for learner in run.learners
     )
     return prior_from_training(0.0, mended / max(1, tasks), tasks)
+
+
+def grade_draft(run: TrainingRun) -> Iterator[Event]:
+    """Grade the draft against the incumbent with the rollouts that are left; what is shown enough is accepted."""
+    draft = run.draft
+    if not draft.lines:
+        return
+    text, changes = draft.skill.document.text, draft.pending
+    try:
+        grading = _grade(run)
+    except InvalidMeasurementError as error:
+        if not run.rollouts.alive:
+            raise
+        yield StepFailed(run.step, "grade", str(error))
+        return
+    problem, outcome = yield from _problem(run, grading)
+    asked, verdict = run.runner.rollouts_asked, run.gate.graded
+    if verdict is not None:
+        told = replace(verdict, outcome=Outcome.REJECT, reason=problem) if outcome is Outcome.REJECT else verdict
+        yield GateDecided(run.step, "edits", changes, told, text, asked, judged=run.judged(draft.skill))
+    if verdict is not None and outcome is Outcome.ACCEPT:
+        yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
+    elif outcome is Outcome.REJECT:
+        yield from _drop_graded(run, problem)
+    else:
+        yield from [StepFailed(run.step, "gate", problem)] if problem else []
+        yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
+
+
+def _problem(run: TrainingRun, grading: Grading) -> Generator[Event, None, tuple[str, Outcome]]:
+    """Return whether a draft becomes a version, and what keeps one that is better from it: a person, or a sibling."""
+    enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
+    if run.gate.graded is None or not enough:
+        return "", Outcome.INCONCLUSIVE
+    held = run.draft.marked(run.settings.allow)
+    if held:
+        return held_back(run, held, run.draft.skill), Outcome.INCONCLUSIVE
+    try:
+        fall = yield from run.siblings.check(run.step, run.draft.skill)
+    except (BudgetReached, InvalidMeasurementError) as error:
+        return f"siblings were not measured: {error}", Outcome.INCONCLUSIVE
+    return fall, Outcome.REJECT if fall else Outcome.ACCEPT
+
+
+def _drop_graded(run: TrainingRun, fall: str) -> Iterator[Event]:
+    """Remember why the draft was refused, and go back to the incumbent; the drafts of folds do, too."""
+    for edit in run.draft.waiting:
+        run.memory.tried(edit, f"{Outcome.REJECT.value}, {fall}")
+    for learner in dict.fromkeys([run.learner, *run.learners]):
+        learner.draft.drop()
+    yield from run.draft_changed()
+
+
+def _grade(run: TrainingRun) -> Grading:
+    """Grade by fresh repeats as far as the caps allow, else by what is known."""
+    sides = (run.draft.incumbent, run.draft.skill)
+    tasks = len(run.val)
+    # With folds the baseline of every task is one side of the first round.
+    left = max(0, run.runner.left - run.siblings.kept)
+    rounds = (left + (tasks if run.cross else 0)) // (2 * tasks)
+    prior = expected_gain(run)
+    try:
+        return run.gate.grade("grade", *sides, rounds, prior)
+    except BudgetReached:
+        return run.gate.grade("grade", *sides, 0, prior)
+
+
+def name_stuck_tasks(run: TrainingRun) -> Iterator[Event]:
+    """Name the train tasks that fail under every patch and are not waited for."""
+    tasks = tuple(sorted({name for learner in run.learners for name in learner.stuck}))
+    if tasks:
+        yield TasksSetAside(tasks)

@@ -1,8 +1,9 @@
 """Learner: what one set of train tasks has taught so far: the draft, what fails under it, how much a run tells."""
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import fmean
@@ -11,14 +12,126 @@ from typing import Final
 from skillopt.loop.course import Course, measure
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.memory import Memory, PeoplesRefusal
-from skillopt.loop.pass_rates import PassRates
-from skillopt.loop.symptoms import symptoms_of
-from skillopt.rollouts import Rollout
+from skillopt.rollouts import JUDGED_LINE, Rollout, Score
 from skillopt.settings import Metric
 from skillopt.skills.document import Skill
-from skillopt.tasks import Task
+from skillopt.tasks import JUDGED_KINDS, Task
 
-__all__ = ["MOST_TRIES", "Learner", "Seen"]
+__all__ = ["MOST_TRIES", "Learner", "PassRates", "Seen", "symptoms_of"]
+
+_MOST_REPEATS = 5
+_NOISY = 0.32
+"""Sum of both kinds of error above which a run of the reference beside another one tells nothing."""
+
+
+@dataclass(slots=True)
+class PassRates:
+    """What reruns have shown so far; a prior of little weight until then."""
+
+    gone: float = 0.2
+    reruns: float = 2.0
+    held: float = 0.0
+    answered: float = 0.0
+
+    @property
+    def without(self) -> float:
+        """The chance that a symptom is gone though nothing answers it, in [0.05, 0.6]."""
+        return min(0.6, max(0.05, self.gone / self.reruns))
+
+    @property
+    def answering(self) -> float:
+        """The chance that it is gone with the line that answers it, in [0.6, 0.95]."""
+        least = max(self.without + 0.25, 0.6)
+        return min(0.95, max(least, (self.held + 4 * (1 - self.without)) / (self.answered + 4)))
+
+    @property
+    def for_it(self) -> float:
+        """The evidence that one run with the symptom gone is for a line: log-likelihood ratio, > 0."""
+        return math.log(self.answering / self.without)
+
+    @property
+    def against(self) -> float:
+        """The evidence that one run with the symptom there is against a line, > 0."""
+        return math.log((1 - self.without) / (1 - self.answering))
+
+    @property
+    def noisy(self) -> bool:
+        """Whether one run tells little."""
+        return self.without + 1 - self.answering > _NOISY
+
+    @property
+    def repeats(self) -> int:
+        """The runs that a decision about one line takes, from 1 to 5."""
+        rate = self.answering
+        return max(1, min(_MOST_REPEATS, round(2 / (rate * self.for_it - (1 - rate) * self.against))))
+
+    def rerun(self, *, gone: bool) -> None:
+        """Note that a failing task was run again, under the same text, that answers nothing of it."""
+        self.reruns += 1
+        self.gone += gone
+
+    def answer(self, *, held: bool) -> None:
+        """Note that a task whose symptoms are answered was run."""
+        self.answered += 1
+        self.held += held
+
+
+_MOST_LINES: Final = 40
+_LONGEST: Final = 200
+_LONGEST_FOUND: Final = 40
+"""Characters of what was found instead that still name a failure; longer ones are the target's own words."""
+
+_LEVELS: Final = 10
+_FOUND = re.compile(r"\b(?:found|got|but was|actual(?:ly)?)\b:?")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.,:]*(?![\w])")
+_VOLATILE = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?m?s\b|/\S*/")
+
+
+def symptoms_of(task: Task, rollout: Rollout) -> frozenset[str]:
+    """Return what is wrong, one string each, the same for the same failure of another rollout.
+
+    A line of feedback is a symptom without what changes from run to run: addresses, durations, folders, and numbers
+    or long text that the target produced. Where a model judges, if only in part, or nothing is said, the tenths of the
+    score that are missing are symptoms too.
+
+    >>> from skillopt.rollouts import Status, Trajectory
+    >>> from skillopt.tasks import VerifierSpec
+    >>> task = Task("t", "Add.", VerifierSpec("json", "{}"))
+    >>> def failed(text): return Rollout("t", "", 0, Trajectory(), Status.OK, Score(0.0, False, text))
+    >>> sorted(symptoms_of(task, failed("$.sum: expected 2, found 3")))
+    ['$.sum: expected 2, found #']
+    """
+    score = rollout.score
+    if score is None or score.passed:
+        return frozenset()
+    if task.verifier.kind in JUDGED_KINDS:
+        return frozenset(_missing(score))
+    lines = frozenset(_lines(score.feedback))
+    return lines | frozenset(_missing(score)) if task.verifier.judged or not lines else lines
+
+
+def _lines(feedback: str) -> Iterator[str]:
+    written = (line for line in feedback.splitlines()[:_MOST_LINES] if not line.startswith(JUDGED_LINE))
+    for line in written:
+        plain = " ".join(_VOLATILE.sub("#", line.casefold()).split())
+        if plain:
+            yield _without_values(plain)[:_LONGEST]
+
+
+def _without_values(line: str) -> str:
+    """Leave out what the target produced, where a line says what was found."""
+    marks = list(_FOUND.finditer(line))
+    if not marks:
+        return line
+    head, tail = line[: marks[-1].end()], line[marks[-1].end() :]
+    return head + _NUMBER.sub("#", tail) if len(tail) <= _LONGEST_FOUND else head
+
+
+def _missing(score: Score) -> Iterator[str]:
+    """Name the tenths of the score that are missing; a rollout that did not pass lacks at least one."""
+    reached = min(int(score.value * _LEVELS + 1e-9), _LEVELS - 1)
+    yield from (f"score below {level / _LEVELS:g}" for level in range(reached + 1, _LEVELS + 1))
+
 
 _SHOWN: Final = 24
 """Failing tasks of a reflection; three times as many where a decision about one line takes three runs or more."""
@@ -52,7 +165,7 @@ _DRY: Final = 12
 """Reflections in a row without a line that stays, after which no further one is worth its call."""
 
 _WEAK_PROPOSER: Final = (0.3, 0.15)
-"""Shares of lines that survive elimination below which a reflection has one more reading, for other ideas."""
+"""Shares of lines that survive ablation below which a reflection has one more reading, for other ideas."""
 
 _FEWEST_TRIES: Final = 3
 MOST_TRIES: Final = 20
@@ -63,7 +176,7 @@ MOST_TRIES: Final = 20
 class Seen:
     """How a task went when it was run last: the rollout, its symptoms, and the digest of the text that it counts for.
 
-    It is the text that was run, or, after an elimination, that text without lines that nothing was seen to need.
+    It is the text that was run, or, after an ablation, that text without lines that nothing was seen to need.
     """
 
     rollout: Rollout
@@ -177,7 +290,7 @@ class Learner:
 
     @property
     def share(self) -> float:
-        """The share of proposed lines that survived elimination, with a prior of 1 in 2.5."""
+        """The share of proposed lines that survived ablation, with a prior of 1 in 2.5."""
         return min(0.95, self.kept / self.proposed)
 
     @property

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from skillopt.errors import ReplyError
-from skillopt.loop.candidates import plan_readings, rotate
 from skillopt.loop.consultation import Answered, Stage, consult, consult_in_halves
 from skillopt.loop.course import Course
-from skillopt.loop.reading_pool import ReadingPool
+from skillopt.loop.readings import ReadingPool, plan_readings, rotate
 from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollouts
 from skillopt.prompts.proposed_edits import ProposedEdit, Reflection, read_reflection
 from skillopt.prompts.stages import (

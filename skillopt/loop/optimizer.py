@@ -1,4 +1,4 @@
-"""The training loop: baseline, steps of reflection, patch test and elimination, gate, release check.
+"""The training loop: baseline, steps of reflection, patch test and ablation, gate, release check.
 
 It is deterministic given settings, seed and the runner's answers, which is why resuming a run is running it again.
 """
@@ -8,18 +8,24 @@ from dataclasses import replace
 
 from skillopt.errors import SuiteError
 from skillopt.gate.error_budget import ErrorSpent
+from skillopt.loop.ablation import recheck
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import Course, go
-from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
+from skillopt.loop.decision import (
+    gate_is_due,
+    grade_draft,
+    measure_baseline,
+    name_stuck_tasks,
+    open_learners,
+    run_gate,
+    run_last_gate,
+)
 from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
-from skillopt.loop.grading import grade_draft, name_stuck_tasks
 from skillopt.loop.learner import Learner
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.published import learn_as_published
-from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
 from skillopt.loop.rollout_plan import settle_folds
-from skillopt.loop.scheduling import gate_is_due, open_learners
 from skillopt.loop.siblings import Sibling
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun

@@ -21,7 +21,7 @@ _PROBES: Final = 3
 """Tasks on which own lines are tried; only if one of them moves are more worth their runs."""
 
 _LITTLE_AGAINST: Final = -0.3
-"""Evidence above which a line goes on to elimination."""
+"""Evidence above which a line goes on to ablation."""
 
 _MOST_EVIDENCE: Final = 2.6
 """What the patch test alone can say for a line."""

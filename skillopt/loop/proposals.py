@@ -9,10 +9,10 @@ from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
 from skillopt.gate.proven_here import HERE_ROUNDS, here_error
-from skillopt.loop.caps import BudgetReached, CappedRunner
+from skillopt.loop.ablation import ablate, ablation_reason
+from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, Course, go
-from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
-from skillopt.loop.elimination import eliminate, elimination_reason
+from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, join_edits
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,
@@ -26,13 +26,11 @@ from skillopt.loop.events import (
     StepFailed,
     VersionAccepted,
 )
-from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.learner import Learner
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.patch_test import run_patch_test
 from skillopt.loop.proposing import make_lines
 from skillopt.loop.siblings import Sibling, SiblingGuard
-from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.leaks import index_protected_text
@@ -234,9 +232,9 @@ def _test(proposal: Sequence[Change], learner: Learner) -> Course[None]:
     for line in lines:
         if line not in test.helped:
             yield EditRefused(1, line.edit, "it moved none of the tasks that it cites")
-    for one in (yield from eliminate(learner, lines, test.helped, test.moved)):
+    for one in (yield from ablate(learner, lines, test.helped, test.moved)):
         left_out = one.test
-        yield EditScreened(1, left_out.line.edit, left_out.tasks, *left_out.scores, one.kept, elimination_reason(one))
+        yield EditScreened(1, left_out.line.edit, left_out.tasks, *left_out.scores, one.kept, ablation_reason(one))
 
 
 def _without_leaks(

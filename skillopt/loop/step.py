@@ -1,30 +1,89 @@
-"""One step: reflect on failures, test the patch on them, reflect deeper on what is left, and eliminate.
-
-The rollouts of a patch test are the evidence of the next reflection, so the optimizer model works on the same failures
-until they pass or nothing moves.
-"""
+"""One step: reflect on failures, test the patch on them, reflect deeper on what is left, and leave lines out."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
+from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import tally
+from skillopt.loop.ablation import ablate, ablation_reason
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
-from skillopt.loop.elimination import eliminate, elimination_reason
-from skillopt.loop.events import EditScreened, PatchTested, StepFailed, TrainMeasured
+from skillopt.loop.events import EditRefused, EditScreened, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.patch_test import PatchTest, run_patch_test
-from skillopt.loop.pooled_step import take_pooled, take_pooled_step
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
 from skillopt.prompts.digest import write_digest
 from skillopt.prompts.tried_edits import render_effect
 from skillopt.rollouts import Rollout
+from skillopt.skills.edits import Edit, Op
 
-__all__ = ["take_step"]
+__all__ = ["is_promising", "take_pooled", "take_pooled_step", "take_step"]
+
+_BATCH: Final = 12
+"""Train tasks of a step."""
+
+_MOST_WAITING: Final = 24
+"""Lines that wait without a test of their own: more of them make a skill that one verdict cannot carry."""
+
+_CLEAR: Final = 2.5
+"""Standard errors by which the draft must lead on train before the gate is asked."""
+
+_ROUNDS: Final = 2
+"""Rounds of the gate that its standard error is reckoned with; it may decide sooner, or need one more."""
+
+
+def take_pooled_step(run: TrainingRun, learner: Learner, step: int) -> Course[None]:
+    """Run the next train tasks and take up what a reflection on their failures proposes."""
+    found = yield from learner.run(learner.draft.skill, learner.next_batch(_BATCH))
+    yield from run.suspicions(step)
+    yield TrainMeasured(step, tally(seen.rollout for seen in found.values()))
+    learner.note_scores(found)
+    failing = {name: seen for name, seen in found.items() if seen.symptoms and name not in learner.aside}
+    if failing:
+        yield from take_pooled(run, learner, step, failing)
+
+
+def take_pooled(run: TrainingRun, learner: Learner, step: int, failing: Mapping[str, Seen]) -> Course[None]:
+    """Take up what a reflection on failures proposes."""
+    lines = yield from propose_lines(run, learner, step, learner.draft.lines, failing)
+    learner.proposed += len(lines)
+    free = _MOST_WAITING - sum(_growth(line.edit) for line in learner.draft.lines)
+    kept: list[Line] = []
+    for line in lines:
+        if _growth(line.edit) > 0 and free <= 0:
+            yield EditRefused(step, line.edit, f"{_MOST_WAITING} edits wait for a verdict already")
+            continue
+        free -= _growth(line.edit)
+        kept.append(line)
+    if kept:
+        learner.draft.set([*learner.draft.lines, *kept])
+        learner.kept += len(kept)
+    else:
+        yield StepFailed(step, "reflection", "no edit was left to try")
+
+
+def is_promising(learner: Learner, val: int) -> bool:
+    """Return whether the newest half epoch leads the first epoch by more than the gate's noise."""
+    scores, train = learner.scores, len(learner.tasks)
+    recent = max(1, train // 2)
+    if not learner.first_scores or len(scores) - learner.asked_at < recent:
+        return False
+    gain = fmean(scores[-recent:]) - fmean(learner.first_scores)
+    if gain <= _CLEAR * sqrt(2 * learner.rates.without * (1 - learner.rates.without) / (_ROUNDS * val)):
+        return False
+    learner.asked_at = len(scores)
+    return True
+
+
+def _growth(edit: Edit) -> int:
+    """Count the lines of advice that an edit adds: one, none or one less."""
+    return (edit.op is Op.ADD) - (edit.op is Op.DELETE)
+
 
 _STALLED: Final = 2
 """Patch tests in a row that moved nothing, after which a chain ends."""
@@ -75,7 +134,7 @@ def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[st
     chain = _Chain(dict(shown), list(before), park=learner.idle > 0)
     try:
         yield from _reflect_and_test(run, learner, step, chain)
-        yield from _eliminate(learner, step, chain)
+        yield from _ablate(learner, step, chain)
     except BudgetReached:
         if not before:
             # Better than nothing is what moved tasks, though no line of it was ever left out: its grade says so.
@@ -143,7 +202,7 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
     }
     for symptom in symptoms:
         learner.tries[symptom] = 0 if symptom in done else learner.tries[symptom] + asked
-    # What the patch mends elsewhere fails here by noise, or by what is in its way: elimination finds that out.
+    # What the patch mends elsewhere fails here by noise, or by what is in its way: ablation finds that out.
     tested = {name: Seen(seen.rollout, seen.symptoms - sure, seen.text) for name, seen in test.after.items()}
     over = tested.keys() | learner.aside
     waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in over}
@@ -168,16 +227,16 @@ def _symptoms(shown: Mapping[str, Seen]) -> set[str]:
     return {symptom for seen in shown.values() for symptom in seen.symptoms}
 
 
-def _eliminate(learner: Learner, step: int, chain: _Chain) -> Course[None]:
+def _ablate(learner: Learner, step: int, chain: _Chain) -> Course[None]:
     """Keep what something needs; remember the rest."""
     for line in chain.carried:
         if line not in chain.good and line not in learner.draft.lines:
             learner.memory.tried(
                 line.edit, "it moved none of the tasks that it cites", chain.effects.get(line.edit.id, "")
             )
-    for one in (yield from eliminate(learner, chain.carried, chain.good, chain.moved)):
+    for one in (yield from ablate(learner, chain.carried, chain.good, chain.moved)):
         test, edit = one.test, one.test.line.edit
-        reason = elimination_reason(one)
+        reason = ablation_reason(one)
         yield EditScreened(step, edit, test.tasks, *test.scores, one.kept, reason)
         if one.kept:
             learner.memory.kept(edit)

@@ -8,19 +8,17 @@ from typing import Final
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.gate.increment import Increments
-from skillopt.loop.caps import CappedRunner
+from skillopt.loop.caps import CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer
 from skillopt.loop.draft import Draft
-from skillopt.loop.edit_checks import Refusal
+from skillopt.loop.edit_checks import Refusal, find_leaking_edits
 from skillopt.loop.events import DraftChanged, EditRefused, Event
 from skillopt.loop.folds import CrossFoldRunner, drop_edits, join_lines, lines_left_out
-from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.learner import MOST_TRIES, Learner
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.siblings import Sibling, SiblingGuard, rollouts_kept
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
-from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.leaks import index_protected_text

@@ -256,7 +256,7 @@ def _edits(step: TextStep, views: Mapping[str, RunView], numbers: Mapping[EditNa
                 edit.tasks,
                 _fixed(view, edit) if view and known else (),
                 _broke(view, edit) if view and known else (),
-                known.elimination if known else None,
+                known.ablation if known else None,
             )
         )
     return found

@@ -41,12 +41,12 @@ from skillopt.loop.events import (
 from skillopt.loop.gained import gained_by_draft
 from skillopt.reports.view import (
     FOLDS,
+    AblationView,
     BaselineView,
     Cell,
     CurvePoint,
     DraftView,
     EditView,
-    EliminationView,
     Fate,
     Funnel,
     GateView,
@@ -458,7 +458,7 @@ class _EditFates:
             case PatchTested():
                 self._patch_tested(event, text)
             case EditScreened():
-                self._eliminated(event, text)
+                self._ablated(event, text)
             case DraftChanged() | DraftGraded():
                 self._drafted(event, text)
             case GateDecided() | VersionAccepted():
@@ -479,17 +479,17 @@ class _EditFates:
         self._edits[known.id] = replace(known, fate=fate, reason=event.reason)
 
     def _patch_tested(self, event: PatchTested, text: str) -> None:
-        """Note that edits were run; those that did something are told of again, by elimination or in the draft."""
+        """Note that edits were run; those that did something are told of again, by ablation or in the draft."""
         for edit in event.edits:
             self._tested.add(edit.id)
             known = self._known(edit, event.step, text)
             self._edits[edit.id] = replace(known, fate=Fate.UNMOVED, reason=_UNMOVED)
 
-    def _eliminated(self, event: EditScreened, text: str) -> None:
-        found = EliminationView(event.tasks, event.before, event.after, event.kept, event.reason)
+    def _ablated(self, event: EditScreened, text: str) -> None:
+        found = AblationView(event.tasks, event.before, event.after, event.kept, event.reason)
         fate = Fate.JOINED if event.kept else Fate.NOT_NEEDED
         known = self._known(event.edit, event.step, text)
-        self._edits[known.id] = replace(known, fate=fate, reason=event.reason, elimination=found)
+        self._edits[known.id] = replace(known, fate=fate, reason=event.reason, ablation=found)
 
     def _drafted(self, event: DraftChanged | DraftGraded, text: str) -> None:
         for change in event.changes:

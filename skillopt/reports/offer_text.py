@@ -266,7 +266,7 @@ def _evidence(view: OfferView, edit: OfferedEdit) -> Iterator[str]:
         yield f"for {_tasks(view, edit.tasks)}"
     if edit.broke:
         yield f"broke {_tasks(view, edit.broke)}"
-    found = edit.elimination
+    found = edit.ablation
     if found is not None and found.without is not None and found.with_it is not None:
         scores = f"{found.without:.2f} without it, {found.with_it:.2f} with it"
         yield f"needed: {scores} on {count_noun(found.tasks, 'task')}"

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Final
 
 from skillopt.reports.blocks import Details, Diff, Paragraph, ReportBlock, Table, cited, list_names, paragraphs
-from skillopt.reports.view import EditView, EliminationView, Fate, RunView, VersionView
+from skillopt.reports.view import AblationView, EditView, Fate, RunView, VersionView
 from skillopt.safety.plurals import count_noun
 
 __all__ = ["ReportLimits", "draft_edits", "edits_not_taken", "more_line", "show_changes", "taken_edits"]
@@ -77,7 +77,7 @@ def _edit_table(edits: Sequence[EditView], view: RunView, limits: ReportLimits) 
             _edit(edit, limits),
             cited(edit.rationale, limits.text) or "—",
             list_names(edit.tasks, limits.names),
-            _left_out(edit.elimination),
+            _left_out(edit.ablation),
             f"+{edit.tokens_added} -{edit.tokens_removed}",
         )
         for number, edit in enumerate(edits[: limits.rows], 1)
@@ -97,7 +97,7 @@ def _edit(edit: EditView, limits: ReportLimits) -> str:
     return f"{edit.op}{place}: {shown}"
 
 
-def _left_out(found: EliminationView | None) -> str:
+def _left_out(found: AblationView | None) -> str:
     """Show the score without an edit and with it, as far as that was run."""
     if found is None or found.without is None:
         return "—"
@@ -137,7 +137,7 @@ def _kinds(others: Sequence[EditView], limits: ReportLimits) -> Table:
 
 
 def _kind(edit: EditView) -> str:
-    """Return the kind of a reason: elimination and gate put numbers first, then what follows from them."""
+    """Return the kind of a reason: ablation and gate put numbers first, then what follows from them."""
     if edit.fate is Fate.JOINED:
         return "it was in no candidate that met a gate"
     return edit.reason if edit.fate in (Fate.REFUSED, Fate.UNMOVED) else edit.reason.rpartition(": ")[2]

@@ -27,6 +27,7 @@ __all__ = [
     "FOLDS",
     "SEEN_SPLITS",
     "VIEW_FORMAT",
+    "AblationView",
     "AskedAndPaid",
     "BaselineView",
     "Cell",
@@ -34,7 +35,6 @@ __all__ = [
     "CurvePoint",
     "DraftView",
     "EditView",
-    "EliminationView",
     "Fate",
     "Funnel",
     "GateView",
@@ -115,8 +115,8 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class EliminationView:
-    """What elimination found of an edit, which was left out of the candidate on train tasks that it cites."""
+class AblationView:
+    """What ablation found of an edit, which was left out of the candidate on train tasks that it cites."""
 
     tasks: int
     without: float | None
@@ -151,7 +151,7 @@ class EditView:
     tokens_removed: int
     fate: Fate
     reason: str
-    elimination: EliminationView | None = None
+    ablation: AblationView | None = None
     gate: int | None = None
     version: int | None = None
     support: float | None = None

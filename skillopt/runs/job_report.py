@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from skillopt.loop.event_lines import StepLines
 from skillopt.loop.events import decode_event
-from skillopt.loop.step_lines import StepLines
 from skillopt.project import Project
 from skillopt.rollouts import Usage
 from skillopt.runs.run_status import RunStatus, run_status

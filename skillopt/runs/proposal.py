@@ -119,7 +119,7 @@ class ProposalResult:
     branch: str
     refused: tuple[RefusedEdit, ...] = ()
     dropped: tuple[EditRefused, ...] = ()
-    eliminations: tuple[EditScreened, ...] = ()
+    ablations: tuple[EditScreened, ...] = ()
     verdict: Verdict | None = None
     version: str = ""
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Ledger record of a version or a draft: its edits, the tasks that motivated them, and what elimination found of them.
+"""Ledger record of a version or a draft: its edits, the tasks that motivated them, and what ablation found of them.
 
 It is found by the trailers of the commit. A clone without that ledger has no such record, only the commit.
 """
@@ -26,7 +26,7 @@ class RecordedEdit:
     """An edit of a version."""
 
     change: Change
-    elimination: EditScreened | None
+    ablation: EditScreened | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS, Habits, World
-from skillopt.loop.candidates import plan_readings
+from skillopt.loop.readings import plan_readings
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.prompts.proposed_edits import read_reflection

@@ -91,7 +91,7 @@ def test_show_tells_each_edit_with_its_tasks_and_what_leaving_it_out_showed(trai
     found = json.loads(skillopt(folder, "show", str(result["versions"][0])[:10], "--json").stdout)
     assert found["kind"] == "accepted"
     assert all(edit["change"]["edit"]["tasks"] for edit in found["recorded"]["edits"])
-    assert any(edit["elimination"] for edit in found["recorded"]["edits"])
+    assert any(edit["ablation"] for edit in found["recorded"]["edits"])
 
 
 def test_in_a_clone_show_and_blame_tell_what_the_commits_say(trained: Trained, tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from random import Random
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from skillopt.loop.caps import TrainRollouts
 from skillopt.loop.course import Answerer, Course, finish, go
 from skillopt.loop.draft import Line
 from skillopt.loop.events import Event
 from skillopt.loop.learner import Learner, Seen
-from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream

@@ -5,7 +5,7 @@ from statistics import fmean, pstdev
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.loop.candidates import advantages, plan_readings, rotate, value_of
+from skillopt.loop.readings import advantages, plan_readings, rotate, value_of
 
 
 def test_a_group_of_one_looks_for_whatever_helps_in_the_order_given() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.loop.citation_support import NOTHING_SAID, ground
+from skillopt.loop.readings import NOTHING_SAID, ground
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.skills.edits import Edit, Op

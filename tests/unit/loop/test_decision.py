@@ -7,7 +7,7 @@ import pytest
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.course import finish
-from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
+from skillopt.loop.decision import grade_draft, measure_baseline, name_stuck_tasks, run_gate, run_last_gate
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftChanged,
@@ -17,7 +17,6 @@ from skillopt.loop.events import (
     TasksSetAside,
     VersionAccepted,
 )
-from skillopt.loop.grading import grade_draft, name_stuck_tasks
 from skillopt.loop.learner import MOST_TRIES
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, line, missing, named, words_of

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from skillopt.loop.edit_checks import find_leaking_edits
 from skillopt.loop.events import EditRefused
-from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.optimizer import train
 from skillopt.loop.release_check import Released
 from skillopt.safety.leaks import index_protected_text

@@ -1,16 +1,16 @@
 """Leave-one-out tests: rounds of lines side by side, until it is known of each whether something needs it."""
 
-from skillopt.loop import leave_out as leaving
+from skillopt.loop import ablation
+from skillopt.loop.ablation import LeaveOut
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner, Seen
-from skillopt.loop.leave_out import LeaveOut
 from tests.fakes.worlds import World, drive, line, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta", "eta", "zeta")
 
 
 def leave_out(learner: Learner, base: list[Line], tests: list[LeaveOut], beside: dict[str, Seen]) -> list[Line]:
-    return drive(learner, leaving.leave_out(learner, base, tests, beside))
+    return drive(learner, ablation.leave_out(learner, base, tests, beside))
 
 
 def cast() -> tuple[World, list[Line]]:
@@ -32,7 +32,7 @@ def test_what_is_needed_is_left_and_what_is_not_goes() -> None:
 def test_at_most_three_lines_are_tested_at_a_time() -> None:
     place, lines = cast()
     tests = [LeaveOut(one, list(one.targets)) for one in lines]
-    course = leaving.leave_out(place.learner(), lines, tests, {})
+    course = ablation.leave_out(place.learner(), lines, tests, {})
     asked = next(course)
     assert len(asked.wanted) == 3  # type: ignore[union-attr]  # it asks for rollouts first
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.loop.pass_rates import PassRates
+from skillopt.loop.learner import PassRates
 
 counts = st.integers(0, 60)
 

@@ -5,7 +5,7 @@ from itertools import count
 
 from skillopt.loop.course import go
 from skillopt.loop.events import EditRefused, TrainMeasured
-from skillopt.loop.pooled_step import is_promising, take_pooled_step
+from skillopt.loop.step import is_promising, take_pooled_step
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, add, named, propose_words, reply_with, words_of
 

@@ -198,7 +198,7 @@ def test_an_edit_that_helps_is_committed_and_a_useless_one_beside_it_is_not(proj
     text = git(project, "show", "skillopt/rows:skills/rows/SKILL.md")
     assert "- Write e-mail addresses in lower case." in text
     assert "dots" not in text
-    assert {one["edit"]["content"]: one["kept"] for one in found["eliminations"]} == {
+    assert {one["edit"]["content"]: one["kept"] for one in found["ablations"]} == {
         GOOD["content"]: True,
         USELESS["content"]: False,
     }

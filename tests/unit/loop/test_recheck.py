@@ -1,9 +1,9 @@
 """Recheck: lines of weak evidence are left out once more when nothing else is to do."""
 
+from skillopt.loop.ablation import recheck
 from skillopt.loop.draft import Line
 from skillopt.loop.events import EditRefused
 from skillopt.loop.learner import MOST_TRIES, Learner
-from skillopt.loop.recheck import recheck
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
 from tests.fakes.worlds import World, drive, line, missing, told, words_of

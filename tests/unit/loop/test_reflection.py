@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.loop import reflection
+from skillopt.loop import proposing
 from skillopt.loop.course import Answerer, finish
 from skillopt.loop.events import EditsGrounded, EditUnreadable, FailuresNamed, PatchesCompared, PromptSkipped
 from skillopt.loop.memory import Memory, PeoplesRefusal
-from skillopt.loop.reflection import Briefing, Proposal
+from skillopt.loop.proposing import Briefing, Proposal
 from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -42,7 +42,7 @@ def stages_asked(runner: ScriptedRunner) -> list[str]:
 def propose_edits(
     runner: ScriptedRunner, briefing: Briefing, shown: list[tuple[Task, Rollout]], settings: Settings, *how: int
 ) -> Proposal:
-    return finish(reflection.propose_edits(briefing, shown, settings, *how), Answerer(runner.replies))
+    return finish(proposing.propose_edits(briefing, shown, settings, *how), Answerer(runner.replies))
 
 
 PAPER = {"minibatch_size": 8}

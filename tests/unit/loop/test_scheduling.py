@@ -3,8 +3,8 @@
 import pytest
 
 from skillopt.loop.course import finish
+from skillopt.loop.decision import gate_is_due, open_learners
 from skillopt.loop.learner import MOST_TRIES
-from skillopt.loop.scheduling import gate_is_due, open_learners
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, line, missing, named
 

@@ -1,4 +1,4 @@
-"""One step: reflect on failures, test the patch, go deeper on what is left, eliminate."""
+"""One step: reflect on failures, test the patch, go deeper on what is left, ablate."""
 
 from collections.abc import Callable, Sequence
 from itertools import chain

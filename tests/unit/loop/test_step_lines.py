@@ -6,6 +6,7 @@ import pytest
 
 from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
 from skillopt.gate.grades import Grade, Grading
+from skillopt.loop.event_lines import StepLines
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftChanged,
@@ -22,7 +23,6 @@ from skillopt.loop.events import (
     TrainMeasured,
     VersionAccepted,
 )
-from skillopt.loop.step_lines import StepLines
 from skillopt.skills.edits import Change, Edit, Op
 
 DATES = Edit("s1e1", Op.ADD, content="- Write dates as YYYY-MM-DD.")

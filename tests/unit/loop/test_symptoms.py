@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.loop.symptoms import symptoms_of
+from skillopt.loop.learner import symptoms_of
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
 from skillopt.tasks import Task, VerifierSpec
 

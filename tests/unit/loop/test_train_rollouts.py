@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.loop.train_rollouts import TrainRollouts
+from skillopt.loop.caps import TrainRollouts
 from skillopt.rollouts import Stream
 from skillopt.tasks import Task
 from tests.fakes.worlds import SKILL, World, line

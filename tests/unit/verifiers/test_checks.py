@@ -1,7 +1,7 @@
 import pytest
 
 from skillopt.errors import SuiteError
-from skillopt.loop.symptoms import symptoms_of
+from skillopt.loop.learner import symptoms_of
 from skillopt.rollouts import Rollout, Status, Trajectory, Usage
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedModel

@@ -1,4 +1,4 @@
-"""Elimination: every line that stays is one whose absence breaks something."""
+"""Ablation: every line that stays is one whose absence breaks something."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillopt.loop import elimination, patch_test
+from skillopt.loop import ablation, patch_test
+from skillopt.loop.ablation import Ablated, ablation_reason
 from skillopt.loop.draft import Line
-from skillopt.loop.elimination import Eliminated, elimination_reason
 from skillopt.loop.learner import Learner
 from skillopt.loop.patch_test import PatchTest
 from tests.fakes.worlds import World, drive, line, missing, pick, words_of
@@ -18,8 +18,8 @@ def run_patch_test(learner: Learner, *lines: Sequence[Line]) -> PatchTest:
     return drive(learner, patch_test.run_patch_test(learner, *lines))
 
 
-def eliminate(learner: Learner, lines: Sequence[Line], good: Sequence[Line], moved: set[str]) -> list[Eliminated]:
-    return drive(learner, elimination.eliminate(learner, lines, good, moved))
+def ablate(learner: Learner, lines: Sequence[Line], good: Sequence[Line], moved: set[str]) -> list[Ablated]:
+    return drive(learner, ablation.ablate(learner, lines, good, moved))
 
 
 WORDS = ("alpha", "beta", "gamma", "delta")
@@ -36,14 +36,14 @@ def for_need(place: World, word: str, need: str, most: int = 99) -> Line:
     return line(word, {name: [need] for name in names[:most]})
 
 
-def learn(learner: Learner, lines: Sequence[Line]) -> tuple[PatchTest, list[Eliminated]]:
-    """Test a patch and eliminate."""
+def learn(learner: Learner, lines: Sequence[Line]) -> tuple[PatchTest, list[Ablated]]:
+    """Test a patch and ablate."""
     drive(learner, learner.run(learner.draft.skill, learner.tasks))
     test = run_patch_test(learner, [], [], lines)
-    return test, eliminate(learner, lines, test.helped, test.moved)
+    return test, ablate(learner, lines, test.helped, test.moved)
 
 
-def kept(found: Sequence[Eliminated]) -> set[str]:
+def kept(found: Sequence[Ablated]) -> set[str]:
     return {one.test.line.edit.id for one in found if one.kept}
 
 
@@ -62,7 +62,7 @@ def test_what_nothing_needs_goes_with_the_words_that_say_so() -> None:
     assert kept(found) == {"alpha"}
     assert words_of(learner.draft.skill) == {"keep", "alpha"}
     (gone,) = [one for one in found if not one.kept]
-    assert elimination_reason(gone).endswith("nothing fails without it")
+    assert ablation_reason(gone).endswith("nothing fails without it")
 
 
 def test_of_two_lines_that_say_the_same_one_stays() -> None:
@@ -87,7 +87,7 @@ def test_a_line_that_one_task_cites_is_left_out_before_it_stays() -> None:
     _, (found,) = learn(learner, [line("alpha", {"train-0": ["alpha"]})])
     assert found.kept
     assert found.test.without
-    assert "tasks fail without it" in elimination_reason(found)
+    assert "tasks fail without it" in ablation_reason(found)
 
 
 def test_two_tasks_that_failed_without_a_line_and_pass_with_it_alone_need_no_further_run() -> None:
@@ -97,7 +97,7 @@ def test_two_tasks_that_failed_without_a_line_and_pass_with_it_alone_need_no_fur
     alpha = for_need(place, "alpha", "alpha", most=2)
     test = run_patch_test(learner, [], [], [alpha])
     before = len(place.requests)
-    (found,) = eliminate(learner, [alpha], test.helped, {"train-0", "train-1"})
+    (found,) = ablate(learner, [alpha], test.helped, {"train-0", "train-1"})
     assert found.kept
     assert all("alpha" in words_of(request.skill) for request in place.requests[before:])
 
@@ -109,7 +109,7 @@ def test_a_harmful_line_beside_good_ones_goes_and_they_stay() -> None:
     good = [for_need(place, word, word) for word in WORDS]
     poison = line("poison", {"train-8": ["alpha"], "train-9": ["beta"]})
     lines = [*good, poison]  # as if each had helped in a test of its own
-    found = eliminate(learner, lines, lines, set(learner.tasks))
+    found = ablate(learner, lines, lines, set(learner.tasks))
     assert words_of(learner.draft.skill) == {"keep", *WORDS}
     assert kept(found) == set(WORDS)
     assert learner.harm
@@ -120,7 +120,7 @@ def test_what_alone_changed_nothing_stays_when_a_good_line_needs_it() -> None:
     learner = place.learner()
     drive(learner, learner.run(learner.draft.skill, learner.tasks))
     alpha, idle, beta = (for_need(place, word, "alpha+beta") for word in ("alpha", "omega", "beta"))
-    eliminate(learner, [alpha, idle, beta], [beta], set(learner.tasks))  # alpha and omega moved nothing before
+    ablate(learner, [alpha, idle, beta], [beta], set(learner.tasks))  # alpha and omega moved nothing before
     assert words_of(learner.draft.skill) == {"keep", "alpha", "beta"}
 
 
@@ -135,7 +135,7 @@ def test_a_line_that_says_several_things_stays_for_any_of_them() -> None:
 def test_nothing_that_helped_leaves_the_draft_as_it_is_and_runs_nothing() -> None:
     place = world("alpha")
     learner = place.learner()
-    assert eliminate(learner, [for_need(place, "omega", "alpha")], [], set()) == []
+    assert ablate(learner, [for_need(place, "omega", "alpha")], [], set()) == []
     assert not place.requests
     assert learner.draft.skill == learner.draft.incumbent
 
@@ -146,7 +146,7 @@ def test_lines_of_the_draft_are_not_in_question() -> None:
     drive(learner, learner.run(learner.draft.skill, learner.tasks))
     alpha, beta = for_need(place, "alpha", "alpha"), for_need(place, "beta", "beta")
     learner.draft.set([alpha])
-    found = eliminate(learner, [alpha, beta], [beta], set(learner.tasks))
+    found = ablate(learner, [alpha, beta], [beta], set(learner.tasks))
     assert [one.test.line for one in found] == [beta]
     assert set(learner.draft.lines) == {alpha, beta}
 
@@ -156,7 +156,7 @@ def test_a_line_whose_tasks_cannot_be_measured_is_not_dropped_for_it() -> None:
     learner = place.learner()
     alpha, beta = for_need(place, "alpha", "alpha"), for_need(place, "beta", "beta", most=1)
     drive(learner, learner.run(learner.draft.skill, [name for name in learner.tasks if name not in place.dead]))
-    found = eliminate(learner, [alpha, beta], [alpha, beta], {"train-0", "train-2"})
+    found = ablate(learner, [alpha, beta], [alpha, beta], {"train-0", "train-2"})
     assert kept(found) == {"alpha", "beta"}
 
 
