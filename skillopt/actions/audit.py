@@ -17,11 +17,10 @@ from skillopt.audit.series import AuditSeries
 from skillopt.audit.siblings import find_disturbance, installed_skills, with_disturbed
 from skillopt.audit.subjects import AuditAsk, AuditSubject, choose_skills, read_subject
 from skillopt.errors import ForgeAccessError, InfrastructureError, UsageError
-from skillopt.execution.budget import Caps
 from skillopt.execution.credentials import run_without_credentials
 from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.executors import make_executor
-from skillopt.execution.metering import Meter, OutOfBudget
+from skillopt.execution.metering import Caps, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forecast.estimate import Payment, Records, payment_of, read_records
 from skillopt.gate.harm import whole_repeats

@@ -3,9 +3,8 @@
 from contextlib import closing
 from dataclasses import dataclass
 
-from skillopt.execution.budget import Caps
 from skillopt.execution.drivers import load_drivers
-from skillopt.execution.metering import Meter
+from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.execution.scoring import NO_SKILL, ScoredSkill, Scoring
 from skillopt.gate.changed_tasks import ChangedTask, changed_tasks

@@ -8,10 +8,9 @@ from random import Random
 from statistics import fmean
 
 from skillopt.errors import UsageError
-from skillopt.execution.budget import NO_CAPS
 from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.executors import make_executor
-from skillopt.execution.metering import Meter, OutOfBudget
+from skillopt.execution.metering import NO_CAPS, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.gate import check_coverage
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, StepStarted

@@ -10,11 +10,10 @@ from typing import Final
 from skillopt.agent_tables.shipped import find_agent_table
 from skillopt.errors import SettingsError
 from skillopt.execution.available import expect_chosen
-from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.executors import Cluster, ClusterHarness, ClusterVerifier, RerunningHarness, open_cluster
 from skillopt.execution.masking import environment_masking
-from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
+from skillopt.execution.metering import NO_CAPS, Caps, Meter, MeteredHarness, MeteredModel
 from skillopt.execution.provider_limits import provider_limit
 from skillopt.execution.retry import LimitedHarness, Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier

@@ -6,13 +6,19 @@ Every paid answer is recorded before it is used, so that a rerun pays for nothin
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
+from statistics import fmean
+from threading import Lock
 from typing import Final, TypeVar
 
-from skillopt.errors import AnswersPendingError, InfrastructureError, InvalidMeasurementError, ProviderError
-from skillopt.execution.circuit_breaker import CircuitBreaker
+from skillopt.errors import (
+    AnswersPendingError,
+    FailureKind,
+    InfrastructureError,
+    InvalidMeasurementError,
+    ProviderError,
+)
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.masking import environment_masking
-from skillopt.execution.ordering import TaskSeconds, longest_first
 from skillopt.execution.rollout import run_rollout
 from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Model, RolloutRequest
@@ -21,7 +27,7 @@ from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger, reply_key
 from skillopt.storage.seen_keys import SeenKeys
 
-__all__ = ["PROBE", "Activity", "RecordedRunner", "RunObserver"]
+__all__ = ["PROBE", "Activity", "CircuitBreaker", "RecordedRunner", "RunObserver", "TaskSeconds", "longest_first"]
 
 R = TypeVar("R")
 _ENOUGH_CUT_OFF: Final = 4
@@ -292,3 +298,76 @@ class _RunningMean:
 def _for_task(rollout: Rollout, request: RolloutRequest) -> Rollout:
     """Return a recorded rollout the id its task has in this suite; the key does not depend on it."""
     return rollout if rollout.task_id == request.task.id else replace(rollout, task_id=request.task.id)
+
+
+_PERMANENT: Final = frozenset(
+    {FailureKind.AUTH, FailureKind.QUOTA, FailureKind.UNKNOWN_MODEL, FailureKind.MISSING_PROGRAM}
+)
+
+
+class CircuitBreaker:
+    """Counts failures in a row over all workers."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = Lock()
+        self._failures = 0
+        self._open = ""
+        self.proven = False
+
+    def record(self, failure: str) -> None:
+        """Record how a call ended."""
+        with self._lock:
+            if not failure:
+                self._failures, self.proven = 0, True
+                return
+            self._failures += 1
+            if failure.partition(":")[0] in _PERMANENT:
+                self._open = self._open or f"stopped, because this will not pass by itself: {failure}"
+            elif self._failures >= self._limit:
+                self._open = self._open or f"stopped after {self._failures} failures in a row; the last: {failure}"
+
+    def check(self) -> None:
+        """Refuse a call where the breaker is open."""
+        with self._lock:
+            if self._open:
+                raise InfrastructureError(f"{self._open}; mend it and run the same command again to continue")
+
+
+_MOST_TASKS: Final = 10_000
+"""Tasks whose seconds are kept, those that were timed first longest ago being forgotten: they only order rollouts."""
+
+
+class TaskSeconds:
+    """Mean seconds of a rollout by task, of the rollouts that it was shown."""
+
+    def __init__(self, most: int = _MOST_TASKS) -> None:
+        self._most = most
+        self._seconds: dict[str, tuple[float, int]] = {}
+
+    def record(self, rollouts: Iterable[tuple[RolloutRequest, Rollout]]) -> None:
+        """Count the rollouts that were timed and scored."""
+        for request, rollout in rollouts:
+            if rollout.seconds is not None and rollout.score is not None:
+                total, many = self._seconds.get(request.task.id, (0.0, 0))
+                self._seconds[request.task.id] = (total + rollout.seconds, many + 1)
+                if len(self._seconds) > self._most:
+                    del self._seconds[next(iter(self._seconds))]
+
+    def means(self, tasks: Iterable[str]) -> dict[str, float]:
+        """Return mean seconds by the id of the task, of those that were timed."""
+        found = {task: self._seconds[task] for task in tasks if task in self._seconds}
+        return {task: total / many for task, (total, many) in found.items()}
+
+
+def longest_first(requests: Mapping[str, RolloutRequest], keys: Sequence[str], means: Mapping[str, float]) -> list[str]:
+    """Order keys by the recorded whole seconds of their tasks, the longest first; equal ones stay as they are.
+
+    A task that was never timed counts as the mean of those that were; where none was, time limits order them.
+    """
+    asked = {key: requests[key].task for key in keys}
+    timed = [means[task.id] for task in asked.values() if task.id in means]
+    if not timed:
+        return sorted(keys, key=lambda key: -asked[key].timeout)
+    mean = fmean(timed)
+    return sorted(keys, key=lambda key: -round(means.get(asked[key].id, mean)))

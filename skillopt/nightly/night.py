@@ -6,8 +6,7 @@ from math import fsum
 from threading import Condition
 from typing import Final
 
-from skillopt.execution.budget import Caps
-from skillopt.execution.metering import Meter
+from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.places import CallPlaces
 from skillopt.nightly.posting import PullRequestUpdate
 from skillopt.rollouts import Usage

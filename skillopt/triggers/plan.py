@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SkillError, SuiteError, UsageError
-from skillopt.execution.budget import Caps
 from skillopt.execution.drivers import Drivers, PlainDrivers, make_drivers, meter_drivers
 from skillopt.execution.executors import make_executor
-from skillopt.execution.metering import Meter
+from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.gate import resolvable_gain
 from skillopt.project import Project, Selection, Target

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.execution.budget import BudgetAccount, Caps
-from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel, OutOfBudget
+from skillopt.execution.metering import BudgetAccount, Caps, Meter, MeteredHarness, MeteredModel, OutOfBudget
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 from skillopt.tasks import Task, VerifierSpec

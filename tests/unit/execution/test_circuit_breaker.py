@@ -3,7 +3,7 @@
 import pytest
 
 from skillopt.errors import InfrastructureError
-from skillopt.execution.circuit_breaker import CircuitBreaker
+from skillopt.execution.runner import CircuitBreaker
 
 
 def test_it_opens_after_failures_in_a_row_and_quotes_the_last() -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.execution.budget import Caps
-from skillopt.execution.metering import Meter, MeteredModel, OutOfBudget
+from skillopt.execution.metering import Caps, Meter, MeteredModel, OutOfBudget
 from skillopt.rollouts import Message, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import load_verifier

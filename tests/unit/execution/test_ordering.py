@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.execution.ordering import TaskSeconds, longest_first
+from skillopt.execution.runner import TaskSeconds, longest_first
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
 from skillopt.tasks import Task, VerifierSpec

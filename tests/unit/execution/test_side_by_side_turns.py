@@ -7,9 +7,8 @@ from functools import partial
 import pytest
 
 from skillopt.errors import InfrastructureError
-from skillopt.execution.budget import Caps
 from skillopt.execution.interrupts import Interrupts
-from skillopt.execution.metering import Meter, MeteredModel
+from skillopt.execution.metering import Caps, Meter, MeteredModel
 from skillopt.execution.places import CallPlaces
 from skillopt.execution.runner import RunObserver
 from skillopt.execution.threads import ThreadExecutor
