@@ -34,14 +34,7 @@ _ENTRY_KEYS = ("path", "suite")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the user points at.
-
-    Args:
-        name: The skill's name in skillopt.toml or its folder; None for the only configured one.
-        flags: Settings that override file and environment.
-        suite: Overrides the configured suite.
-        folder: Where the command is given; the current folder when None.
-    """
+    """What the user points at."""
 
     name: str | None = None
     flags: Mapping[str, object] = field(default_factory=dict)
@@ -55,13 +48,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class FoundSkill:
-    """A skill that lies in the project.
-
-    Args:
-        name: Its name, which no other skill of the project has.
-        path: Its folder in the project, POSIX, `.` for the root.
-        suite: Its tasks, relative to the project; empty when it has none.
-    """
+    """A skill that lies in the project."""
 
     name: str
     path: str
@@ -82,14 +69,7 @@ class Discovered:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a command is about.
-
-    Args:
-        name: The skill's name.
-        folder: The skill folder.
-        suite_path: The suite's folder or file, else the skill's own evals; None when there are none either.
-        settings: Settings after all layers.
-    """
+    """What a command is about."""
 
     name: str
     folder: Path
@@ -97,11 +77,7 @@ class Target:
     settings: Settings
 
     def skill(self) -> Skill:
-        """Read the skill from the work tree, without files that git ignores: they are private, not part of it.
-
-        Raises:
-            SkillError: It cannot be read.
-        """
+        """Read the skill from the work tree, without files that git ignores: they are private, not part of it."""
         try:
             repository = Repository.find(self.folder)
         except RepositoryError:
@@ -109,11 +85,7 @@ class Target:
         return replace(read_skill(self.folder, repository.root, repository.ignored), name=self.name)
 
     def suite(self) -> Suite:
-        """Read the suite.
-
-        Raises:
-            UsageError: None is configured, and the skill brings none along.
-        """
+        """Read the suite."""
         if self.suite_path is None:
             message = (
                 f"skill {self.name!r} has no suite; pass --suite PATH, set it in {CONFIG} under "
@@ -136,11 +108,7 @@ class Project:
 
     @classmethod
     def find(cls, start: Path) -> "Project":
-        """Find the project around a folder.
-
-        Raises:
-            SettingsError: skillopt.toml cannot be read.
-        """
+        """Find the project around a folder."""
         try:
             root = Repository.find(start).root
         except RepositoryError:
@@ -150,11 +118,7 @@ class Project:
 
     @classmethod
     def read(cls, root: Path) -> "Project":
-        """Read the project whose root is known.
-
-        Raises:
-            SettingsError: skillopt.toml cannot be read.
-        """
+        """Read the project whose root is known."""
         config = root / CONFIG
         if not config.is_file():
             return cls(root, {}, {})
@@ -174,30 +138,17 @@ class Project:
         return self.root / CONFIG
 
     def repository(self) -> Repository:
-        """Open the repository around the project.
-
-        Raises:
-            RepositoryError: There is none.
-        """
+        """Open the repository around the project."""
         return Repository.find(self.root)
 
     def settings(self, flags: Mapping[str, object] | None = None) -> Settings:
-        """Give the settings that hold for all skills.
-
-        Raises:
-            SettingsError: A setting is unknown or out of range.
-        """
+        """Give the settings that hold for all skills."""
         values = flatten_tables(CONFIG, self.values)
         layers = ((CONFIG, values), ("environment", _environment(os.environ)), ("command line", flags or {}))
         return make_settings(*layers)
 
     def target(self, selection: Selection) -> Target:
-        """Resolve a skill by its configured name or its folder; without one, the only one configured.
-
-        Raises:
-            UsageError: There is no such skill.
-            SettingsError: A setting is unknown or out of range.
-        """
+        """Resolve a skill by its configured name or its folder; without one, the only one configured."""
         entry, folder = self._entry(selection.name, selection.folder or Path.cwd())
         layers = [
             (CONFIG, flatten_tables(CONFIG, self.values)),
@@ -228,11 +179,7 @@ class Project:
         return Discovered(self.with_suites(self.skill_names()))
 
     def with_suites(self, names: Mapping[str, str]) -> tuple[FoundSkill, ...]:
-        """Find the tasks of some skills of the project.
-
-        Args:
-            names: The name of each by its folder.
-        """
+        """Find the tasks of some skills of the project."""
         given = {path: self.entries[name].get("suite") for name, path in self.configured_paths().items()}
         beside = suites_beside(self.root)
         found = []
@@ -243,12 +190,7 @@ class Project:
         return tuple(found)
 
     def find_suite(self, name: str, folder: Path) -> Path | None:
-        """Find the tasks of a skill that no setting names: in a folder of suites, else its own.
-
-        Args:
-            name: The skill's name.
-            folder: Its folder.
-        """
+        """Find the tasks of a skill that no setting names: in a folder of suites, else its own."""
         beside = suite_named(name, suites_beside(self.root)) if folder.is_relative_to(self.root.resolve()) else ""
         return self.root / beside if beside else find_tasks(folder)
 
@@ -312,11 +254,7 @@ class Project:
         raise UsageError(message)
 
     def _only_skill(self) -> str:
-        """Give the one skill that is configured, or the one that is here where none is.
-
-        Raises:
-            UsageError: There is none, or there are several.
-        """
+        """Give the one skill that is configured, or the one that is here where none is."""
         names = set(self.entries) or set(self.skill_names().values())
         if len(names) == 1:
             return next(iter(names))
@@ -334,11 +272,7 @@ class Project:
         return f"{kind}: {', '.join(listed)}{f' and {more} more' if more > 0 else ''}"
 
     def _discovered(self, name: str) -> Path | None:
-        """Find a skill of the project by its name, or by its folder's name where that is unique.
-
-        Raises:
-            UsageError: Several skills lie in folders of that name.
-        """
+        """Find a skill of the project by its name, or by its folder's name where that is unique."""
         names = self.skill_names()
         found = [path for path, known in names.items() if known == name]
         found = found or [path for path in names if PurePosixPath(path).name == name]

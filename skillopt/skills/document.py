@@ -38,16 +38,7 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and all below it down to the next heading of its level or higher.
-
-    Args:
-        title: The heading's text.
-        level: 1 to 6.
-        line: 1-based line of the heading.
-        start: Offset of the heading in the text.
-        body: Offset after the heading's lines.
-        end: Offset after the section.
-    """
+    """A heading and all below it down to the next heading of its level or higher."""
 
     title: str
     level: int
@@ -87,11 +78,7 @@ class Region:
 
 @dataclass(frozen=True)
 class SkillDocument:
-    """The text of a SKILL.md. Bytes that are not UTF-8 are carried as lone surrogates.
-
-    Args:
-        text: The whole file, frontmatter, BOM and line endings included.
-    """
+    """The text of a SKILL.md. Bytes that are not UTF-8 are carried as lone surrogates."""
 
     text: str
 
@@ -215,11 +202,7 @@ class SkillDocument:
         return next((self.text[slice(*region.inner)].strip() for region in self.regions if region.name == name), "")
 
     def with_region(self, name: str, content: str) -> "SkillDocument":
-        """Replace the text inside a protected region, adding the region at the end when missing.
-
-        Raises:
-            SkillError: The region is never closed, so its end is not known.
-        """
+        """Replace the text inside a protected region, adding the region at the end when missing."""
         newline = self.newline
         inner = newline + content.strip().replace("\r\n", "\n").replace("\n", newline) + newline
         for region in self.regions:

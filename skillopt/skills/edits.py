@@ -72,11 +72,7 @@ class Edit:
     line_tasks: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse an edit that lacks what its operation needs.
-
-        Raises:
-            EditError: A part is missing or does not belong.
-        """
+        """Refuse an edit that lacks what its operation needs."""
         if self.op in (Op.DELETE, Op.REPLACE) and not self.anchor.strip():
             raise self._error(f"{self.op} needs an anchor, the exact text it changes, found {self.anchor!r}")
         if self.op is Op.REWRITE and not self.section.strip():
@@ -111,15 +107,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An edit as it was applied.
-
-    Args:
-        edit: The edit.
-        start: First byte of the new text in the new document.
-        end: Byte after the new text.
-        tokens: Estimated tokens added plus removed.
-        diff: Unified diff of this edit alone against the document before the patch.
-    """
+    """An edit as it was applied."""
 
     edit: Edit
     start: int
@@ -152,20 +140,7 @@ class _Splice:
 
 
 def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
-    """Apply edits all together; the result does not depend on their order.
-
-    Args:
-        document: The document that every anchor refers to.
-        edits: Edits with distinct ids.
-
-    Returns:
-        The new document and where each edit landed.
-
-    Raises:
-        EditConflictError: An anchor or section is not there exactly once, two edits overlap, or a line outside of them
-            would be read as something else.
-        ProtectedTextError: An edit reaches into frontmatter or a protected region.
-    """
+    """Apply edits all together; the result does not depend on their order."""
     splices = sorted(
         (_locate(document, edit) for edit in edits),
         key=lambda splice: (splice.start, splice.end, _by_number(splice.edit.id), splice.new),
@@ -219,9 +194,6 @@ def split_lines(edit: Edit) -> tuple[Edit, ...]:
     The parts are named `s1e2.1`, `s1e2.2`, …; together they bring about what the whole did, and in the order given
     they can be applied one after the other, too: those with an anchor stand in reverse, each pushing down the ones
     before.
-
-    Args:
-        edit: What to split; each part cites the tasks of its line where they are known, else those of the whole.
     """
     blocks = blocks_of(edit.content)
     if len(blocks) < 2 or edit.op not in (Op.ADD, Op.REPLACE):  # noqa: PLR2004 - one line is the whole

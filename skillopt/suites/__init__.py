@@ -34,11 +34,7 @@ def load_suite(path: Path | str) -> Suite:
 
 
 def plan_suite(reading: Reading) -> Suite:
-    """Make a suite of tasks that were read: the splits that their author gave, else planned ones.
-
-    Raises:
-        SuiteError: There is no task that can be run.
-    """
+    """Make a suite of tasks that were read: the splits that their author gave, else planned ones."""
     tasks = [task for _, task in reading.tasks]
     if not tasks:
         raise SuiteError(_without_tasks(reading))
@@ -52,15 +48,7 @@ def plan_suite(reading: Reading) -> Suite:
 
 
 def read_tasks(path: Path | str, *, commands: bool = False) -> Reading:
-    """Read the tasks of a folder or a file, with what cannot be run and why.
-
-    Args:
-        path: The folder or file.
-        commands: Whether a person asked for the commands that tasks of other tools bring; else such a task is skipped.
-
-    Raises:
-        SuiteError: There is nothing, it is in no known format, or its reader cannot make sense of it.
-    """
+    """Read the tasks of a folder or a file, with what cannot be run and why."""
     path = Path(path)
     try:
         return _read(path, commands=commands)

@@ -5,8 +5,10 @@ Keys are compared by their letters and digits alone, so that `mustNot`, `must_no
 
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SuiteError
@@ -14,55 +16,27 @@ from skillopt.suites.checks import TaskCheck, pattern_check, text_check
 
 __all__ = ["PROMPT_KEYS", "Item", "one_line", "read_item", "read_typed_check", "spelling"]
 
-PROMPT_KEYS: Final = (
-    *("prompt", "userprompt", "question", "query", "request", "userrequest", "usermessage", "userinput", "input"),
-    *("task", "instruction", "instructions", "message", "userquery", "intent"),
-)
+_KEYS: Final = {
+    key: tuple(text.split())
+    for key, text in tomllib.loads(Path(__file__).with_name("eval_keys.toml").read_text(encoding="utf-8")).items()
+}
+PROMPT_KEYS: Final = _KEYS["prompt"]
 """Spellings of the key of what is asked, the best first."""
 
-_CRITERIA: Final = (
-    *("expectations", "assertions", "expectedbehavior", "expectedbehaviors", "expectedbehaviour", "expectedbehaviours"),
-    *("criteria", "successcriteria", "passcriteria", "acceptancecriteria", "evaluationcriteria", "gradingcriteria"),
-    *("rubric", "checks", "check", "manualchecks", "must", "mustdo", "should", "expect", "expects", "expected"),
-    *("keypoints", "requirements", "asserts", "assert", "grading", "expectedpoints", "mustpreserve", "mustcover"),
-    *("mustinclude", "shouldinclude", "expectedelements", "expectedoutcomes", "expectedresults", "passif"),
-    *("qualitycriteria", "graders", "validation", "verify"),
-)
-_NEGATIVE: Final = (
-    *("mustnot", "mustnotdo", "shouldnot", "forbidden", "forbiddenbehavior", "forbiddenbehaviors", "bannedbehavior"),
-    *("prohibited", "avoid", "mustavoid", "antipatterns", "notexpected", "expectednot", "failif", "mustnotinclude"),
-    *("unexpectedbehavior", "donot", "negativeexpectations", "mustnotinvent", "failures", "failurecriteria"),
-)
-_TEXTS: Final = (
-    "mustcontain",
-    "mustpreserveexact",
-    "contains",
-    "shouldcontain",
-    "expectedcontains",
-    "expectedkeywords",
-    "expectedphrases",
-)
-_ABSENT_TEXTS: Final = ("mustnotcontain", "notcontains", "shouldnotcontain", "forbiddenphrases", "forbiddenkeywords")
-_ANY_TEXTS: Final = ("containsany", "mustcontainany", "mustincludeoneof", "mustincludeany", "expectedany")
-_PATTERNS: Final = ("expectedpatterns", "patterns", "regex", "expectedregex", "expectedpattern")
-_REFERENCES: Final = (
-    *("expectedoutput", "groundtruth", "expectedanswer", "expectedresponse", "expectedresult", "expectedoutcome"),
-    *("referenceanswer", "referenceoutput", "reference", "idealoutput", "idealresponse", "ideal", "goldanswer", "gold"),
-    *("answer", "expectation", "expectedoutputs"),
-)
-_FILES: Final = ("files", "file", "inputfiles", "inputfile", "fixtures", "fixture", "attachments", "filesrequired")
-_SCRIPTS: Final = ("expectedscript", "expectedscripts")
-_TRIGGERS: Final = (
-    *("shouldtrigger", "shouldactivate", "shouldinvoke", "shouldload", "shoulduseskill", "expectedtrigger", "triggers"),
-    *("trigger", "shouldfire", "expecttrigger", "activates"),
-)
+_CRITERIA: Final = _KEYS["criteria"]
+_NEGATIVE: Final = _KEYS["negative"]
+_TEXTS: Final = _KEYS["texts"]
+_ABSENT_TEXTS: Final = _KEYS["absent_texts"]
+_ANY_TEXTS: Final = _KEYS["any_texts"]
+_PATTERNS: Final = _KEYS["patterns"]
+_REFERENCES: Final = _KEYS["references"]
+_FILES: Final = _KEYS["files"]
+_SCRIPTS: Final = _KEYS["scripts"]
+_TRIGGERS: Final = _KEYS["triggers"]
 _NAMES_A_SKILL: Final = re.compile(r"(?!(?:true|false|yes|no|none|null)$)[a-z0-9]+(?:[:-][a-z0-9]+)*")
-_SKILLS: Final = ("expectedskill", "expectedskills")
-_SEVERAL_TURNS: Final = ("turns", "messages", "conversation", "steps")
-_OBJECT_TEXTS: Final = (
-    *("text", "description", "criterion", "check", "assertion", "expectation", "requirement", "statement", "question"),
-    *("passif", "expected", "label", "rule", "content", "criteria", "prompt", "name", "title", "id"),
-)
+_SKILLS: Final = _KEYS["skills"]
+_SEVERAL_TURNS: Final = _KEYS["turns"]
+_OBJECT_TEXTS: Final = _KEYS["object_texts"]
 _LIKE_THE_REFERENCE: Final = "The result agrees with the expected output."
 _NOT_LETTERS: Final = re.compile(r"[\W_]+")
 _WORD_ENDS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
@@ -236,24 +210,16 @@ def _written(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-_NEGATIVE_WORDS: Final = frozenset(
-    {"not", "no", "never", "excludes", "exclude", "absent", "forbidden", "without", "lacks"}
-)
-_PATTERN_WORDS: Final = frozenset({"pattern", "patterns", "regex", "regexp", "regexes", "matches", "match"})
-_TEXT_WORDS: Final = frozenset(
-    {"contains", "contain", "icontains", "includes", "include", "excludes", "exclude", "phrase", "phrases", "keyword"}
-    | {"keywords", "substring", "substrings", "string", "literal", "absent", "forbidden", "lacks", "word", "words"}
-)
-_EQUAL: Final = frozenset({"equals", "equal", "exact"})
+_NEGATIVE_WORDS: Final = frozenset(_KEYS["negative_words"])
+_PATTERN_WORDS: Final = frozenset(_KEYS["pattern_words"])
+_TEXT_WORDS: Final = frozenset(_KEYS["text_words"])
+_EQUAL: Final = frozenset(_KEYS["equal_words"])
 _FILE: Final = frozenset({"file", "files", "artifact", "path"})
-_EXISTS: Final = frozenset({"exists", "exist", "created", "present", "made", "written"})
-_JUDGED: Final = frozenset(
-    {"llm", "judge", "judged", "semantic", "rubric", "graded", "quality", "behavior", "behaviour", "manual", "human"}
-    | {"qualitative", "natural", "content", "structure", "workflow", "format", "text", "output"}
-)
-_VALUE_KEYS: Final = ("value", "values", "pattern", "patterns", "regex", "phrase", "phrases", "text_value", "substring")
-_MORE_VALUES: Final = ("expected", "keyword", "keywords", "any", "all", "any_of", "all_of", "string", "target")
-_FILE_KEYS: Final = ("path", "file", "filename", "file_path", "target_file")
+_EXISTS: Final = frozenset(_KEYS["exists_words"])
+_JUDGED: Final = frozenset(_KEYS["judged_words"])
+_VALUE_KEYS: Final = _KEYS["value"]
+_MORE_VALUES: Final = _KEYS["more_values"]
+_FILE_KEYS: Final = _KEYS["file_keys"]
 _LONGEST_NAME: Final = 100
 _WORD: Final = re.compile(r"[a-z]+")
 
