@@ -1,22 +1,72 @@
-"""The command `clean`: its options, and its result as text."""
+"""The command `clean`: what the program has put into a project, with its size, and removing it.
 
+With `--records` it removes recorded answers that no recent run, no version and no draft refers to.
+"""
+
+import shutil
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
 from skillopt.commands.options import JsonOption
-from skillopt.commands.output import show
+from skillopt.commands.output import as_json_text
+from skillopt.errors import BusyError, RepositoryError, UsageError
+from skillopt.loop.events import decode_event
+from skillopt.project import Project
+from skillopt.reports.build_view import digests_of
 from skillopt.safety.escaping import escape_terminal
-
-if TYPE_CHECKING:
-    from skillopt.actions.clean import Removable, Traces
-    from skillopt.actions.prune import Pruned
+from skillopt.safety.plurals import count_noun
+from skillopt.skills.folder import decode_skill
+from skillopt.storage.jobs import JobState, list_jobs
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import is_locked
+from skillopt.storage.notes import is_unreported
+from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
+from skillopt.versions.draft_branch import (
+    DESCRIPTION_BRANCHES,
+    DRAFT_BRANCHES,
+    VERSION_BRANCHES,
+    DraftBranch,
+    list_branches,
+    people_commits,
+)
+from skillopt.versions.removals import REMOVAL_BRANCH, RemovalBranch
+from skillopt.versions.repository import Repository, read_histories
+from skillopt.versions.revisions import find_skill_folder
 
 __all__ = ["clean"]
 
 _KILO, _MEGA = 1024, 1_000_000
 _MOST_DAYS = 36_500
+_ACCEPTED = "VersionAccepted"
+_WORKSPACES: Final = "handoff"
+
+
+class _Trace(StrEnum):
+    """What the program leaves behind, by kind."""
+
+    WORKSPACES = "workspaces"
+    RUNS = "runs"
+    BRANCHES = "branches"
+
+
+@dataclass(frozen=True, slots=True)
+class _Removable:
+    """Something that can be removed."""
+
+    kind: _Trace
+    name: str
+    size: int | None
+    note: str
+    kept: str = ""
+    tip: str = ""
 
 
 def clean(
@@ -48,57 +98,32 @@ def clean(
     stay with their events, the rollouts that gates compared, and all answers of runs that can go on, that brought a
     version or a draft, and of each skill's newest run.
     """
-    from skillopt.actions.clean import Trace, list_traces
-    from skillopt.actions.clean import clean as run
-
     wanted = {
-        Trace.WORKSPACES: workspaces or everything,
-        Trace.RUNS: runs or everything,
-        Trace.BRANCHES: branches,
+        _Trace.WORKSPACES: workspaces or everything,
+        _Trace.RUNS: runs or everything,
+        _Trace.BRANCHES: branches,
     }
+    root, kinds = Project.find(Path.cwd()).root, {kind for kind, named in wanted.items() if named}
+    if records and kinds:
+        raise typer.BadParameter("expected --records alone, found other kinds; remove these by another call")
     if records:
-        if any(wanted.values()):
-            raise typer.BadParameter("expected --records alone, found other kinds; remove these by another call")
-        _clean_records(days, dry_run=dry_run, yes=yes, as_json=as_json)
+        _clean_records(root, days, dry_run=dry_run, yes=yes, as_json=as_json)
         return
-    kinds = {kind for kind, named in wanted.items() if named}
-    found = list_traces(kinds or tuple(Trace))
-    if not kinds or dry_run or all(one.kept for one in found.items):
-        show(found, lambda result: _listed(result, asked=bool(kinds)), as_json=as_json)
-        return
-    if not yes:
-        _confirm(_listed(found, asked=True))
-    show(run(kinds), _removed, as_json=as_json)
-
-
-def _clean_records(days: int, *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Remove old recorded answers, or count them."""
-    from skillopt.actions.prune import prune
-
-    if not (dry_run or yes):
-        _confirm(_records_text(prune(days, dry_run=True)))
-    show(prune(days, dry_run=dry_run), _records_text, as_json=as_json)
-
-
-def _records_text(found: "Pruned") -> str:
-    from skillopt.safety.plurals import count_noun
-
-    answers = found.answers
-    what = (
-        f"{count_noun(answers.rollouts, 'rollout')}, {answers.replies} replies and "
-        f"{count_noun(answers.failures, 'failed rollout')} older than {count_noun(found.days, 'day')}"
-    )
-    before, after = (size / _MEGA for size in answers.size)
-    if not found.removed:
-        return f"would remove {what} from a ledger of {before:.1f} MB; nothing was removed"
-    return f"removed {what}: the ledger had {before:.1f} MB, has {after:.1f} MB"
+    found = _list_traces(root, kinds or set(_Trace))
+    remove = bool(kinds) and not dry_run and not all(one.kept for one in found)
+    if remove:
+        if not yes:
+            _confirm(_listed(found, asked=True))
+        _remove(root, found, kinds)
+    if as_json:
+        typer.echo(as_json_text({"items": found, "removed": remove}))
+    else:
+        typer.echo(_removed(found) if remove else _listed(found, asked=bool(kinds)))
 
 
 def _confirm(listed: str) -> None:
     """Ask on a terminal."""
     if not _is_terminal():
-        from skillopt.errors import UsageError
-
         raise UsageError("expected --yes where nobody can be asked, found none; see what would go with --dry-run")
     typer.echo(listed, err=True)
     if not typer.confirm("Remove this?", err=True):
@@ -110,10 +135,10 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _listed(found: "Traces", *, asked: bool) -> str:
-    if not found.items:
+def _listed(found: Sequence[_Removable], *, asked: bool) -> str:
+    if not found:
         return "nothing to remove"
-    lines = [_line(one) for one in found.items]
+    lines = [_line(one) for one in found]
     if not asked:
         lines.append(
             "nothing was removed; remove with --workspaces, --records, --runs, --branches, or --all (no branches)"
@@ -121,15 +146,15 @@ def _listed(found: "Traces", *, asked: bool) -> str:
     return "\n".join(lines)
 
 
-def _removed(found: "Traces") -> str:
-    gone = [one for one in found.items if not one.kept]
-    lines = [_line(one) for one in found.items if one.kept]
+def _removed(found: Sequence[_Removable]) -> str:
+    gone = [one for one in found if not one.kept]
+    lines = [_line(one) for one in found if one.kept]
     return "\n".join(
         [*lines, f"removed {', '.join(one.name for one in gone)}: {_bytes(sum(one.size or 0 for one in gone))}"]
     )
 
 
-def _line(one: "Removable") -> str:
+def _line(one: _Removable) -> str:
     size = "" if one.size is None else f", {_bytes(one.size)}"
     kept = f"; kept: {one.kept}" if one.kept else ""
     return escape_terminal(f"{one.kind:<10}  {one.name}{size}: {one.note}{kept}")
@@ -141,3 +166,181 @@ def _bytes(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
         size /= _KILO
     return f"{size:.1f} GiB"
+
+
+def _list_traces(root: Path, kinds: Collection[_Trace]) -> list[_Removable]:
+    """List what the program has put into a project: its state and its branches."""
+    return [one for one in (*_state(root), *_branches(root)) if one.kind in kinds]
+
+
+def _remove(root: Path, chosen: Sequence[_Removable], kinds: Collection[_Trace]) -> None:
+    """Remove what was listed and has no reason to be kept."""
+    _refuse_while_busy(root)
+    for one in chosen:
+        if not one.kept:
+            (_remove_branch if one.kind is _Trace.BRANCHES else _remove_path)(root, one)
+    state = root / ".skillopt"
+    if _Trace.RUNS in kinds and state.is_dir() and {path.name for path in state.iterdir()} <= {".gitignore"}:
+        shutil.rmtree(state)
+
+
+def _state(root: Path) -> Iterator[_Removable]:
+    """List what stands in the state folder."""
+    state = root / ".skillopt"
+    if state.is_symlink():
+        raise UsageError(f"expected {state} to be a folder, found a link; remove it by hand")
+    for path in sorted(state.iterdir()) if state.is_dir() else ():
+        shown = f".skillopt/{path.name}"
+        if path.name == _WORKSPACES:
+            note = "tasks and prompts that are handed off, with answers that were not read yet"
+            yield _Removable(_Trace.WORKSPACES, shown, _size(path), note)
+        elif path.name != ".gitignore":
+            yield _Removable(_Trace.RUNS, shown, _size(path), _NOTES.get(path.name, "state of runs"))
+
+
+_NOTES: Final = {
+    "ledger.db": "recorded answers, which would be paid for again, and the runs that reports are made of",
+    "jobs": "what background jobs printed",
+    "locks": "who trains what now",
+    "trigger-basis": "what descriptions were trained on, without which the next night trains them again",
+    "trigger-looks": "the error that trainings of descriptions spent, which the next ones would spend again",
+}
+
+
+def _branches(root: Path) -> Iterator[_Removable]:
+    """List the branches of versions, of drafts, of descriptions and of proposed removals."""
+    try:
+        repository = Repository.find(root)
+    except RepositoryError:
+        return
+    head = repository.head()
+    for name, tip in list_branches(repository):
+        shown = name.removeprefix("refs/heads/")
+        kept = _why_kept(repository, name, tip)
+        note = "a draft"
+        merged = "merged" if head and repository.contains(head, tip) else "not merged into what is checked out"
+        if name.startswith(VERSION_BRANCHES):
+            count = len(repository.versions(name.removeprefix(VERSION_BRANCHES), tip))
+            note = f"{count} accepted {'version' if count == 1 else 'versions'}, {merged}"
+        if name.startswith(DESCRIPTION_BRANCHES):
+            note = f"accepted descriptions, {merged}"
+        yield _Removable(_Trace.BRANCHES, shown, None, note, kept, tip)
+    removals = RemovalBranch(repository)
+    if removals.tip:
+        place = repository.checked_out_in(f"refs/heads/{REMOVAL_BRANCH}")
+        kept = f"it is checked out in {place}" if place else ""
+        if not removals.is_ours(removals.tip):
+            kept = f"a person has committed there ({removals.tip[:10]}); remove it with git branch -D"
+        yield _Removable(_Trace.BRANCHES, REMOVAL_BRANCH, None, "proposed removals of skills", kept, removals.tip)
+
+
+def _why_kept(repository: Repository, name: str, tip: str) -> str:
+    """Return why a branch is not removed, empty when it can be: it holds only what training and its commands wrote."""
+    if place := repository.checked_out_in(name):
+        return f"it is checked out in {place}"
+    skill = name.removeprefix(VERSION_BRANCHES).removeprefix(DRAFT_BRANCHES).removeprefix(DESCRIPTION_BRANCHES)
+    theirs = people_commits(repository, skill, tip)
+    if not theirs and name.startswith(DRAFT_BRANCHES):
+        draft = DraftBranch(repository, skill, find_skill_folder(repository, tip, skill) or ".")
+        theirs = () if draft.is_ours(tip) else (tip,)
+    return f"a person has committed there ({theirs[0][:10]}); remove it with git branch -D" if theirs else ""
+
+
+def _refuse_while_busy(root: Path) -> None:
+    """Refuse to take anything away from under a process."""
+    for lock in sorted((root / ".skillopt" / "locks").glob("*.lock")):
+        if is_locked(root, lock.stem):
+            raise BusyError(f"a process is training {lock.stem!r}; wait for it or end it, then run this again")
+    for job in list_jobs(root):
+        if job.state is JobState.RUNNING:
+            raise BusyError(f"job {job.id} is running; wait for it, or end it with `skillopt jobs {job.id} --cancel`")
+
+
+def _remove_path(root: Path, one: _Removable) -> None:
+    path = root / one.name
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot remove {path}: {error.strerror or error}; make it writable") from error
+
+
+def _remove_branch(root: Path, one: _Removable) -> None:
+    repository = Repository.find(root)
+    if problem := repository.move_branch(f"refs/heads/{one.name}", one.tip, None):
+        raise RepositoryError(f"{problem}; mend that and run this again")
+
+
+def _size(path: Path) -> int:
+    """Sum the bytes of a file or of all files below a folder; links are not followed."""
+    if path.is_symlink() or not path.is_dir():
+        return path.lstat().st_size
+    return sum(_size(inside) for inside in path.iterdir())
+
+
+def _clean_records(root: Path, days: int, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Remove or count answers older than some days; those of runs that can resume or are a skill's newest stay."""
+    before = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+    with closing(Ledger.open(root, read_only=True)) as ledger:
+        kept = _kept(root, ledger, before)
+        texts = {text for run in kept for text in _texts(ledger, run)}
+        path = ledger.path
+    runs = [run.id for run in kept]
+    found = prunable_answers(path, before, runs, texts)
+    if not dry_run:
+        if not yes:
+            _confirm(_records_text(found, days, removed=False))
+        _refuse_while_busy(root)
+        found = prune_answers(path, before, runs, texts)
+    said = {"days": days, "answers": found, "kept_runs": len(runs), "removed": not dry_run}
+    typer.echo(as_json_text(said) if as_json else _records_text(found, days, removed=not dry_run))
+
+
+def _records_text(answers: Prunable, days: int, *, removed: bool) -> str:
+    what = (
+        f"{count_noun(answers.rollouts, 'rollout')}, {answers.replies} replies and "
+        f"{count_noun(answers.failures, 'failed rollout')} older than {count_noun(days, 'day')}"
+    )
+    before, after = (size / _MEGA for size in answers.size)
+    if not removed:
+        return f"would remove {what} from a ledger of {before:.1f} MB; nothing was removed"
+    return f"removed {what}: the ledger had {before:.1f} MB, has {after:.1f} MB"
+
+
+def _kept(root: Path, ledger: Ledger, before: str) -> list[RunRecord]:
+    """List the runs all of whose answers stay."""
+    runs = ledger.runs()
+    going_on = {run.skill for run in runs if run.state != "finished" or is_unreported(root, run.id)}
+    in_git = frozenset(_runs_in_git(root))
+    newest: dict[str, str] = {}
+    for run in runs:
+        if run.kind != "gate":
+            newest.setdefault(run.skill, run.id)
+
+    def stays(run: RunRecord) -> bool:
+        recent = max(run.started_at, run.ended_at) >= before
+        # A run that goes on asks for what earlier runs of its skill paid for, too.
+        referred = run.skill in going_on or run.id in in_git or newest.get(run.skill) == run.id
+        return recent or referred or any(row.kind == _ACCEPTED for row in ledger.events(run.id))
+
+    return [run for run in runs if stays(run)]
+
+
+def _runs_in_git(root: Path) -> Iterator[str]:
+    """Return the ids of the runs that versions and drafts name."""
+    try:
+        repository = Repository.find(root)
+    except RepositoryError:
+        return
+    for kind in (VERSION_BRANCHES, DRAFT_BRANCHES):
+        tips = {name.removeprefix(kind): tip for name, tip in list_branches(repository) if name.startswith(kind)}
+        for versions in read_histories(root, tips).values():
+            yield from (version.trailer("Skillopt-Run") for version in versions)
+
+
+def _texts(ledger: Ledger, run: RunRecord) -> Sequence[str]:
+    """Return the digests of the texts that a run compared."""
+    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(run.id)]
+    return digests_of(decode_skill(run.skill, run.start), events)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.clean import Trace, list_traces
 from skillopt.commands import clean as command
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import Trained, git, make_project, skillopt
@@ -98,9 +97,9 @@ def test_a_branch_that_moved_since_it_was_listed_is_not_removed(
     trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, _ = trained
-    listed = list_traces([Trace.BRANCHES], folder)
+    listed = command._list_traces(folder, [command._Trace.BRANCHES])  # noqa: SLF001 - as it was before the move
     mine = commit_on(folder, "skillopt/rows", "Mine", "skillopt/rows")
-    monkeypatch.setattr("skillopt.actions.clean.list_traces", lambda *_: listed)
+    monkeypatch.setattr(command, "_list_traces", lambda *_: listed)
     ended = skillopt(folder, "clean", "--branches", "--yes")
     assert ended.returncode != 0
     assert "could not move skillopt/rows" in ended.stderr

@@ -1,15 +1,14 @@
 """`skillopt clean --records` removes old recorded answers that no run, version or draft needs."""
 
+import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from skillopt.actions.prune import prune
-from skillopt.commands.entry import run
-from skillopt.errors import BusyError
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import VersionAccepted, encode_event
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Stream, Trajectory
@@ -18,9 +17,10 @@ from skillopt.skills.folder import encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_unreported
+from tests.fakes.projects import skillopt
 
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans.\n---\n# Rows\n"))
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
+NOW = datetime.now(UTC)
 
 
 def rollout(task: str, skill: str, stream: Stream) -> Rollout:
@@ -45,6 +45,12 @@ def left(root: Path) -> set[str]:
         return {key for (key,) in database.execute("SELECT key FROM calls")}
 
 
+def prune(root: Path, *options: str) -> dict[str, Any]:
+    ended = skillopt(root, "clean", "--records", "--json", *(options or ("--yes",)))
+    assert ended.returncode == 0, ended.stderr
+    return dict(json.loads(ended.stdout))
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     (tmp_path / "skillopt.toml").write_text("", encoding="utf-8")
@@ -55,8 +61,8 @@ def root(tmp_path: Path) -> Path:
 
 def test_prune_removes_what_an_old_run_learnt_from_and_keeps_what_gates_compared(root: Path) -> None:
     before = left(root)
-    found = prune(90, folder=root, now=NOW)
-    assert (found.answers.rollouts, found.answers.replies) == (1, 1)
+    answers = prune(root)["answers"]
+    assert (answers["rollouts"], answers["replies"]) == (1, 1)
     assert before - left(root) == {"old-LEARNING", "old-reply"}
     with closing(Ledger.open(root, read_only=True)) as ledger:
         assert {run.id for run in ledger.runs()} == {"old", "new"}
@@ -64,8 +70,8 @@ def test_prune_removes_what_an_old_run_learnt_from_and_keeps_what_gates_compared
 
 def test_a_dry_run_counts_the_same_and_removes_nothing(root: Path) -> None:
     before = left(root)
-    found = prune(90, dry_run=True, folder=root, now=NOW)
-    assert (found.answers.rollouts, found.answers.replies, found.removed) == (1, 1, False)
+    found = prune(root, "--dry-run")
+    assert (found["answers"]["rollouts"], found["answers"]["replies"], found["removed"]) == (1, 1, False)
     assert left(root) == before
 
 
@@ -73,20 +79,20 @@ def test_a_dry_run_counts_the_same_and_removes_nothing(root: Path) -> None:
 def test_nothing_goes_of_a_skill_that_has_a_run_which_can_go_on(root: Path, state: str) -> None:
     add_run(root, "cut", 300, state=state)
     before = left(root)
-    prune(90, folder=root, now=NOW)
+    prune(root)
     assert left(root) == before
 
 
 def test_nothing_goes_of_a_skill_whose_result_nobody_was_shown_yet(root: Path) -> None:
     mark_unreported(root, "old")
     before = left(root)
-    prune(90, folder=root, now=NOW)
+    prune(root)
     assert left(root) == before
 
 
 def test_the_newest_run_of_another_skill_stays_however_old_it_is(root: Path) -> None:
     add_run(root, "other", 900, skill="columns")
-    prune(0, folder=root, now=NOW)
+    prune(root, "--days", "0", "--yes")
     assert {"other-LEARNING", "other-LOOP", "other-reply"} <= left(root)
 
 
@@ -96,32 +102,25 @@ def test_a_run_that_accepted_a_version_stays_whole(root: Path) -> None:
     with closing(Ledger.open(root)) as ledger:
         ledger.append_event("old", 0, *encode_event(accepted))
     before = left(root)
-    assert prune(90, folder=root, now=NOW).kept_runs == 2
+    assert prune(root)["kept_runs"] == 2
     assert left(root) == before
 
 
 def test_while_something_trains_nothing_is_removed(root: Path) -> None:
-    with writer_lock(root, "rows"), pytest.raises(BusyError, match="training 'rows'"):
-        prune(90, folder=root, now=NOW)
+    with writer_lock(root, "rows"):
+        assert "training 'rows'" in skillopt(root, "clean", "--records", "--yes").stderr
     assert "old-LEARNING" in left(root)
 
 
-def test_more_days_than_there_are_dates_are_refused_in_a_sentence(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(root)
-    assert run(["clean", "--records", "--days", "99999999"]) == 2
-    assert "36500" in capsys.readouterr().err
+def test_more_days_than_there_are_dates_are_refused_in_a_sentence(root: Path) -> None:
+    ended = skillopt(root, "clean", "--records", "--days", "99999999")
+    assert (ended.returncode, "36500" in ended.stderr) == (2, True)
 
 
-def test_old_records_are_removed_with_yes_alone_where_nobody_can_be_asked(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(root)
+def test_old_records_are_removed_with_yes_alone_where_nobody_can_be_asked(root: Path) -> None:
     add_run(root, "newest", 0)
     before = left(root)
-    assert run(["clean", "--records", "--days", "5"]) == 2
+    assert skillopt(root, "clean", "--records", "--days", "5").returncode == 2
     assert left(root) == before
-    assert run(["clean", "--records", "--days", "5", "--yes"]) == 0
-    assert "removed 2 rollouts" in capsys.readouterr().out
+    assert "removed 2 rollouts" in skillopt(root, "clean", "--records", "--days", "5", "--yes").stdout
     assert len(left(root)) < len(before)
