@@ -1,14 +1,15 @@
 """What an agent needs to know of one skill before it trains it: suite, target, what can be shown, cost, versions."""
 
+from collections import Counter
 from pathlib import Path
 
-from skillopt.actions.suite_show import ShownSuite, show_suite
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.forecast.estimate import Estimated, estimate
 from skillopt.forecast.foresight import foresight_line
 from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.version_log import ListedVersions, list_versions
+from skillopt.tasks import Suite
 from skillopt_mcp.catalogue import catalogue_of
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.unknown_names import unknown_skill
@@ -50,12 +51,12 @@ def describe_skill(folder: Path, name: str, page: int) -> str:
     selection = selection_of(folder, name)
     logged = _logged(selection)
     target = Project.find(folder).target(selection)
-    suite = _suite(selection)
+    suite = _suite(target)
     lines = [
-        f"- suite: {_suite_line(suite, selection) if isinstance(suite, ShownSuite) else suite}",
+        f"- suite: {_suite_line(suite, target, folder) if isinstance(suite, Suite) else suite}",
         f"- target: {_target_line(target)}",
         f"- judge: {_judge_line(suite, target)}",
-        *(_prospects(selection) if isinstance(suite, ShownSuite) else ()),
+        *(_prospects(selection) if isinstance(suite, Suite) else ()),
         f"- served: {_served_line(folder, name)}",
         f"- next: {_next(suite, target, logged)}",
     ]
@@ -77,23 +78,24 @@ def _logged(selection: Selection) -> ListedVersions | None:
         return None
 
 
-def _suite(selection: Selection) -> ShownSuite | str:
+def _suite(target: Target) -> Suite | str:
     """Read the suite; else say why there is none to train on."""
+    if target.suite_path is None:
+        return _NO_SUITE
     try:
-        found = show_suite(selection.name, folder=selection.folder)
+        return target.suite()
     except SkilloptError as error:
-        return f"{_NO_SUITE} ({error})" if "has no tasks" not in str(error) else _NO_SUITE
-    return found if found.tasks else _NO_SUITE
+        return f"{_NO_SUITE} ({error})"
 
 
-def _suite_line(suite: ShownSuite, selection: Selection) -> str:
-    root = selection.folder or Path()
-    path = Path(suite.path)
+def _suite_line(suite: Suite, target: Target, root: Path) -> str:
+    path = target.suite_path or Path()
     shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
-    parts = list(dict.fromkeys(task.part for task in suite.tasks))
-    counts = ", ".join(f"{part} {sum(task.part == part for task in suite.tasks)}" for part in parts)
-    left = f"; {len(suite.skipped)} cannot be run" if suite.skipped else ""
-    return f"`{shown}`, {len(suite.tasks)} tasks ({counts}){left}"
+    folds = {task.id: f"fold {number}" for number, fold in enumerate(suite.folds or (), 1) for task in fold}
+    parts = Counter(folds.get(task.id, str(split)) for split, task in suite.splits)
+    counts = ", ".join(f"{part} {count}" for part, count in parts.items())
+    left = f"; {suite.skipped} cannot be run" if suite.skipped else ""
+    return f"`{shown}`, {len(suite.splits)} tasks ({counts}){left}"
 
 
 def _target_line(target: Target) -> str:
@@ -107,10 +109,10 @@ def _target_line(target: Target) -> str:
     return f"`{target.settings.harness}`; {by}"
 
 
-def _judge_line(suite: ShownSuite | str, target: Target) -> str:
-    judged = suite.judged if isinstance(suite, ShownSuite) else 0
+def _judge_line(suite: Suite | str, target: Target) -> str:
+    judged = sum(task.verifier.judged for _, task in suite.splits) if isinstance(suite, Suite) else 0
     if not judged:
-        return "not needed, programs check every task" if isinstance(suite, ShownSuite) else "not known without tasks"
+        return "not needed, programs check every task" if isinstance(suite, Suite) else "not known without tasks"
     named = target.settings.judge or target.settings.model
     return f"{named or 'none is set, and'} {'decides' if named else 'decides nothing yet:'} {judged} tasks need one"
 
@@ -154,13 +156,16 @@ def _served_line(folder: Path, name: str) -> str:
     return f"{what}; as files only, {skill.problem}" if skill.problem else what
 
 
-def _next(suite: ShownSuite | str, target: Target, logged: ListedVersions | None) -> str:
+def _next(suite: Suite | str, target: Target, logged: ListedVersions | None) -> str:
     if logged is None:
         return "run `git init` and commit the skill: versions are kept in git"
-    if not isinstance(suite, ShownSuite):
+    if not isinstance(suite, Suite):
         return "write tasks, as the prompt `write-evals` says"
-    if suite.training:
-        return suite.training
+    if len(suite.splits) == 1:
+        return (
+            "training needs at least two tasks, so that a change learnt from one is judged on another; `evaluate` and "
+            "`gate` work with one"
+        )
     if not target.settings.harness:
         return "ask the user which target to train for, and have it set in skillopt.toml"
     if logged.draft is not None:

@@ -1,23 +1,133 @@
-"""The command `harvest`: its options, and its results as text."""
+"""The command `harvest`: make candidates for tasks of past sessions, and leave them for a person to review."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+import json
+import os
+import platform
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Final, Protocol
 
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
+from skillopt.commands.write_tasks import AcceptedTasks, accept_tasks, show_accepted
+from skillopt.errors import SuiteError, UsageError
+from skillopt.execution.masking import environment_masking
+from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
+from skillopt.harvest.near_copies import near_copies, word_digests
+from skillopt.harvest.own_names import OwnNames
+from skillopt.harvest.redaction import FindSecrets, Redaction
+from skillopt.harvest.requests import Request, failure_key, repeated_failures, session_requests
+from skillopt.harvest.secret_scanner import secret_scanner
+from skillopt.harvest.session import PastSession, SessionKind
+from skillopt.harvest.settings import HarvestSettings, read_harvest_settings
+from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
+from skillopt.storage.locks import review_lock
+from skillopt.suites.config_lines import put_file
+from skillopt.suites.review_file import ReviewEntry, read_review, render_candidates, without_entries
+from skillopt.suites.suite_file import block_entry, tasks_in
+from skillopt.targets.agents import AGENTS, load_part
+from skillopt.targets.session_lines import LineTally, find_logs, read_log
+from skillopt.tasks import File, Task
+from skillopt.versions.repository import Repository
+from skillopt.versions.revisions import commit_at, files_at, worktree_roots
 
-if TYPE_CHECKING:
-    from skillopt.actions.harvest import Harvested, HarvestedSkill
-    from skillopt.project import Selection
-
-__all__ = ["harvest"]
+__all__ = [
+    "accept_candidates",
+    "candidates_path",
+    "drop_candidates",
+    "dropped_candidates",
+    "harvest",
+    "waiting_candidates",
+]
 
 _MOST_FAILURES: Final = 5
+_LEAST: Final = 2
+_MOST_UNSKILLED: Final = 10
+_LONGEST: Final = 200
+_END: Final = ".review.md"
+_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+_ELSEWHERE: Final = "in other folders"
+_DAY: Final = 86_400
+_MOST_REQUESTS: Final = 3_000
+_NOTICE: Final = 200
+"""Logs after which it is said how far it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _HarvestedSkill:
+    skill: str
+    review: str
+    candidates: tuple[_Candidate, ...]
+    left_out: tuple[tuple[str, str], ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Unskilled:
+    """A request that came again without any skill of this project in use: its redacted words, and how often."""
+
+    text: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Harvested:
+    logs: int
+    sessions: int
+    left_out: Mapping[str, int]
+    requests: int
+    corrected: int
+    skipped_lines: int
+    links: int
+    skills: tuple[_HarvestedSkill, ...]
+    unskilled: tuple[_Unskilled, ...]
+    failures: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Dropped:
+    skill: str
+    dropped: tuple[str, ...]
+    waiting: int
+
+
+class _SessionLogs(Protocol):
+    """Reads the logs of one client."""
+
+    folder: Path
+    client: str
+
+    def may_hold(self, path: Path, roots: tuple[str, ...]) -> bool:
+        """Tell by its place whether a log may be of one of some folders."""
+
+    def read(self, lines: Iterator[str], tally: LineTally, wanted: Callable[[str, SessionKind], bool]) -> PastSession:
+        """Read a session."""
+
+
+@dataclass(slots=True)
+class _ReadSessions:
+    """What was read."""
+
+    requests: list[Request] = field(default_factory=list)
+    sessions: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    tally: LineTally = field(default_factory=LineTally)
 
 
 def harvest(
@@ -50,32 +160,24 @@ def harvest(
     Nothing leaves the machine; secrets and personal data are taken out before anything is written. Nothing becomes a
     task before you say so with --accept. Ends with 1 when there is no candidate.
     """
-    from skillopt.actions.harvest import HarvestOptions
-    from skillopt.actions.harvest import harvest as run
-    from skillopt.project import Selection
-
     _expect_fitting(skill, ids or (), decides=(accept, drop), without_skill=without_skill)
     selection = Selection(skill)
-    if accept or drop:
-        _decide(selection, ids or [], drop=drop, as_json=as_json)
+    if drop:
+        dropped = _drop_named(selection, ids or ())
+        show(dropped, lambda left: f"{len(left.dropped)} dropped, {left.waiting} wait", as_json=as_json)
         return
-
-    def notice(text: str) -> None:
-        if not quiet:
-            typer.echo(text, err=True)
-
-    options = HarvestOptions(count, tuple(places or ()), headless, without_skill)
+    if accept:
+        show_accepted(accept_candidates(selection, ids or ()), as_json=as_json)
+        return
     with interruptible():
-        found = run(selection, options, notice)
-    show(found, _text, as_json=as_json)
+        found = _harvest(selection, places or (), count, (headless, without_skill), quiet=quiet)
+    show(found, lambda one: "\n".join(_lines(one)), as_json=as_json)
     if not any(one.candidates for one in found.skills):
         raise typer.Exit(1)
 
 
 def _expect_fitting(skill: str | None, ids: Sequence[str], *, decides: tuple[bool, bool], without_skill: bool) -> None:
     """Refuse options that do not fit together."""
-    from skillopt.errors import UsageError
-
     if all(decides):
         raise UsageError("expected --accept or --drop, found both; leave one out")
     if skill is None and (any(decides) or without_skill):
@@ -84,25 +186,7 @@ def _expect_fitting(skill: str | None, ids: Sequence[str], *, decides: tuple[boo
         raise UsageError(f"expected --accept or --drop with ids, found {', '.join(ids)} without; add one of them")
 
 
-def _decide(selection: "Selection", ids: list[str], *, drop: bool, as_json: bool) -> None:
-    from skillopt.actions.candidates import accept_candidates, drop_named
-    from skillopt.commands.write_tasks import accepted_text
-
-    if drop:
-        show(
-            drop_named(selection, ids),
-            lambda left: f"{len(left.dropped)} dropped, {left.waiting} wait",
-            as_json=as_json,
-        )
-    else:
-        show(accept_candidates(selection, ids), accepted_text, as_json=as_json)
-
-
-def _text(result: "Harvested") -> str:
-    return "\n".join(_lines(result))
-
-
-def _lines(result: "Harvested") -> Iterator[str]:
+def _lines(result: _Harvested) -> Iterator[str]:
     total = sum(len(one.candidates) for one in result.skills)
     yield (
         f"{count_noun(total, 'candidate')} from {count_noun(result.requests, 'request')} in "
@@ -126,7 +210,7 @@ def _lines(result: "Harvested") -> Iterator[str]:
         yield f"next: read {named.review}, tick what is right, then skillopt harvest {named.skill} --accept"
 
 
-def _skill_lines(one: "HarvestedSkill") -> Iterator[str]:
+def _skill_lines(one: _HarvestedSkill) -> Iterator[str]:
     if one.candidates or one.left_out:
         yield f"{one.skill}: {count_noun(len(one.candidates), 'candidate')}, {len(one.left_out)} left out"
     for each in one.candidates:
@@ -135,3 +219,336 @@ def _skill_lines(one: "HarvestedSkill") -> Iterator[str]:
         yield f"  not {escape_terminal(name)}: {escape_terminal(reason)}"
     if one.more:
         yield f"  {count_noun(one.more, 'more request')} not looked at: these are enough; take more with -n"
+
+
+def _harvest(
+    selection: Selection, places: Sequence[Path], count: int, takes: tuple[bool, bool], *, quiet: bool
+) -> _Harvested:
+    """Read the past sessions of this repository, and write candidates for tasks; nothing becomes a task by this.
+
+    All is read and written on this machine only, and secrets and personal data are taken out before.
+    """
+    project = selection.project()
+    settings = _opted_in(project)
+    names = [selection.name] if selection.name is not None else sorted(project.skill_names().values())
+    targets = [project.target(Selection(name)) for name in names]
+    for target in targets:
+        _expect_reviewed(project, target.name)
+    (headless, unskilled), repository = takes, project.repository()
+    with secret_scanner() as find:
+        read = _read_sessions(worktree_roots(repository), settings, places, headless=headless, quiet=quiet)
+        work = _Work(project, repository, find, read)
+        return work.result(tuple(work.harvest(target, count, unskilled=unskilled) for target in targets))
+
+
+def _opted_in(project: Project) -> HarvestSettings:
+    settings = read_harvest_settings(CONFIG, project.harvest)
+    if not settings.enabled:
+        raise UsageError(
+            f"expected the consent of this project to read your past sessions, found none in {project.config}; add the "
+            "lines `[harvest]` and `enabled = true` (what is read and kept: `skillopt docs suite-format`)"
+        )
+    return settings
+
+
+def _expect_reviewed(project: Project, skill: str) -> None:
+    waiting = waiting_candidates(project, skill)
+    if waiting:
+        raise UsageError(
+            f"{candidates_path(project, skill)}: {len(waiting)} candidates wait for you there; tick those to keep and "
+            f"run `skillopt harvest {skill} --accept` or delete the file"
+        )
+
+
+class _Work:
+    """Makes candidates of what was read; everything that leaves it is redacted."""
+
+    def __init__(self, project: Project, repository: Repository, find: FindSecrets, read: _ReadSessions) -> None:
+        self._project, self._repository, self._read = project, repository, read
+        self._often = repeated_failures(read.requests)
+        # One for all: what is recognised in one place is gone from all, whichever request named it.
+        self._redaction = Redaction(find, environment_masking().secrets, _own_names(repository))
+        for one in read.requests:
+            self._redaction.learn(one.text, *one.corrections, *one.failures)
+        self._roots = worktree_roots(repository)
+        self._known = {*project.skill_names().values(), *(PurePosixPath(path).name for path in project.skill_names())}
+
+    def harvest(self, target: Target, count: int, *, unskilled: bool) -> _HarvestedSkill:
+        """Write the candidates of one skill."""
+        own = {target.name, target.folder.name}
+        requests = [
+            one
+            for one in self._read.requests
+            if own & _named(one.skills) or (unskilled and not self._known & _named(one.skills))
+        ]
+        files_of = partial(self._files_of, closed=self._closed(target))
+        groups = grouped_requests(requests)
+        made = make_candidates(groups, self._often, files_of, self._redaction)
+        dropped = dropped_candidates(self._project, target.name)
+        kept, left_out = without_twins(made, _tasks(target), count, dropped)
+        review = candidates_path(self._project, target.name)
+        if kept:
+            with review_lock(self._project.root):
+                _expect_reviewed(self._project, target.name)
+                put_file(review, self._text(target.name, kept, left_out))
+        rows = tuple(_Candidate(one.task.id, one.why) for one in kept)
+        more = len(groups) - len(kept) - len(left_out)
+        return _HarvestedSkill(target.name, str(review) if kept else "", rows, tuple(left_out), more)
+
+    def result(self, skills: tuple[_HarvestedSkill, ...]) -> _Harvested:
+        """Count it all."""
+        read, tally = self._read, self._read.tally
+        return _Harvested(
+            tally.files,
+            read.sessions,
+            dict(read.left_out),
+            len(read.requests),
+            sum(bool(one.corrections) for one in read.requests),
+            tally.long + tally.broken,
+            tally.links,
+            skills,
+            tuple(self._unskilled()),
+            tuple(self._failures()),
+        )
+
+    def _text(self, skill: str, kept: Sequence[Candidate], left_out: Sequence[tuple[str, str]]) -> str:
+        intro = (
+            f"{count_noun(len(kept), 'candidate')} from {count_noun(self._read.sessions, 'past session')} on this "
+            "machine; secrets and personal data were taken out, as far as they were found."
+        )
+        return render_candidates(skill, [(one.task, one.why) for one in kept], left_out, intro)
+
+    def _failures(self) -> Iterator[tuple[str, int]]:
+        """Return the repeated failures as they may be shown: redacted first, for a key hides from the scanner."""
+        said = {failure_key(line): line for one in self._read.requests for line in one.failures}
+        for key, times in self._often.items():
+            yield failure_key(self._redaction.text(said[key])), times
+
+    def _unskilled(self) -> Iterator[_Unskilled]:
+        bare = [one for one in self._read.requests if not self._known & _named(one.skills)]
+        groups = sorted(near_copies([one.text for one in bare]), key=len, reverse=True)
+        for group in groups[:_MOST_UNSKILLED]:
+            if len(group) >= _LEAST:
+                text = self._redaction.text(bare[group[0]].text)
+                yield _Unskilled(" ".join(text.split())[:_LONGEST], len(group))
+
+    def _closed(self, target: Target) -> tuple[str, ...]:
+        """List the folders whose files are no input of a task: the skill itself, and the tasks."""
+        places = [target.folder, self._project.root / "suites", *([target.suite_path] if target.suite_path else [])]
+        root = self._project.root.resolve()
+        return tuple(
+            path.resolve().relative_to(root).as_posix() for path in places if path.resolve().is_relative_to(root)
+        )
+
+    def _files_of(self, request: Request, closed: tuple[str, ...]) -> tuple[str, tuple[File, ...]]:
+        commit = commit_at(self._repository, request.started, request.branch, request.commit)
+        if not commit:
+            return "", ()
+        return commit, files_at(self._repository, commit, _in_repository(request, self._roots), closed)
+
+
+def _own_names(repository: Repository) -> OwnNames:
+    """Return the names of whoever harvests, as git, the environment and the machine know them."""
+    accounts = (os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME"))
+    home = "" if str(Path.home()) == "/root" else str(Path.home())
+    return OwnNames(*repository.configured_user, tuple(filter(None, accounts)), home, platform.node())
+
+
+def _tasks(target: Target) -> tuple[Task, ...]:
+    """Return the tasks that are there, in whatever format."""
+    if target.suite_path is None:
+        return ()
+    try:
+        return tasks_in(target.suite_path)
+    except SuiteError:
+        return tuple(task for _, task in target.suite().splits)
+
+
+def _named(skills: Iterable[str]) -> set[str]:
+    """Return names of skills without the plugin that brings them."""
+    return {name.rpartition(":")[2] for name in skills}
+
+
+def _in_repository(request: Request, roots: Sequence[str]) -> Iterator[str]:
+    """Return paths as the repository has them; what lies outside is left out."""
+    for path in request.paths:
+        whole = os.path.normpath(Path(request.cwd) / path)
+        for root in roots:
+            if whole.startswith(root + os.sep):
+                yield whole[len(root) + 1 :].replace(os.sep, "/")
+                break
+
+
+def candidates_path(project: Project, skill: str) -> Path:
+    """Return the file in which the candidates of a skill wait."""
+    return _folder(project) / f"{skill}{_END}"
+
+
+def waiting_candidates(project: Project, skill: str) -> tuple[ReviewEntry, ...]:
+    """Read the candidates of a skill in the order of their file; none where there is no file."""
+    return read_review(_read(candidates_path(project, skill)) if _NAME.fullmatch(skill) else "")
+
+
+def accept_candidates(selection: Selection, ids: Collection[str] = ()) -> AcceptedTasks:
+    """Make candidates tasks of the skill's suite: those named, or those that are ticked."""
+    project = selection.project()
+    review = candidates_path(project, project.target(selection).name)
+    return accept_tasks(selection, tuple(ids), review=review, command="harvest")
+
+
+def drop_candidates(project: Project, skill: str, names: Collection[str]) -> int:
+    """Take candidates out, and remember the words of their prompts so that no near copy of them is offered again."""
+    with review_lock(project.root):
+        found = [_find(project, skill, name) for name in names]
+        path = candidates_path(project, skill)
+        text = _read(path)
+        gone = {*dropped_candidates(project, skill), *(word_digests(_prompt(entry)) for entry in found)}
+        put_file(_dropped_path(project, skill), json.dumps(sorted(sorted(words) for words in gone)) + "\n")
+        left = len(read_review(text)) - len(found)
+        if left:
+            put_file(path, without_entries(text, found))
+        else:
+            path.unlink()
+        return left
+
+
+def _prompt(entry: ReviewEntry) -> str:
+    """Return what is asked in a block; all of it where a person left no task there."""
+    try:
+        return str(block_entry(entry.block).get("prompt", entry.block))
+    except SuiteError:
+        return entry.block
+
+
+def _drop_named(selection: Selection, ids: Collection[str]) -> _Dropped:
+    """Drop candidates of a skill: those named, or `all`."""
+    project = selection.project()
+    skill = project.target(selection).name
+    names = [entry.id for entry in waiting_candidates(project, skill)] if list(ids) == ["all"] else list(ids)
+    if not names:
+        raise UsageError("expected the ids of candidates, or `all`, with --drop, found none; name some")
+    return _Dropped(skill, tuple(names), drop_candidates(project, skill, names))
+
+
+def dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:
+    """Return the word digests of what a person has dropped; the words themselves are not kept."""
+    try:
+        found = json.loads(_read(_dropped_path(project, skill)) or "[]")
+    except ValueError:
+        found = []
+    rows = found if isinstance(found, list) else []
+    return tuple(frozenset(map(str, row)) for row in rows if isinstance(row, list))
+
+
+def _find(project: Project, skill: str, name: str) -> ReviewEntry:
+    for entry in waiting_candidates(project, skill):
+        if entry.id == name:
+            return entry
+    raise UsageError(f"expected the id of a candidate of {skill}, found {name!r}; see `skillopt harvest {skill}`")
+
+
+def _folder(project: Project) -> Path:
+    return project.root / ".skillopt" / "harvest"
+
+
+def _dropped_path(project: Project, skill: str) -> Path:
+    return _folder(project) / f"{skill}.dropped.json"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+
+
+def _read_sessions(
+    roots: Sequence[str], settings: HarvestSettings, places: Sequence[Path], *, headless: bool, quiet: bool
+) -> _ReadSessions:
+    """Read the sessions of a repository on this machine: those of people, in its folders, and no others."""
+    kinds = {SessionKind.PERSON, *((SessionKind.HEADLESS,) if headless else ())}
+    folders = tuple(dict.fromkeys(path for root in roots for path in (root, os.path.realpath(root))))
+    read, within = _ReadSessions(), _within(folders)
+
+    def wanted(folder: str, kind: SessionKind) -> bool:
+        return kind in kinds and within(folder)
+
+    for logs, path in _newest(_found(read, folders, settings, places)):
+        session = logs.read(read_log(path, read.tally), read.tally, wanted)
+        reason = _why_not(session, within, kinds)
+        if reason:
+            read.left_out[reason] += 1
+            continue
+        read.sessions += 1
+        if len(read.requests) < _MOST_REQUESTS:
+            read.requests += session_requests(session)
+        if read.tally.files % _NOTICE == 0 and not quiet:
+            typer.echo(f"{read.tally.files} logs read", err=True)
+    return read
+
+
+def _within(roots: Sequence[str]) -> Callable[[str], bool]:
+    """Return whether a folder is in one of some others, but for our own state."""
+
+    def within(folder: str) -> bool:
+        plain = os.path.normpath(folder)
+        return any(
+            (plain == root or plain.startswith(root.rstrip(os.sep) + os.sep))
+            and not plain.startswith(str(Path(root) / ".skillopt"))
+            for root in roots
+        )
+
+    return within
+
+
+def _why_not(session: PastSession, within: Callable[[str], bool], kinds: set[SessionKind]) -> str:
+    if not session.cwd or not within(session.cwd):
+        return _ELSEWHERE
+    if session.kind not in kinds:
+        return session.kind.value
+    return "" if session.turns else "empty"
+
+
+def _found(
+    read: _ReadSessions, roots: tuple[str, ...], settings: HarvestSettings, places: Sequence[Path]
+) -> Iterator[tuple[_SessionLogs, Path]]:
+    readers = [_reader(client) for client in settings.clients]
+    if not places:
+        yield from ((logs, path) for logs in readers for path in _recent(read, logs, roots, settings.days))
+    for place in places:
+        if not place.exists():
+            raise UsageError(f"expected a folder or file of sessions, found nothing at {place}; correct --from")
+        for path in [place] if place.is_file() else find_logs(place, read.tally):
+            own = [logs for logs in readers if _is_of(logs, path)]
+            yield from ((logs, path) for logs in own[:1])
+
+
+def _reader(client: str) -> _SessionLogs:
+    made: _SessionLogs = load_part(AGENTS[client].logs)(os.environ, Path.home())
+    return made
+
+
+def _recent(read: _ReadSessions, logs: _SessionLogs, roots: tuple[str, ...], days: int) -> Iterator[Path]:
+    since = time.time() - days * _DAY
+    for path in find_logs(logs.folder, read.tally):
+        if not logs.may_hold(path, roots):
+            read.left_out[_ELSEWHERE] += 1
+        elif _written(path) < since:
+            read.left_out["older"] += 1
+        else:
+            yield path
+
+
+def _is_of(logs: _SessionLogs, path: Path) -> bool:
+    return (logs.client == "codex") == (path.name.startswith("rollout-") or "codex" in path.name)
+
+
+def _newest(found: Iterator[tuple[_SessionLogs, Path]]) -> list[tuple[_SessionLogs, Path]]:
+    return sorted(found, key=lambda pair: (-_written(pair[1]), str(pair[1])))
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat(follow_symlinks=False).st_mtime
+    except OSError:
+        return 0.0

@@ -1,18 +1,39 @@
-"""The command `import`: its options, and its result as text."""
+"""The command `import`: copy tasks of any format into a suite of the native format."""
 
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 import typer
 
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import interruptible, show
+from skillopt.errors import SuiteError, UsageError
 from skillopt.safety.plurals import count_noun
-
-if TYPE_CHECKING:
-    from skillopt.actions.import_tasks import ImportedTasks
+from skillopt.suites import brings_command, read_tasks
+from skillopt.suites.foreign_files import task_id
+from skillopt.suites.formats import TASK_FORMATS
+from skillopt.suites.reading import Reading, Skipped
+from skillopt.suites.writing import write_suite
+from skillopt.tasks import File
 
 __all__ = ["import_tasks"]
+
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Imported:
+    source: str
+    format: str
+    to: str
+    tasks: int
+    commands: int
+    triggers: int
+    skipped: tuple[Skipped, ...]
 
 
 def import_tasks(
@@ -28,14 +49,19 @@ def import_tasks(
     Reads evals.json, promptfoo configurations, `claude plugin eval` cases, Harbor task folders and suites.
     What cannot be run is listed with its file, line and reason. An existing folder is never written to.
     """
-    from skillopt.actions.import_tasks import import_tasks as run
-
     with interruptible():
-        found = run(path, to)
-    show(found, _text, as_json=as_json)
+        reading = read_tasks(path, commands=True)
+        if not reading.tasks:
+            raise SuiteError(_nothing(reading))
+        folder = to or Path("suites") / task_id(reading.name, "tasks")
+        _write(folder, write_suite(reading.name, reading.tasks, reading.shares))
+    asked = not TASK_FORMATS[reading.format].commands
+    commands = sum(brings_command(task) for _, task in reading.tasks) if asked else 0
+    counts = len(reading.tasks), commands, len(reading.triggers)
+    show(_Imported(str(path), reading.format, str(folder), *counts, reading.skipped), _text, as_json=as_json)
 
 
-def _text(result: "ImportedTasks") -> str:
+def _text(result: _Imported) -> str:
     tasks = count_noun(result.tasks, "task")
     lines = [f"{tasks} of {result.source} ({result.format}) written to {result.to}"]
     if result.commands:
@@ -45,6 +71,38 @@ def _text(result: "ImportedTasks") -> str:
         lines.append(f"{result.triggers} requests say only when the skill should be loaded; they are no tasks")
     if result.skipped:
         lines.append(f"{len(result.skipped)} left out:")
-        lines += [f"  {each.path}:{each.line}: {each.name}: {each.reason}" for each in result.skipped]
+        lines += [f"  {each}" for each in result.skipped]
     lines.append(f"next: skillopt estimate SKILL --suite {result.to}")
     return "\n".join(lines)
+
+
+def _nothing(reading: Reading) -> str:
+    if not reading.skipped:
+        found = (
+            f"{len(reading.triggers)} requests that say when the skill should be loaded" if reading.triggers else "none"
+        )
+        return f"{reading.path}:1: expected tasks, found {found}; nothing was written"
+    left = len(reading.skipped) - _SHOWN
+    more = [f"and {left} more"] if left > 0 else []
+    listed = map(str, reading.skipped[:_SHOWN])
+    return "\n".join([f"{reading.path}: no task can be imported, nothing was written:", *listed, *more])
+
+
+def _write(folder: Path, files: tuple[File, ...]) -> None:
+    """Write all files aside, then put the folder in its place."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"expected a new folder, found {str(folder)!r}; choose another by --to, or remove it")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            aside.chmod(0o755)
+            for file in files:
+                place = aside / file.path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(file.content)
+            os.replace(aside, folder)  # noqa: PTH105 - Path.replace cannot be told from str.replace by its name
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {str(folder)!r}: {error.strerror}; choose another folder by --to") from error

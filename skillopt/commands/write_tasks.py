@@ -1,19 +1,93 @@
-"""The command `write-tasks`: its options, and its results as text."""
+"""The command `write-tasks`: draft tasks from a skill's text, try them, and make those that a person ticks tasks."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RepeatsOption, RunOptions, YesOption, with_run_options
 from skillopt.commands.output import format_usage, interruptible, show
+from skillopt.commands.progress import ProgressObserver
+from skillopt.commands.spending import ask_to_pay, foresee_payment
+from skillopt.errors import UsageError
+from skillopt.execution.available import expect_chosen
+from skillopt.execution.drivers import Drivers, load_drivers
+from skillopt.execution.executors import make_executor
+from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.project import Project, Selection, Target
+from skillopt.prompts.task_drafts import TaskDraft
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout, Usage
+from skillopt.runs.prospect import what_it_can_show
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import review_lock
+from skillopt.suites import load_suite
+from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
+from skillopt.suites.review_file import ReviewEntry, read_review, render_review, without_entries
+from skillopt.suites.suite_file import add_tasks, suite_file_of, tasks_in
+from skillopt.suites.trials import (
+    Drafting,
+    FixedAnswers,
+    RunRequests,
+    TrialLimits,
+    TrialRunners,
+    Tried,
+    draft_tasks,
+    try_drafts,
+)
+from skillopt.targets.chat import ChatHarness
+from skillopt.tasks import Split, Suite, Task
 
-if TYPE_CHECKING:
-    from skillopt.actions.accept_tasks import AcceptedTasks
-    from skillopt.actions.write_tasks import DraftedTask, WrittenTasks
+__all__ = ["AcceptedTasks", "accept_tasks", "show_accepted", "write_tasks"]
 
-__all__ = ["accepted_text", "write_tasks"]
+_MANY: Final = 1_000_000
+_ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class _DraftedTask:
+    """A draft and what its trials showed."""
+
+    id: str
+    kept: bool
+    result: str
+    detail: str
+    near_miss: bool
+    passed_with: int
+    passed_without: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenTasks:
+    """What was drafted."""
+
+    skill: str
+    review: str
+    drafts: tuple[_DraftedTask, ...]
+    unread: tuple[tuple[str, str], ...]
+    paid_rollouts: int
+    paid_calls: int
+    spent: Mapping[str, Usage]
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedTasks:
+    """What became of drafts."""
+
+    skill: str
+    suite: str
+    accepted: tuple[str, ...]
+    tasks: int
+    waiting: int
+    config: tuple[str, ...]
+    prospect: str
 
 
 @with_run_options
@@ -42,28 +116,21 @@ def write_tasks(
     """
     selection = options.select(skill)
     if accept:
-        from skillopt.actions.accept_tasks import accept_tasks
-
-        show(accept_tasks(selection, ids or ()), accepted_text, as_json=as_json)
+        show_accepted(accept_tasks(selection, ids or ()), as_json=as_json)
         return
     if ids:
-        from skillopt.errors import UsageError
-
         raise UsageError(f"expected --accept with ids of drafts, found {', '.join(ids)} without it; add --accept")
-    from skillopt.actions.write_tasks import write_tasks as run
-    from skillopt.commands.progress import ProgressObserver
-    from skillopt.commands.spending import ask_to_pay, foresee_payment
 
     trials = f"{count} drafts, each run {count_noun(repeats, 'time')} with the skill and as often without"
     ask_to_pay(foresee_payment(selection, drafts=True), trials, yes=yes)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        found = run(selection, count=count, repeats=repeats, observer=observer)
+        found = _write(selection, count, repeats, observer)
     show(found, _written, as_json=as_json)
     if not found.review:
         raise typer.Exit(1)
 
 
-def _written(result: "WrittenTasks") -> str:
+def _written(result: _WrittenTasks) -> str:
     kept = [draft for draft in result.drafts if draft.kept]
     lines = [f"{len(kept)} of {len(result.drafts)} drafts for {result.skill} are left to choose from"]
     lines += [_draft(draft) for draft in sorted(result.drafts, key=lambda draft: not draft.kept)]
@@ -81,16 +148,225 @@ def _written(result: "WrittenTasks") -> str:
     return "\n".join(lines)
 
 
-def _draft(draft: "DraftedTask") -> str:
+def _draft(draft: _DraftedTask) -> str:
     near = ", near miss" if draft.near_miss else ""
     measured = f" ({draft.passed_with} of {draft.runs} with, {draft.passed_without} without)" if draft.runs else ""
     detail = f": {escape_terminal(draft.detail)}" if draft.detail and not draft.kept else ""
     return f"{'keep' if draft.kept else 'drop'} {draft.id}{near}: {draft.result}{measured}{detail}"
 
 
-def accepted_text(result: "AcceptedTasks") -> str:
-    """Return what became of drafts that were accepted."""
+def show_accepted(result: AcceptedTasks, *, as_json: bool) -> None:
+    """Print what became of drafts that were accepted."""
+    show(result, _accepted, as_json=as_json)
+
+
+def _accepted(result: AcceptedTasks) -> str:
     lines = [f"{len(result.accepted)} drafts are tasks now: {', '.join(map(escape_terminal, result.accepted))}"]
     lines.append(f"{result.suite} has {result.tasks} tasks; {result.waiting} drafts wait")
     lines += [f"skillopt.toml + {line}" for line in result.config]
     return "\n".join([*lines, result.prospect, f"next: skillopt estimate {result.skill}"])
+
+
+def _write(selection: Selection, count: int, repeats: int, observer: RunObserver) -> _WrittenTasks:
+    """Draft tasks for a skill and try them; nothing becomes a task by this.
+
+    The same command goes on where it was interrupted; recorded answers are never paid for again.
+    """
+    project = selection.project()
+    target = project.target(selection)
+    known, skill, review = _known(target), target.skill(), _review_path(project, target)
+    _expect_reviewed(review, target.name)
+    _expect_language_model(target)
+    with closing(Ledger.open(project.root)) as ledger:
+        work = _Work(target, project, ledger, observer)
+        drafting = work.draft(skill, known, count)
+        reading = drafting.reading
+        runners, drivers = work.runners(reading.drafts)
+        caps = target.settings
+        limits = TrialLimits(
+            repeats,
+            max(0, caps.max_calls - drafting.calls) if caps.max_calls else count,
+            caps.max_rollouts // (2 * repeats) if caps.max_rollouts else count,
+        )
+        tried = try_drafts(reading.drafts, skill, runners, known, limits)
+    if any(one.result.kept for one in tried):
+        model = drivers.model.identity if drivers.model else ""
+        put_file(review, render_review(target.name, tried, model=model, target=drivers.harness.identity))
+    return _WrittenTasks(
+        target.name,
+        str(review) if review.exists() else "",
+        tuple(map(_row, tried)),
+        reading.unread,
+        sum(runner.paid_rollouts for runner in work.made),
+        sum(runner.paid_calls for runner in work.made),
+        drivers.meter.by_role,
+    )
+
+
+def _review_path(project: Project, target: Target) -> Path:
+    """Return the file in which drafts for a skill wait: beside its suite."""
+    suite = target.suite_path or project.root / "suites" / target.name
+    place = suite.parent if suite.name == "suite.yaml" else suite
+    return place.with_name(f"{place.stem if place.suffix in {'.yaml', '.yml', '.jsonl'} else place.name}.review.md")
+
+
+def _known(target: Target) -> tuple[Task, ...]:
+    return () if target.suite_path is None else tasks_in(target.suite_path)
+
+
+def _expect_reviewed(review: Path, skill: str) -> None:
+    """Refuse to write over drafts that wait."""
+    waiting = read_review(review.read_text(encoding="utf-8")) if review.exists() else ()
+    if waiting:
+        raise UsageError(
+            f"{review}: {len(waiting)} drafts wait for you there; tick those to keep and run `skillopt write-tasks "
+            f"{skill} --accept`, or delete the file to draft anew"
+        )
+
+
+def _expect_language_model(target: Target) -> None:
+    settings = target.settings
+    expect_chosen(settings, harness=True, model=True)
+    for role, name in (("model", settings.model), ("harness", settings.harness)):
+        if name == "demo":
+            raise UsageError(
+                f"expected as {role} a language model, which can write and do tasks, found the demo; set {role} "
+                "(`skillopt init --harness …` says what is here)"
+            )
+
+
+class _Work:
+    """Makes who drafts and who answers in the trials; all answers are recorded, all calls are metered together."""
+
+    def __init__(self, target: Target, project: Project, ledger: Ledger, observer: RunObserver) -> None:
+        self._settings, self._root = target.settings, project.root
+        self._ledger, self._observer = ledger, observer
+        self._drivers = load_drivers(target.settings, Suite("drafts", ()), project.root)
+        self.made: list[RecordedRunner] = []
+
+    def draft(self, skill: Skill, known: Sequence[Task], count: int) -> Drafting:
+        """Ask for drafts."""
+        self._observer.notice(f"drafting {count} tasks with {self._settings.model}")
+        most = self._settings.max_calls or _MANY
+        return draft_tasks(self._runner(self._drivers), skill, known, count, most)
+
+    def runners(self, drafts: Sequence[TaskDraft]) -> tuple[TrialRunners, Drivers]:
+        """Make who answers in the trials; a judge only where a draft has criteria."""
+        judged = [(Split.VAL, draft.task) for draft in drafts if draft.task.verifier.judged][:1]
+        suite, meter = Suite("drafts", tuple(judged)), self._drivers.meter
+        drivers = load_drivers(self._settings, suite, self._root, meter=meter)
+        if drivers.model is None:
+            raise AssertionError("expected an optimizer model, which load_drivers makes")
+        model, target = self._settings.model, self._settings.harness
+        trials = (
+            ("checking that empty answers fail", FixedAnswers("empty answer", lambda _: "")),
+            ("checking that requests as answers fail", FixedAnswers("request as answer", lambda task: task.prompt)),
+            (f"doing the tasks with {model}", ChatHarness(drivers.model)),
+            (f"running {target} with the skill and without", drivers.harness),
+        )
+        bare = replace(drivers, model=None, notice="")
+        return TrialRunners(*(self._told(what, replace(bare, harness=harness)) for what, harness in trials)), drivers
+
+    def _told(self, what: str, drivers: Drivers) -> RunRequests:
+        """Make a runner that says what it does."""
+        runner = self._runner(drivers)
+
+        def run(requests: Sequence[RolloutRequest]) -> Sequence[Rollout]:
+            if requests:
+                self._observer.notice(f"{what}: {count_noun(len(requests), 'run')}")
+            return runner.rollouts(requests)
+
+        return run
+
+    def _runner(self, drivers: Drivers) -> RecordedRunner:
+        executor = make_executor(self._settings, self._observer.notice, drivers.cluster)
+        breaker = self._settings.executor.breaker
+        self.made.append(RecordedRunner(self._ledger, "", drivers, executor, self._observer, breaker))
+        return self.made[-1]
+
+
+def _row(tried: Tried) -> _DraftedTask:
+    return _DraftedTask(
+        tried.draft.task.id,
+        tried.result.kept,
+        tried.result.value,
+        tried.detail,
+        tried.draft.near_miss,
+        tried.passed_with,
+        tried.passed_without,
+        tried.runs,
+    )
+
+
+def accept_tasks(
+    selection: Selection, ids: Sequence[str] = (), *, review: Path | None = None, command: str = "write-tasks"
+) -> AcceptedTasks:
+    """Append drafts of the review file to the skill's suite, and name the suite in skillopt.toml if it is missing."""
+    project = selection.project()
+    with review_lock(project.root):
+        return _accept(project, project.target(selection), ids, review, command)
+
+
+def _accept(project: Project, target: Target, ids: Sequence[str], review: Path | None, command: str) -> AcceptedTasks:
+    review = review or _review_path(project, target)
+    text = review.read_text(encoding="utf-8") if review.exists() else ""
+    entries = read_review(text)
+    chosen = _chosen(entries, ids, review, f"skillopt {command} {target.name}")
+    suite = suite_file_of(target.suite_path or project.root / "suites" / target.name)
+    lines = _config_lines(project, target, suite)
+    config = _with_lines(project, lines)
+    accepted = add_tasks(suite, [entry.block for entry in chosen])
+    if config:
+        put_file(project.config, config)
+    if len(chosen) == len(entries):
+        review.unlink()
+    else:
+        put_file(review, without_entries(text, chosen))
+    whole = load_suite(target.suite_path or suite)
+    return AcceptedTasks(
+        target.name,
+        str(suite),
+        accepted,
+        len(whole.splits),
+        len(entries) - len(chosen),
+        tuple(line for own in lines.skills.values() for line in own),
+        what_it_can_show(whole, target.settings).words,
+    )
+
+
+def _chosen(entries: Sequence[ReviewEntry], ids: Sequence[str], review: Path, command: str) -> tuple[ReviewEntry, ...]:
+    if not entries:
+        raise UsageError(f"expected drafts in {review}, found none; make some with `{command}`")
+    if list(ids) == [_ALL]:
+        return tuple(entries)
+    strangers = set(ids) - {entry.id for entry in entries}
+    if strangers:
+        known = ", ".join(entry.id for entry in entries)
+        raise UsageError(f"{review}: expected ids of drafts, found {', '.join(sorted(strangers))}; there are {known}")
+    chosen = tuple(entry for entry in entries if (entry.id in ids if ids else entry.ticked))
+    if not chosen:
+        raise UsageError(
+            f"{review}: expected ticked drafts, found none of {len(entries)}; tick some as in "
+            f"`## [x] {entries[0].id}`, or name their ids, or `all`"
+        )
+    return chosen
+
+
+def _config_lines(project: Project, target: Target, suite: Path) -> ConfigLines:
+    """Return the lines that name the suite: none where one is configured."""
+    if target.suite_path is not None:
+        return ConfigLines()
+    shown = suite.resolve().relative_to(project.root.resolve()).as_posix()
+    folder = target.folder.resolve()
+    for name, entry in project.entries.items():
+        if (project.root / str(entry.get("path", f"skills/{name}"))).resolve() == folder:
+            return ConfigLines(skills={name: (f"suite = {quote_toml(shown)}",)})
+    path = folder.relative_to(project.root.resolve()).as_posix()
+    return ConfigLines(skills={target.name: (f"path = {quote_toml(path)}", f"suite = {quote_toml(shown)}")})
+
+
+def _with_lines(project: Project, lines: ConfigLines) -> str:
+    if not lines.skills:
+        return ""
+    before = project.config.read_text(encoding="utf-8") if project.config.exists() else ""
+    return add_to_config(before, lines, project.config)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.actions.candidates import (
+from skillopt.commands.harvest import (
     accept_candidates,
     candidates_path,
     drop_candidates,
