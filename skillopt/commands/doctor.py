@@ -1,18 +1,62 @@
-"""The command `doctor`: its options, and its result as text."""
+"""The command `doctor`: check what a run needs; each failing row names the fix."""
 
+import os
+import shutil
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import show
+from skillopt.errors import InfrastructureError, SkilloptError, UsageError
+from skillopt.execution.available import expect_chosen
+from skillopt.execution.credentials import exposure_warning
+from skillopt.execution.drivers import load_target
+from skillopt.execution.installation import namesake
+from skillopt.execution.logins import find_login, nested_session
+from skillopt.execution.runner import PROBE
+from skillopt.nightly.forges import load_forge
+from skillopt.project import CONFIG, Discovered, Project, Selection
+from skillopt.protocols import Harness, Model, RolloutRequest
+from skillopt.rollouts import Status, Usage
+from skillopt.runs.prospect import what_it_can_show
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
-
-if TYPE_CHECKING:
-    from skillopt.actions.doctor import Check, Diagnosis
+from skillopt.sandbox.bubblewrap import unboxed_checks
+from skillopt.sandbox.workspace import Workspace
+from skillopt.settings import Settings
+from skillopt.skills.discovery import HOW_TO_BEGIN
+from skillopt.skills.validation import check_trainable, validate
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.schema import check_pages
+from skillopt.targets.agents import AGENTS
+from skillopt.targets.command_line.agreement import AgentTerms, is_unsandboxed_by_file
+from skillopt.targets.models import load_model
+from skillopt.tasks import Split, Task, VerifierSpec
+from skillopt.versions.remotes import Remote
+from skillopt.versions.repository import Repository
 
 __all__ = ["doctor"]
+
+_PROBE_SECONDS: Final = 180.0
+_MOST_CHECKED: Final = 4
+"""Skills that are checked where none is configured."""
+
+_DEMO: Final = "the demo is a program that understands table rules only, not a language model"
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One row."""
+
+    name: str
+    ok: bool
+    found: str
+    warnings: tuple[str, ...] = ()
 
 
 def doctor(
@@ -25,24 +69,257 @@ def doctor(
     On a terminal it asks about each agent of skillopt.toml that has a table of its own, before its command runs.
     Ends with 2 when a check fails; each failing row says how to mend it.
     """
-    from skillopt.actions.doctor import doctor as run
-    from skillopt.actions.doctor import find_unagreed_agents
-
     if not as_json and sys.stdin.isatty() and sys.stderr.isatty():
-        for terms in find_unagreed_agents():
+        for terms in _unagreed_agents():
             if typer.confirm(f"{escape_terminal(terms.words)}. Do you agree?", err=True):
                 terms.agree()
-    diagnosis = run(probe=probe)
-    show(diagnosis, _text, as_json=as_json)
-    if not diagnosis.healthy:
+    checks = list(_checks(Path.cwd(), probe=probe))
+    show({"checks": checks}, lambda _: "\n".join(line for check in checks for line in _lines(check)), as_json=as_json)
+    if not all(check.ok for check in checks):
         raise typer.Exit(2)
 
 
-def _text(result: "Diagnosis") -> str:
-    return "\n".join(line for check in result.checks for line in _lines(check))
-
-
-def _lines(check: "Check") -> list[str]:
+def _lines(check: _Check) -> list[str]:
     state = "FAIL" if not check.ok else "warn" if check.warnings else "ok  "
     found = escape_terminal_lines(f"{state} {check.name}: {check.found}")
     return [found, *(f"     {escape_terminal(line)}" for line in check.warnings)]
+
+
+def _unagreed_agents() -> tuple[AgentTerms, ...]:
+    """Find the agents of skillopt.toml to which nobody agreed yet; none where it cannot be read.
+
+    They are those with tables of its own, and those that it runs without a sandbox.
+    """
+    try:
+        project = Project.find(Path.cwd())
+        targets = [project.target(Selection(name)).settings for name in project.entries]
+        asked = (terms for settings in (project.settings(), *targets) for terms in _terms(project, settings))
+        found = {terms.words: terms for terms in asked if not terms.agreed}
+    except SkilloptError:
+        return ()  # its row says it
+    return tuple(found.values())
+
+
+def _terms(project: Project, settings: Settings) -> Iterator[AgentTerms]:
+    for name, table in settings.agents.items():
+        yield AgentTerms(name, table, project.root, settings.sandbox)
+    target = settings.harness.partition("/")[0]
+    if target in AGENTS and settings.sandbox == "none" and is_unsandboxed_by_file(project.root):
+        yield AgentTerms(target, None, project.root, settings.sandbox)
+
+
+def _checks(folder: Path, *, probe: bool) -> Iterator[_Check]:
+    yield _Check("python", ok=True, found=sys.version.split()[0])
+    clash = namesake()
+    if clash:
+        yield _Check("import name", ok=False, found=clash)
+    yield _check("git", lambda: _repository(folder))
+    missing = tuple(filter(None, (exposure_warning("auto", os.environ), unboxed_checks("auto"))))
+    found = "none" if missing else "bubblewrap works; agents and programs of verifiers run in it"
+    yield _Check("sandbox", ok=True, found=found, warnings=missing)
+    nested = nested_session()
+    inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"
+    yield _Check("session", ok=True, found=inside if nested else "not inside an agent's session")
+    if clients := _clients():
+        yield clients
+    try:
+        project = Project.find(folder)
+    except SkilloptError as error:
+        yield _Check("configuration", ok=False, found=str(error))
+        return
+    yield _check("ledger", lambda: _ledger(project))
+    nightly = project.values.get("nightly")
+    if isinstance(nightly, dict) and nightly.get("forge", "none") != "none":
+        yield _check("forge", lambda: _forge(project))
+    discovered = project.discover()
+    yield _skills(project, discovered)
+    if (orphans := _orphans(project)) is not None:
+        yield orphans
+    names = project.entries or [skill.name for skill in discovered.with_tasks or discovered.skills][:_MOST_CHECKED]
+    for name in names:
+        yield _skill(project, name)
+        yield _suite(project, name)
+        yield from _drivers(project, name, probe=probe)
+
+
+def _clients() -> _Check | None:
+    """Name the line that registers the MCP server with each agent whose program is on the PATH."""
+    lines = [f"`{agent.register}`" for agent in AGENTS.values() if shutil.which(agent.register.split(maxsplit=1)[0])]
+    if not lines:
+        return None
+    missing = "skillopt-mcp is not on the PATH; install it from a clone of skillopt: pipx install PATH-OF-CLONE"
+    found = f"to use skillopt in your agent, run {' and '.join(lines)}"
+    return _Check("clients", ok=True, found=found, warnings=() if shutil.which("skillopt-mcp") else (missing,))
+
+
+def _skills(project: Project, discovered: Discovered) -> _Check:
+    """Count the skills that are here."""
+    if not discovered.skills:
+        return _Check("skills", ok=False, found=HOW_TO_BEGIN)
+    here, with_tasks = len(discovered.skills), len(discovered.with_tasks)
+    count = f"{here} here, {with_tasks} with tasks, {len(project.entries)} in {CONFIG}"
+    if project.entries:
+        return _Check("skills", ok=True, found=count)
+    missing = f"none is in {CONFIG}: `skillopt init` writes it; commands take the name or folder of a skill without it"
+    return _Check("skills", ok=True, found=count, warnings=(missing,))
+
+
+def _orphans(project: Project) -> _Check | None:
+    """Find branches of skills that are not here."""
+    try:
+        gone = sorted(project.repository().tips().keys() - set(project.skill_names().values()))
+    except SkilloptError:
+        return None
+    if not gone:
+        return None
+    warnings = tuple(
+        f"branch skillopt/{name}: no skill of that name is here; `skillopt clean --branches` removes what is left"
+        for name in gone
+    )
+    return _Check("branches", ok=True, found=f"{len(gone)} without a skill", warnings=warnings)
+
+
+def _check(name: str, probe: Callable[[], str]) -> _Check:
+    try:
+        return _Check(name, ok=True, found=probe())
+    except SkilloptError as error:
+        return _Check(name, ok=False, found=str(error))
+
+
+def _repository(folder: Path) -> str:
+    repository = Repository.find(folder)
+    return f"{repository.git_version}, repository {repository.root}, commits as {repository.identity}"
+
+
+def _ledger(project: Project) -> str:
+    with closing(Ledger.open(project.root)) as ledger:
+        check_pages(ledger.path)
+        return f"{ledger.path}, {len(ledger.runs())} runs"
+
+
+def _forge(project: Project) -> str:
+    """Find what pull requests need, without asking anybody."""
+    settings, repository = project.settings().nightly, project.repository()
+    remote = Remote.find(repository, settings.remote) if settings.remote else None
+    load_forge(settings, remote.url if remote else "", project.root)
+    if remote is None:
+        message = (
+            f"expected a git remote named {settings.remote!r} to push to, found none; add it with `git remote add`"
+        )
+        raise UsageError(message)
+    return f"{settings.forge}, a token is set, branches go to {remote.name}"
+
+
+def _skill(project: Project, name: str) -> _Check:
+    """Check that a skill can be trained; what a client or the specification finds wrong with it are warnings."""
+    try:
+        target = project.target(Selection(name))
+        skill = replace(target.skill(), name=target.folder.name)
+        check_trainable(skill)
+    except SkilloptError as error:
+        return _Check(f"skill {name}", ok=False, found=str(error))
+    found = tuple(map(str, validate(skill)))
+    return _Check(f"skill {name}", ok=True, found=f"{len(found)} warnings" if found else "valid", warnings=found)
+
+
+def _suite(project: Project, name: str) -> _Check:
+    """Check that there are tasks with which something can be shown; those that cannot be run are a warning."""
+    try:
+        target = project.target(Selection(name))
+        suite = target.suite()
+        prospect = what_it_can_show(suite, target.settings)
+    except SkilloptError as error:
+        return _Check(f"suite {name}", ok=False, found=str(error))
+    if not prospect.can_show:
+        return _Check(f"suite {name}", ok=False, found=prospect.words)
+    sizes = [f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split)]
+    found = f"{'all in two folds' if suite.folds else ', '.join(sizes)}; {prospect.words}"
+    skipped = f"{suite.skipped} of its tasks cannot be run and are left out: `skillopt suite show {name}` says why"
+    return _Check(f"suite {name}", ok=True, found=found, warnings=(skipped,) if suite.skipped else ())
+
+
+def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
+    """Check each role of a skill: its driver, its login, and on demand one call."""
+    try:
+        settings = project.target(Selection(name)).settings
+    except SkilloptError:
+        return  # the row of the skill says it
+    folder = project.root / ".skillopt" / "handoff"
+    try:
+        expect_chosen(settings, harness=True, model=True)
+    except SkilloptError as error:
+        yield _Check(f"target and optimizer {name}", ok=False, found=str(error))
+
+    def harness() -> Harness:
+        return load_target(settings, project.root)
+
+    def model(chosen: str) -> Model:
+        return load_model(chosen, settings, folder)
+
+    roles = [
+        *(
+            [_Role("target", settings.harness, lambda: harness().identity, lambda: _probe_harness(harness()))]
+            if settings.harness
+            else []
+        ),
+        *(
+            _Role(role, chosen, lambda of=chosen: model(of).identity, lambda of=chosen: _probe_model(model(of)))  # type: ignore[misc]  # defaults bind the loop variable
+            for role, chosen in (("optimizer", settings.model), ("judge", settings.judge))
+            if chosen
+        ),
+    ]
+    yield from _judge(project, name, settings)
+    for role in roles:
+        row = _check(f"{role.name} {name}", role.identity)
+        yield replace(row, warnings=(_DEMO,)) if row.ok and role.chosen == "demo" else row
+        ready, found = find_login(role.chosen.removeprefix("chat/").partition("/")[0], settings.agents)
+        yield _Check(f"{role.name} {name} login", ok=ready, found=found)
+        if probe and row.ok and ready:
+            yield _check(f"{role.name} {name} probe", role.probe)
+
+
+def _judge(project: Project, name: str, settings: Settings) -> Iterator[_Check]:
+    """Check who judges, where tasks have criteria in words and no judge is set."""
+    try:
+        suite = project.target(Selection(name)).suite()
+    except SkilloptError:
+        return  # the row of the suite says it
+    judged = sum(task.verifier.judged for _, task in suite.splits)
+    if not judged or settings.judge:
+        return
+    line = 'set one in skillopt.toml, as in judge = "anthropic/claude-haiku-4-5"'
+    count = f"{judged} of {len(suite.splits)} tasks have criteria that a model must judge"
+    if settings.model in ("", "demo"):
+        yield _Check(f"judge {name}", ok=False, found=f"{count}: expected a judge, found none; {line}")
+    else:
+        told = f"no judge is set, so {settings.model}, which proposes the edits, judges them too; {line}"
+        yield _Check(f"judge {name}", ok=True, found=count, warnings=(told,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Role:
+    """A role of a skill: what it is called, its driver by name, who that is, and one call of it."""
+
+    name: str
+    chosen: str
+    identity: Callable[[], str]
+    probe: Callable[[], str]
+
+
+def _probe_model(model: Model) -> str:
+    reply = model.reply(PROBE)
+    return f"answered {reply.text.strip()[:40]!r}, {_told(reply.usage)}"
+
+
+def _probe_harness(harness: Harness) -> str:
+    task = Task("probe", "Reply with the one word: ready", VerifierSpec("exact"), timeout=_PROBE_SECONDS)
+    with Workspace.create() as workspace:
+        trajectory = harness.run(RolloutRequest(None, task), workspace.path)
+    if trajectory.status is not Status.OK:
+        raise InfrastructureError(f"{trajectory.status.value}: {trajectory.reason}")
+    return f"answered {trajectory.answer.strip()[:40]!r}, {_told(trajectory.usage)}"
+
+
+def _told(usage: Usage) -> str:
+    price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
+    return f"{usage.input_tokens + usage.output_tokens} tokens, {price}"

@@ -1,9 +1,11 @@
-"""The command `evaluate`: its options, and its result as text."""
+"""The command `evaluate`: score skills on one split, each against the first, task by task."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -18,11 +20,24 @@ from skillopt.commands.options import (
     with_run_options,
 )
 from skillopt.commands.output import interruptible, show
+from skillopt.commands.progress import ProgressObserver
+from skillopt.execution.drivers import load_drivers
+from skillopt.execution.metering import Caps, Meter
+from skillopt.execution.scoring import NO_SKILL, ScoredSkill, Scoring
+from skillopt.gate.changed_tasks import ChangedTask, OutcomeChange, changed_tasks
+from skillopt.gate.comparison import Tally, Verdict
+from skillopt.gate.headline import Headline, headline_of_verdict, metric_label, tally_words
+from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
+from skillopt.project import Project, Selection, Target
+from skillopt.runs.draft_publication import recover_draft
+from skillopt.runs.lineage import skill_at
+from skillopt.runs.plan import incumbent_of
 from skillopt.safety.escaping import escape_terminal
-
-if TYPE_CHECKING:
-    from skillopt.actions.evaluate import Evaluated, Subject
-    from skillopt.gate.changed_tasks import ChangedTask
+from skillopt.safety.plurals import count_noun
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger
+from skillopt.tasks import Split
+from skillopt.versions.draft_branch import DRAFT
 
 __all__ = ["evaluate"]
 
@@ -30,6 +45,39 @@ _LONGEST_FEEDBACK: Final = 120
 
 _COUNTED: Final = {"lower score": "score lower", "higher score": "score higher", "same": "unchanged"}
 """Words for tasks that neither broke nor were fixed."""
+
+
+_WORKTREE = "worktree"
+_INCUMBENT = "incumbent"
+"""What training would go on from."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """One skill that was evaluated."""
+
+    name: str
+    digest: str
+    tally: Tally
+    against_first: Verdict | None
+    headline: Headline | None = None
+    changed: tuple[ChangedTask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluated:
+    """What an evaluation found, subjects in the order asked for.
+
+    `metric` is what they are compared by, `judge` how often the judge agreed with itself; None where none judged.
+    """
+
+    skill: str
+    split: str
+    repeats: int
+    subjects: tuple[_Subject, ...]
+    paid_rollouts: int
+    metric: str = ""
+    judge: JudgeAgreement | None = None
 
 
 @with_run_options
@@ -55,20 +103,53 @@ def evaluate(
 
     With several subjects, each is compared with the first: what broke, what was fixed.
     """
-    from skillopt.actions.evaluate import evaluate as run
-    from skillopt.commands.progress import ProgressObserver
-    from skillopt.tasks import Split
-
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        subjects = tuple(of or ["worktree"])
-        found = run(options.select(skill), subjects=subjects, split=Split(split), repeats=repeats, observer=observer)
+        found = _evaluate(options.select(skill), of or [_WORKTREE], Split(split), repeats, observer)
     show(found, partial(_text, verbose=verbose), as_json=as_json)
 
 
-def _text(result: "Evaluated", *, verbose: bool) -> str:
-    from skillopt.gate.headline import metric_label
-    from skillopt.safety.plurals import count_noun
+def _evaluate(
+    selection: Selection, subjects: Sequence[str], split: Split, repeats: int, observer: ProgressObserver
+) -> _Evaluated:
+    """Score skills on a split."""
+    project = selection.project()
+    target = project.target(selection)
+    suite = target.suite()
+    named = [(subject, _skill(project, target, subject)) for subject in subjects]
+    # A cap on rollouts in skillopt.toml is on training; one that is given with the command is on the command.
+    most = target.settings.max_rollouts if "max_rollouts" in selection.flags else None
+    allowance = Meter(Caps(rollouts=most)) if most else None
+    drivers = load_drivers(target.settings, suite, project.root, optimizer=False, allowance=allowance)
+    with closing(Ledger.open(project.root)) as ledger:
+        if suite.left_out:
+            observer.notice(suite.left_out)
+        scoring = Scoring(ledger, drivers, target.settings, observer)
+        measured = scoring.measure(named, suite.tasks_to_evaluate(split), repeats)
+    first = _Subject(measured[0].name, measured[0].digest, measured[0].tally, None)
+    others = (_compared(measured[0], own, scoring.compare(measured[0], own)) for own in measured[1:])
+    metric = target.settings.metric.value
+    judge = judge_agreement(rollout for own in measured for rollout in own.rollouts)
+    return _Evaluated(target.name, split.value, repeats, (first, *others), scoring.paid_rollouts, metric, judge)
 
+
+def _compared(first: ScoredSkill, own: ScoredSkill, verdict: Verdict) -> _Subject:
+    changed = changed_tasks(verdict, first.rollouts, own.rollouts)
+    return _Subject(own.name, own.digest, own.tally, verdict, headline_of_verdict(verdict), changed)
+
+
+def _skill(project: Project, target: Target, subject: str) -> Skill | None:
+    if subject == NO_SKILL:
+        return None
+    if subject == _WORKTREE:
+        return target.skill()
+    if subject == _INCUMBENT:
+        return incumbent_of(target, project.repository())
+    if subject == DRAFT:
+        recover_draft(project.root, project.repository(), target.name)
+    return skill_at(project.repository(), target, subject)
+
+
+def _text(result: _Evaluated, *, verbose: bool) -> str:
     runs = f"{count_noun(result.repeats, 'repeat')} a task, {count_noun(result.paid_rollouts, 'rollout')} newly run"
     lines = [f"{result.skill} on {result.split}, {runs}"]
     for subject in result.subjects:
@@ -77,10 +158,8 @@ def _text(result: "Evaluated", *, verbose: bool) -> str:
     return "\n".join(lines)
 
 
-def _subject(subject: "Subject", first: str, metric: str, *, verbose: bool) -> Iterator[str]:
+def _subject(subject: _Subject, first: str, metric: str, *, verbose: bool) -> Iterator[str]:
     """Write a subject: tasks passed first, then the tasks that changed, then what the comparison says."""
-    from skillopt.gate.headline import tally_words
-
     tally, verdict = subject.tally, subject.against_first
     missing = f", {tally.missing} not measured" if tally.missing else ""
     yield f"{subject.name}: {tally_words(tally)}{missing}"
@@ -95,10 +174,8 @@ def _subject(subject: "Subject", first: str, metric: str, *, verbose: bool) -> I
     )
 
 
-def _changed(tasks: "Sequence[ChangedTask]", *, verbose: bool) -> Iterator[str]:
+def _changed(tasks: Sequence[ChangedTask], *, verbose: bool) -> Iterator[str]:
     """List regressions, then what was fixed; the others are counted unless all is asked for."""
-    from skillopt.gate.changed_tasks import OutcomeChange
-
     shown = set(OutcomeChange) if verbose else {OutcomeChange.BROKEN, OutcomeChange.FIXED}
     for one in tasks:
         if one.change in shown:

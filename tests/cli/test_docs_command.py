@@ -4,10 +4,7 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
-from skillopt.actions.docs import list_pages, read_page
-from skillopt.errors import UsageError
+from skillopt.commands.docs import read_pages
 from tests.fakes.projects import skillopt
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,14 +19,14 @@ def test_pages_are_listed_with_their_titles_and_read_by_name(tmp_path: Path) -> 
     assert {page["name"] for page in found["pages"]} == {path.stem for path in (ROOT / "docs").glob("*.md")}
 
 
-def test_a_page_that_is_misspelt_is_answered_with_the_nearest_one() -> None:
-    with pytest.raises(UsageError, match="found 'setings'; did you mean 'settings'"):
-        read_page("setings")
+def test_a_page_that_is_misspelt_is_answered_with_the_nearest_one(tmp_path: Path) -> None:
+    ended = skillopt(tmp_path, "docs", "setings")
+    assert (ended.returncode, "found 'setings'; did you mean 'settings'" in ended.stderr) == (2, True)
 
 
 def test_every_page_that_the_program_names_is_there_and_named_by_the_command_that_shows_it() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "skillopt").rglob("*.py")]
     named = {page for source in sources for page in re.findall(r"skillopt docs ([a-z][a-z-]+)", source)}
     assert named
-    assert named <= {page.name for page in list_pages().pages}
+    assert named <= read_pages().keys()
     assert not [source for source in sources if re.search(r"see docs/", source)]
