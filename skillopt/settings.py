@@ -26,6 +26,7 @@ __all__ = [
     "Metric",
     "NightlySettings",
     "Preset",
+    "PresetConstants",
     "Price",
     "Settings",
     "SkillMode",
@@ -212,27 +213,44 @@ class NightlySettings(BaseModel):
     assignees: Annotated[tuple[str, ...], Field(description="Who new pull requests are assigned to.")] = ()
 
 
-class AdvancedSettings(BaseModel):
+class PresetConstants(BaseModel):
+    """What a preset decides and no user sets; the first six are read by the published loop only (`patch_tests = 0`)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch_size: int = 8
+    """Train tasks of a step; a larger value than the split means the whole split."""
+
+    minibatch_size: int = 0
+    """Rollouts in one reflection, whose proposals the optimizer model merges; 0 for all that fit one prompt."""
+
+    min_edits: int = 30
+    """Most edits of a step, at the end."""
+
+    slow_tasks: int = 0
+    """Train tasks compared by the slow update at the end of an epoch."""
+
+    patience: int = 2
+    """Epochs without an accepted version after which training stops; 0 for never."""
+
+    baseline_repeats: int = 1
+    """Times the first skill is measured on `val`."""
+
+    name_failures: bool = True
+    """Whether a reflection names the kind of each failure; one kind is a verifier that looks wrong."""
+
+    suspect_share: float = 0.1
+    """Largest share of the train split that is set aside because its verifiers look wrong."""
+
+    coverage: float = 0.4
+    """Share of tasks that must have been measured of each side for a verdict."""
+
+
+class AdvancedSettings(PresetConstants):
     """Settings for experts, in the table `[advanced]`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    batch_size: Annotated[
-        int,
-        Field(
-            description="Train tasks per step of the published loop (`patch_tests = 0`); a larger value than the split "
-            "means the whole split.",
-            ge=1,
-        ),
-    ] = 8
-    minibatch_size: Annotated[
-        int,
-        Field(
-            description="Rollouts shown in one reflection, failures and successes apart, as published; proposals are "
-            "then merged by the optimizer model. 0 shows all failures that fit one prompt, and joins by code.",
-            ge=0,
-        ),
-    ] = 0
     patch_tests: Annotated[
         int,
         Field(
@@ -255,20 +273,7 @@ class AdvancedSettings(BaseModel):
         int,
         Field(description="Most edits of a patch; in the published loop of a step, at the start.", ge=1),
     ] = 30
-    min_edits: Annotated[int, Field(description="Most edits of a step of the published loop, at the end.", ge=1)] = 30
     token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 3000
-    name_failures: Annotated[
-        bool, Field(description="Whether a reflection names each failure's kind; one is a verifier that looks wrong.")
-    ] = True
-    suspect_share: Annotated[
-        float,
-        Field(
-            description="Most of the train split that is set aside because its verifiers look wrong; each such task "
-            "is reported. 0 reports and sets none aside.",
-            ge=0,
-            le=1,
-        ),
-    ] = 0.1
     scan_leaks: Annotated[
         bool,
         Field(
@@ -283,20 +288,6 @@ class AdvancedSettings(BaseModel):
             "greater mean than the incumbent's recorded one, as published."
         ),
     ] = GateRule.SEQUENTIAL
-    coverage: Annotated[
-        float, Field(description="Share of tasks that must have been measured of each side for a verdict.", gt=0, le=1)
-    ] = 0.4
-    max_broken: Annotated[
-        int,
-        Field(
-            description="Most tasks that may pass under the incumbent and fail under an accepted candidate; -1 for no "
-            "limit. Noise breaks tasks too: see the noise floor before setting it.",
-            ge=-1,
-        ),
-    ] = -1
-    baseline_repeats: Annotated[
-        int, Field(description="Times the first skill is measured on `val`; two or more give the noise floor.", ge=1)
-    ] = 1
     test_looks: Annotated[
         int,
         Field(
@@ -305,13 +296,6 @@ class AdvancedSettings(BaseModel):
             ge=1,
         ),
     ] = 1
-    slow_tasks: Annotated[
-        int, Field(description="Train tasks compared by the slow update at each epoch's end; 0 turns it off.", ge=0)
-    ] = 0
-    patience: Annotated[
-        int,
-        Field(description="Epochs without an accepted version after which the published loop stops; 0: none.", ge=0),
-    ] = 2
 
 
 class Settings(AdvancedSettings):
@@ -454,6 +438,8 @@ def _tables() -> dict[str, str]:
     """Return by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
     found: dict[str, str] = {}
     for name, field in Settings.model_fields.items():
+        if name in PresetConstants.model_fields:
+            continue
         if field.annotation in (ExecutorSettings, TargetSettings, NightlySettings):
             found |= dict.fromkeys(field.annotation.model_fields, name)
         else:
@@ -504,13 +490,9 @@ def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:
     preset = values.get("preset", Preset.DEFAULT)
     known = {member.value: chosen for member, chosen in PRESETS.items()}
     try:
-        settings = Settings.model_validate(_nested({**known.get(str(preset), {}), **values}))
+        return Settings.model_validate({**known.get(str(preset), {}), **_nested(values)})
     except ValidationError as error:
         raise SettingsError(_invalid(error, origins)) from error
-    if settings.min_edits > settings.edit_budget:
-        message = f"expected min_edits ≤ edit_budget, found {settings.min_edits} > {settings.edit_budget}"
-        raise SettingsError(message)
-    return settings
 
 
 def _placed(origin: str, values: Mapping[str, object]) -> Iterator[tuple[str, str, object]]:

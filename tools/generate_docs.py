@@ -33,6 +33,7 @@ from skillopt.settings import (
     ExecutorSettings,
     NightlySettings,
     Preset,
+    PresetConstants,
     Settings,
     TargetSettings,
 )
@@ -82,7 +83,8 @@ def settings_page() -> str:
 
 def _section(title: str, text: str, model: type[BaseModel], names: Collection[str] | None = None) -> list[str]:
     """Render a table of settings, all of a model or some."""
-    rows = [_row(name, field) for name, field in model.model_fields.items() if names is None or name in names]
+    named = {name: field for name, field in model.model_fields.items() if name not in PresetConstants.model_fields}
+    rows = [_row(name, field) for name, field in named.items() if names is None or name in names]
     head = ["| setting | default | `paper` | bounds | meaning |", "|---|---|---|---|---|"]
     return ["", f"## {title}", "", text, "", *head, *rows]
 

@@ -23,7 +23,7 @@ from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import VerifierSuspected
 from skillopt.loop.optimizer import train
 from skillopt.protocols import Model
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import TABLES, Settings, make_settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.tasks import Split, Suite
 
@@ -55,7 +55,10 @@ class Job:
         forced: dict[str, object] = {"max_rollouts": self.rollouts, "seed": self.draws, "preset": self.preset}
         if not self.shipped:
             forced |= {"epochs": 1000, "patience": 0, "max_rollouts": self.rollouts + 2 * self._held_out}
-        return make_settings(("landscapes", forced), ("flags", dict(self.changes)))
+        chosen: dict[str, object] = {**forced, **dict(self.changes)}
+        settings = make_settings(("landscapes", {name: value for name, value in chosen.items() if name in TABLES}))
+        constants = {name: value for name, value in chosen.items() if name not in TABLES}
+        return Settings.model_validate({**settings.model_dump(), **constants})
 
     @property
     def suite(self) -> Suite:

@@ -138,20 +138,12 @@ class Gate:
                 verdict = self._compared(pairs, settings.gate)
         if verdict.outcome is Outcome.INVALID:
             raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure(pairs.rollouts)}")
-        verdict = replace(self._veto(verdict), worths=_worths(sides, pairs, verdict))
+        verdict = replace(verdict, worths=_worths(sides, pairs, verdict))
         if verdict.outcome is Outcome.ACCEPT:
             self._recorded = tuple(pairs.after)
             if settings.gate is GateRule.SEQUENTIAL:
                 verdict = replace(verdict, grading=self._graded(pairs, Grade.PROVEN, prior or Prior()))
         return verdict
-
-    def _veto(self, verdict: Verdict) -> Verdict:
-        """Reject what breaks more tasks than may break, whatever it gains."""
-        most, broken = self._settings.max_broken, len(verdict.broken)
-        if verdict.outcome is not Outcome.ACCEPT or most < 0 or broken <= most:
-            return verdict
-        reason = f"{verdict.reason}, but it breaks {broken} tasks and max_broken is {most}"
-        return replace(verdict, outcome=Outcome.REJECT, reason=reason)
 
     def grade(
         self, place: str, incumbent: Skill, candidate: Skill, rounds: int = 0, prior: Prior | None = None

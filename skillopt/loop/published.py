@@ -143,7 +143,7 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     aside = run.suspects.set_aside
     shown = [(task, one) for task, one in zip(batch, found, strict=True) if one and task.id not in aside]
     steps = run.batches * settings.epochs
-    budget = scheduled_edits(step, steps, settings.edit_budget, settings.min_edits)
+    budget = scheduled_edits(step, steps, settings.edit_budget, min(settings.min_edits, settings.edit_budget))
     yield StepStarted(epoch, step, budget)
     briefing = Briefing(draft.skill.document, "", memory.listing(), memory.notes, memory.by_people)
     proposal = finish(propose_edits(briefing, shown, settings, step, budget), run.answers)

@@ -290,7 +290,7 @@ def test_doctor_names_what_is_amiss_and_ends_with_2(project: Path) -> None:
 
 @pytest.mark.process
 def test_estimate_simulates_the_published_loop_too(project: Path) -> None:
-    paper = ("rows", "--json", "--preset", "paper", "--set", "epochs=2", "--set", "batch_size=4")
+    paper = ("rows", "--json", "--preset", "paper", "--set", "epochs=2")
     likely = json.loads(skillopt(project, "estimate", *paper).stdout)["likely"]
     asked = json.loads(skillopt(project, "optimize", *paper).stdout)
     for kind in ("rollouts", "calls"):

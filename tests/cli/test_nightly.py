@@ -79,7 +79,7 @@ class TestANight:
         assert after.tell() == "nothing improved: 1 skill (1 not due), 0 rollouts begun, $0.00\n"
 
     def test_updates_the_pull_request_when_it_trains_further(self, nights: Nights, forge: FakeForge) -> None:
-        one_rule = ("edit_budget=1", "min_edits=1", "patch_tests=1", "max_rollouts=68")
+        one_rule = ("edit_budget=1", "patch_tests=1", "max_rollouts=68")
         first = nights.run(*(word for setting in one_rule for word in ("--set", setting)))["rows"]
         before = nights.tip()
         retrain(nights)

@@ -31,7 +31,7 @@ BRANCH = "refs/heads/skillopt/rows"
 COMMAND = (
     *("optimize", "rows", "--json", "--workers", str(WORKERS)),
     # One rule at a time, so that there are several versions.
-    *("--set", "edit_budget=1", "--set", "min_edits=1", "--set", "patch_tests=1", "--seed"),
+    *("--set", "edit_budget=1", "--set", "patch_tests=1", "--seed"),
 )
 
 

@@ -15,18 +15,17 @@ from typing import Any
 import optuna
 import pytest
 
-from skillopt.actions.tune import tuning_suite
+from skillopt.commands.tune import RANGES, tuning_suite
 from skillopt.errors import UsageError
 from skillopt.settings import flatten_tables
 from skillopt.storage.locks import writer_lock
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
-from skillopt.tuning.studies import RANGES
 from tests.fakes.projects import git, make_project, skillopt, skillopt_process, unmeasured
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
-FAST = ("--set", "epochs=2", "--set", "batch_size=6", "--set", "confidence=0.7")
+FAST = ("--set", "epochs=2", "--set", "confidence=0.7")
 SEARCH = (
     *("tune", "rows", "--trials", "3", "--seeds", "2"),
     *("--space", "patch_tests,edit_budget"),

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from skillopt.commands.tune import RANGES
 from skillopt.reports import view
 from skillopt.runs.prospect import what_it_can_show
 from skillopt.settings import Settings
@@ -23,7 +24,6 @@ from skillopt.storage.schema import create_database
 from skillopt.suites import load_suite
 from skillopt.targets.harnesses import HARNESSES
 from skillopt.targets.models import MODELS
-from skillopt.tuning.studies import RANGES
 from tests.fakes.drafts import graded, run_events
 from tests.fakes.fake_gitlab import fake_gitlab
 from tests.fakes.nights import make_nights
@@ -64,7 +64,7 @@ def test_every_skillopt_and_git_command_to_begin_with_works_in_order(tmp_path: P
     shown = [line for block in blocks(CHECKOUT / page, "console") for line in block.splitlines()]
     commands = [line.removeprefix("$ ").split("#")[0].split() for line in shown]
     inline = re.findall(r"`(git checkout [^`]+)`", (CHECKOUT / page).read_text(encoding="utf-8"))
-    quick = ("--set", "epochs=6", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "patience=0")
+    quick = ("--set", "epochs=6", "--set", "confidence=0.7")
     assert inline
     for command in [*commands, *(line.split() for line in inline)]:
         if command[0] == "make":
@@ -218,7 +218,7 @@ def test_every_command_of_the_page_on_reviewing_works_in_order(tmp_path: Path) -
     run_shown(folder, gating)
     assert "Skill gate: 1 skill differs: 1 passed" in (folder / "summary.md").read_text(encoding="utf-8")
     git(folder, "checkout", "--quiet", "-B", "change", "main")
-    quick = ("--set", "epochs=6", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "patience=0")
+    quick = ("--set", "epochs=6", "--set", "confidence=0.7")
     assert skillopt(folder, "optimize", "my-skill", *quick).returncode == 0
     newest = git(folder, "rev-parse", "skillopt/my-skill")
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))

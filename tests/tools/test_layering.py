@@ -35,7 +35,7 @@ BROKEN = [
     ("skillopt.versions.commit_message", "skillopt.versions.repository", "cycles"),
     ("skillopt.storage.ledger", "git", "git"),
     ("skillopt.runs.plan", "skillopt.versions.git_process", "git-commands"),
-    ("skillopt.actions.tune", "optuna", "optuna"),
+    ("skillopt.commands.optimize", "optuna", "optuna"),
     ("skillopt.execution.executors", "ray", "ray"),
     ("skillopt.runs.plan", "subprocess", "processes"),
     ("skillopt.storage.ledger", "concurrent.futures", "threads"),

@@ -14,10 +14,11 @@ from skillopt.gate.grades import Grade
 from skillopt.gate.posterior import Prior
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Usage
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
+from tests.fakes.constants import settings_with
 
 TASKS = [Task(f"val-{number}", f"task {number}", VerifierSpec("exact")) for number in range(24)]
 
@@ -30,7 +31,7 @@ OLD, NEW = skill("old"), skill("new")
 
 
 def settings(**values: object) -> Settings:
-    return make_settings(("test", {"metric": "soft", **values}))
+    return settings_with({"metric": "soft", **values})
 
 
 def keeper(runner: ScriptedRunner, *, looked: tuple[float, ...] = (), **values: object) -> Gate:

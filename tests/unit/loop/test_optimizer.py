@@ -29,10 +29,11 @@ from skillopt.loop.events import (
 from skillopt.loop.optimizer import train
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Settings
 from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
+from tests.fakes.constants import settings_with
 
 SKILL = Skill(
     "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")
@@ -82,7 +83,7 @@ def teach(prompt: str) -> str:
 
 
 def run(runner: ScriptedRunner, **values: object) -> list[Event]:
-    settings: Settings = make_settings(("test", {**BASE, **values}))
+    settings: Settings = settings_with({**BASE, **values})
     return list(train(SKILL, suite(), settings, runner))
 
 
@@ -338,7 +339,7 @@ def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None
     tasks = tuple((split, replace(task, verifier=spec)) for split, task in suite().splits)
     leaky = json.dumps({"edits": [{"op": "add", "content": f"- {hidden}"}]})
     runner = ScriptedRunner(lambda request: scored(request, 0.5), lambda _: leaky)
-    settings = make_settings(("test", {**BASE, "slow_tasks": 0}))
+    settings = settings_with({**BASE, "slow_tasks": 0})
     events = list(train(SKILL, Suite("leaky", tasks), settings, runner))
     assert only(events, EditRefused)
     assert not only(events, EditScreened)

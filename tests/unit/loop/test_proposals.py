@@ -21,9 +21,7 @@ from skillopt.testing import ScriptedRunner, scored
 from tests.fakes.projects import git, make_project, skillopt
 from tests.unit.loop.test_optimizer import SKILL, by_words, only, suite
 
-SETTINGS = make_settings(
-    ("test", {"edit_budget": 2, "min_edits": 2, "token_budget": 40, "confidence": 0.8, "gate": "paired"})
-)
+SETTINGS = make_settings(("test", {"edit_budget": 2, "token_budget": 40, "confidence": 0.8, "gate": "paired"}))
 GOOD: dict[str, object] = {
     "op": "add",
     "section": "Values",

@@ -7,15 +7,15 @@ import pytest
 
 from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, VersionAccepted
 from skillopt.loop.optimizer import train
-from skillopt.settings import make_settings
 from skillopt.testing import ScriptedRunner
+from tests.fakes.constants import settings_with
 from tests.unit.loop.test_optimizer import BASE, SKILL, by_words, only, suite, teach
 
 PUBLISHED = {"preset": "paper", "batch_size": 6, "minibatch_size": 6, "epochs": 2, "slow_tasks": 4}
 
 
 def run(runner: ScriptedRunner, caps: tuple[int | None, ...], values: Mapping[str, object]) -> list[Event]:
-    stages = [make_settings(("test", {**values, "max_rollouts": cap})) for cap in caps]
+    stages = [settings_with({**values, "max_rollouts": cap}) for cap in caps]
     return list(train(SKILL, suite(), stages[0], runner, raised=stages[1:]))
 
 

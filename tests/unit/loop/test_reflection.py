@@ -17,6 +17,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
+from tests.fakes.constants import settings_with
 
 DOCUMENT = SkillDocument("# Rules\n\n- One.\n- Two.\n")
 BRIEFING = Briefing(DOCUMENT)
@@ -60,7 +61,7 @@ def test_all_failures_stand_in_one_prompt_and_successes_in_none() -> None:
 
 def test_with_minibatches_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    propose_edits(runner, BRIEFING, measured(9, 5), make_settings(("t", {"minibatch_size": 1})), 1, 4)
+    propose_edits(runner, BRIEFING, measured(9, 5), Settings(minibatch_size=1), 1, 4)
     asked = stages_asked(runner)
     assert asked[:14] == ["reflect on failures"] * 9 + ["reflect on successes"] * 5
     # 9 → 2 → 1 takes 1 + 1 merges, 5 → 1 takes one, and one joins both sides.
@@ -89,13 +90,13 @@ def test_more_edits_than_the_budget_are_cut_by_the_tasks_they_cite_and_the_rest_
 def test_with_minibatches_the_model_ranks_more_edits_than_the_budget() -> None:
     edits = [{"op": "add", "content": f"- {word}"} for word in ("a", "b", "c")]
     runner = runner_that_says(*edits, rank={"order": ["s1e3", "s1e1", "s1e2"]})
-    proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(("t", PAPER)), 1, 2)
+    proposal = propose_edits(runner, BRIEFING, measured(1, 0), settings_with(PAPER), 1, 2)
     assert [change.edit.content for change in proposal.patch.changes] == ["- c", "- a"]
 
 
 def test_the_token_budget_passes_over_an_edit_that_is_too_large() -> None:
     runner = runner_that_says({"op": "add", "content": "- " + "long " * 400}, {"op": "add", "content": "- short"})
-    settings = make_settings(("t", {"token_budget": 50}))
+    settings = settings_with({"token_budget": 50})
     proposal = propose_edits(runner, BRIEFING, measured(1, 0), settings, 1, 4)
     assert [change.edit.content for change in proposal.patch.changes] == ["- short"]
 
@@ -157,9 +158,7 @@ def test_an_edit_that_the_lint_refuses_is_not_tried_unless_its_class_is_allowed(
     refused = propose_edits(runner_that_says(url), BRIEFING, measured(1, 0), make_settings(), 1, 4)
     assert not refused.patch.changes
     assert "example.org" in refused.refused[0][1]
-    allowed = propose_edits(
-        runner_that_says(url), BRIEFING, measured(1, 0), make_settings(("t", {"allow": ("url",)})), 1, 4
-    )
+    allowed = propose_edits(runner_that_says(url), BRIEFING, measured(1, 0), settings_with({"allow": ("url",)}), 1, 4)
     assert allowed.patch.changes
 
 
@@ -175,7 +174,7 @@ def test_how_far_tasks_support_their_edits_is_reported_and_the_models_order_deci
         {"op": "add", "content": "- Write an ISO date.", "tasks": ["t0", "t1"]},
     ]
     rank = {"order": ["s1e1", "s1e2"]}
-    settings = make_settings(("t", PAPER))
+    settings = settings_with(PAPER)
     proposal = propose_edits(runner_that_says(*edits, rank=rank), BRIEFING, evidence, settings, 1, 1)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
     ((_, numbers),) = [(event, dict(event.numbers)) for event in proposal.findings if isinstance(event, EditsGrounded)]
@@ -186,12 +185,12 @@ def test_kinds_of_failure_are_reported_for_shown_tasks_alone_and_survive_the_mer
     edit = {"op": "add", "content": "- new", "tasks": ["t0", "t1"]}
     failures = [{"task": "t0", "kind": "tool"}, {"task": "t9", "kind": "format"}]
     reflect = {"edits": [edit], "failures": failures}
-    settings = make_settings(("t", {"minibatch_size": 1}))
+    settings = Settings(minibatch_size=1)
     runner = runner_that_says(reflect=reflect, merge={"edits": [edit]})
     proposal = propose_edits(runner, BRIEFING, told("a", "b"), settings, 1, 4)
     assert proposal.findings[0] == FailuresNamed(1, (("t0", "tool"),), (("s1e1", "tool"),))
     assert [failure.kind for failure in proposal.failures] == [TaskFailureKind.TOOL]
-    off = make_settings(("t", {"minibatch_size": 1, "name_failures": False}))
+    off = settings_with({"minibatch_size": 1, "name_failures": False})
     assert not propose_edits(runner, BRIEFING, told("a", "b"), off, 1, 4).failures
 
 
@@ -205,7 +204,7 @@ def test_a_group_asks_for_several_patches_and_prefers_the_edits_of_the_best_supp
         return json.dumps({"edits": [supported], "order": ["s3e1", "s3e2"]})
 
     runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
-    proposal = propose_edits(runner, BRIEFING, evidence, make_settings(("t", {"proposal_groups": 2})), 3, 1)
+    proposal = propose_edits(runner, BRIEFING, evidence, settings_with({"proposal_groups": 2}), 3, 1)
     assert stages_asked(runner).count("reflect on failures") == 2
     assert [change.edit.id for change in proposal.patch.changes] == ["s3e2"]
     (compared,) = [event for event in proposal.findings if isinstance(event, PatchesCompared)]
@@ -219,7 +218,7 @@ def test_an_edit_that_several_patches_of_a_group_have_is_tried_once_and_cites_th
         return json.dumps({"edits": [{"op": "add", "content": "- new", "tasks": [next(cited)]}]})
 
     runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
-    settings = make_settings(("t", {"proposal_groups": 3}))
+    settings = settings_with({"proposal_groups": 3})
     (change,) = propose_edits(runner, BRIEFING, told("a", "b", "c"), settings, 1, 4).patch.changes
     assert change.edit.tasks == ("t0", "t1", "t2")
 

@@ -32,10 +32,11 @@ from skillopt.loop.siblings import (
 )
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
+from tests.fakes.constants import settings_with
 from tests.fakes.worlds import SKILL, World, add, named, propose_words, words_of
 from tests.unit.loop.test_optimizer import SKILL as LOOP_SKILL
 from tests.unit.loop.test_optimizer import by_words, suite
@@ -52,7 +53,7 @@ def sibling(tasks: int = 8, name: str = "other") -> Sibling:
 
 
 def settings(**values: object) -> Settings:
-    return make_settings(("test", values))
+    return settings_with(values)
 
 
 def falls_beside(word: str) -> Callable[[RolloutRequest], float]:

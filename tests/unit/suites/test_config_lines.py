@@ -73,7 +73,7 @@ harness = "demo"
 path = "x"
 # Inside.
 [skills.a.advanced]
-batch_size = 4
+patch_tests = 4
 
 # About b.
 [skills.b]

@@ -1,0 +1,14 @@
+"""Settings with other constants than those of their preset, which no user can set."""
+
+from collections.abc import Mapping
+
+from skillopt.settings import TABLES, Settings, make_settings
+
+__all__ = ["settings_with"]
+
+
+def settings_with(values: Mapping[str, object]) -> Settings:
+    """Make settings of values, some of which may be constants of the preset."""
+    made = make_settings(("test", {name: value for name, value in values.items() if name in TABLES}))
+    constants = {name: value for name, value in values.items() if name not in TABLES}
+    return Settings.model_validate({**made.model_dump(), **constants})
