@@ -180,9 +180,7 @@ def test_what_cannot_be_run_is_refused_before_a_process_is_started(project: Path
     assert jobs(folder=project) == ()
 
 
-@pytest.mark.parametrize(
-    "name", ["", "nope", "../../etc", "20260101-000000-beef", "20260101-000000-beef/../x", "ä" * 99]
-)
+@pytest.mark.parametrize("name", ["", "../../etc", "20260101-000000-beef", "20260101-000000-beef/../x"])
 def test_an_unknown_job_is_refused_whatever_its_name(project: Path, name: str) -> None:
     with pytest.raises(UsageError, match="expected the id of a job"):
         job(name, folder=project)

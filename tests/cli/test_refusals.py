@@ -37,16 +37,19 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(params=["drop", "decline", "decline the draft"])
+REFUSALS = {
+    "an edit": ("version", ("decline", "rows", "1", "--no-measure")),
+    "its version": ("version", ("decline", "rows")),
+    "the draft": ("draft", ("decline", "rows", "draft")),
+}
+
+
+@pytest.fixture(params=["an edit"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Make a project in which a person refused a rule: alone, with its version, or with the draft."""
+    """Make a project in which a person refused a rule."""
     made = make_project(tmp_path / "project")
-    run_events(made, graded(EMAIL) if "draft" in request.param else accepted(EMAIL))
-    command = {
-        "drop": ("decline", "rows", "1", "--no-measure"),
-        "decline": ("decline", "rows"),
-        "decline the draft": ("decline", "rows", "draft"),
-    }[request.param]
+    what, command = REFUSALS[request.param]
+    run_events(made, graded(EMAIL) if what == "draft" else accepted(EMAIL))
     done = skillopt(made, *command, "--reason", WHY)
     assert done.returncode == 0, done.stderr
     return made
@@ -64,6 +67,7 @@ async def test_through_mcp_the_evidence_tells_the_refusal_and_the_same_text_is_r
     assert f"Tester refused '- {EMAIL}': {WHY}" in refused
 
 
+@pytest.mark.parametrize("folder", REFUSALS, indirect=True)
 def test_on_the_command_line_the_evidence_tells_the_refusal_and_propose_refuses_with_it(folder: Path) -> None:
     shown = skillopt(folder, "evidence", "rows").stdout
     assert f"refused by people:\n- add after 'section Values': '- {EMAIL}': Tester refused it: {WHY}" in shown

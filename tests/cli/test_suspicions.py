@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from skillopt.nightly.offer_texts import suspicious_runs
-from skillopt.project import Project
-from skillopt.reports.load_view import load_inspected_view
 from skillopt.reports.pull_request import pull_request_body
 from skillopt.rollouts import Message, ToolCall, Trajectory
 from skillopt.storage.ledger import Ledger
-from tests.fakes.projects import Trained, skillopt
+from tests.fakes.projects import Trained, recorded_view, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -57,13 +55,16 @@ def test_a_report_of_honest_training_has_no_suspicions(trained: Trained) -> None
 
 def test_a_cheat_is_a_finding_with_a_quote_that_steers_and_tells_nothing(project: Path) -> None:
     task = cheat(project)
-    shown = unescape(skillopt(project, "report").stdout)
-    assert "verifier touched" in shown
-    assert "cp expected.csv output.csv" in shown
-    assert "\x1b" not in shown
+    text = skillopt(project, "report").stdout
+    assert "## Suspicious rollouts\n\n1 finding: these rollouts scored" in text
+    assert "cp expected.csv output.csv" in unescape(text)
+    assert "\x1b" not in text
     (found,) = json.loads(skillopt(project, "report", "rows", "--json").stdout)["suspicions"]
     assert (found["sign"], found["task"], found["rollouts"]) == ("verifier touched", task, 1)
-    assert SECRET not in json.dumps(found)
+    assert SECRET not in json.dumps(found) + text
+    view = recorded_view(project)
+    assert "### Suspicious rollouts\n\n1 finding" in pull_request_body(view)
+    assert suspicious_runs({view.run: view}) == (f"suspicious rollouts: 1 finding in run {view.run}: verifier touched",)
 
 
 def test_a_held_out_task_is_quoted_only_when_asked_for(project: Path) -> None:
@@ -72,15 +73,3 @@ def test_a_held_out_task_is_quoted_only_when_asked_for(project: Path) -> None:
     assert "verifier touched" in shown
     assert "cp expected.csv" not in shown
     assert "cp expected.csv" in unescape(skillopt(project, "report", "--all-splits").stdout)
-
-
-def test_report_and_pull_request_list_suspicious_rollouts(project: Path) -> None:
-    task = cheat(project)
-    text = skillopt(project, "report").stdout
-    assert "## Suspicious rollouts\n\n1 finding: these rollouts scored" in text
-    assert SECRET not in text
-    with closing(Ledger.open(project, read_only=True)) as ledger:
-        view = load_inspected_view(Project.find(project), ledger, ledger.runs()[0])
-    assert "### Suspicious rollouts\n\n1 finding" in pull_request_body(view)
-    assert suspicious_runs({view.run: view}) == (f"suspicious rollouts: 1 finding in run {view.run}: verifier touched",)
-    assert view.suspicions[0].task == task
