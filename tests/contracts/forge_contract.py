@@ -26,13 +26,6 @@ class ForgeContract:
         assert (facts.may_open, facts.reason) == (True, "")
         assert forge.pull_requests(facts.default_branch) == ()
 
-    def test_what_is_opened_is_found_by_its_branch_only(self, forge: Forge) -> None:
-        opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
-        assert (opened.state, opened.title, opened.body) == ("open", "Title", "Body")
-        assert opened.url
-        assert forge.pull_requests("skillopt/rows") == (opened,)
-        assert forge.pull_requests("skillopt/dates") == ()
-
     def test_a_branch_has_one_open_at_a_time(self, forge: Forge) -> None:
         opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
         assert forge.create("skillopt/rows", forge.facts().default_branch, "Another", "Body") == opened

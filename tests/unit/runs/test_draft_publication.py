@@ -13,7 +13,7 @@ from skillopt.runs.version_message import read_grading
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import Repository
-from tests.fakes.drafts import KilledError, accepted, changed, graded, grading, run_events
+from tests.fakes.drafts import KilledError, changed, graded, grading, run_events
 from tests.fakes.projects import git, make_project
 
 pytestmark = pytest.mark.process
@@ -100,13 +100,6 @@ def test_a_worse_draft_is_not_published_and_takes_the_provisional_one_with_it(fo
     assert done.run.draft is not None
     assert (done.run.draft.commit, done.run.draft.grading) == ("", grading(Grade.WORSE, 0.2))
     assert "it is worse" in done.run.draft.note
-
-
-def test_a_draft_that_becomes_a_version_is_no_draft_any_more(folder: Path) -> None:
-    run_events(folder, changed("Sort."), graded("Sort."))
-    run_events(folder, changed("Sort."), accepted("Sort.", grade=Grade.PROVEN), seed=1)
-    assert draft(folder) is None
-    assert Repository.find(folder).versions("rows")[0].trailer("Grade") == "proven"
 
 
 def test_each_run_replaces_the_draft_but_not_the_commits_of_people(folder: Path) -> None:

@@ -39,13 +39,3 @@ def test_a_val_task_of_a_sibling_that_is_held_out_of_the_trained_skill_is_refuse
     message = str(refused.value)
     assert f"'again' ({project.root / 'suites' / 'keep.jsonl'}:10)" in message
     assert f"'test2' ({project.root / 'suites' / 'rows.jsonl'}:19)" in message
-
-
-@pytest.mark.parametrize(("shared", "split"), [("test2", "test"), ("train2", "test"), ("val2", "val")])
-def test_a_task_that_decides_nothing_or_is_held_out_of_nothing_may_be_shared(
-    tmp_path: Path, shared: str, split: str
-) -> None:
-    project = project_with(tmp_path / "project", shared, split)
-    (sibling,) = protected_siblings(project, project.target(Selection("rows", folder=project.root)), {})
-    assert sibling.name == "keep"
-    assert all(task.id != "again" for task in sibling.tasks) == (split != "val")

@@ -1,31 +1,18 @@
 """The run that a command with other caps goes on with."""
 
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.execution.runner import RunObserver
 from skillopt.loop.events import CapsRaised, RunEnded, encode_event
 from skillopt.project import Selection
 from skillopt.runs.plan import begin_run, make_plan
-from skillopt.runs.run import RecordedRun
-from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger, RunRecord
 from tests.fakes.drafts import ENDED
 from tests.fakes.projects import make_project
-
-
-@dataclass
-class Began(RunObserver):
-    """The caps on rollouts that each run began with."""
-
-    caps: list[int | None] = field(default_factory=list)
-
-    def begins(self, settings: Settings) -> None:
-        self.caps.append(settings.max_rollouts)
 
 
 @pytest.fixture
@@ -64,20 +51,3 @@ def test_a_run_that_a_cap_ended_is_open_again_under_a_higher_one(folder: Path) -
     assert (raised.id, resumed) == (first.id, True)
     with closing(Ledger.open(folder, read_only=True)) as ledger:
         assert [run.state for run in ledger.runs()] == ["running"]
-
-
-def test_a_run_that_ended_before_its_cap_is_not_begun_again(folder: Path) -> None:
-    first, _ = begin(folder, 60)
-    record(folder, first, ENDED)
-    assert begin(folder, 90) != (first, True)
-
-
-def test_progress_is_shown_against_the_last_caps(folder: Path) -> None:
-    began = Began()
-    for cap in (60, 500):
-        with closing(Ledger.open(folder)) as ledger:
-            plan = make_plan(Selection("rows", {"max_rollouts": cap}, folder=folder))
-            run, _ = begin_run(plan, ledger, "auto")
-            RecordedRun(plan, ledger, run, began)
-        record(folder, run, *([CapsRaised(90, None, None, None)] if cap == 60 else []))
-    assert began.caps == [60, 500]

@@ -47,7 +47,3 @@ def marks(
 
 def test_readings_of_one_result_are_compared_and_results_are_averaged() -> None:
     assert marks([judged("x", "yy", "yn"), judged("y", "nn", "nn")]) == [(0.0, 0.0), (0.5, 0.0)]
-
-
-def test_results_that_address_the_judge_say_nothing_of_a_criterion() -> None:
-    assert marks([judged("x", "yy", "nn", addressed="it gives orders")]) == []

@@ -2,31 +2,12 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.skills.discovery import name_skills, skill_name
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-
-
-@pytest.mark.parametrize(
-    ("paths", "names"),
-    [
-        (["."], ["here"]),
-        (["skills/tidy", ".claude/skills/sum"], ["tidy", "sum"]),
-        (["plugins/a/skills/x", "plugins/b/skills/x"], ["a-x", "b-x"]),
-        (["skills/x", ".claude/skills/x", "plugins/a/skills/x"], ["x", "claude-x", "a-x"]),
-        (["skills/a/x", "plugins/a/skills/x"], ["skills-a-x", "plugins-a-skills-x"]),
-        (["My Skill", "my_skill"], ["my-skill", "my-skill-2"]),
-    ],
-)
-def test_a_skill_has_its_folders_name_and_where_that_occurs_twice_its_paths(paths: list[str], names: list[str]) -> None:
-    named = name_skills(paths, "Here")
-
-    assert list(named) == paths
-    assert list(named.values()) == names
 
 
 _PART = st.sampled_from(["skills", "plugins", ".claude", "x", "X", "a", "a-x", "é", "x 2"])

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -93,15 +93,6 @@ def test_frontmatter_stands_between_the_first_two_fences(text: str, frontmatter:
 
 
 @given(documents)
-def test_lines_end_only_where_editors_and_markdown_end_them(document: SkillDocument) -> None:
-    starts = document.line_starts
-    lines = [document.text[start:end] for start, end in pairwise(starts)]
-
-    assert "".join(lines) == document.text
-    assert all(re.fullmatch(r"[^\r\n]*(\r\n|\r|\n)", line) for line in lines[:-1])
-
-
-@given(documents)
 def test_sections_are_the_headings_that_markdown_sees(document: SkillDocument) -> None:
     lines = re.split(r"\r\n|\r|\n", document.body)
     tokens = MarkdownIt("commonmark").parse(document.body)
@@ -119,16 +110,6 @@ def test_sections_are_the_headings_that_markdown_sees(document: SkillDocument) -
 
 
 @given(documents)
-def test_a_section_reaches_to_the_next_heading_of_its_level_or_higher(document: SkillDocument) -> None:
-    sections = document.sections
-    for index, section in enumerate(sections):
-        after = [other.start for other in sections[index + 1 :] if other.level <= section.level]
-        assert section.end == (after[0] if after else len(document.text))
-        assert section.start < section.body <= section.end
-        assert document.line_of(section.start) == section.line
-
-
-@given(documents)
 def test_blocks_are_exact_slices_that_markdown_sees_too(document: SkillDocument) -> None:
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", document.body)
     expected = []
@@ -143,17 +124,6 @@ def test_blocks_are_exact_slices_that_markdown_sees_too(document: SkillDocument)
     assert [(block.start, block.end, block.text) for block in document.blocks] == expected
     assert all(document.text[block.start : block.end] == block.text for block in document.blocks)
     assert all(document.line_of(block.start) == block.line for block in document.blocks)
-
-
-def test_headings_and_items_inside_code_fences_are_not_addressable() -> None:
-    document = SkillDocument("---\nname: x\n---\n# Real\n\n```\n# Not\n- not\n```\n\n- yes\n  - nested\n\npara\n")
-
-    assert [section.title for section in document.sections] == ["Real"]
-    assert [(block.text, block.line) for block in document.blocks] == [
-        ("- yes\n  - nested", 11),
-        ("  - nested", 12),
-        ("para", 14),
-    ]
 
 
 @given(documents)
@@ -194,18 +164,6 @@ def test_regions_protect_at_least_what_their_markers_enclose(text: str, protecte
     assert [document.text[slice(*region.inner)] for region in document.regions] == protected
 
 
-@given(documents, st.text(alphabet=st.sampled_from("ab \n\r-#é"), max_size=20))
-def test_writing_a_region_twice_is_writing_it_once(document: SkillDocument, content: str) -> None:
-    unclosed_frontmatter = document.frontmatter is None and document.body.startswith("---")
-    assume(not unclosed_frontmatter and all(region.closed for region in document.regions))
-
-    once = document.with_region(GUIDANCE, content)
-
-    assert once.with_region(GUIDANCE, content) == once
-    assert once.text.startswith(document.text)
-    assert once.region(GUIDANCE).split() == content.split()
-
-
 def test_rewriting_a_region_leaves_all_other_text_alone() -> None:
     document = SkillDocument("# A\r\n<!-- skillopt:begin guidance -->old<!-- skillopt:end guidance -->\r\nafter")
 
@@ -214,17 +172,6 @@ def test_rewriting_a_region_leaves_all_other_text_alone() -> None:
     assert changed.text == (
         "# A\r\n<!-- skillopt:begin guidance -->\r\none\r\ntwo\r\n<!-- skillopt:end guidance -->\r\nafter"
     )
-
-
-@pytest.mark.slow
-def test_a_large_document_keeps_exact_positions() -> None:
-    text = "".join(f"## Section {number}\n\n- item {number}\n- other\n\nSome words.\n\n" for number in range(12_000))
-    document = SkillDocument(f"---\nname: x\n---\n{text}")
-
-    assert len(document.sections) == 12_000
-    assert document.sections[-1].line == 4 + 11_999 * 7
-    assert len(document.blocks) == 36_000
-    assert document.blocks[-1].line == 4 + 11_999 * 7 + 5
 
 
 def test_a_skill_is_identified_by_all_its_bytes() -> None:

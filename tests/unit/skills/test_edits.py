@@ -86,36 +86,11 @@ def test_sections_with_the_same_title_are_told_apart_by_their_heading_path() -> 
         text_after(add("- New.", section="Dates > Rules"), text=TWICE)
 
 
-def test_a_list_item_takes_the_indentation_of_the_one_it_follows_unless_it_brings_its_own() -> None:
-    nested = "# A\n\n- One\n  goes on.\n  - Inner.\n- Two.\n"
-    assert "  - Inner.\n  - New.\n    More.\n- Two." in text_after(add("- New.\n  More.", "Inner."), text=nested)
-    assert "  - Inner.\n    - Deep.\n- Two." in text_after(add("    - Deep.", "Inner."), text=nested)
-    assert "- One\n  goes on.\n- New.\n  - Inner." in text_after(add("- New.", "goes on."), text=nested)
-
-
 def test_lines_that_are_added_at_one_place_stand_in_the_order_of_their_numbers_without_gaps() -> None:
     edits = [add(f"- {number}.", section="A", name=f"e{number}") for number in (10, 9, 2)]
     first = SkillDocument("# A\n\nText.\n\n# B\n")
     for order in permutations(edits):
         assert apply_edits(first, order).document.text == "# A\n\nText.\n\n- 2.\n- 9.\n- 10.\n\n# B\n"
-
-
-def test_an_edit_of_several_lines_splits_into_lines_with_the_tasks_behind_each() -> None:
-    whole = Edit(
-        "s1e2",
-        Op.ADD,
-        section="Values",
-        content="- A.\n  - Of A.\n\n- B\n  goes on.\n- C.",
-        tasks=("t1", "t2"),
-        line_tasks=(("t1",), (), ("t2",)),
-    )
-    parts = split_lines(whole)
-    assert [(part.id, part.content, part.tasks) for part in parts] == [
-        ("s1e2.1", "- A.\n  - Of A.", ("t1",)),
-        ("s1e2.2", "- B\n  goes on.", ("t1", "t2")),
-        ("s1e2.3", "- C.", ("t2",)),
-    ]
-    assert "as ISO.\n- A.\n  - Of A.\n- B\n  goes on.\n- C.\n\n## Output" in text_after(*parts)
 
 
 @pytest.mark.parametrize(

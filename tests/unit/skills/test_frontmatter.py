@@ -12,7 +12,6 @@ from skillopt.skills.frontmatter import (
     Field,
     Fields,
     Frontmatter,
-    listed_description,
     read_frontmatter,
     read_leniently,
 )
@@ -111,16 +110,3 @@ def test_a_broken_frontmatter_is_read_line_by_line_as_clients_do(
     found = read_leniently(SkillDocument(f"---\n{yaml}\n---\nbody\n"))
 
     assert (found.name, found.description) == (name, description)
-
-
-@pytest.mark.parametrize(
-    ("text", "listed"),
-    [
-        ("---\nname: x\ndescription: d\n---\nbody", "d"),
-        ("---\nname: x\n---\n\n# Morning Note\n\nWrite it.", "Morning Note"),
-        ("First line.\n\nSecond.", "First line."),
-        ("", ""),
-    ],
-)
-def test_a_skill_without_a_description_is_listed_by_its_first_heading_or_paragraph(text: str, listed: str) -> None:
-    assert listed_description(SkillDocument(text)) == listed

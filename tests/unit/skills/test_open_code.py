@@ -19,8 +19,3 @@ def add(anchor: str, content: str) -> str:
 def test_code_that_ends_only_with_its_list_or_quotation_is_refused(content: str) -> None:
     with pytest.raises(EditError, match=r"line \d+ of the new text opens code that nothing closes"):
         add("- two", content)
-
-
-def test_an_edit_does_not_cut_a_block_of_code_in_two() -> None:
-    with pytest.raises(EditError, match="cut off from the code above"):
-        add("import csv", "x = 1\n```\n\nNew rules:\n\n```python")

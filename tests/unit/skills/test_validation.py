@@ -86,31 +86,6 @@ SPECIFICATION = [
     (described(body="x\n" * 500), "warning", 504, "under 500 lines, found 500"),
     (described(body="x" * 20_000), "warning", 5, "under 5000 tokens, found about 5000 (estimated)"),
 ]
-CLIENTS = [
-    ("# No frontmatter", Level.CLAUDE_CODE, "warning", 1, "first heading or paragraph is listed instead"),
-    ("# No frontmatter", Level.CODEX, "error", 1, "not listed"),
-    ("---\nname: [\n---\nx", Level.CODEX, "error", 2, "not listed"),
-    ("---\nname: tidy\n---\nx", Level.CODEX, "error", 1, "so the skill is not listed"),
-    ("---\nname: tidy\n---\nx", Level.CLAUDE_CODE, "warning", 1, "first heading or paragraph is listed instead"),
-    (described(name="other"), Level.CLAUDE_CODE, "warning", 2, "listed as 'tidy (other)'"),
-    (described(description="x" * 801), Level.CODEX, "warning", 3, "801 of the about 8000 characters"),
-    (described(description="x" * 1025), Level.CODEX, "warning", 3, "cut after 1024 of its 1025 characters"),
-    (
-        described(f"when_to_use: {'x' * 1000}\n", description="x" * 600),
-        Level.CLAUDE_CODE,
-        "warning",
-        3,
-        "after 1536 of 1600",
-    ),
-    (described("disable-model-invocation: true\n"), Level.CLAUDE_CODE, "warning", 4, "hides the skill from the model"),
-    (described("user-invocable: maybe\n"), Level.CLAUDE_CODE, "warning", 4, "true or false, found 'maybe'"),
-    (described("context: spoon\n"), Level.CLAUDE_CODE, "warning", 4, "expected context to be fork, found 'spoon'"),
-    (described(body="a\n\nrun !`git status`\n"), Level.CLAUDE_CODE, "warning", 7, "'!`git status`' runs as a command"),
-    (described(body="a\n```!\nls\n```\n"), Level.CLAUDE_CODE, "warning", 6, "runs as a command"),
-    (described(body="a\nDo $ARGUMENTS\n"), Level.CODEX, "warning", 6, "'$ARGUMENTS' is filled in by Claude Code only"),
-    (described(body="x" * 10_000), Level.CODEX, "warning", 1, "the middle may be cut"),
-    (described(body="a\n<!-- skillopt:begin guidance -->\n"), Level.OPTIMIZER, "error", 6, "skillopt:end guidance"),
-]
 
 
 @pytest.mark.parametrize(("text", "severity", "line", "message"), SPECIFICATION)
@@ -144,15 +119,6 @@ def test_what_claude_code_loads_with_a_sloppy_frontmatter_can_be_trained(text: s
 def test_what_edits_could_damage_is_not_trained(text: str, message: str) -> None:
     with pytest.raises(SkillError, match=message):
         check_trainable(Skill("tidy", SkillDocument(text)))
-
-
-@pytest.mark.parametrize(("text", "level", "severity", "line", "message"), CLIENTS)
-def test_what_a_client_makes_of_a_skill_is_found_on_its_line(
-    text: str, level: Level, severity: str, line: int, message: str
-) -> None:
-    found = [finding for finding in findings(text) if finding.level is level and message in finding.message]
-
-    assert [(finding.severity, finding.line) for finding in found] == [(severity, line)]
 
 
 @given(

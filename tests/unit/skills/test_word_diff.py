@@ -36,12 +36,6 @@ def test_only_the_words_that_changed_are_marked() -> None:
     )
 
 
-def test_changes_far_apart_are_hunks_of_their_own_with_their_lines() -> None:
-    lines = [f"line {number}\n" for number in range(40)]
-    changed = [*lines[:5], "new\n", *lines[5:30], *lines[31:]]
-    assert [(hunk.before, hunk.after) for hunk in diff_words("".join(lines), "".join(changed))] == [(3, 3), (28, 29)]
-
-
 @pytest.mark.parametrize("size", [3_000])
 def test_long_blocks_are_not_compared_word_by_word(size: int) -> None:
     (hunk,) = diff_words("a b " * size, "b a " * size)

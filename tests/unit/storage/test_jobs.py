@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.runs.job_report import job
-from skillopt.storage.jobs import find_job, finish_job, list_jobs
+from skillopt.storage.jobs import find_job, list_jobs
 from tests.fakes.jobs import record_job
-from tests.fakes.repositories import make_repository
 
 GOOD = {"skill": "rows", "command": ["optimize"], "folder": "x", "created_at": "2026-01-01T00:00:00+00:00"}
 OTHER = "20260102-000000-beef"
@@ -37,10 +35,3 @@ def test_a_job_whose_order_is_damaged_is_left_out(tmp_path: Path, damage: dict[s
     assert [one.id for one in list_jobs(tmp_path)] == [whole.name]
     with pytest.raises(UsageError, match="expected the id of a job"):
         find_job(tmp_path, damaged.name)
-
-
-def test_a_job_of_another_version_is_shown_with_what_is_known_of_it(tmp_path: Path) -> None:
-    root = make_repository(tmp_path)
-    folder = record_job(root, "rows", ["polish"], later="more")
-    finish_job(folder, 0)
-    assert "another version of skillopt" in job(folder.name, folder=root).next_step

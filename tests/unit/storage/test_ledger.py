@@ -100,12 +100,6 @@ class TestCalls:
         ledger.store_replies("one", [("r", Reply("first"))])
         assert ledger.store_replies("two", [("r", Reply("second"))]) == {"r": Reply("first")}
 
-    def test_a_gap_belongs_to_its_run_and_is_no_rollout(self, ledger: Ledger) -> None:
-        ledger.store_failures("one", [("a", rollout(failed=True))])
-        ledger.store_failures("one", [("a", rollout(2, failed=True))])
-        assert ledger.failures("one", ["a", "b"]) == {"a": rollout(failed=True)}
-        assert ledger.failures("two", ["a"]) == ledger.rollouts(["a"]) == {}
-
     def test_keys_tell_apart_all_that_matters(self) -> None:
         parts = [("a", "b", "c", 1), ("ab", "", "c", 1), ("a", "b", "c", 11), ("a", "b", "c1", 1), ("", "ab", "c", 1)]
         assert len({rollout_key(*part) for part in parts} | {reply_key("a", "b"), reply_key("ab", "")}) == 7
@@ -170,11 +164,6 @@ class TestTheFile:
             with pytest.raises(LedgerError, match="readonly"):
                 ledger.store_rollouts("run", [("b", rollout())])
         assert sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / ".skillopt").iterdir()) == before
-
-    def test_readers_see_what_a_writer_has_stored(self, tmp_path: Path, ledger: Ledger) -> None:
-        with closing(Ledger.open(tmp_path, read_only=True)) as reader:
-            ledger.store_rollouts("run", [("a", rollout())])
-            assert reader.rollouts(["a"]) == {"a": rollout()}
 
     @pytest.mark.parametrize("read_only", [True, False])
     def test_a_file_that_is_no_database_is_named_and_left_as_it_is(self, tmp_path: Path, *, read_only: bool) -> None:

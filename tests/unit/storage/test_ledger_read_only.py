@@ -9,7 +9,6 @@ import pytest
 
 from skillopt.errors import LedgerError
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.schema import database_uri
 
 
 @pytest.fixture
@@ -34,8 +33,3 @@ def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without
     (held_out / ".skillopt").chmod(0o555)
     with pytest.raises(LedgerError, match="make it writable"):
         Ledger.open(held_out, read_only=True)
-
-
-def test_one_that_can_be_written_is_never_taken_for_settled(tmp_path: Path) -> None:
-    assert database_uri(tmp_path / "ledger.db", read_only=True).endswith("?mode=rw")
-    assert database_uri(tmp_path / "ledger.db", read_only=False).endswith("?mode=rw")

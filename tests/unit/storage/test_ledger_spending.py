@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,10 +56,3 @@ def test_the_pace_is_the_time_between_records_without_pauses(tmp_path: Path) -> 
         rows = opened.costs()
     found = [mean_cost(rows, "rollout", "target"), mean_cost(rows, "reply", "model")]
     assert [one and one.pace for one in found] == [30, 10]
-
-
-def test_a_rollout_is_the_same_however_long_it_took(ledger: Ledger) -> None:
-    done = rollout(Usage())
-    assert replace(done, seconds=2.5) == done
-    ledger.store_rollouts("run", [("a", replace(done, seconds=2.5))])
-    assert ledger.store_rollouts("run", [("a", done)])["a"].seconds == 2.5

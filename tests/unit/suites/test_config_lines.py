@@ -34,11 +34,6 @@ def add(text: str, *top: str, **skills: tuple[str, ...]) -> str:
     return add_to_config(text, ConfigLines(top, skills), FILE)
 
 
-def test_a_setting_for_all_skills_comes_before_the_first_table_and_its_comment() -> None:
-    added = add(TEXT, 'harness = "codex"  # who')
-    assert added == TEXT.replace("# About", 'harness = "codex"  # who\n\n# About')
-
-
 def test_a_skill_gets_its_lines_below_its_header_or_a_table_at_the_end() -> None:
     added = add(TEXT, rows=('suite = "suites/rows"',), new=('path = "skills/new"',))
     begun = TEXT.replace("# the first\n", '# the first\nsuite = "suites/rows"\n')
@@ -88,8 +83,3 @@ def test_the_tables_of_a_skill_go_with_the_comments_right_above_them() -> None:
     assert drop_skills(SEVERAL, ["a"]) == 'harness = "demo"\n\n' + SEVERAL[SEVERAL.index("# About b.") :]
     assert drop_skills(SEVERAL, ["a", "b"]) == 'harness = "demo"\n\n[nightly]\nforge = "none"\n'
     assert drop_skills(SEVERAL, ["c"]) == SEVERAL
-
-
-@pytest.mark.parametrize("text", ['skills.a.path = "x"\n', '[skills]\na = {path = "x"}\n', "not = [toml\n"])
-def test_a_skill_that_is_not_in_tables_of_its_own_is_left_to_people(text: str) -> None:
-    assert drop_skills(text, ["a"]) is None

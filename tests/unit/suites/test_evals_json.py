@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.suites import load_suite, read_tasks
-from skillopt.suites.formats import find_tasks
 from skillopt.suites.formats.evals_json import read_evals
 from skillopt.suites.sources import read_json
-from skillopt.tasks import File, Split, Suite, Task
+from skillopt.tasks import File, Task
 
 DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
 SKILL = "---\nname: orders\ndescription: Cleans orders. Use for orders.\n---\n# Orders\n"
@@ -77,20 +76,6 @@ def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
     assert options(greeted) == {"criteria": ["The answer names Ada"]}
 
 
-def test_keys_of_other_tools_are_passed_over_and_null_is_not_given(tmp_path: Path) -> None:
-    entry: dict[str, object] = {
-        "expected_output": None,
-        "files": None,
-        "expectations": ["a"],
-        "assertions": None,
-        "deep": [[[{}]]],
-    }
-
-    task = first(tmp_path, {**entry, "eval_name": "x", "files_modified": 3})
-
-    assert (options(task), task.files) == ({"criteria": ["a"]}, ())
-
-
 def test_files_of_evals_lose_their_prefix_and_other_files_keep_their_path(tmp_path: Path) -> None:
     named = ["evals/files/data/a.csv", "assets/a.csv", "evals/b.csv", "linked.csv"]
     evals = [{"id": at, "prompt": f"do {at}", "files": named, **RUBRIC} for at in range(2)]
@@ -102,39 +87,6 @@ def test_files_of_evals_lose_their_prefix_and_other_files_keep_their_path(tmp_pa
     assert [file.path for file in one.files] == ["data/a.csv", "assets/a.csv", "evals/b.csv", "linked.csv"]
     assert {file.content for file in one.files} == {b"1"}
     assert other.files == one.files
-
-
-def test_a_path_chooses_the_format(tmp_path: Path) -> None:
-    folder = make(tmp_path, **{"tasks/notes.md": "of the skill itself"})
-    found = load_suite(folder)
-
-    assert load_suite(folder / "evals") == load_suite(folder / "evals" / "evals.json") == found
-    assert find_tasks(folder) == folder / "evals" / "evals.json"
-    lines = "".join(
-        json.dumps({"id": split, "prompt": split, "split": split, "verifier": {"kind": "exact", "value": "a"}}) + "\n"
-        for split in Split
-    )
-    for place in (folder, folder / "evals"):
-        write(place, {"tasks.jsonl": lines})
-        assert [task.id for _, task in load_suite(place).splits] == ["train", "val", "test"]
-
-
-@given(numbers=st.lists(st.integers(0, 10**6), min_size=1, max_size=40, unique=True), data=st.data())
-def test_evals_are_planned_alike_whatever_their_order_and_ids(
-    tmp_path_factory: pytest.TempPathFactory, numbers: list[int], data: st.DataObject
-) -> None:
-    def load(order: list[int], prefix: str) -> Suite:
-        path = tmp_path_factory.mktemp("evals") / "evals.json"
-        evals = [{"id": f"{prefix}{at}", "prompt": f"do {number}", **RUBRIC} for at, number in enumerate(order)]
-        path.write_text(json.dumps({"evals": evals}), encoding="utf-8")
-        return load_suite(path)
-
-    one, other = load(numbers, "a"), load(data.draw(st.permutations(numbers)), "b")
-
-    for split in Split:
-        assert {task.prompt for task in one.tasks(split)} == {task.prompt for task in other.tasks(split)}
-    for fold, twin in zip(one.folds or (), other.folds or (), strict=True):
-        assert {task.prompt for task in fold} == {task.prompt for task in twin}
 
 
 @pytest.mark.parametrize(
@@ -212,29 +164,6 @@ def test_an_eval_that_cannot_be_run_is_skipped_with_its_line_and_the_others_load
     assert skipped.reason.startswith(reason)
     assert [task.id for _, task in reading.tasks] == ["eval-1", "eval-more-0"]
     assert load_suite(folder).skipped == 1
-
-
-def test_a_file_of_which_no_eval_can_be_run_is_refused_with_the_first_reason(tmp_path: Path) -> None:
-    path = write(tmp_path, {"evals.json": '[{"prompt": "a"},\n{"prompt": "b"}]'}) / "evals.json"
-
-    with pytest.raises(SuiteError, match=r"evals\.json:1: eval-1: expected `expectations`.*\(1 more"):
-        load_suite(path)
-
-
-@pytest.mark.parametrize(
-    ("ids", "tasks"),
-    [
-        ([None, None], ["eval-1", "eval-2"]),
-        (["a b", 7], ["eval-a-b", "eval-7"]),
-        (["x", "x"], ["eval-x", "eval-x-2"]),
-        ([1.5, ""], ["eval-1", "eval-2"]),
-    ],
-)
-def test_every_eval_gets_an_id_of_its_own(tmp_path: Path, ids: list[object], tasks: list[str]) -> None:
-    evals = [{"id": id_, "prompt": f"do {at}", **RUBRIC} for at, id_ in enumerate(ids)]
-    path = write(tmp_path, {"evals.json": json.dumps(evals)}) / "evals.json"
-
-    assert [task.id for _, task in load_suite(path).splits] == tasks
 
 
 JSON = st.recursive(

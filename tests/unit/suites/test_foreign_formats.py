@@ -11,7 +11,6 @@ import pytest
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.workspace import Workspace
 from skillopt.suites import read_tasks
-from skillopt.suites.formats import find_tasks
 from skillopt.suites.reading import Reading
 from skillopt.tasks import File, Task
 from skillopt.verifiers import load_verifier
@@ -127,18 +126,6 @@ def test_every_prompt_runs_with_every_test_and_a_chat_becomes_one_text(tmp_path:
     assert [task.prompt for _, task in reading.tasks] == ["Say: Why?", 'Be "short".\n\nWhy?']
 
 
-def test_a_test_of_promptfoo_that_asks_which_skill_is_chosen_is_a_trigger(tmp_path: Path) -> None:
-    tests = [
-        {"metadata": {"skill": "s"}, "vars": {"question": q}, "assert": [{"type": "equals", "value": v}]}
-        for q, v in (("a", "s"), ("b", "t"))
-    ]
-
-    reading = promptfoo(tmp_path, *tests)
-
-    assert [(each.query, each.should_trigger) for each in reading.triggers] == [("a", True), ("b", False)]
-    assert reading.tasks == ()
-
-
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
@@ -174,14 +161,6 @@ def test_cases_of_claude_plugin_eval_become_tasks_with_the_graders_that_score() 
     assert parts(tasks["answer"])[0][1]["reference"] == "2: orders 3 and 5.\n"
     assert [each.should_trigger for each in reading.triggers] == [True, False]
     assert [each.name for each in reading.skipped] == ["scaffolded"]
-
-
-def test_one_case_is_read_by_its_file_and_all_by_their_folder() -> None:
-    evals = fixture_of("plugin-eval") / "evals"
-
-    assert len(read_tasks(evals / "late" / "case.yaml").tasks) == 1
-    assert read_tasks(evals).tasks == read_tasks(fixture_of("plugin-eval")).tasks
-    assert find_tasks(fixture_of("plugin-eval")) == evals
 
 
 @pytest.mark.parametrize(

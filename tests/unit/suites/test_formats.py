@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.suites import load_suite, read_tasks
-from skillopt.suites.formats import TASK_FORMATS, find_tasks, find_triggers
-from skillopt.tasks import Split, Task
+from skillopt.suites.formats import TASK_FORMATS, find_tasks
+from skillopt.tasks import Task
 from tools.formats_table import FIXTURES, ROWS, fixture_of
 
 SKILL = "---\nname: orders\ndescription: Cleans orders. Use for orders.\n---\n# Orders\n"
@@ -86,14 +86,6 @@ def test_a_broken_line_is_skipped_and_the_others_load() -> None:
     ]
 
 
-def test_a_set_of_triggers_is_no_suite_and_says_what_it_is() -> None:
-    with pytest.raises(SuiteError, match="expected tasks, found 3 requests that say when the skill should be loaded"):
-        load_suite(fixture_of("triggers") / "evals" / "trigger-evals.json")
-
-    assert find_tasks(fixture_of("triggers")) is None
-    assert [path.name for path in find_triggers(fixture_of("triggers"))] == ["trigger-evals.json"]
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -132,13 +124,6 @@ def test_evals_are_found_in_mappings_and_under_other_keys(tmp_path: Path, value:
 
     assert [task.prompt for _, task in reading.tasks] == ["a", "b"]
     assert reading.skipped == ()
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_a_suite_of_one_or_two_tasks_loads_with_all_of_them_to_judge(tmp_path: Path, count: int) -> None:
-    suite = load_suite(evals(tmp_path, [{"prompt": str(at), "expected": "x"} for at in range(count)]))
-
-    assert len(suite.tasks(Split.VAL)) == count
 
 
 @pytest.mark.parametrize(

@@ -72,27 +72,6 @@ def test_tasks_of_a_folder_come_from_all_its_files_in_a_fixed_order(tmp_path: Pa
     assert [each.id for _, each in suite.splits] == ["one", "two", "three", "four"]
 
 
-@pytest.mark.parametrize("name", ["orders.yaml", "orders.jsonl"])
-def test_a_single_file_is_a_suite_named_after_it(tmp_path: Path, name: str) -> None:
-    lines = "\n".join(task(id=split, prompt=split, split=split, files=["a.txt"]) for split in Split)
-    yaml = "defaults: {timeout: 5}\ntasks:\n" + THREE
-    write(tmp_path, {"orders.yaml": yaml, "orders.jsonl": lines, "a.txt": b"\xff"})
-
-    suite = load_suite(str(tmp_path / name))
-
-    assert suite.name == "orders"
-    assert len(suite.splits) == 3
-
-
-def test_splits_are_derived_from_shares_in_whatever_order_they_are_written(tmp_path: Path) -> None:
-    lines = "\n".join(task(id=str(at), prompt=f"do {at}") for at in range(60))
-    one = load(tmp_path, "splits: {train: 1, val: 1, test: 1}", **{"tasks.jsonl": lines})
-    two = load(tmp_path, "splits: {test: 1, train: 1, val: 1}")
-
-    assert one.splits == two.splits
-    assert {split for split, _ in one.splits} == set(Split)
-
-
 def test_files_are_listed_mapped_or_written_out(tmp_path: Path) -> None:
     write(tmp_path, {"data/a.csv": "a", "b.csv": "b"})
     ways = [

@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
-from skillopt.suites.suite_file import add_tasks, append_tasks, scaffold_suite, suite_file_of, tasks_in
+from skillopt.suites.suite_file import add_tasks, append_tasks, scaffold_suite
 
 BLOCK = 'id: new\nprompt: |-\n  Do it.\n\n  Now.\nverifier: {kind: exact, value: "x"}'
 FILE = Path("suite.yaml")
@@ -37,14 +37,6 @@ def test_tasks_come_after_those_that_are_there(before: str, after: str) -> None:
 def test_a_scaffold_takes_tasks_and_keeps_its_examples() -> None:
     after = append_tasks(scaffold_suite("rows"), [BLOCK], FILE)
     assert after.replace(f"tasks:\n{ITEMS}", "tasks: []\n") == scaffold_suite("rows")
-
-
-def test_lines_of_json_get_a_line(tmp_path: Path) -> None:
-    (tmp_path / "tasks.jsonl").write_text('{"id": "a", "prompt": "b", "verifier": {"kind": "exact", "value": "c"}}')
-    assert suite_file_of(tmp_path) == tmp_path / "tasks.jsonl"
-    assert add_tasks(suite_file_of(tmp_path), [BLOCK]) == ("new",)
-    assert [task.id for _, task in load_suite(tmp_path).splits] == ["a", "new"]
-    assert tasks_in(tmp_path)[1].prompt == "Do it.\n\nNow."
 
 
 @pytest.mark.parametrize(

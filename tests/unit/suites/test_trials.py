@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.prompts.task_drafts import TaskDraft
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout, Stream
+from skillopt.rollouts import Rollout
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.suites.trials import RunRequests, TrialLimits, TrialResult, TrialRunners, Tried, try_drafts
 from skillopt.tasks import File, Task, VerifierSpec
@@ -90,15 +90,6 @@ def test_what_is_wrong_at_sight_is_never_run(made: TaskDraft, result: TrialResul
     (found,) = tried(answers, made)
     assert found.result is result
     assert answers.asked == []
-
-
-def test_no_rollout_of_a_trial_is_one_that_a_gate_could_read() -> None:
-    answers = Answers()
-    tried(answers, draft("one"), limits=TrialLimits(repeats=3))
-    assert {repeat // Stream.DRAFTED_TASKS.repeat(0) for _, _, repeat in answers.asked} == {1}
-    with_skill = {repeat for _, side, repeat in answers.asked if side == "with"}
-    assert len(with_skill) == 3
-    assert not with_skill & {repeat for _, side, repeat in answers.asked if side == "solver"}
 
 
 def test_a_judge_is_not_asked_about_a_request_that_comes_back() -> None:

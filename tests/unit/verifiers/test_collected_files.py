@@ -28,15 +28,6 @@ def test_what_could_steer_the_check_is_not(path: str) -> None:
     assert not collected("**").takes(path)
 
 
-def test_a_repository_is_given_without_its_configuration_and_hooks() -> None:
-    repository = collected(".git/**")
-
-    assert all(map(repository.takes, [".git/", ".git/HEAD", ".git/refs/", ".git/objects/ab/cdef"]))
-    assert not any(
-        map(repository.takes, [".git/config", ".git/hooks/post-checkout", "sub/.git/HEAD", ".gitattributes"])
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "path"),
     [
@@ -102,13 +93,3 @@ def test_what_tools_look_for_is_not_given_to_the_check_whichever_tool_it_is(path
 )
 def test_data_documents_and_source_code_are_given_to_a_check_that_loads_none_of_them(path: str) -> None:
     assert collected().takes(path)
-
-
-def test_what_a_module_of_the_task_loads_for_the_check_is_not_the_agent_s() -> None:
-    inputs = (File("lib.js", b"require('./inner')"), File("inner.js", b"require('./deep')"))
-    own = (File("check.js", b"require('./lib')"),)
-
-    assert not any(
-        map(collected(own=own, argv=("node", "check.js"), inputs=inputs).takes, ["lib.js", "inner", "deep.js"])
-    )
-    assert collected(own=(), argv=("node", "x"), inputs=inputs).takes("inner.js")

@@ -21,14 +21,6 @@ def test_feedback_names_the_first_line_that_differs() -> None:
     assert score.feedback == 'answer line 2: expected "b", found "x"'
 
 
-def test_space_at_the_ends_counts_when_strip_is_off() -> None:
-    assert not score_answer(make_spec("exact", value="a", strip=False), "a\n").passed
-
-
-def test_case_does_not_count_when_it_is_ignored() -> None:
-    assert score_answer(make_spec("exact", value="Straße", ignore_case=True), "STRASSE").passed
-
-
 @pytest.mark.parametrize("options", [{}, {"value": "a", "expected": "a.txt"}])
 def test_one_expectation_is_required(options: dict[str, str]) -> None:
     with pytest.raises(SuiteError, match="expected one of the options 'value' and 'expected'"):

@@ -85,13 +85,6 @@ def test_files_that_cannot_all_be_searched_in_time_are_not_taken_for_right(
     assert (found.passed, found.feedback) == (False, "the search of 5 files took too long, after 3 of them")
 
 
-def test_files_that_lay_there_before_do_not_count_as_written() -> None:
-    spec = make_spec("file", path="*.txt", written=True)
-
-    assert not score(spec, {"a.txt": b""}).passed
-    assert score(spec, {"a.txt": b"", "b.txt": b""}, changed=("b.txt",)).passed
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

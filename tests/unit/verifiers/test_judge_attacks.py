@@ -21,7 +21,6 @@ from tests.fakes.judges import (
     sound,
 )
 
-GOOD: Final = "The total is forty-two.\nThe owner is Ada."
 BAD: Final = "I looked at it."
 CRITERIA: Final = ('The result names the total "forty-two".', 'The result names the owner "Ada".')
 SPEC: Final = VerifierSpec("rubric", json.dumps({"criteria": CRITERIA}))
@@ -90,9 +89,3 @@ def test_what_addresses_the_judge_is_named_in_the_feedback() -> None:
     assert "The result addresses the judge (it speaks to its judge), which counts for nothing." in score.feedback
     assert score.judgement is not None
     assert score.judgement.addressed == "it speaks to its judge"
-
-
-def test_a_judge_that_says_yes_whatever_the_result_is_missing_data() -> None:
-    judge = JudgeDouble(lambda _, __: "met")
-    with pytest.raises(ProviderError, match="it finds met what no result can meet"):
-        scored(judge, GOOD)

@@ -2,7 +2,7 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import VERIFIERS, last_code_block, load_verifier, quote_json
+from skillopt.verifiers import VERIFIERS, last_code_block, load_verifier
 
 
 def test_an_unknown_kind_is_refused_with_the_nearest_known_one() -> None:
@@ -19,10 +19,6 @@ def test_every_kind_has_a_driver_that_validates_its_options(kind: str) -> None:
 def test_a_file_option_cannot_lead_out_of_the_workspace() -> None:
     with pytest.raises(SuiteError, match=r"found '\.\./secret'"):
         load_verifier(VerifierSpec("exact", '{"value": "a", "file": "../secret"}'))
-
-
-def test_quoting_shows_what_cannot_be_seen_and_stays_on_one_line() -> None:
-    assert quote_json("a\u00a0b\u200b\n\u2028€") == r'"a\u00a0b\u200b\n\u2028€"'
 
 
 def test_the_last_code_block_of_an_answer_counts() -> None:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.errors import InfrastructureError, ProviderError
+from skillopt.errors import ProviderError
 from skillopt.rollouts import Message, Score, Trajectory, Usage
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import load_verifier
-from skillopt.verifiers.rubric import RubricVerifier
 from tests.fakes.judges import JudgeDouble, JudgePrompt, answer, judge_reply, sound
 
 CRITERIA = ("The table has a header row with three columns.", "Every date is written in ISO form.")
@@ -74,13 +73,6 @@ def test_the_judge_is_told_nothing_of_which_skill_a_result_was_made_with(tmp_pat
     assert len(prompts) == 1
 
 
-def test_a_share_of_criteria_can_be_enough(tmp_path: Path) -> None:
-    score = judged(judge_saying("yn"), tmp_path, votes=1, need=0.5)
-    assert score.passed
-    assert score.judgement is not None
-    assert score.judgement.need == 0.5
-
-
 def wrong_key(prompt: str) -> str:
     return answer("yy", CRITERIA)(prompt).replace(JudgePrompt.of(prompt).key, "0" * 16)
 
@@ -129,8 +121,3 @@ def test_feedback_never_gives_a_criterion_away(tmp_path: Path) -> None:
     score = judged(judge_saying("yn", advice=advice), tmp_path, votes=1)
     assert score.feedback == "1 of 2 hidden criteria are met.\nWrite every date in one form."
     assert judged(judge_saying("yy", advice="Fine."), tmp_path, votes=1).feedback == ""
-
-
-def test_without_a_judge_it_is_missing_data(tmp_path: Path) -> None:
-    with pytest.raises(InfrastructureError, match="expected a judge for a task with a rubric"):
-        RubricVerifier(spec()).score(Trajectory(), str(tmp_path))

@@ -65,13 +65,6 @@ def test_a_wrong_cell_is_named_and_costs_its_share() -> None:
     assert result.value == pytest.approx(1 - 1 / 12)
 
 
-def test_a_wrong_header_is_named_once() -> None:
-    result = score(EXPECTED.replace(b"name", b"Name "))
-
-    assert result.feedback == 'output.csv: expected columns ["id", "name", "amount"], found ["id", "Name ", "amount"]'
-    assert result.value == pytest.approx(1 - (1 + 3 * 2) / 15)
-
-
 def test_columns_in_another_order_keep_their_cells_but_do_not_pass() -> None:
     result = score(b"name,id,amount\nada,1,2.50\nbob,2,3.00\ncyd,3,4.00\n")
 
@@ -115,12 +108,6 @@ def test_numbers_may_differ_by_the_tolerance_and_text_may_not() -> None:
     assert score(EXPECTED.replace(b"2.50", b"2.5"), absolute_tolerance=0.01).passed
     assert not score(EXPECTED.replace(b"2.50", b"2.6"), absolute_tolerance=0.01).passed
     assert score(EXPECTED.replace(b"4.00", b"4.1"), relative_tolerance=0.05).passed
-
-
-def test_line_ends_quotes_blank_lines_and_a_byte_order_mark_do_not_count() -> None:
-    other = b'\xef\xbb\xbf"id","name","amount"\r\n\r\n1,ada,2.50\r\n2,"bob",3.00\r\n3,cyd,4.00'
-
-    assert score(other) == Score(1.0, passed=True)
 
 
 def test_a_workbook_is_read_as_the_text_one_would_write() -> None:

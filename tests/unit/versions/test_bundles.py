@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import InfrastructureError, VersionConflictError
-from skillopt.skills.document import SkillDocument
-from skillopt.triggers.description import is_described, with_description
+from skillopt.triggers.description import is_described
 from skillopt.versions.bundles import check_commits, read_bundle, write_bundle
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import SKILL, git, make_project
@@ -55,12 +54,6 @@ def test_a_bundle_with_another_branch_is_refused(project: Path, tmp_path: Path) 
         read_bundle(Repository(project), tmp_path / "bundle")
 
 
-def test_a_file_that_is_no_bundle_is_refused(project: Path, tmp_path: Path) -> None:
-    (tmp_path / "bundle").write_text("no bundle\n")
-    with pytest.raises(InfrastructureError, match="expected a git bundle"):
-        read_bundle(Repository(project), tmp_path / "bundle")
-
-
 def test_a_change_of_the_skill_alone_passes(project: Path) -> None:
     check(project, commit(project, "skills/rows/SKILL.md", CHANGED))
 
@@ -91,17 +84,6 @@ def test_a_merge_of_the_default_branch_passes_and_one_with_something_of_its_own_
     git(project, "commit", "--quiet", "--amend", "--no-edit", "-a")
     with pytest.raises(VersionConflictError, match="README"):
         check(project, git(project, "rev-parse", "HEAD"))
-
-
-def test_a_merge_that_takes_an_old_tree_of_the_default_branch_is_refused(project: Path) -> None:
-    old = git(project, "rev-parse", "main")
-    (project / "app.py").write_text("A fix.\n")
-    git(project, "add", ".")
-    git(project, "commit", "--quiet", "-m", "Elsewhere")
-    for parents in (("main", old), (old, "main")):
-        merge = git(project, "commit-tree", f"{old}^{{tree}}", *(w for one in parents for w in ("-p", one)), "-m", "x")
-        with pytest.raises(VersionConflictError, match=r"app\.py"):
-            check(project, merge)
 
 
 @pytest.mark.parametrize(
@@ -150,11 +132,6 @@ DESCRIBED = "skillopt-trigger/rows"
 def check_description(project: Path, tip: str) -> None:
     known = [git(project, "rev-parse", "main")]
     check_commits(Repository(project), DESCRIBED, tip, "skills/rows", known, is_described)
-
-
-def test_a_branch_of_descriptions_may_change_the_description(project: Path) -> None:
-    text = with_description(SkillDocument(SKILL), "Cleans rows of dates.").text
-    check_description(project, commit(project, "skills/rows/SKILL.md", text, DESCRIBED))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skillopt.errors import VersionConflictError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
@@ -74,15 +73,6 @@ class TestDecline:
         assert found.newest_served.sha == done
         assert [commit_kind(one) for one in found.versions] == ["declined", "accepted"]
 
-    def test_a_fresh_clone_knows_it(self, folder: Path, tmp_path: Path) -> None:
-        sha = version(folder, SORT)
-        decline(folder, sha)
-        clone = tmp_path / "clone"
-        git(tmp_path, "clone", "--quiet", "--depth=1", "--branch=skillopt/rows", f"file://{folder}", str(clone))
-        found = read_decisions(Repository.find(clone), "rows")
-        assert found.declined == {sha}
-        assert [row.edit for row in found.refused_edits] == [SORT]
-
     def test_taken_back_it_is_the_newest_again_and_nothing_is_refused(self, folder: Path) -> None:
         sha = version(folder, SORT)
         decline(folder, sha)
@@ -92,15 +82,6 @@ class TestDecline:
         assert found.newest_served is not None
         assert found.newest_served.sha == back
         assert edits_of(found.versions[0]) == (replace(SORT, id="1"),)
-
-    def test_a_branch_that_moved_is_left_alone(self, folder: Path) -> None:
-        sha = version(folder, SORT)
-        before = place(folder)
-        decline(folder, sha)
-        tip = git(folder, "rev-parse", "skillopt/rows")
-        with pytest.raises(VersionConflictError):
-            write_declined(Repository.find(folder), before, [sha], PersonsWord("Bo"), ())
-        assert git(folder, "rev-parse", "skillopt/rows") == tip
 
 
 class TestDrop:

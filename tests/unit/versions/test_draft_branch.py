@@ -52,13 +52,6 @@ def test_the_next_run_replaces_it(folder: Path) -> None:
     assert git(folder, "rev-list", "main..skillopt-draft/rows") == second != first
 
 
-def test_it_is_removed_and_removing_it_again_does_nothing(folder: Path) -> None:
-    publish(folder)
-    branch_of(folder).remove()
-    branch_of(folder).remove()
-    assert branch_of(folder).read() is None
-
-
 @pytest.mark.parametrize("edited", ["on top", "amended", "beside the skill"])
 def test_what_a_person_committed_there_stays(folder: Path, edited: str) -> None:
     publish(folder)

@@ -67,11 +67,6 @@ class TestNumbers:
             (3, f"{second[:12]}/1", ISO),
         ]
 
-    def test_versions_that_name_no_edits_have_those_that_their_lines_tell(self, folder: Path) -> None:
-        version(folder, SORT, DATES, named=False)
-        (edit,) = [one.edit for one in line(folder).edits]
-        assert (edit.op, edit.anchor, edit.content) == (Op.ADD, "- Trim.", "- Sort.\n- Dates.")
-
     @pytest.mark.parametrize("how", ["--squash", "--no-ff", "--ff-only"])
     def test_what_an_earlier_pull_request_merged_is_not_offered_again(self, folder: Path, how: str) -> None:
         version(folder, SORT)
@@ -100,11 +95,6 @@ class TestWithout:
         gone = {one.key for one in all_of_it.edits if one.number == 2}
         assert [str(key) for key in closure(all_of_it.steps, gone)] == [f"{second[:12]}/1"]
         assert without(folder, 2, 3) == TEXT.decode() + "- Sort.\n- Lower case.\n"
-
-    def test_what_people_changed_on_the_branch_stays(self, folder: Path) -> None:
-        version(folder, SORT, DATES)
-        by_hand(folder, "skillopt/rows", "# Rows", "# Rows and cells")
-        assert without(folder, 2) == TEXT.decode().replace("# Rows", "# Rows and cells") + "- Sort.\n"
 
     def test_lines_that_people_changed_are_not_guessed_at(self, folder: Path) -> None:
         version(folder, SORT, DATES)

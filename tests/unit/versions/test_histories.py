@@ -48,12 +48,3 @@ def test_folders_of_several_commits_are_read_at_once(tmp_path: Path) -> None:
         shipped = {file.path: file.content for file in files if is_shipped(file.path)}
         assert dict(zip(listed, read_objects(repository.root, list(listed.values())), strict=True)) == shipped
     assert found[2:] == [{}, {}]
-
-
-def test_a_folder_with_a_link_is_left_to_be_followed(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path)
-    (folder / FOLDER / "more.md").symlink_to("SKILL.md")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "-m", "Link")
-    place = FolderAt(git(folder, "rev-parse", "main"), FOLDER)
-    assert list_folders(folder, [place], is_shipped) == [None]

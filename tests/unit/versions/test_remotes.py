@@ -124,23 +124,6 @@ def test_branches_that_went_two_ways_are_both_left_alone(tmp_path: Path, bare: P
     assert git(folder, "rev-parse", REF) == theirs
 
 
-def test_unpublished_work_of_a_person_is_not_pushed_along(bare: Path, folder: Path) -> None:
-    git(folder, "commit", "--quiet", "--allow-empty", "-m", "Half done, for nobody's eyes")
-    add_version(folder)
-    with pytest.raises(VersionConflictError, match=r"commits that origin does not have \(1\)"):
-        remote(folder).push("rows", remote(folder).fetch_tips())
-    assert git(bare, "for-each-ref", REF) == ""
-
-
-def test_a_remote_that_refuses_is_quoted(bare: Path, folder: Path) -> None:
-    hook = bare / "hooks" / "pre-receive"
-    hook.write_text("#!/bin/sh\necho 'only on weekdays' >&2\nexit 1\n")
-    hook.chmod(0o755)
-    add_version(folder)
-    with pytest.raises(RemoteError, match=r"pre-receive hook declined.*only on weekdays.*what was trained is kept"):
-        remote(folder).push("rows", remote(folder).fetch_tips())
-
-
 @pytest.mark.parametrize("url", ["ext::sh -c true", "http://example.com/a.git", "git://example.com/a", "-x", "fd::7"])
 def test_an_address_that_could_start_a_program_or_show_a_token_is_refused(folder: Path, url: str) -> None:
     git(folder, "config", "remote.origin.url", url)
@@ -258,18 +241,6 @@ def test_a_draft_is_pushed_replaced_and_removed(bare: Path, folder: Path) -> Non
     draft_branch(folder).remove()
     assert there.push_draft(draft_branch(folder), tips)
     assert git(bare, "for-each-ref", ref) == ""
-
-
-def test_a_fresh_clone_takes_the_draft_up_and_keeps_one_of_its_own(tmp_path: Path, bare: Path, folder: Path) -> None:
-    sha = add_draft(folder)
-    remote(folder).push_draft(draft_branch(folder), remote(folder).fetch_tips())
-    second = clone(tmp_path / "second", bare)
-    there = remote(second)
-    there.take_up_draft(draft_branch(second), there.fetch_tips())
-    assert draft_branch(second).tip == sha
-    own = add_draft(second, b"2")
-    there.take_up_draft(draft_branch(second), there.fetch_tips())
-    assert draft_branch(second).tip == own
 
 
 def test_what_people_pushed_on_the_draft_is_kept(tmp_path: Path, bare: Path, folder: Path) -> None:

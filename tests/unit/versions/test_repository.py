@@ -1,7 +1,6 @@
 """Versions in git: real repositories of every shape, none of which may notice more than a new branch."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository, newest
 
 # A name that is not Unicode, where the file system allows one.
-_NOT_UNICODE = () if sys.platform == "darwin" else ("\udcff\udcfe",)
 
 
 @pytest.fixture
@@ -45,13 +43,6 @@ class TestShapesOfRepositories:
         assert git(folder, "status", "--porcelain=v2", "--branch") == before[0]
         assert (folder / FOLDER / "SKILL.md").read_text() == "Half written"
 
-    def test_a_repository_without_a_commit_gets_a_first_one(self, tmp_path: Path) -> None:
-        git(tmp_path, "init", "--quiet")
-        sha = commit(tmp_path)
-        assert git(tmp_path, "rev-list", "skillopt/rows") == sha
-        assert git(tmp_path, "ls-tree", "-r", "--name-only", sha) == f"{FOLDER}/SKILL.md"
-        assert Repository.find(tmp_path).head() is None
-
     def test_sha_256_repositories_work_alike(self, tmp_path: Path) -> None:
         folder = make_repository(tmp_path / "wide", "--object-format=sha256")
         first = commit(folder)
@@ -64,15 +55,6 @@ class TestShapesOfRepositories:
         git(tmp_path, "clone", "--quiet", "--depth=1", folder.as_uri(), "shallow")
         commit(tmp_path / "shallow")
         assert newest(tmp_path / "shallow").subject == "rows: add a rule"
-
-    @pytest.mark.parametrize(
-        "name", ["with space", "zeile\nzwei", "naïve-名前", "-x", "--upload-pack=sh", *_NOT_UNICODE]
-    )
-    def test_a_repository_may_be_called_anything(self, tmp_path: Path, name: str) -> None:
-        folder = make_repository(tmp_path / name)
-        commit(folder)
-        assert Repository.find(folder / "skills").root == folder
-        assert newest(folder).trailers == NEW_VERSION.trailers
 
 
 class TestFiles:
@@ -87,15 +69,6 @@ class TestFiles:
             f"100644 {FOLDER}/new.md",
             f"100755 {FOLDER}/run.sh",
         ]
-
-    def test_a_file_may_become_a_folder_and_back(self, folder: Path) -> None:
-        first = commit(folder, files=(File("SKILL.md", b"1"), File("notes", b"2")))
-        again = {"parent": first, "expected_tip": first, "subject": "rows: two"}
-        second = commit(folder, files=(File("SKILL.md", b"1"), File("notes/a", b"3")), **again)
-        again = {"parent": second, "expected_tip": second, "subject": "rows: three"}
-        third = commit(folder, files=(File("SKILL.md", b"1"), File("notes", b"2")), **again)
-        assert git(folder, "diff", "--name-only", first, third) == ""
-        assert git(folder, "diff", "--name-only", first, second) == f"{FOLDER}/notes\n{FOLDER}/notes/a"
 
     def test_bytes_are_kept_whatever_attributes_say(self, folder: Path) -> None:
         (folder / ".gitattributes").write_text("* text eol=crlf ident\n")
@@ -131,20 +104,8 @@ class TestTheBranch:
         assert git(tmp_path / "reading", "status", "--porcelain") == ""
         assert commit(folder) == first
 
-    @pytest.mark.parametrize("name", ["", "-d", "a..b", "Rows", "rows/x", "rows\n", "@{-1}", "--stdin", "ro ws"])
-    def test_a_name_that_no_branch_can_have_is_refused(self, folder: Path, name: str) -> None:
-        with pytest.raises(UsageError, match="skill name"):
-            commit(folder, skill=name)
-        assert git(folder, "branch", "--format=%(refname:short)") == "main"
-
 
 class TestVersionsOfUsers:
-    @pytest.mark.parametrize("text", ["main", "HEAD", "skillopt/rows^", "v1", "main~0"])
-    def test_what_names_a_commit_is_resolved(self, folder: Path, text: str) -> None:
-        commit(folder)
-        git(folder, "tag", "-a", "v1", "-m", "One", "main")
-        assert Repository.find(folder).resolve(text) == git(folder, "rev-parse", "main")
-
     @pytest.mark.parametrize(
         "text", ["", "nowhere", "--upload-pack=sh", "-h", "--all", "HEAD:README", "main\0", "main\n", "ma in", "\udcff"]
     )

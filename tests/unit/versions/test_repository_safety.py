@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -35,13 +33,6 @@ class TestIdentity:
         assert Repository.find(folder).identity == "Jürgen <J <tester@example.com>"
         assert self.who(folder) == "Jürgen J <tester@example.com> Jürgen J <tester@example.com>"
 
-    @pytest.mark.parametrize("name", [".", '"', "<>", " , ", "\n"])
-    def test_a_name_that_git_would_refuse_is_not_used(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
-    ) -> None:
-        monkeypatch.setenv("GIT_AUTHOR_NAME", name)
-        assert self.who(folder).startswith("SkillOpt <tester@example.com>")
-
 
 class TestSurroundings:
     def test_variables_that_a_hook_sets_do_not_lead_astray(
@@ -59,13 +50,6 @@ class TestSurroundings:
         assert git(folder, "rev-parse", "refs/heads/skillopt/rows") == sha
         assert git(other, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
-    def test_a_missing_folder_is_not_mistaken_for_the_current_one(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(folder)
-        with pytest.raises(RepositoryError, match="found none"):
-            Repository.find(folder / "nowhere")
-
     def test_outside_a_repository_it_says_what_to_do(self, tmp_path: Path) -> None:
         with pytest.raises(RepositoryError, match="run `git init` there"):
             Repository.find(tmp_path)
@@ -77,18 +61,6 @@ class TestSurroundings:
         with pytest.raises(RepositoryError, match=r"safe\.directory") as caught:
             Repository.find(folder)
         assert "\n" not in str(caught.value)
-
-    def test_without_git_there_is_one_clear_line(self, folder: Path, tmp_path: Path) -> None:
-        tools = tmp_path / "tools"
-        tools.mkdir()
-        (tools / "env").symlink_to(shutil.which("env") or "env")
-        command = [sys.executable, "-m", "skillopt", "optimize", "skills/rows"]
-        ended = subprocess.run(
-            command, cwd=folder, env={**os.environ, "PATH": str(tools)}, capture_output=True, text=True, check=False
-        )
-        assert ended.returncode == 2
-        assert len(ended.stderr.splitlines()) == 1
-        assert "install git" in ended.stderr
 
 
 def _hooks(folder: Path, program: str) -> None:

@@ -11,7 +11,6 @@ from skillopt.versions.revisions import (
     FolderChange,
     changed_folders,
     changed_in_worktree,
-    merge_base,
     worktree_folders,
     write_files,
 )
@@ -33,14 +32,6 @@ def commit(folder: Path, message: str = "Change") -> str:
 def differing(folder: Path, before: str = "HEAD~1", after: str = "HEAD") -> tuple[FolderChange, ...]:
     repository = Repository.find(folder)
     return changed_folders(repository, repository.resolve(before), repository.resolve(after))
-
-
-def test_what_does_not_ship_is_no_change_of_a_skill(folder: Path) -> None:
-    (folder / FOLDER / "evals" / "evals.json").write_text("[]")
-    (folder / FOLDER / "run.sh").chmod(0o644)
-    (folder / "README").write_text("other")
-    commit(folder)
-    assert differing(folder) == ()
 
 
 def test_a_moved_folder_is_a_rename_and_an_unlike_one_is_not(folder: Path) -> None:
@@ -68,23 +59,6 @@ def test_the_work_tree_is_compared_without_what_git_ignores(folder: Path) -> Non
     (folder / "private").mkdir()
     (folder / "private" / "SKILL.md").write_bytes(TEXT)
     assert worktree_folders(repository) == (FOLDER,)
-
-
-def test_the_merge_base_is_where_a_branch_began(folder: Path) -> None:
-    begun = git(folder, "rev-parse", "HEAD")
-    git(folder, "checkout", "--quiet", "-b", "branch")
-    ours = commit(folder, "Ours")
-    git(folder, "checkout", "--quiet", "main")
-    theirs = commit(folder, "Theirs")
-    assert merge_base(Repository.find(folder), theirs, ours) == begun
-
-
-def test_histories_without_a_common_commit_are_told_apart_from_a_shallow_clone(folder: Path) -> None:
-    first = git(folder, "rev-parse", "HEAD")
-    git(folder, "checkout", "--quiet", "--orphan", "other")
-    with pytest.raises(RepositoryError, match="pass --direct") as caught:
-        merge_base(Repository.find(folder), first, commit(folder))
-    assert "shallow" not in str(caught.value)
 
 
 @pytest.mark.parametrize("path", ["../out", "/out", "a/../../out", "."])

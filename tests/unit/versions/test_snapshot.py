@@ -11,14 +11,6 @@ from tests.fakes.projects import git
 from tests.fakes.repositories import make_repository
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    folder = make_repository(tmp_path)
-    git(folder, "update-ref", "refs/remotes/origin/main", "main")
-    git(folder, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
-    return folder
-
-
 def commit(folder: Path, name: str) -> str:
     git(folder, "commit", "--quiet", "--allow-empty", "-m", name)
     return git(folder, "rev-parse", "HEAD")
@@ -27,15 +19,6 @@ def commit(folder: Path, name: str) -> str:
 def default(folder: Path) -> tuple[str, str]:
     found = snapshot_of(folder)
     return found.branch, found.default
-
-
-def test_a_branch_that_is_behind_the_remotes_or_parted_from_it_does_not_count(clone: Path) -> None:
-    old, new = git(clone, "rev-parse", "main"), commit(clone, "Fetched")
-    git(clone, "update-ref", "refs/remotes/origin/main", new)
-    git(clone, "reset", "--quiet", "--hard", old)
-    assert default(clone) == ("origin/main", new)
-    commit(clone, "Parted")
-    assert default(clone) == ("origin/main", new)
 
 
 @pytest.mark.parametrize("usual", ["main", "master"])

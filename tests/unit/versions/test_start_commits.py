@@ -85,17 +85,6 @@ class TestTheDefaultBranchMoved:
 
 
 class TestPeopleChangedBoth:
-    def test_changes_apart_from_each_other_are_merged(self, folder: Path) -> None:
-        by_hand(folder, "skillopt/rows", "description: Rows.", "description: Tidy rows.")
-        by_hand(folder, "main", "# Rows", "# Rows and cells")
-        assert start_conflicts(place(folder)) == ()
-        start = write_start(place(folder), AT)
-        text = text_of(folder, start)
-        assert "description: Tidy rows." in text
-        assert "# Rows and cells" in text
-        assert "- Sort." in text
-        assert git(folder, "merge-tree", "--write-tree", "main", start) == git(folder, "rev-parse", f"{start}^{{tree}}")
-
     def test_a_sentence_that_both_changed_is_given_in_both_versions_and_the_branch_is_left_alone(
         self, folder: Path
     ) -> None:

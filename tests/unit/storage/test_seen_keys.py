@@ -1,1 +1,0 @@
-"""Keys that were seen before."""
