@@ -50,9 +50,6 @@ _RolloutsOption = Annotated[
 _UsdOption = Annotated[
     float | None, typer.Option("--max-usd", callback=check_cap_option, help="US dollars that the night may spend.")
 ]
-_AtOnceOption = Annotated[
-    int, typer.Option("--at-once", min=1, max=64, help="Skills that are trained at a time, with --workers in all.")
-]
 _ForgeOption = Annotated[str | None, typer.Option("--forge", help="Where pull requests go: github, gitlab or none.")]
 _RemoteOption = Annotated[str | None, typer.Option("--remote", help="Git remote to push to; empty for none.")]
 
@@ -71,7 +68,6 @@ def whole(
     *,
     max_rollouts: _RolloutsOption = None,
     max_usd: _UsdOption = None,
-    at_once: _AtOnceOption = 1,
     forge: _ForgeOption = None,
     remote: _RemoteOption = None,
     summary: SummaryOption = None,
@@ -93,7 +89,7 @@ def whole(
     if can_ask():
         capped = bool(max_rollouts or max_usd)
         ask_to_pay(foresee_night(flags, capped=capped), "the training of every skill that is due", yes=yes)
-    values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd, "--at-once": at_once, "--workers": workers}
+    values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd, "--workers": workers}
     options = [f"{name}={value}" for name, value in values.items() if value is not None]
     options += [*(["--quiet"] if quiet else []), *(f"--set={setting}" for setting in settings or ())]
     with interruptible():
@@ -146,7 +142,6 @@ def train(
     out: Annotated[Path, typer.Option("--out", help="Folder for what is to be offered.")],
     max_rollouts: _RolloutsOption = None,
     max_usd: _UsdOption = None,
-    at_once: _AtOnceOption = 1,
     summary: SummaryOption = None,
     settings: SetOption = None,
     workers: WorkersOption = None,
@@ -157,7 +152,7 @@ def train(
 
     Writes branches as a git bundle, and the texts of pull requests. Reaches neither remote nor forge.
     """
-    budget = Budget(max_rollouts or 0, max_usd or 0.0, at_once)
+    budget = Budget(max_rollouts or 0, max_usd or 0.0)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = train_night(state, out, budget, flags=flags_of(settings, workers=workers), observer=observer)
     _show_night(found, summary, as_json=as_json)

@@ -13,7 +13,6 @@ from threading import Condition
 from typing import Final
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
-from skillopt.execution.places import CallPlaces
 from skillopt.execution.wrappers import HarnessWrapper, ModelWrapper
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
@@ -95,12 +94,10 @@ class Meter:
         self,
         caps: Caps,
         clock: Callable[[], float] = time.monotonic,
-        places: CallPlaces | None = None,
         closed: str = "",
     ) -> None:
         self._closed = closed
         self._account = BudgetAccount(caps)
-        self._places = places
         self._clock = clock
         self._begun = clock()
         self._changed = Condition()
@@ -193,7 +190,7 @@ class Meter:
                 self._failed += used is None
                 self._changed.notify_all()
 
-        return self._placed(ended)
+        return ended
 
     @contextmanager
     def call(self, role: str, bound: Callable[[], Usage], seconds: float) -> Iterator[Callable[[Usage | None], None]]:
@@ -207,23 +204,6 @@ class Meter:
             raise
         finally:
             ended(role, used[-1])
-
-    def _placed(self, ended: Callable[[str, Usage | None], None]) -> Callable[[str, Usage | None], None]:
-        """Wait for a place, which is given back when the call has ended."""
-        places = self._places
-        if places is None:
-            return ended
-        try:
-            places.take()
-        except InfrastructureError:
-            ended("target", Usage())
-            raise
-
-        def left(role: str, used: Usage | None) -> None:
-            places.give_back()
-            ended(role, used)
-
-        return left
 
     def _refuse(self, why: str) -> OutOfBudget:
         self._refused = True

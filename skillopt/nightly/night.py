@@ -2,12 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import fsum
-from threading import Condition
 from typing import Final
 
 from skillopt.execution.metering import Caps, Meter
-from skillopt.execution.places import CallPlaces
 from skillopt.nightly.posting import PullRequestUpdate
 from skillopt.rollouts import Usage
 
@@ -37,7 +34,6 @@ class Budget:
 
     rollouts: int = 0
     usd: float = 0.0
-    at_once: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,64 +113,40 @@ def with_failure(row: SkillNight, error: Exception) -> SkillNight:
 
 @dataclass(slots=True)
 class RemainingBudget:
-    """The remaining budget of a night, and what was used.
-
-    Skills may be trained at a time: what a meter may use is kept from the others until it is subtracted.
-    """
+    """The remaining budget of a night, and what was used."""
 
     budget: Budget
-    places: CallPlaces | None = None
     rollouts: int = 0
     usd: float | None = 0.0
     answered: Usage = field(default_factory=Usage)
     failed_calls: int = 0
-    _lent: dict[Meter, Caps] = field(default_factory=dict)
-    _returned: Condition = field(default_factory=Condition)
 
     @property
     def exhausted(self) -> bool:
         """Whether no more training may begin."""
-        spent = self.usd or 0.0
-        return 0 < self.budget.rollouts <= self.rollouts or 0 < self.budget.usd <= spent
+        rollouts, usd = self._left()
+        return (self.budget.rollouts > 0 and rollouts < 1) or (self.budget.usd > 0 and usd < _LEAST_USD)
 
     def meter_for(self, share: float, most: int = 0) -> Meter:
-        """Make a meter for one skill: capped at its share of the whole, and at what remains.
-
-        Where others have all that remains, it waits until one of them is done. Where nothing remains it allows nothing.
-        """
-        with self._returned:
-            while self._lent and self._all_lent():
-                self._returned.wait()
-            total, rollouts_left, usd_left = self.budget, *self._left()
-            closed = "the night's budget is used up" if self._all_lent() else ""
-            rollouts = min(rollouts_left, max(1, int(total.rollouts * share))) if total.rollouts else 0
-            usd = min(usd_left, total.usd * share) if total.usd else 0.0
-            caps = Caps() if closed else Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts))
-            meter = Meter(caps, places=self.places, closed=closed)
-            self._lent[meter] = caps
-            return meter
+        """Make a meter for one skill: capped at its share of the whole, and at what remains; of nothing, closed."""
+        if self.exhausted:
+            return Meter(Caps(), closed="the night's budget is used up")
+        total, (rollouts_left, usd_left) = self.budget, self._left()
+        rollouts = min(rollouts_left, max(1, int(total.rollouts * share))) if total.rollouts else 0
+        usd = min(usd_left, total.usd * share) if total.usd else 0.0
+        return Meter(Caps(usd=usd, rollouts=min(rollouts or most, most or rollouts)))
 
     def subtract(self, meter: Meter) -> None:
         """Subtract the usage of a skill; what it did not use is there for the others."""
-        with self._returned:
-            self._lent.pop(meter, None)
-            self.rollouts += meter.rollouts
-            used = Usage.total(meter.by_role.values()).usd
-            self.usd = None if self.usd is None or used is None else self.usd + used
-            self.answered += meter.answered
-            self.failed_calls += meter.failed_calls
-            self._returned.notify_all()
-
-    def _left(self) -> tuple[int, float]:
-        """Return the rollouts and dollars that are neither used nor lent."""
-        lent = self._lent.values()
-        rollouts = self.budget.rollouts - self.rollouts - sum(caps.rollouts for caps in lent)
-        return rollouts, self.budget.usd - (self.usd or 0.0) - fsum(caps.usd for caps in lent)
-
-    def _all_lent(self) -> bool:
-        rollouts, usd = self._left()
-        return (self.budget.rollouts > 0 and rollouts < 1) or (self.budget.usd > 0 and usd < _LEAST_USD)
+        self.rollouts += meter.rollouts
+        used = Usage.total(meter.by_role.values()).usd
+        self.usd = None if self.usd is None or used is None else self.usd + used
+        self.answered += meter.answered
+        self.failed_calls += meter.failed_calls
 
     def night(self, rows: tuple[SkillNight, ...]) -> Nightly:
         """Return the result of the night."""
         return Nightly(rows, self.rollouts, self.usd, self.answered.usd, self.failed_calls)
+
+    def _left(self) -> tuple[int, float]:
+        return self.budget.rollouts - self.rollouts, self.budget.usd - (self.usd or 0.0)

@@ -37,9 +37,7 @@ from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
 
-__all__ = ["USED_UP", "Night", "offer_decision", "offer_draft", "offer_version"]
-
-USED_UP: Final = "the night's budget is used up"
+__all__ = ["Night", "offer_decision", "offer_draft", "offer_version"]
 
 _NO_RECORD: Final = "the record of its run is not here"
 _DECISIONS: Final = ("declined", "undeclined", "dropped")
@@ -88,7 +86,7 @@ class Night:
     def why_waiting(self, settings: NightlySettings) -> str:
         """Return why what is due is not trained now; empty when it is."""
         if self.remaining.exhausted:
-            return USED_UP
+            return "the night's budget is used up"
         return self.no_money or why_no_training(settings.train_days, settings.train_hours, datetime.now().astimezone())
 
 

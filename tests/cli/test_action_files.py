@@ -33,11 +33,3 @@ def test_comments_are_acted_on_for_people_who_may_write_and_nothing_of_the_chang
     assert "github.event.issue.pull_request" in job["if"]
     assert job["uses"] == "$/.github/workflows/skillopt-nightly.yml"
     assert "steps" not in job
-
-
-def test_the_workflow_hands_on_how_many_skills_are_trained_at_a_time_and_both_say_one_by_default() -> None:
-    workflow = read_yaml(ROOT / ".github" / "workflows" / "skillopt-nightly.yml")
-    called = workflow.get("on", workflow.get(True))["workflow_call"]["inputs"]["at-once"]
-    (use,) = [step["with"] for step in workflow["jobs"]["train"]["steps"] if "command" in step.get("with", {})]
-    assert (called["default"], use["at-once"]) == ("1", "${{ inputs.at-once || '1' }}")
-    assert read_yaml(ACTION)["inputs"]["at-once"]["default"] == "1"

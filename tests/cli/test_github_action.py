@@ -149,13 +149,6 @@ def test_a_night_that_breaks_fails_the_job(tmp_path: Path) -> None:
     assert done.steps[-1] == "Keep the reports"
 
 
-def test_a_night_is_told_how_many_skills_to_train_at_a_time(tmp_path: Path) -> None:
-    runner = Runner(tmp_path / "temp", make_nights(tmp_path).folder)
-    done = runner.run(command="nightly", forge="none", sandbox="false", at_once="many")
-    assert (done.code, done.outputs["verdict"]) == (2, "error")
-    assert "Invalid value for '--at-once'" in done.log
-
-
 @pytest.mark.parametrize(
     "hostile", ['"; touch {0}; "$(touch {0}) `touch {0}`', "x\n::error::forged\nverdict=passed\n$(touch {0})", "--help"]
 )

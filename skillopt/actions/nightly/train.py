@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,11 +16,8 @@ from skillopt.actions.nightly.answers import answer_people, answer_training
 from skillopt.actions.nightly.descriptions import train_descriptions
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
 from skillopt.execution.credentials import forge_token_names
-from skillopt.execution.executors import CLUSTERS
 from skillopt.execution.metering import Meter
-from skillopt.execution.places import CallPlaces
 from skillopt.execution.runner import RunObserver
-from skillopt.execution.turns import NamedObserver, take_turns
 from skillopt.nightly.check import configured_skills
 from skillopt.nightly.dashboard import NightRecord, SkillFacts, spent_in_month, why_no_money
 from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
@@ -36,14 +32,13 @@ from skillopt.nightly.handover import (
     write_offers,
 )
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
-from skillopt.nightly.offers import USED_UP, Night, offer_decision, offer_draft, offer_version
+from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
 from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, measured_pass_rate
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start
 from skillopt.runs.training import optimize
 from skillopt.safety.escaping import escape_terminal
-from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
@@ -71,7 +66,6 @@ def train_night(
     project = Project.find(folder or Path.cwd())
     settings, review = project.settings(flags), read_state(state)
     _refuse_credentials(project)
-    _refuse_cluster(settings, budget)
     make_folder(out)  # before anything is paid for
     remote, default_branch = _find_remote(project, review)
     began, cap = datetime.now(UTC), settings.nightly.monthly_usd
@@ -86,7 +80,7 @@ def train_night(
             default_branch,
             review,
             ledger,
-            RemainingBudget(budget, CallPlaces(settings.executor.workers) if budget.at_once > 1 else None),
+            RemainingBudget(budget),
             observer,
             flags,
             out / REPORT,
@@ -101,16 +95,6 @@ def train_night(
             found = night.remaining.night(tuple(rows))
             _hand_over(night, out, found)
     return found
-
-
-def _refuse_cluster(settings: Settings, budget: Budget) -> None:
-    """Refuse to train several skills at a time on a cluster, which one run at a time connects to."""
-    name = settings.executor.run_on
-    if budget.at_once > 1 and name in CLUSTERS:
-        raise UsageError(
-            f'--at-once {budget.at_once}: expected run_on = "threads", found "{name}", whose nodes are for one '
-            "skill at a time; leave out --at-once, or set run_on"
-        )
 
 
 def _refuse_credentials(project: Project) -> None:
@@ -166,25 +150,8 @@ def _take_turns(night: Night, rows: list[SkillNight]) -> None:
             due[target.name] = found
     order = [found.facts.skill for found in sort_by_priority(due.values())]
     order += [skill for skill in turns if skill not in due]
-    at_once = night.remaining.budget.at_once
-    jobs = [
-        partial(_turn, night, turns[skill], skill, last=number >= len(due))
-        if at_once == 1
-        else partial(_turn_beside, night, turns[skill], skill)
-        for number, skill in enumerate(order, 1)
-    ]
-    rows.extend(take_turns(jobs, at_once, night.remaining.places))
-    night.offers.sort(key=lambda one: order.index(one.name))
-
-
-def _turn_beside(night: Night, selection: Selection, skill: str) -> SkillNight:
-    """Take a turn beside others: with a ledger of its own, whose connection belongs to a thread."""
-    with closing(Ledger.open(night.project.root)) as ledger:
-        observer = NamedObserver(night.observer, skill)
-        row = _turn(replace(night, ledger=ledger, observer=observer), selection, skill, last=False)
-    if row.run or row.reason:
-        observer.notice(f"{row.training}: {row.reason}")
-    return row
+    for number, skill in enumerate(order, 1):
+        rows.append(_turn(night, turns[skill], skill, last=number >= len(due)))
 
 
 def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> SkillNight:
@@ -240,9 +207,6 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
         state = _begin_from_default_branch(night, selection, state)
     night.observer.notice(f"{state.target.name}: {due.reason}")
     meter = night.remaining.meter_for(1.0 if last else state.target.settings.nightly.share)
-    if night.remaining.exhausted:  # while it waited for others
-        night.remaining.subtract(meter)
-        return replace(row, training=Training.WAITING, reason=USED_UP)
     return _trained(night, selection, state, row, meter)
 
 
@@ -299,8 +263,7 @@ def _start(night: Night, state: SkillState) -> Start:
 def _offer(night: Night, skill: str, state: SkillState) -> SkillOffers:
     """Return what is offered of a skill; what must be measured for that counts as the night's."""
     review, name = night.review.of(skill), state.target.name
-    beside = night.remaining.places is not None
-    meter = night.remaining.meter_for(state.target.settings.nightly.share if beside else 1.0)
+    meter = night.remaining.meter_for(1.0)
     try:
         version = offer_version(night, state, review.versions, meter)
         draft = offer_draft(night, state, review.drafts, meter)

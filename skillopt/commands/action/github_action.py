@@ -116,7 +116,7 @@ def _night(step: str) -> int:
     outputs, shown = Path(_variable("GITHUB_OUTPUT")), Path(_variable("GITHUB_STEP_SUMMARY"))
     summary = place / f"{step}.md"
     try:
-        names = ("forge", "remote", "pull-request", "at-once")
+        names = ("forge", "remote", "pull-request")
         arguments = step_arguments(step, place, {name: _input(name) for name in names}, _caps(), _more())
         if step == "check" or (step == "train" and _input("command") != "nightly"):
             shutil.rmtree(reports, ignore_errors=True)

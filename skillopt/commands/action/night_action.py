@@ -27,8 +27,7 @@ def step_arguments(
             one = [f"--pull-request={inputs['pull-request']}"] if inputs["pull-request"] else []
             return ["check", "--out", state, *reaching, *one]
         case "train":
-            at_once = [f"--at-once={inputs['at-once']}"] if inputs["at-once"] else []
-            return ["train", "--state", state, "--out", offers, *caps, *at_once, *more]
+            return ["train", "--state", state, "--out", offers, *caps, *more]
         case _:
             return ["offer", offers, *reaching]
 
