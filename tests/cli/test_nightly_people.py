@@ -41,62 +41,6 @@ def text_on_branch(nights: Nights) -> str:
     return git(nights.bare, "show", "skillopt/rows:skills/rows/SKILL.md")
 
 
-def test_an_unticked_box_drops_that_edit_and_the_text_follows(after: Nights, forge: FakeForge) -> None:
-    body = forge.pulls[1]["body"]
-    line = next(row for row in body.splitlines() if row.startswith("- [x] **1**"))
-    forge.pulls[1]["body"] = body.replace(line, line.replace("- [x]", "- [ ]", 1))
-    before = text_on_branch(after)
-    row = after.run()["rows"]
-    assert any("edit 1 dropped" in line for line in row["answers"])
-    assert len(text_on_branch(after)) < len(before)
-    assert len(read_decisions(Repository(after.folder), "rows").dropped) == 1
-    assert row["offer"]["action"] == "updated"
-    assert any("edit 1 dropped" in said for said in forge.said(1))
-    again = after.run()["rows"]
-    assert (again["answers"], again["offer"]["action"]) == ([], "")
-
-
-def test_a_command_drops_an_edit_once_and_is_answered(after: Nights, forge: FakeForge) -> None:
-    forge.say(1, "ada", "/skillopt drop 2: our tables have no dates")
-    row = after.run()["rows"]
-    assert any("edit 2 dropped" in line for line in row["answers"])
-    (refused,) = read_decisions(Repository(after.folder), "rows").refused_edits
-    assert refused.word.reason == "our tables have no dates"
-    assert refused.word.by == "ada"
-    assert after.run()["rows"]["answers"] == []
-
-
-def test_what_people_without_write_access_say_changes_nothing(after: Nights, forge: FakeForge) -> None:
-    forge.say(1, "eve", "/skillopt drop 1\n/skillopt ignore")
-    row = after.run()["rows"]
-    assert (row["answers"], row["training"], row["offer"]["action"]) == ([], "not due", "")
-
-
-def test_a_skill_is_left_alone_until_somebody_takes_that_back(after: Nights, forge: FakeForge) -> None:
-    forge.say(1, "ada", "/skillopt ignore")
-    assert after.run()["rows"]["training"] == "ignored"
-    assert after.run()["rows"]["training"] == "ignored"
-    forge.say(1, "ada", "/skillopt unignore")
-    assert after.run()["rows"]["training"] == "not due"
-
-
-def test_a_closed_pull_request_is_declined_with_its_reason_and_a_fresh_clone_knows(
-    after: Nights, forge: FakeForge
-) -> None:
-    forge.say(1, "ada", "We keep e-mail addresses as they are.")
-    tip = after.tip()
-    forge.set_state(1)
-    row = after.run()["rows"]
-    assert any("#1 was closed by people" in line for line in row["answers"])
-    assert text_on_branch(after) == SKILL.strip()
-    fresh = after.clone("fresh")
-    git(fresh.folder, "branch", "--quiet", "skillopt/rows", "origin/skillopt/rows")
-    found = read_decisions(Repository(fresh.folder), "rows")
-    assert tip in found.declined
-    assert found.declined_by[tip].reason == "We keep e-mail addresses as they are."
-    assert len(forge.pulls) == 1
-
-
 def test_a_box_that_is_unticked_while_the_night_runs_is_for_the_next_one(after: Nights, forge: FakeForge) -> None:
     forge.say(1, "ada", "/skillopt drop 2")
     after.run(before_offer=lambda: forge.tick(1, 1, ticked=False))
@@ -139,13 +83,6 @@ def test_a_command_for_another_skill_or_one_that_is_not_understood_is_answered_a
     assert "not understood: /skillopt dorp 2; there are `/skillopt drop 7`" in unknown
     assert "not understood: <code>&#x2f;skillopt dorp 2</code>" in forge.said(1)[-1]
     assert after.run()["rows"]["answers"] == []
-
-
-def test_markup_of_an_answer_is_in_the_comment_only(after: Nights, forge: FakeForge) -> None:
-    forge.say(1, "ada", "/skillopt dorp <b>@bob</b>")
-    row = after.run()["rows"]
-    assert any("/skillopt dorp <b>@bob</b>" in line for line in row["answers"])
-    assert "<b>" not in forge.said(1)[-1]
 
 
 def test_a_pull_request_that_is_opened_again_says_what_its_run_measured_and_can_be_answered(

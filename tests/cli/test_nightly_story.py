@@ -37,16 +37,6 @@ def test_a_rule_that_a_person_adds_on_main_is_kept_and_the_new_text_is_measured_
     story.check_unchanged()
 
 
-def test_a_commit_of_a_person_on_the_branch_is_measured_and_named(story: Story) -> None:
-    tip = story.edit(BRANCH, "Keep the header row.")
-    second = story.night()
-    assert (second.code, second.offer, story.tip()) == (0, "updated", tip), second.errors
-    assert second.paid == second.result["rollouts"]
-    story.check_claims()
-    assert "measured with `Anna`'s commit" in story.pull()["body"]
-    story.check_unchanged()
-
-
 def test_a_commit_of_a_person_is_measured_too_where_no_run_is_recorded(story: Story) -> None:
     elsewhere = story.elsewhere("elsewhere")
     elsewhere.check_unchanged()

@@ -88,6 +88,7 @@ def test_a_person_s_commit_is_measured_named_and_told_apart(nights: Nights, forg
     add_by_hand(nights, DATES)
     row = nights.run()["rows"]
     assert row["offer"]["action"] == "updated"
+    assert "1 commit on the branch by people; kept" in row["offer"]["notes"]
     body, title = forge.pulls[1]["body"], forge.pulls[1]["title"]
     assert "measured with `Anna`'s commit (" in body
     assert f"**1 line by people (`{nights.tip()[:10]}` `One more rule`)**:\n\n```diff\n+- {DATES}\n```" in body
@@ -123,18 +124,3 @@ def test_what_cannot_be_paid_for_is_not_claimed_and_is_measured_the_next_night(
     assert "6 of 8" not in forge.pulls[1]["body"].partition("<details>")[0]
     assert nights.run()["rows"]["offer"]["action"] == "updated"
     assert forge.pulls[1]["title"] == "rows: 0 of 8 → 6 of 8 val tasks passed"
-
-
-def test_a_draft_pull_request_becomes_an_ordinary_one_when_a_night_proves_its_text(
-    tmp_path: Path, forge: FakeForge
-) -> None:
-    nights = make_nights(tmp_path, forge)
-    run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN_HERE))
-    nights.run()
-    assert forge.pulls[1]["draft"] is True
-    assert forge.pulls[1]["title"].endswith(" (proven here)")
-    assert re.search(r"About \d+ more tasks|tasks enough to prove", forge.pulls[1]["body"])
-    add_a_version(nights)
-    assert nights.run()["rows"]["offer"]["action"] == "updated"
-    assert (forge.pulls[1]["draft"], forge.pulls[1]["title"]) == (False, "rows: 0 of 8 → 6 of 8 val tasks passed")
-    assert len(forge.pulls) == 1
