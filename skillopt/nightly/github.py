@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any, Final, Literal
 
@@ -352,12 +351,7 @@ def github_retry_after(headers: Mapping[str, str], now: datetime | None = None) 
     reset = headers.get("x-ratelimit-reset", "")
     if headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
         return max(0.0, float(reset) - now.timestamp())
-    try:
-        at = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return max(0.0, (at - now).total_seconds())
+    return None
 
 
 def _permission(words: str, headers: Mapping[str, str]) -> str:

@@ -23,15 +23,7 @@ from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
 from skillopt.versions.objects import FolderAt, list_folders, read_objects
 from skillopt.versions.repository import Repository
 
-__all__ = [
-    "DefaultBranch",
-    "KnownTexts",
-    "SkillState",
-    "measured_pass_rate",
-    "read_skill_state",
-    "read_texts",
-    "training_runs",
-]
+__all__ = ["DefaultBranch", "SkillState", "measured_pass_rate", "read_skill_state"]
 
 _DAY = 86_400.0
 _MEASURED = frozenset({VersionAccepted.__name__, BaselineMeasured.__name__})
@@ -43,20 +35,6 @@ class DefaultBranch:
 
     name: str
     commit: str
-
-
-@dataclass(frozen=True, slots=True)
-class KnownTexts:
-    """A skill's versions, and the digests of its texts."""
-
-    repository: Repository
-    target: Target
-    branch: str
-    versions: tuple[Version, ...]
-    here: str
-    tip: str
-    known: frozenset[str]
-    default: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,58 +61,27 @@ class SkillState:
         return bool(self.tip) and self.diverged and self.start == "worktree" and not begun
 
 
-@dataclass(frozen=True, slots=True)
-class _Recorded:
-    """Versions and runs of a skill, newest first."""
-
-    versions: tuple[Version, ...]
-    runs: Sequence[RunRecord]
-
-    @property
-    def unfinished(self) -> RunRecord | None:
-        """The newest run, when it ended early."""
-        return next((run for run in self.runs[:1] if run.state != "finished"), None)
-
-    @property
-    def finished(self) -> RunRecord | None:
-        """The newest run that finished."""
-        return next((run for run in self.runs if run.state == "finished"), None)
-
-    def last(self) -> tuple[str, str, str]:
-        """Return end, target and suite of the last finished run; from the newest version where no run is recorded."""
-        if (run := self.finished) is not None:
-            return run.ended_at, str(json.loads(run.config)[1]), run.suite_digest
-        newest = next((version for version in self.versions if version.trailer("Val-After")), None)
-        return (newest.at, newest.trailer("Harness"), newest.trailer("Suite-Digest")) if newest else ("", "", "")
-
-
-def training_runs(ledger: Ledger, skill: str) -> list[RunRecord]:
-    """List the runs that trained a skill, newest first; neither proposed edits nor gated changes are any."""
-    return [run for run in ledger.runs(skill) if run.kind == "training"]
-
-
-def read_skill_state(
-    selection: Selection,
-    default_branch: DefaultBranch,
-    ledger: Ledger,
-    now: datetime,
-) -> SkillState:
+def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger: Ledger, now: datetime) -> SkillState:
     """Read the state of a skill."""
     project = selection.project()
-    texts = read_texts(project.repository(), project.target(selection), default_branch)
-    repository, target, tip, versions = texts.repository, texts.target, texts.branch, texts.versions
-    suite = target.suite()
-    recorded = _Recorded(versions, training_runs(ledger, target.name))
-    there = texts.default or texts.here
-    if there != texts.here and there not in texts.known:
+    repository, target = project.repository(), project.target(selection)
+    suite, here, path = target.suite(), target.skill().digest, repository.relative(target.folder)
+    tip = repository.branch_tip(target.name) or ""
+    versions = repository.versions(target.name, tip) if tip else ()
+    texts = _branch_texts(repository, target.name, path, tip, versions)
+    there = _on_default(repository, target, path, default_branch) or here
+    if there != here and there not in texts:
         message = (
-            f"{repository.relative(target.folder)} differs between {default_branch.name} and this clone; nothing was "
-            "trained or pushed. Update the clone (git pull), or push what was changed here (git push), then run this "
-            "again"
+            f"{path} differs between {default_branch.name} and this clone; nothing was trained or pushed. Update the "
+            "clone (git pull), or push what was changed here (git push), then run this again"
         )
         raise VersionConflictError(message)
-    unfinished, finished, (at, trained_on, trained_with) = recorded.unfinished, recorded.finished, recorded.last()
-    diverged = bool(tip) and there not in texts.known
+    # Neither proposed edits nor gated changes are training.
+    runs = [run for run in ledger.runs(target.name) if run.kind == "training"]
+    unfinished = next((run for run in runs[:1] if run.state != "finished"), None)
+    finished = next((run for run in runs if run.state == "finished"), None)
+    at, trained_on, trained_with = _last_training(finished, versions)
+    diverged = bool(tip) and there not in texts
     due_facts = DueFacts(
         target.name,
         identify_target(target.settings, suite, project.root),
@@ -143,32 +90,43 @@ def read_skill_state(
         (now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
         trained_on,
         trained_with,
-        changed=diverged and _begun(finished) != texts.here,
-        score=_score(ledger, recorded.runs),
+        changed=diverged and _begun(finished) != here,
+        score=_score(ledger, runs),
     )
-    on_default_branch = bool(tip) and there == texts.tip
-    start = _start(texts, unfinished)
-    place = StartPlace(repository, target.name, repository.relative(target.folder), tip, default_branch.commit)
+    begun = _begun(unfinished)
+    # The branch, unless people have changed the skill beside it; an unfinished run only from a text still current.
+    start: Start = "auto" if not tip and begun in ("", here) else "worktree"
+    if tip and here in texts:
+        start = "auto" if begun in {"", *texts} else "branch"
+    place = StartPlace(repository, target.name, path, tip, default_branch.commit)
     conflicts = start_conflicts(place) if diverged and place.merged else ()
+    on_default_branch = bool(tip) and there == (texts[0] if texts else "")
     return SkillState(target, tip, versions, on_default_branch, diverged, start, unfinished, due_facts, conflicts)
 
 
-def read_texts(repository: Repository, target: Target, default_branch: DefaultBranch) -> KnownTexts:
-    """Read what git knows of a skill."""
-    tip = repository.branch_tip(target.name) or ""
-    versions = repository.versions(target.name, tip) if tip else ()
-    path = repository.relative(target.folder)
-    # Every text that the branch had, from its tip to the one that training began with.
+def measured_pass_rate(ledger: Ledger, run: str) -> float | None:
+    """Return the share of `val` tasks that the newest text of a run passed; None where nothing was measured."""
+    for row in reversed(list(ledger.events(run))):
+        event = decode_event(row.kind, row.payload)
+        if isinstance(event, VersionAccepted) and event.verdict.pairs:
+            return fmean(one.passed_after for one in event.verdict.pairs)
+        if isinstance(event, BaselineMeasured):
+            return event.tally.passed
+    return None
+
+
+def _last_training(finished: RunRecord | None, versions: Sequence[Version]) -> tuple[str, str, str]:
+    """Return end, target and suite of the last finished run; from the newest version where no run is recorded."""
+    if finished is not None:
+        return finished.ended_at, str(json.loads(finished.config)[1]), finished.suite_digest
+    newest = next((version for version in versions if version.trailer("Val-After")), None)
+    return (newest.at, newest.trailer("Harness"), newest.trailer("Suite-Digest")) if newest else ("", "", "")
+
+
+def _branch_texts(repository: Repository, skill: str, path: str, tip: str, versions: Sequence[Version]) -> list[str]:
+    """Return the digest of every text that a branch had, from its tip to the one that training began with."""
     begun = [version.parent for version in versions[-1:]] + [version.merged for version in versions]
     commits = list(dict.fromkeys(filter(None, [tip, *(one.sha for one in versions), *begun])))
-    known = _digests(repository, target.name, path, commits)
-    default = _on_default(repository, target, path, default_branch)
-    newest = known[0] if known else ""
-    return KnownTexts(repository, target, tip, versions, target.skill().digest, newest, frozenset(known), default)
-
-
-def _digests(repository: Repository, skill: str, path: str, commits: Sequence[str]) -> list[str]:
-    """Return the digest of a skill at each commit, of all together with a few git processes."""
     listed = list_folders(repository.root, [FolderAt(commit, path) for commit in commits], is_shipped)
     objects = list(dict.fromkeys(sha for files in listed for sha in (files or {}).values()))
     contents = dict(zip(objects, read_objects(repository.root, objects), strict=True))
@@ -189,28 +147,6 @@ def _on_default(repository: Repository, target: Target, path: str, default_branc
     if not any(file.path == SKILL_FILE for file in repository.read_folder(default_branch.commit, path)):
         return ""
     return read_version(repository, target.name, default_branch.commit, path).digest
-
-
-def measured_pass_rate(ledger: Ledger, run: str) -> float | None:
-    """Return the share of `val` tasks that the newest text of a run passed; None where nothing was measured."""
-    for row in reversed(list(ledger.events(run))):
-        event = decode_event(row.kind, row.payload)
-        if isinstance(event, VersionAccepted) and event.verdict.pairs:
-            return fmean(one.passed_after for one in event.verdict.pairs)
-        if isinstance(event, BaselineMeasured):
-            return event.tally.passed
-    return None
-
-
-def _start(texts: KnownTexts, unfinished: RunRecord | None) -> Start:
-    """Choose the text to begin with: the branch, unless people have changed the skill beside it.
-
-    An unfinished run continues only from a text that is still current.
-    """
-    begun = _begun(unfinished)
-    if texts.tip and texts.here in texts.known:
-        return "auto" if begun in texts.known | {""} else "branch"
-    return "auto" if not texts.tip and begun in ("", texts.here) else "worktree"
 
 
 def _begun(run: RunRecord | None) -> str:
