@@ -9,7 +9,6 @@ from typing import Annotated, Final
 
 import typer
 
-from skillopt.actions.nightly.train import train_night
 from skillopt.commands.options import (
     JsonOption,
     QuietOption,
@@ -29,6 +28,7 @@ from skillopt.nightly.check import Checked, check_night
 from skillopt.nightly.handover import OFFERS
 from skillopt.nightly.night import Budget, Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
+from skillopt.nightly.train import train_night
 from skillopt.project import Project
 from skillopt.reports.escape_markdown import inline_code, web_link
 from skillopt.safety.escaping import escape_terminal, truncate

@@ -20,8 +20,8 @@ from skillopt.commands.output import SHORT, format_usage, interruptible, show
 from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
-    from skillopt.actions.trigger import MeasuredTriggers, TrainedTriggers
     from skillopt.triggers.quality import Confusion, QueryLoading, TriggerRate
+    from skillopt.triggers.run import MeasuredTriggers, TrainedTriggers
 
 __all__ = ["trigger"]
 
@@ -57,10 +57,10 @@ def trigger(
     Before money is spent for the first time, a terminal is asked; without a terminal a paid agent needs a cap, or
     --yes.
     """
-    from skillopt.actions.trigger import foresee_triggers, measure_triggers, train_triggers
     from skillopt.commands.progress import ProgressObserver
     from skillopt.commands.spending import ask_to_pay
     from skillopt.triggers.plan import TriggerAsk
+    from skillopt.triggers.run import foresee_triggers, measure_triggers, train_triggers
 
     folder = Path.cwd()
     ask = TriggerAsk(options.select(skill), tuple(folder / one for one in requests or ()), siblings, repeats, turns)

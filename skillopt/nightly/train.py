@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from skillopt.actions.nightly.answers import answer_people, answer_training
-from skillopt.actions.nightly.descriptions import train_descriptions
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
 from skillopt.execution.credentials import forge_token_names
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
+from skillopt.nightly.answers import answer_people, answer_training
 from skillopt.nightly.check import configured_skills
 from skillopt.nightly.dashboard import NightRecord, SkillFacts, spent_in_month, why_no_money
+from skillopt.nightly.descriptions import train_descriptions
 from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
 from skillopt.nightly.handover import (
     BUNDLE,

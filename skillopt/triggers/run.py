@@ -1,4 +1,4 @@
-"""The user action `trigger`: measure when the target loads a skill, or train its description."""
+"""Measure when the target loads a skill, or train its description, with every answer recorded."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing

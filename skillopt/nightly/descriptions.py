@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from skillopt.actions.trigger import description_basis, train_triggers
 from skillopt.errors import BusyError, SkilloptError, SuiteError, UsageError
 from skillopt.execution.metering import Meter
 from skillopt.gate.grades import GRADE, Grade
@@ -32,6 +31,7 @@ from skillopt.triggers.due import committed_bases, why_description_due
 from skillopt.triggers.message import BROKEN, FIXED, SIBLING_RECALL
 from skillopt.triggers.plan import TriggerAsk, has_requests, plan_triggers
 from skillopt.triggers.quality import TriggerRate, trigger_rate
+from skillopt.triggers.run import description_basis, train_triggers
 from skillopt.triggers.version import (
     description_before,
     description_line,
