@@ -12,10 +12,9 @@ from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import resolve_version
+from skillopt.runs.version_log import pair_documents, write_diff
 from skillopt.runs.version_record import RecordedEdit, RecordedVersion, recorded_versions
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
-from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import diff_documents
 from skillopt.skills.folder import is_shipped
 from skillopt.versions.commit_message import Version, commit_kind
 from skillopt.versions.decisions import PersonsWord, edits_of, read_decisions
@@ -75,13 +74,7 @@ def _draft(selection: Selection) -> str:
 def _diff(repository: Repository, version: Version, skill: str) -> str:
     new = _files(repository, version.sha, skill)
     old = _files(repository, version.parent, skill) if version.parent else {}
-    parts = (
-        diff_documents(
-            SkillDocument.parse(old.get(path, b"")), SkillDocument.parse(new.get(path, b"")), path, context=3
-        )
-        for path in sorted(old.keys() | new.keys())
-    )
-    return "\n".join(part for part in parts if part)
+    return write_diff(pair_documents(old, new))
 
 
 def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:

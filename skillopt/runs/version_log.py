@@ -1,5 +1,6 @@
 """Versions and draft of a skill: list them, compare two of them, go back to one; with git only."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
@@ -22,6 +23,7 @@ from skillopt.versions.repository import NewVersion, Repository
 __all__ = [
     "ComparedVersions",
     "Diffed",
+    "DocumentPair",
     "ListedDraft",
     "ListedVersion",
     "ListedVersions",
@@ -29,10 +31,15 @@ __all__ = [
     "compare_versions",
     "diff_versions",
     "list_versions",
+    "pair_documents",
     "roll_back",
+    "write_diff",
 ]
 
 _WORKTREE = "worktree"
+
+DocumentPair = tuple[str, SkillDocument, SkillDocument]
+"""A file by its path, as two versions have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +115,12 @@ def _draft(repository: Repository, target: Target) -> ListedDraft | None:
 
 @dataclass(frozen=True, slots=True)
 class ComparedVersions:
-    """Two versions, and each file as both have it; a file that one lacks is empty there."""
+    """Two versions, and each file as both have it."""
 
     skill: str
     before: str
     after: str
-    documents: tuple[tuple[str, SkillDocument, SkillDocument], ...]
+    documents: tuple[DocumentPair, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +136,21 @@ class Diffed:
 def diff_versions(selection: Selection, before: str | None, after: str | None) -> Diffed:
     """Return the unified diff of two versions; from the first text, or to the newest version, where None."""
     sides = compare_versions(selection, before, after)
-    texts = [diff_documents(old, new, path, context=3) for path, old, new in sides.documents]
-    return Diffed(sides.skill, sides.before, sides.after, "\n".join(text for text in texts if text))
+    return Diffed(sides.skill, sides.before, sides.after, write_diff(sides.documents))
+
+
+def write_diff(documents: Sequence[DocumentPair]) -> str:
+    """Write the unified diff of files, empty where they are equal."""
+    texts = (diff_documents(old, new, path, context=3) for path, old, new in documents)
+    return "\n".join(text for text in texts if text)
+
+
+def pair_documents(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> tuple[DocumentPair, ...]:
+    """Pair the files of two versions by path; a file that one lacks is empty there."""
+    return tuple(
+        (path, SkillDocument.parse(old.get(path, b"")), SkillDocument.parse(new.get(path, b"")))
+        for path in sorted(old.keys() | new.keys())
+    )
 
 
 def compare_versions(selection: Selection, before: str | None, after: str | None) -> ComparedVersions:
@@ -147,11 +167,7 @@ def compare_versions(selection: Selection, before: str | None, after: str | None
         before = before or starting_commit(versions)
         after = after or versions[0].sha
     old, new = (_files(repository, target, side) for side in (before, after))
-    documents = tuple(
-        (path, SkillDocument.parse(old.get(path, b"")), SkillDocument.parse(new.get(path, b"")))
-        for path in sorted(old.keys() | new.keys())
-    )
-    return ComparedVersions(target.name, before, after, documents)
+    return ComparedVersions(target.name, before, after, pair_documents(old, new))
 
 
 def _files(repository: Repository, target: Target, version: str) -> dict[str, bytes]:

@@ -139,7 +139,7 @@ async def test_evidence_quotes_what_a_trace_says_so_that_it_ends_no_block(traina
         ("start_job", {"name": "rows", "harness": "nonsense"}, "found 'nonsense'"),
         ("start_job", {"name": "rows", "work": "format"}, "'evaluate' or 'optimize'"),
         ("start_job", {"name": "rows", "split": "test"}, "'train' or 'val'"),
-        ("start_job", {"name": "rows", "max_usd": -1}, "greater than or equal to 0"),
+        ("start_job", {"name": "rows", "max_usd": -1}, "to be greater than 0"),
         ("start_job", {"name": "rows", "max_rollouts": 5}, "max_rollouts of at least 8"),
         ("job_status", {"job_id": "../../etc"}, "expected the id of a job"),
         ("cancel_job", {"job_id": "20260101-000000-beef"}, "expected the id of a job"),
