@@ -24,7 +24,7 @@ from typer.core import TyperGroup
 
 from skillopt.agent_tables.table import AgentTable
 from skillopt.commands.app import COMMANDS, load_command
-from skillopt.gate.proven_here import HERE_ROUNDS
+from skillopt.gate.joint_sign_flips import HERE_ROUNDS
 from skillopt.harvest.settings import HarvestSettings
 from skillopt.runs.siblings import SiblingSettings
 from skillopt.settings import (

@@ -17,9 +17,8 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.joint_sign_flips import JointSignFlips, draw_patterns
-from skillopt.gate.proven_here import HERE_ROUNDS, HereTest
-from skillopt.gate.round_bets import RoundBets
+from skillopt.gate.joint_sign_flips import HERE_ROUNDS, HereTest, JointSignFlips, draw_patterns
+from skillopt.gate.sequential_test import RoundBets
 from skillopt.gate.test_choice import COMPARISON_SHARE, round_shares, round_weights
 from skillopt.rollouts import Score
 from skillopt.settings import Metric

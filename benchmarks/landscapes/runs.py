@@ -19,7 +19,7 @@ from benchmarks.landscapes.truth import best_score, start_of
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.error_budget import ErrorSpent
+from skillopt.gate.test_choice import ErrorSpent
 from skillopt.loop.events import VerifierSuspected
 from skillopt.loop.optimizer import train
 from skillopt.protocols import Model

@@ -13,7 +13,7 @@ from skillopt.audit.series import AuditSeries
 from skillopt.audit.subjects import AuditAsk
 from skillopt.errors import InvalidMeasurementError, UsageError
 from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.gate.harm_measurement import measure_harm
+from skillopt.gate.harm import measure_harm
 from skillopt.gate.headline import compared_words
 from skillopt.gate.pairs import Pairs
 from skillopt.project import Project, Selection

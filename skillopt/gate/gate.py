@@ -11,15 +11,13 @@ from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, tally, task_gains
-from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.grades import Grade, Grading, worded_grade
-from skillopt.gate.joint_sign_flips import draw_patterns
+from skillopt.gate.joint_sign_flips import HERE_ERROR, HERE_ROUNDS, HereTest, draw_patterns
 from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.pairs import Pairs
 from skillopt.gate.pareto import Worth, measured_worth
 from skillopt.gate.posterior import Prior, estimate_gain
-from skillopt.gate.proven_here import HERE_ERROR, HERE_ROUNDS, HereTest
-from skillopt.gate.test_choice import COMPARISON_SHARE, GainTest, TestChoice
+from skillopt.gate.test_choice import COMPARISON_SHARE, ErrorSpent, GainTest, TestChoice
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Settings

@@ -1,11 +1,12 @@
-"""A grade with its figures, in the words that all outputs share."""
+"""Words for grades, and the score to expect of what was chosen for its score."""
 
 from typing import Final
 
 from skillopt.gate.grades import Grade, Grading
+from skillopt.gate.headline import metric_label
 from skillopt.safety.plurals import count_noun
 
-__all__ = ["GRADE_MEANINGS", "UNGRADED", "grade_name", "grade_words"]
+__all__ = ["GRADE_MEANINGS", "UNGRADED", "expectation", "grade_name", "grade_words"]
 
 GRADE_MEANINGS: Final = {
     Grade.PROVEN: "better on new tasks like these",
@@ -45,3 +46,14 @@ def grade_words(grading: Grading | None) -> str:
     gain = f"{grading.gain:+.2f} ({grading.low:+.2f} to {grading.high:+.2f})"
     added = "; what was added since is not lower" if grading.increment else ""
     return f"{grade_name(grading)}{added}: {gain}, {likely}, on {tasks}{changed}"
+
+
+def expectation(measured: float | None, expected: float | None, metric: str = "") -> str:
+    """Say the score to expect; empty where it is not known, or is the measured one.
+
+    >>> expectation(0.8, 0.688), expectation(0.8, 0.79999), expectation(0.8, None, "mixed")
+    ('expect a score of 0.688', '', '')
+    """
+    if measured is None or expected is None or round(expected, 3) >= round(measured, 3):
+        return ""
+    return f"expect a {metric_label(metric)} of {expected:.3f}"

@@ -1,21 +1,35 @@
-"""Test whether a new text does worse on the very tasks that both were run on, and limit of the loss on new ones.
+"""Whether a new text does worse on the very tasks that both were run on, and a limit of the loss on new ones.
 
 A change that is shown to do worse on its own suite is refused, so the claim is about these tasks, and the more often
 they are repeated the more harm is found, however few they are. Who wants to know about tasks to come reads the limit.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Final
 
+from skillopt.errors import InvalidMeasurementError
+from skillopt.gate.comparison import Outcome, Verdict, compare, task_gains
+from skillopt.gate.gate import first_failure
+from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.pairs import Pairs
 from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe
 from skillopt.gate.sign_flip_test import is_pass_fail, mean_p_value, p_value
-from skillopt.settings import Metric
+from skillopt.settings import GateRule, Metric, Settings
 from skillopt.tasks import Task
 
-__all__ = ["MOST_REPEATS", "WHOLE_REPEATS_OF", "Harm", "can_show_harm", "limit_of_loss", "whole_repeats"]
+__all__ = [
+    "MOST_REPEATS",
+    "WHOLE_REPEATS_OF",
+    "Harm",
+    "MeasuredHarm",
+    "can_show_harm",
+    "compare_sides",
+    "limit_of_loss",
+    "measure_harm",
+    "whole_repeats",
+]
 
 WHOLE_REPEATS_OF: Final = 48
 """Rollouts of each text that whole repeats may come to before only tasks that came out differently are repeated."""
@@ -112,3 +126,47 @@ def can_show_harm(tasks: int, error: float) -> bool:
 def limit_of_loss(gains: Sequence[float | None], confidence: float) -> float:
     """Return what the true gain exceeds with a confidence, in [-1, 1]."""
     return lower_limit(observe(SequentialTest(SequentialPlan(len(gains), confidence)), gains))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredHarm:
+    """What was run of both sides, the verdict, and the limit of the loss."""
+
+    pairs: Pairs
+    verdict: Verdict
+    lowest: float
+
+
+def measure_harm(
+    order: Sequence[Task], settings: Settings, run: Callable[[Sequence[Task], int], Pairs], error: float, place: str
+) -> MeasuredHarm:
+    """Ask whether the second side does worse on tasks."""
+    pairs, harm = Pairs(), Harm(order, settings.metric, error)
+    tasks, shown = list(order), False
+    while tasks and not shown:
+        pairs.add(run(tasks, harm.looks))
+        shown = harm.look(pairs)
+        tasks = harm.next_tasks(pairs)
+    verdict = compare_sides(pairs, settings, GateRule.STRICT, place)
+    losses = [-gain for gain in task_gains(pairs.before, pairs.after, settings.metric).values()]
+    explained = shown and is_explained(losses, pairs.after, pairs.before, settings.metric)
+    outcome = Outcome.REJECT if shown and not explained else Outcome.INCONCLUSIVE
+    reason = harm.reason if shown else "not shown to be worse"
+    reason = f"{reason}, but {EXPLAINED}" if explained else reason
+    verdict = replace(verdict, outcome=outcome, reason=reason, confidence=harm.confidence)
+    return MeasuredHarm(pairs, verdict, harm.limit(pairs, settings.confidence))
+
+
+def compare_sides(pairs: Pairs, settings: Settings, rule: GateRule, place: str) -> Verdict:
+    """Compare both sides of some pairs."""
+    verdict = compare(
+        pairs.before,
+        pairs.after,
+        rule=rule,
+        metric=settings.metric,
+        confidence=settings.confidence,
+        coverage=settings.coverage,
+    )
+    if verdict.outcome is Outcome.INVALID:
+        raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure(pairs.rollouts)}")
+    return verdict

@@ -1,4 +1,4 @@
-"""Sequential (anytime-valid) paired test of candidate against incumbent, by betting; limits of the gain.
+"""Sequential (anytime-valid) paired test of partial scores by betting, round after round; limits of the gain.
 
 The claim is about the population of tasks that the split was drawn from. Under the null hypothesis
 `E d <= margin` the e-value is a nonnegative supermartingale that starts at 1, so whoever stops
@@ -24,18 +24,21 @@ Reasons for what is here:
   pays is to average the incumbent's repeats of a task, made before the candidate is run on it.
 - No second e-value against "gains at least so much": beside the two rules of `conclude` it hardly ever
   stopped a comparison earlier (by 0.1 of 100 tasks at most). `upper_limit` is that test, for reports.
+
+Each round of runs is a test of its own, on repeats averaged inside a task, with a share of the error. What a round's
+e-value is worth when the comparison ends was not spent: error times e-value is a supermartingale, too.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from typing import Final
 
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.stakes import BOLDEST, expected_square, next_stake
+from skillopt.gate.sign_flip_test import BOLDEST, expected_square, next_stake
 
-__all__ = ["SequentialPlan", "SequentialTest", "conclude", "lower_limit", "observe", "upper_limit"]
+__all__ = ["RoundBets", "SequentialPlan", "SequentialTest", "conclude", "lower_limit", "observe", "upper_limit"]
 
 _HOPE: Final = NormalDist().inv_cdf(0.95)
 """How many standard errors above the gain so far the true one is given credit for."""
@@ -174,3 +177,39 @@ def _is_futile(bets: SequentialTest, mean: float) -> bool:
     wanted = math.sqrt(2 * missing * square / bets.left)
     hope = mean + _HOPE * math.sqrt(square / count)
     return (wanted - hope) * math.sqrt(bets.left / square) > -NormalDist().inv_cdf(plan.least_chance)
+
+
+class RoundBets:
+    """Bets that the candidate's mean is higher, round after round."""
+
+    def __init__(self, tasks: int, error: float, shares: Sequence[float]) -> None:
+        self._tasks = tasks
+        self._error = error
+        self._shares = list(shares)
+        self._test = self._next_test()
+        self._worth = 0.0
+        self.confidence = 0.0
+        self.spent = 0.0
+
+    def look(self, gains: Sequence[Sequence[float]], *, whole: bool) -> Outcome | None:
+        """Look at all differences so far."""
+        share = self._shares[0]
+        means = [fmean(task) if task else None for task in gains]
+        upto = len(means) if whole else max((at + 1 for at, mean in enumerate(means) if mean is not None), default=0)
+        self._test = observe(self._test, means[len(self._test.differences) : upto])
+        self.confidence = max(self.confidence, 1.0 - min(1.0, (1.0 - self._test.confidence) / share))
+        outcome = conclude(self._test)
+        if outcome is None or outcome is Outcome.ACCEPT:
+            return outcome
+        if not whole and outcome is Outcome.INCONCLUSIVE:
+            return None
+        self._worth += share * self._test.e_value
+        self._shares.pop(0)
+        if outcome is Outcome.INCONCLUSIVE and self._shares:
+            self._test = self._next_test()
+            return None
+        self.spent = self._error * max(0.0, 1.0 - self._worth)
+        return outcome
+
+    def _next_test(self) -> SequentialTest:
+        return SequentialTest(SequentialPlan(self._tasks, 1.0 - self._error * self._shares[0]))

@@ -1,18 +1,66 @@
-"""Choice of the gate's test by the kind of scores, and the error that its comparisons share."""
+"""Choice of the gate's test by the kind of scores, and the error that all comparisons of a skill share."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.gate.joint_sign_flips import JointSignFlips, draw_patterns
 from skillopt.gate.pairs import has_partial_scores
-from skillopt.gate.round_bets import RoundBets
+from skillopt.gate.sequential_test import RoundBets
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric, Settings
 
-__all__ = ["COMPARISON_SHARE", "GainTest", "TestChoice", "round_shares", "round_weights"]
+__all__ = [
+    "COMPARISON_SHARE",
+    "ERROR_SPENT",
+    "ErrorBudget",
+    "ErrorSpent",
+    "GainTest",
+    "TestChoice",
+    "round_shares",
+    "round_weights",
+]
+
+ERROR_SPENT: Final = "Error-Spent"
+"""Trailer of a version: what was spent since the version before it, or since the start of its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSpent:
+    """What one comparison, or one run, spent."""
+
+    error: float
+    shared: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBudget:
+    """Error allowed, spent and left."""
+
+    allowed: float
+    spent: float = 0.0
+
+    @classmethod
+    def after(cls, allowed: float, earlier: Iterable[ErrorSpent | float]) -> "ErrorBudget":
+        """Add up what was spent, by run or by comparison, in any order.
+
+        >>> round(ErrorBudget.after(0.1, [0.04, ErrorSpent(0.05, shared=0.5)]).left, 3)
+        0.035
+        """
+        known = (one if isinstance(one, ErrorSpent) else ErrorSpent(one) for one in earlier)
+        return cls(allowed, sum(one.error * one.shared for one in known))
+
+    @property
+    def left(self) -> float:
+        """What may still be spent, in [0, allowed]."""
+        return max(0.0, self.allowed - self.spent)
+
+    def spend(self, error: float) -> "ErrorBudget":
+        """Return the budget after one more comparison."""
+        return ErrorBudget(self.allowed, self.spent + error)
+
 
 COMPARISON_SHARE: Final = 0.7
 """Share of the error left that a comparison may spend: the first verdict matters most, a second still has a fifth."""

@@ -1,4 +1,9 @@
-"""Ablation: leave each new line out where it was cited, and keep a line if its absence loses something."""
+"""Ablation: leave each new line out where it was cited, and keep a line if its absence loses something.
+
+The evidence is a sequential probability ratio test, whose length follows from the noise. A failure without the line
+counts only where the candidate, run beside it, does not fail alike: else all lines of a candidate that fails anyway
+would look needed. Lines of weak evidence are left out once more when nothing else is to do.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,6 @@
-"""The draft: the incumbent with the lines that wait for the gate, each with the tasks it is cited for."""
+"""The draft: the incumbent with the lines that wait for the gate, and the edits that fit a step's budget."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,7 +11,7 @@ from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op, Patch, apply_edits
 
-__all__ = ["Draft", "Line", "inverse"]
+__all__ = ["Draft", "Line", "clip", "inverse", "scheduled_edits"]
 
 
 @dataclass(slots=True, eq=False)
@@ -162,3 +163,26 @@ def _apply_in_turn(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Ch
         skill = skill.with_document(patch.document)
         changes.append(change)
     return skill, tuple(changes), list(replaced)
+
+
+def scheduled_edits(step: int, steps: int, most: int, least: int) -> int:
+    """Return the edits allowed in one step: half a cosine from the first step to the last.
+
+    >>> [scheduled_edits(step, 8, 4, 2) for step in range(1, 9)]
+    [4, 4, 3, 3, 3, 2, 2, 2]
+
+    Source:
+        The schedule of the published loop.
+    """
+    share = (1.0 + math.cos(math.pi * step / steps)) / 2.0
+    return math.floor(least + (most - least) * share + 0.5)
+
+
+def clip(ranked: Sequence[Change], edits: int, tokens: int) -> tuple[Change, ...]:
+    """Keep the best-ranked changes that fit both budgets; a change that is too large is passed over."""
+    kept: list[Change] = []
+    for change in ranked:
+        used = sum(other.tokens for other in kept)
+        if len(kept) < edits and (tokens == 0 or used + change.tokens <= tokens):
+            kept.append(change)
+    return tuple(kept)

@@ -1,4 +1,8 @@
-"""Learner: what one set of train tasks has taught so far: the draft, what fails under it, how much a run tells."""
+"""Learner: what one set of train tasks has taught so far: the draft, what fails under it, how much a run tells.
+
+A symptom goes away by itself with some chance, and with the line that answers it with a greater one. One outcome is
+then worth the logarithm of the ratio of the two (sequential probability ratio test, Wald 1945).
+"""
 
 import math
 import re

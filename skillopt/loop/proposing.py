@@ -8,8 +8,7 @@ from typing import Final
 from skillopt.errors import EditConflictError
 from skillopt.loop.consultation import Stage, consult_in_halves
 from skillopt.loop.course import Course
-from skillopt.loop.draft import Line
-from skillopt.loop.edit_budget import clip
+from skillopt.loop.draft import Line, clip
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.events import EditRefused, Event, StepStarted
 from skillopt.loop.learner import Learner, Seen

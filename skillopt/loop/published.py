@@ -8,7 +8,7 @@ from skillopt.gate.gate import check_coverage
 from skillopt.loop.consultation import Stage, consult
 from skillopt.loop.course import Answerer, finish
 from skillopt.loop.decision import run_gate
-from skillopt.loop.edit_budget import scheduled_edits
+from skillopt.loop.draft import scheduled_edits
 from skillopt.loop.edit_checks import check_change
 from skillopt.loop.events import EditRefused, EpochEnded, Event, MemoryUpdated, StepFailed, StepStarted, TrainMeasured
 from skillopt.loop.memory import Memory

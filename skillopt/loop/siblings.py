@@ -11,8 +11,7 @@ from random import Random
 from typing import Final
 
 from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.gate.harm import whole_repeats
-from skillopt.gate.harm_measurement import measure_harm
+from skillopt.gate.harm import measure_harm, whole_repeats
 from skillopt.gate.headline import compared_words
 from skillopt.gate.pairs import Pairs
 from skillopt.loop.caps import CappedRunner

@@ -1,4 +1,9 @@
-"""One step: reflect on failures, test the patch on them, reflect deeper on what is left, and leave lines out."""
+"""One step: reflect on failures, test the patch on them, reflect deeper on what is left, and leave lines out.
+
+The rollouts of a patch test are the evidence of the next reflection, so the optimizer model works on the same failures
+until they pass or nothing moves. When nearly half of all failures pass by themselves, some ten runs are needed to
+tell one line from none: then edits are taken up together and judged by whole epochs, as many runs as one line takes.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.gate.increment import Increments
+from skillopt.gate.test_choice import ErrorSpent
 from skillopt.loop.caps import CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer
 from skillopt.loop.draft import Draft

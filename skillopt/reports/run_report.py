@@ -10,8 +10,7 @@ from shlex import quote
 from typing import Final
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
-from skillopt.gate.expectation import expectation
-from skillopt.gate.grade_words import GRADE_MEANINGS, grade_name, grade_words
+from skillopt.gate.grade_words import GRADE_MEANINGS, expectation, grade_name, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,

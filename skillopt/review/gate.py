@@ -13,8 +13,7 @@ from typing import Final
 
 from skillopt.gate.comparison import Outcome, Verdict, tally, task_gains
 from skillopt.gate.gate import Gate, check_coverage, resolvable_gain
-from skillopt.gate.harm import MOST_REPEATS, can_show_harm, limit_of_loss
-from skillopt.gate.harm_measurement import compare_sides, measure_harm
+from skillopt.gate.harm import MOST_REPEATS, can_show_harm, compare_sides, limit_of_loss, measure_harm
 from skillopt.gate.headline import headline_of_verdict
 from skillopt.gate.pairs import Pairs
 from skillopt.loop.caps import BudgetReached, CappedRunner

@@ -13,8 +13,8 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.gate.gate import GATE_ROUNDS, check_coverage
+from skillopt.gate.test_choice import ErrorBudget, ErrorSpent
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.protocols import RolloutRequest

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
-from skillopt.gate.test_choice import COMPARISON_SHARE, TestChoice
+from skillopt.gate.test_choice import COMPARISON_SHARE, ERROR_SPENT, ErrorBudget, ErrorSpent, TestChoice
 from skillopt.settings import GateRule, Settings
 from skillopt.storage.notes import read_looks
 from skillopt.tasks import digest_of

@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 
-from skillopt.gate.joint_sign_flips import draw_patterns
-from skillopt.gate.proven_here import HERE_ERROR, HERE_ROUNDS, HereTest, here_error
+from skillopt.gate.joint_sign_flips import HERE_ERROR, HERE_ROUNDS, HereTest, draw_patterns, here_error
 
 
 def shown(rounds: list[list[float]], error: float = HERE_ERROR) -> bool:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.loop.edit_budget import clip, scheduled_edits
+from skillopt.loop.draft import clip, scheduled_edits
 from skillopt.skills.edits import Change, Edit, Op
 
 
