@@ -213,12 +213,7 @@ class RemoteError(InfrastructureError):
 
 
 class ForgeError(InfrastructureError):
-    """The forge failed.
-
-    Args:
-        message: What happened, in the forge's own words, and what to do.
-        retry_after: Seconds that the forge asked to wait, None when it did not say.
-    """
+    """The forge failed."""
 
     transient = False
 
@@ -264,12 +259,7 @@ class InvalidMeasurementError(InfrastructureError):
 
 
 class NothingMeasuredError(InvalidMeasurementError):
-    """A run ended before anything was measured; rerun with a higher cap, or where more is left.
-
-    Args:
-        run: Id of the run.
-        reason: Why it ended.
-    """
+    """A run ended before anything was measured; rerun with a higher cap, or where more is left."""
 
     def __init__(self, run: str, reason: str) -> None:
         super().__init__(f"the run ended before anything was measured: {reason}")

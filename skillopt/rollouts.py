@@ -71,11 +71,7 @@ class Stream(Enum):
     """Tasks of protected siblings, beside the text that training began with and the one that is to be accepted."""
 
     def repeat(self, number: int) -> int:
-        """Give the index of a repeat of a task.
-
-        Args:
-            number: In the stream, from 0 to 999,999.
-        """
+        """Index of a repeat of a task in this stream; repeats are numbered from 0 to 999,999."""
         if not 0 <= number < _STREAM_LENGTH:
             raise ValueError(f"expected a repeat from 0 to {_STREAM_LENGTH - 1} in stream {self.name}, found {number}")
         return self.value * _STREAM_LENGTH + number
@@ -166,11 +162,7 @@ class Trajectory:
     usage: Usage = field(default_factory=Usage)
 
     def renaming(self, folders: Mapping[str, str]) -> "Trajectory":
-        """Give it with folders under other names: what differs from run to run by chance is no evidence.
-
-        Args:
-            folders: New names by path as it stands in the texts; none is part of another.
-        """
+        """Replace paths of folders in its texts: what differs from run to run by chance is no evidence."""
 
         def renamed(text: str) -> str:
             return reduce(lambda found, one: found.replace(*one), folders.items(), text)
@@ -244,11 +236,7 @@ class Score:
     judgement: Judgement | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a value outside [0, 1], NaN included.
-
-        Raises:
-            ValueError: The value is not in [0, 1].
-        """
+        """Refuse a value outside [0, 1], NaN included."""
         if not 0.0 <= self.value <= 1.0:
             message = f"expected a score in [0, 1], found {self.value!r}"
             raise ValueError(message)
@@ -289,11 +277,7 @@ class Rollout:
         return self.trajectory.usage if self.score is None else self.trajectory.usage + self.score.usage
 
     def __post_init__(self) -> None:
-        """Hold the invariant that an infrastructure error has no score and all else has one.
-
-        Raises:
-            ValueError: Status and score do not fit each other.
-        """
+        """Hold the invariant that an infrastructure error has no score and all else has one."""
         if (self.score is None) != (self.status is Status.INFRA_ERROR):
             message = f"a rollout with status {self.status!r} cannot have score {self.score!r}"
             raise ValueError(message)

@@ -36,14 +36,7 @@ class Split(StrEnum):
 
 
 def digest_of(*parts: str | bytes) -> str:
-    """Hash parts so that no two different lists of parts collide by concatenation.
-
-    Args:
-        parts: Text (hashed as UTF-8, lone surrogates kept) or bytes.
-
-    Returns:
-        64 lowercase hexadecimal digits (SHA-256).
-    """
+    """Hash parts so that no two different lists of parts collide by concatenation."""
     hasher = sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -239,14 +232,6 @@ def divide(
     Tasks are of one kind if they went alike, have the same kind of verifier, and their commonest tag in common; a tag
     that all tasks have says nothing. The members of a kind are spread evenly in the order of their content digests
     (systematic sampling), so that a task which comes or goes moves about one other.
-
-    Args:
-        tasks: Tasks, no two with the same content.
-        sizes: Size of each part; together as many as there are tasks.
-        passed: Whether a task passed, by id, where that is known.
-
-    Returns:
-        The parts, each in the order of the tasks given.
     """
     places = _spread(tasks, passed or {})
     order = sorted(range(len(tasks)), key=places.__getitem__)
