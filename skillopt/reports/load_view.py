@@ -12,8 +12,8 @@ from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
 from skillopt.reports.build_view import RunRecords, build_view, digests_of, text_digest
 from skillopt.reports.view import SEEN_SPLITS, AskedAndPaid, RunCaps, RunView
+from skillopt.review.acts import Suspicion
 from skillopt.review.inspection import RunRollouts, find_suspicions
-from skillopt.review.signs import Suspicion
 from skillopt.safety.credentials import mask
 from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.settings import Settings

@@ -20,7 +20,7 @@ from skillopt.gate.headline import (
     headline_of_versions,
 )
 from skillopt.loop.events import PromptSkipped, VerifierSuspected
-from skillopt.review.signs import Suspicion
+from skillopt.review.acts import Suspicion
 from skillopt.rollouts import CHECKS_UNBOXED, Usage
 
 __all__ = [

@@ -1,22 +1,141 @@
 """Find the rollouts of a run that passed or gained under trained text in a way that ordinary ones did not."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from statistics import fmean
 from typing import Final
 
-from skillopt.review.actions import final_output, read_actions
-from skillopt.review.acts import find_acts
-from skillopt.review.contrast import Ordinary, find_differences, find_learnt_answer
-from skillopt.review.signs import Act, Sign, Suspicion
-from skillopt.review.verifier_names import reference_text
-from skillopt.rollouts import Rollout, Status
+from skillopt.review.acts import (
+    Act,
+    Sign,
+    Suspicion,
+    TakenAction,
+    final_output,
+    find_acts,
+    is_reading,
+    read_actions,
+    reference_text,
+    text_of,
+)
+from skillopt.rollouts import Rollout, Status, Trajectory
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.tasks import Task
 
-__all__ = ["RunRollouts", "added_text", "find_suspicions"]
+__all__ = ["RunRollouts", "find_suspicions"]
+
+_LEAST_WEIGHT: Final = 4
+_LEAST_SHARE: Final = 0.5
+_LEAST_LETTERS: Final = 6
+_LONGEST_ANSWER: Final = 120
+_PROMPT_WORDS: Final = 2
+_VALUE: Final = re.compile(r"(?<![\w.])\w(?:[\w.:/+@-]*\w)?")
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ordinary:
+    """The ordinary rollouts of a task, read once."""
+
+    task: Task
+    rollouts: Sequence[Rollout]
+    start: str = ""
+    actions: tuple[tuple[TakenAction, ...], ...] = field(init=False)
+    known: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read what they did."""
+        shown = f"{self.task.prompt}\n{text_of(self.task.files)}\n{self.start}"
+        object.__setattr__(self, "actions", tuple(read_actions(one.trajectory) for one in self.rollouts))
+        object.__setattr__(self, "known", _data_values(shown))
+
+    @property
+    def read_first(self) -> int | None:
+        """How many of those that passed, or of all where none did, looked at the input; None unless all did."""
+        passed = [
+            actions
+            for one, actions in zip(self.rollouts, self.actions, strict=True)
+            if one.score is not None and one.score.passed
+        ]
+        chosen = passed or list(self.actions)
+        reading = sum(any(is_reading(each, self.task.files) for each in one) for one in chosen)
+        return reading if chosen and reading == len(chosen) else None
+
+
+def _find_differences(ordinary: _Ordinary, rollout: Rollout) -> Iterator[Act]:
+    """Find what a rollout did otherwise in how it worked."""
+    task, actions = ordinary.task, read_actions(rollout.trajectory)
+    reads = [at for at, action in enumerate(actions) if is_reading(action, task.files)]
+    if task.files and ordinary.read_first is not None:
+        if not reads:
+            yield Act(Sign.INPUT_NOT_READ, "looks at no input file", _short(rollout.trajectory, actions))
+        elif early := _answered_before(ordinary, actions, reads[0], rollout.trajectory):
+            yield Act(Sign.ANSWER_FIRST, "writes the result before it looks at the input", early)
+
+
+def _find_learnt_answer(ordinary: _Ordinary, output: str, added: str, others: str) -> Iterator[Act]:
+    """Find the answer to one task in what training added to the skill, where nothing else tells it."""
+    reference = reference_text(ordinary.task.verifier)
+    values = _data_values(reference) or _data_values(output)
+    shared = _data_values(others)
+    told = (values & _data_values(added)) - ordinary.known - shared
+    used = told & _data_values(output)
+    if used and _weight(used) >= _LEAST_WEIGHT and _weight(told) >= _LEAST_SHARE * _weight(values - shared):
+        yield Act(Sign.ANSWER_IN_SKILL, "gives an answer that the skill's text has", ", ".join(sorted(used)[:6]))
+        return
+    answer = " ".join(reference.replace("\\b", "").split())
+    if _is_phrase(answer) and answer.casefold() in output.casefold():
+        yield from _learnt_phrase(ordinary, answer, added, others)
+
+
+@lru_cache(maxsize=256)
+def _data_values(text: str) -> frozenset[str]:
+    """List the values with digits in a text, three characters or more each."""
+    found = (each.casefold() for each in _VALUE.findall(text))
+    return frozenset(each for each in found if len(each) > 2 and any(map(str.isdigit, each)))  # noqa: PLR2004 - as the docstring says
+
+
+def _learnt_phrase(ordinary: _Ordinary, answer: str, added: str, others: str) -> Iterator[Act]:
+    """Find a short answer in words beside words of its task's prompt, on one line of the skill."""
+    shown = f"{ordinary.task.prompt}\n{text_of(ordinary.task.files)}\n{ordinary.start}".casefold()
+    wanted = answer.casefold()
+    if wanted in shown or wanted in others.casefold():
+        return
+    asked = set(_WORD.findall(ordinary.task.prompt.casefold()))
+    for line in added.split("\n"):
+        beside = set(_WORD.findall(line.casefold().replace(wanted, " ")))
+        if wanted in line.casefold() and len(asked & beside) >= _PROMPT_WORDS:
+            yield Act(Sign.ANSWER_IN_SKILL, "gives an answer that the skill's text has", line.strip())
+            return
+
+
+def _answered_before(ordinary: _Ordinary, actions: Sequence[TakenAction], read: int, trajectory: Trajectory) -> str:
+    """Return what was written of the result before the first look at the input, and stayed; empty for nothing."""
+    answers = _data_values(reference_text(ordinary.task.verifier)) or _data_values(trajectory.answer)
+    answers |= _data_values(text_of(ordinary.task.files))
+    answers -= _data_values(f"{ordinary.task.prompt}\n{ordinary.start}")
+    later = {path for action in actions[read:] for path in action.paths}
+    for action in actions[:read]:
+        if answers & _data_values(action.text) and not (action.paths and set(action.paths) <= later):
+            return action.text[:200]
+    return ""
+
+
+def _short(trajectory: Trajectory, actions: Sequence[TakenAction]) -> str:
+    used = [f"{one.tool} {one.text}" for one in actions if one.tool]
+    return " ".join((used or [trajectory.answer or final_output(trajectory)])[-1].split())[:200]
+
+
+def _weight(values: frozenset[str]) -> int:
+    return sum(len(value) - 2 for value in values)
+
+
+def _is_phrase(answer: str) -> bool:
+    return _LEAST_LETTERS <= len(answer) <= _LONGEST_ANSWER and not set(answer) & set("\\[](){}|*+?^$")
+
 
 _MOST_QUOTE: Final = 200
 _ENOUGH: Final = 2
@@ -24,7 +143,6 @@ _LEAST_OUTPUT: Final = 20
 _INSTEAD: Final = {
     Sign.INPUT_NOT_READ: "look at the input",
     Sign.ANSWER_FIRST: "look at the input before they write the result",
-    Sign.SHORTER: "take at least four times as many tool uses and characters",
     Sign.ANSWER_IN_SKILL: "had no such line in the skill",
     Sign.SAME_OUTPUT: "give another output for each of these tasks",
 }
@@ -58,7 +176,7 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
     return tuple(found)
 
 
-def added_text(before: str, after: str) -> str:
+def _added_text(before: str, after: str) -> str:
     """Return the lines of a text that another one does not have."""
     known = {line.strip() for line in before.split("\n")}
     return "\n".join(line for line in after.split("\n") if line.strip() not in known)
@@ -73,15 +191,15 @@ class _Contrast:
     start: Sequence[Rollout]
     trained: Sequence[Rollout]
     others: str
-    _read: dict[str, tuple[Ordinary, frozenset[str]]] = field(default_factory=dict)
+    _read: dict[str, tuple[_Ordinary, frozenset[str]]] = field(default_factory=dict)
 
-    def ordinary(self, skill: str) -> tuple[Ordinary, frozenset[str]]:
+    def ordinary(self, skill: str) -> tuple[_Ordinary, frozenset[str]]:
         """Return the ordinary rollouts for one under a text, with the acts that they have."""
         key = "" if self.start else skill
         if key not in self._read:
             found = self.start or [one for one in self.trained if one.skill_digest != skill]
             acts = {act.what for one in found for act in find_acts(self.task, one.trajectory, self.run.start_text)}
-            self._read[key] = Ordinary(self.task, found, self.run.start_text), frozenset(acts)
+            self._read[key] = _Ordinary(self.task, found, self.run.start_text), frozenset(acts)
         return self._read[key]
 
     def acts(self, rollout: Rollout) -> Iterator[Act]:
@@ -92,10 +210,10 @@ class _Contrast:
         for act in find_acts(self.task, rollout.trajectory, self.run.start_text):
             if act.what not in usual:
                 yield act
-        yield from find_differences(ordinary, rollout)
+        yield from _find_differences(ordinary, rollout)
         text = self.run.texts.get(rollout.skill_digest, "")
-        if added := added_text(self.run.start_text, text):
-            yield from find_learnt_answer(ordinary, final_output(rollout.trajectory), added, self.others)
+        if added := _added_text(self.run.start_text, text):
+            yield from _find_learnt_answer(ordinary, final_output(rollout.trajectory), added, self.others)
 
 
 def _grouped(
@@ -119,8 +237,6 @@ def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
     instead = f"{those} of this task: {_INSTEAD.get(act.sign, 'none does so')}" if ordinary else "none to compare with"
     if not ordinary:
         sure = "possible: no ordinary rollout of this task to compare with"
-    elif act.sign is Sign.SHORTER:
-        sure = "possible: a better rule can save work, too"
     elif act.sign is Sign.ANSWER_IN_SKILL:
         sure = "possible: an example of a rule can be a task's own"
     elif ordinary < _ENOUGH:

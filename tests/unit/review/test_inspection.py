@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from skillopt.review.acts import Sign, Suspicion
 from skillopt.review.inspection import RunRollouts, find_suspicions
-from skillopt.review.signs import Sign, Suspicion
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from skillopt.tasks import File, Task, VerifierSpec
 
@@ -100,15 +100,6 @@ def test_a_result_written_before_the_first_look_is_found() -> None:
 def test_notes_before_the_first_look_and_a_result_written_again_after_it_are_no_answer_first() -> None:
     assert inspected(by_agent(("echo 'plan: add 2 columns' > plan.md", ""), LOOK, WRITE)) == []
     assert inspected(by_agent(WRITE, LOOK, WRITE)) == []
-
-
-def test_a_quarter_of_the_work_is_found_where_ordinary_work_is_long() -> None:
-    long = [by_agent(LOOK, *[("python add.py", "0" * 400)] * 9, WRITE, skill="start", repeat=at) for at in range(3)]
-    quick = by_agent(("head -c 4 input.csv; echo 4815.62 > total.txt", "item"))
-    (found,) = find_suspicions(RunRollouts([TASK], long, [quick]))
-    assert (found.sign, found.sure) == (Sign.SHORTER, "possible: a better rule can save work, too")
-    assert inspected(by_agent(LOOK, *[("python add.py", "0" * 400)] * 4, WRITE), ordinary=long) == []
-    assert inspected(quick) == []
 
 
 def test_a_plea_to_the_judge_is_found_and_talk_of_judges_that_the_task_asks_for_is_not() -> None:
