@@ -7,16 +7,17 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.rollouts import Status, ToolCall
+from skillopt.rollouts import Message, Status, ToolCall
 from skillopt.safety.credentials import mask
 
 __all__ = [
     "ClientRun",
+    "ClientStream",
     "Dollars",
     "Ending",
     "StreamEvent",
@@ -80,6 +81,19 @@ class StreamEvent(BaseModel):
     """A line of a stream; what a driver does not read is left out."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ClientStream(Protocol):
+    """What a client printed, as its driver reads it."""
+
+    @property
+    def answer(self) -> str:
+        """The final answer."""
+        ...
+
+    def messages(self) -> Iterator[Message]:
+        """Yield the model's turns."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,8 @@ from skillopt.errors import FailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Status, Trajectory, Usage, loading_note
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
-from skillopt.sandbox.workspace import changed_files
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
-from skillopt.skills.folder import files_of
 from skillopt.targets.bounds import bound_by_turns
 from skillopt.targets.claude_code.command import (
     CLAUDE_OLDEST,
@@ -31,8 +29,15 @@ from skillopt.targets.claude_code.command import (
     claude_subscribed,
 )
 from skillopt.targets.claude_code.stream import ClaudeStream
-from skillopt.targets.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.targets.stream import ClientRun, Ending, failed_run, until_chosen
+from skillopt.targets.process import (
+    AgentCommand,
+    AgentHome,
+    agent_trajectory,
+    find_program,
+    install_skills,
+    program_version,
+)
+from skillopt.targets.stream import failed_run, until_chosen
 
 __all__ = ["ClaudeCodeHarness"]
 
@@ -77,9 +82,7 @@ class ClaudeCodeHarness:
         """Let Claude Code do the task in the workspace."""
         program = find_program(CLAUDE_PROGRAM, self.program)
         skill, prompt = request.skill, request.task.prompt
-        prepare_folder(workspace)
-        for one in request.installed:
-            prepare_folder(workspace, f".claude/skills/{one.name}", files_of(one))
+        install_skills(request, workspace, ".claude/skills")
         if skill is not None and self.mode == "forced" and request.discovery is None:
             prompt = f"/{skill.name} {prompt}"
         with AgentHome.create() as home:
@@ -89,16 +92,7 @@ class ClaudeCodeHarness:
             command = AgentCommand((program, *flags), environment, prompt, Sandbox(self.sandbox), url)
             ended = command.run(home, workspace, request.task.timeout)
         stream = ClaudeStream(ended.result.stdout)
-        ending = stream.ending(
-            ClientRun(
-                "claude",
-                ended.result.status,
-                ended.result.stderr,
-                ended.interrupted,
-                ended.seconds,
-                ended.result.exceeded,
-            )
-        )
+        ending = stream.ending(ended.by("claude"))
         notes = [] if skill is None else [Message("harness", self._loading(stream, skill))]
         if request.discovery is not None:
             notes = [loading_note([one.name for one in request.installed if stream.loads(one.name)])]
@@ -109,21 +103,8 @@ class ClaudeCodeHarness:
             ending = failed_run(
                 FailureKind.BAD_REQUEST, f"claude did not take the skill {missing!r}; check its SKILL.md"
             )
-        trajectory = self._trajectory(request, workspace, (stream, ending, notes))
-        return trajectory.renaming({workspace: "/workspace", home.path: "/home/agent"})
-
-    def _trajectory(
-        self, request: RolloutRequest, workspace: str, ended: tuple[ClaudeStream, Ending, list[Message]]
-    ) -> Trajectory:
-        stream, ending, notes = ended
-        return Trajectory(
-            (Message("user", request.task.prompt), *notes, *stream.messages()),
-            stream.answer,
-            tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(_OWN)),
-            ending.status,
-            ending.reason,
-            replace(stream.usage, usd=None) if claude_subscribed() else stream.usage,
-        )
+        usage = replace(stream.usage, usd=None) if claude_subscribed() else stream.usage
+        return agent_trajectory(request, (workspace, home.path, _OWN), stream, ending, notes, usage)
 
     def _loading(self, stream: ClaudeStream, skill: Skill) -> str:
         """Note whether the skill reached the model; a forced one did when the client knew its name."""

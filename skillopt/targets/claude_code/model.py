@@ -22,7 +22,7 @@ from skillopt.targets.claude_code.command import (
 )
 from skillopt.targets.claude_code.stream import ClaudeStream
 from skillopt.targets.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.targets.stream import ClientRun, failed_run, provider_error
+from skillopt.targets.stream import failed_run, provider_error
 
 __all__ = ["ClaudeCodeModel"]
 
@@ -67,8 +67,7 @@ class ClaudeCodeModel:
             command = AgentCommand((program, *flags), claude_environment(home, self.base_url, self.retries), asked)
             ended = command.run(home, folder.path, self.timeout)
         stream = ClaudeStream(ended.result.stdout)
-        story = ClientRun("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
-        ending = stream.ending(story)
+        ending = stream.ending(ended.by("claude"))
         called = [call.name for message in stream.messages() for call in message.tool_calls]
         if ending.status is Status.LIMIT and called:  # A call took the one turn that an answer has.
             ending = failed_run(

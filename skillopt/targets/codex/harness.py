@@ -16,16 +16,15 @@ from skillopt.errors import FailureKind, SkillError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Status, Trajectory, Usage, loading_note
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
-from skillopt.sandbox.workspace import changed_files, read_workspace_file
+from skillopt.sandbox.workspace import read_workspace_file
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
-from skillopt.skills.folder import files_of
 from skillopt.skills.frontmatter import read_frontmatter
 from skillopt.targets.bounds import bound_by_tokens, with_price
 from skillopt.targets.codex.command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.targets.codex.stream import CodexStream, load_complaint
-from skillopt.targets.process import AgentCommand, AgentHome, prepare_folder, program_version
-from skillopt.targets.stream import ClientRun, Ending, failed_run, until_chosen
+from skillopt.targets.process import AgentCommand, AgentHome, agent_trajectory, install_skills, program_version
+from skillopt.targets.stream import Ending, failed_run, until_chosen
 
 __all__ = ["CodexHarness"]
 
@@ -81,9 +80,7 @@ class CodexHarness:
         """Let Codex do the task in the workspace."""
         program = find_codex(self.program)
         skill, prompt = request.skill, request.task.prompt
-        prepare_folder(workspace)
-        for one in request.installed:
-            prepare_folder(workspace, f".agents/skills/{one.name}", files_of(one))
+        install_skills(request, workspace, ".agents/skills")
         forced = self.mode == "forced" and request.discovery is None
         if skill is not None and forced:
             prompt = f"${_listed_name(skill)} {prompt}"
@@ -95,16 +92,7 @@ class CodexHarness:
             ended = command.run(home, workspace, request.task.timeout)
             injected = skill is not None and _injected(home, _listed_name(skill))
         stream = CodexStream(ended.result.stdout)
-        ending = stream.ending(
-            ClientRun(
-                "codex",
-                ended.result.status,
-                ended.result.stderr,
-                ended.interrupted,
-                ended.seconds,
-                ended.result.exceeded,
-            )
-        )
+        ending = stream.ending(ended.by("codex"))
         notes = []
         if skill is not None:
             loaded = injected or stream.loads(skill.name)
@@ -117,14 +105,10 @@ class CodexHarness:
         if request.discovery is not None:
             notes = [loading_note([one.name for one in request.installed if stream.loads(one.name)])]
             ending = until_chosen(ending)
-        return Trajectory(
-            (Message("user", request.task.prompt), *notes, *stream.messages()),
-            stream.answer,
-            tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(_OWN)),
-            ending.status,
-            ending.reason,
-            with_price(stream.usage, self.model, self.prices, stream.cached_tokens) if codex_pays() else stream.usage,
-        ).renaming({workspace: "/workspace", home.path: "/home/agent"})
+        usage = stream.usage
+        if codex_pays():
+            usage = with_price(usage, self.model, self.prices, stream.cached_tokens)
+        return agent_trajectory(request, (workspace, home.path, _OWN), stream, ending, notes, usage)
 
     def _with_loading(self, ending: Ending, complaint: str, skill: Skill, *, missing: bool) -> Ending:
         """A run whose client did not take the skill measured something else, however well it ended."""

@@ -15,7 +15,7 @@ from skillopt.targets.bounds import bound_by_turns, with_price
 from skillopt.targets.codex.command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.targets.codex.stream import CodexStream
 from skillopt.targets.process import AgentCommand, AgentHome, prepare_folder, program_version
-from skillopt.targets.stream import ClientRun, provider_error
+from skillopt.targets.stream import provider_error
 
 __all__ = ["CodexModel"]
 
@@ -59,8 +59,7 @@ class CodexModel:
             command = AgentCommand((find_codex(self.program), *flags), setup.environment(home), asked)
             ended = command.run(home, folder.path, self.timeout)
         stream = CodexStream(ended.result.stdout)
-        story = ClientRun("codex", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
-        ending = stream.ending(story)
+        ending = stream.ending(ended.by("codex"))
         if ending.status is not Status.OK:
             raise provider_error(ending)
         usage = (

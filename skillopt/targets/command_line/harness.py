@@ -20,12 +20,11 @@ from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import changed_files
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
-from skillopt.skills.folder import files_of
 from skillopt.targets.bounds import bound_by_turns, with_price
 from skillopt.targets.command_line.output import TableOutput
 from skillopt.targets.command_line.program import TableProgram
-from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, prepare_folder
-from skillopt.targets.stream import ClientRun, Ending, failed_run, until_chosen
+from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, install_skills
+from skillopt.targets.stream import Ending, failed_run, until_chosen
 from skillopt.tasks import digest_of
 
 __all__ = ["CommandLineHarness"]
@@ -82,20 +81,15 @@ class CommandLineHarness:
         """Let the agent do the task in the workspace."""
         skill = request.skill
         prompt = self._prompt(request)
-        prepare_folder(workspace)
-        for one in request.installed:
-            prepare_folder(workspace, f"{self.table.skills}/{one.name}", files_of(one))
+        install_skills(request, workspace, self.table.skills)
         if self._program.passes_prompt and len(prompt.encode("utf-8", "replace")) > _LONGEST_ARGUMENT:
             words = f"the prompt is longer than {_LONGEST_ARGUMENT} bytes; pass it by {{prompt_file}} or standard input"
             return self._failed(request, failed_run(FailureKind.TOO_LARGE, words))
         with AgentHome.create() as home:
             ended = self._ended(home, workspace, prompt, request.task.timeout)
-        output, result = TableOutput(self.table, ended.result.stdout), ended.result
+        output = TableOutput(self.table, ended.result.stdout)
         changed = tuple(path for path in changed_files(workspace, request.task.files) if self._is_of_task(path))
-        story = ClientRun(
-            self.name, result.status, result.stderr, ended.interrupted, ended.seconds, exceeded=result.exceeded
-        )
-        ending = output.ending(story, changed=bool(changed))
+        ending = output.ending(ended.by(self.name), changed=bool(changed))
         notes = [] if skill is None else [Message("harness", self._loading(output, skill))]
         if request.discovery is not None and self.table.tool is not None:
             notes = [loading_note([one.name for one in request.installed if output.loads(one.name)])]
