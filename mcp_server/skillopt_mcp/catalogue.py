@@ -3,17 +3,24 @@
 Nothing here looks at the work tree, except for what skills are called there and where skillopt.toml says that they lie.
 """
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
+from typing import Final
+from urllib.parse import quote
 
 from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
 from skillopt.project import CONFIG, Project
 from skillopt.skills.discovery import name_skills
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.folder import SKILL_FILE, is_left_out, is_shipped
-from skillopt.skills.frontmatter import read_leniently
+from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, files_of, is_left_out, is_shipped, skill_from_files
+from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter, read_leniently
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions
@@ -22,19 +29,158 @@ from skillopt.versions.objects import FolderAt, list_folders, read_found, read_o
 from skillopt.versions.repository import Repository, read_histories
 from skillopt.versions.revisions import find_skill_folder
 from skillopt.versions.snapshot import Snapshot, snapshot_of
-from skillopt_mcp.served import ServedSkill, make_served
-from skillopt_mcp.unknown_names import short, unknown_skill
 
 __all__ = [
+    "Address",
     "Catalogue",
+    "ServedFile",
+    "ServedSkill",
     "accepted_version",
     "catalogue_at",
     "catalogue_of",
+    "make_served",
+    "read_address",
+    "read_head",
     "served_page",
     "served_skill",
     "served_skills",
+    "short",
+    "skill_address",
+    "unknown_skill",
     "waiting_draft",
 ]
+
+_SHOWN: Final = 80
+_FEW: Final = 8
+_LONGEST: Final = 64
+
+
+def unknown_skill(name: str, known: Iterable[str]) -> str:
+    """Say that there is no skill of a name, and which come near."""
+    names = sorted(known)
+    near = get_close_matches(name[:_LONGEST], names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the skills here: {_few(names)}"
+    return f"expected the name of a skill, found {short(name)}; {hint}"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return f"{', '.join(names[:_FEW])}{more}" if names else "none"
+
+
+def short(text: str) -> str:
+    """Quote what a client sent, cut where it is long."""
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
+
+_NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
+_URI = re.compile(
+    rf"skill://(?:_versions/(?P<version>[0-9a-f]{{7,64}})/)?(?P<name>{_NAME})(?:/(?P<path>.+))?", re.ASCII
+)
+_LONGEST_URI = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What a URI names."""
+
+    skill: str
+    version: str | None = None
+    path: str = ""
+
+    def __str__(self) -> str:
+        """Write the URI."""
+        root = f"skill://_versions/{self.version}/{self.skill}" if self.version else f"skill://{self.skill}"
+        return f"{root}/{self.path}" if self.path else root
+
+
+def skill_address(skill: str, path: str, version: str | None = None) -> Address:
+    """Address a file or folder of a skill by its path as git has it."""
+    return Address(skill, version, _quoted(path))
+
+
+@lru_cache(maxsize=4096)  # a listing names the same files again and again
+def _quoted(path: str) -> str:
+    return quote(path.encode("utf-8", "surrogateescape"), safe="/-._~")
+
+
+def read_address(uri: str) -> Address | None:
+    """Read a URI; None when no skill could have it."""
+    found = _URI.fullmatch(uri) if len(uri) <= _LONGEST_URI else None
+    return Address(found["name"], found["version"], found["path"] or "") if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class ServedFile:
+    """A file of a served skill: its path in the skill's folder, its bytes and their SHA-256."""
+
+    path: str
+    content: bytes
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServedSkill:
+    """An accepted version of a skill, or its committed text before there is one."""
+
+    name: str
+    version: str
+    trained: bool
+    at: str
+    description: str
+    frontmatter: Mapping[str, object]
+    files: tuple[ServedFile, ...]
+    problem: str
+
+    def file(self, path: str) -> ServedFile | None:
+        """Return a file by its path."""
+        return next((file for file in self.files if file.path == path), None)
+
+
+def make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> ServedSkill:
+    """Make a served skill of the files of its folder."""
+    skill = skill_from_files(name, files)
+    shipped = files_of(skill)
+    size = sum(len(file.content) for file in shipped)
+    if size > MAX_SKILL_BYTES:
+        raise SkillError(f"skill {name!r}: expected at most {MAX_SKILL_BYTES} bytes, found {size}; it is not served")
+    frontmatter, problem = read_head(name, skill.document)
+    fields = _mapping(frontmatter.fields) if frontmatter else {}
+    if not _fits_json(fields):
+        frontmatter, fields, problem = None, {}, "expected frontmatter that JSON can hold"
+    served = (ServedFile(file.path, file.content, f"sha256:{sha256(file.content).hexdigest()}") for file in shipped)
+    about = (frontmatter.description if frontmatter else None) or ""
+    return ServedSkill(name, commit, bool(at), at, about, fields, tuple(served), problem)
+
+
+def read_head(name: str, document: SkillDocument) -> tuple[Frontmatter | None, str]:
+    """Read the frontmatter of a skill, and say why hosts do not take it for the skill of a name, empty when they do."""
+    try:
+        found = read_frontmatter(document)
+    except SkillError as error:
+        return None, str(error)
+    if found is None or not found.name or not found.description:
+        return found, "expected frontmatter with a name and a description"
+    return found, "" if found.name == name else f"its frontmatter names it {found.name[:64]!r}"
+
+
+def _fits_json(fields: Mapping[str, object]) -> bool:
+    try:
+        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except ValueError:
+        return False
+    return True
+
+
+def _mapping(fields: Fields) -> dict[str, object]:
+    return {field.name: _plain(field.value) for field in fields.items}
+
+
+def _plain(value: Value) -> object:
+    if isinstance(value, Fields):
+        return _mapping(value)
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
+
 
 _SHORTEST = 7  # characters of a commit that name it
 _KEPT_BYTES = 64 * 1024 * 1024  # of files of newest versions that are kept in memory

@@ -3,14 +3,18 @@
 Each is a function of the project's folder and the model's arguments, answered in Markdown.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
+import anyio
+from anyio import to_thread
 from pydantic import Field
 
 from skillopt.forecast.job_plan import JobLimits, choose_target, start_evaluation, start_training
-from skillopt.runs.job_report import JobReport, cancel, job, jobs, locate
+from skillopt.runs.job_report import JobReport, cancel, glance, job, jobs, locate
 from skillopt.runs.plan import Start
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import selection_of
@@ -25,11 +29,21 @@ __all__ = [
     "StartText",
     "UsdCap",
     "WaitSeconds",
+    "answer_with_news",
     "cancel_job_tool",
     "job_status_tool",
     "start_job_tool",
     "started",
 ]
+
+_EVERY: Final = 0.25
+"""Seconds between two looks at a job, which read a few small files."""
+
+_SETTLING: Final = 3.0
+"""Seconds after a verdict in which the job often ends, too; one answer then tells both."""
+
+_Tell = Callable[[float, float | None, str | None], Awaitable[None]]
+
 
 _OUTPUT = 8_000
 MOST_WAITED = 50
@@ -173,3 +187,28 @@ def _summary(found: JobReport) -> tuple[str, ...]:
     on_the_way = "" if result.strip() and one.command[0] == "propose" else happened or one.progress
     failed = one.progress if one.state.value == "failed" and happened else ""
     return tuple(text for text in (on_the_way, result, failed) if text.strip())
+
+
+async def answer_with_news(answer: JobAnswer, tell: _Tell, known: dict[str, int]) -> str:
+    """Wait until a job has ended or has a verdict, at the latest as long as the answer may, and write the answer."""
+    with anyio.move_on_after(answer.seconds):
+        await _wait(answer, tell, known.get(answer.job_id, 0))
+    look = partial(to_thread.run_sync, partial(glance, answer.job_id, folder=answer.root))
+    known[answer.job_id] = (await look()).news
+    return await to_thread.run_sync(answer.text)
+
+
+async def _wait(answer: JobAnswer, tell: _Tell, known: int) -> None:
+    look = partial(to_thread.run_sync, partial(glance, answer.job_id, folder=answer.root))
+    seen = await look()
+    told = ""
+    while seen.running and seen.news == known:
+        if seen.line != told:
+            told = seen.line
+            await tell(seen.done, seen.total or None, told)
+        await anyio.sleep(_EVERY)
+        seen = await look()
+    with anyio.move_on_after(_SETTLING):
+        while seen.running:
+            await anyio.sleep(_EVERY)
+            seen = await look()

@@ -5,12 +5,13 @@ git, request by request.
 """
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from difflib import get_close_matches
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from anyio import to_thread
@@ -42,21 +43,137 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 from mcp_types import Tool as ListedTool
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
 from skillopt import __version__
-from skillopt.errors import SkilloptError
+from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.installation import check_unchanged
-from skillopt_mcp.arguments import read_arguments, strict_schema
-from skillopt_mcp.job_tasks import TASKS, JobTasks, TaskParams, TaskUpdateParams, as_task, takes_tasks
-from skillopt_mcp.job_tools import JobAnswer
-from skillopt_mcp.job_waits import answer_with_news
+from skillopt_mcp.job_tools import JobAnswer, answer_with_news
 from skillopt_mcp.prompts import get_prompt, list_prompts
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, DirectoryParams, SkillParams, SkillResources
 from skillopt_mcp.tools import TOOLS, ToolDefinition
 from skillopt_mcp.watching import OlderClients, VersionWatcher
 
-__all__ = ["SkillServer", "make_server"]
+__all__ = ["SkillServer", "make_server", "read_arguments", "strict_schema"]
+
+_MOST_TOLD: Final = 3
+_SHOWN: Final = 60
+_LIKE: Final = 0.5
+"""Share of equal letters from which on a name is taken for a slip of another."""
+
+_EXPECTED: Final = ("Input should be ", "String should ", "List should ", "Tuple should ", "Value error, expected ")
+_KINDS: Final = {
+    "string_type": "a text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "dict_type": "an object",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a number",
+}
+
+
+class _Untitled(GenerateJsonSchema):
+    """Leaves out titles, which say what the names say and are paid for in every session."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - the base's signature
+        return False
+
+
+def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments, which takes no other ones."""
+    schema = model.model_json_schema(by_alias=True, schema_generator=_Untitled)
+    schema.pop("title", None)
+    return {**schema, "additionalProperties": False}
+
+
+def read_arguments(
+    tool: str, model: type[BaseModel], schema: Mapping[str, Any], given: Mapping[str, object]
+) -> BaseModel:
+    """Read the arguments of a call."""
+    wrong = [_unknown(name, "", schema["properties"]) for name in given if name not in schema["properties"]]
+    read = None
+    try:
+        read = model.model_validate({name: given[name] for name in given if name in schema["properties"]})
+    except ValidationError as error:
+        wrong += [_said(one, schema) for one in error.errors(include_url=False)]
+    if read is not None and not wrong:
+        return read
+    more = f"; {len(wrong) - _MOST_TOLD} more are wrong" if len(wrong) > _MOST_TOLD else ""
+    raise UsageError(f"{tool} did nothing: {'; '.join(wrong[:_MOST_TOLD])}{more}")
+
+
+def _said(error: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    """Return what is wrong with one argument."""
+    *before, last = place = error["loc"]
+    names = _properties(schema, before)
+    if error["type"] == "extra_forbidden":
+        return _unknown(str(last), _place(before), names)
+    if error["type"] == "missing":
+        about = str(names.get(str(last), {}).get("description", "")).rstrip(".")
+        return f"expected {_place(place)}{f' ({about})' if about else ''}, found none"
+    step = "; leave it out for no cap beside the project's" if error["type"] == "greater_than" else ""
+    return f"expected {_place(place)} {_expected(error)}, found {_found(error['input'])}{step}"
+
+
+def _expected(error: Mapping[str, Any]) -> str:
+    if error["type"] in _KINDS:
+        return f"to be {_KINDS[error['type']]}"
+    message = str(error["msg"]).partition(" after validation")[0]
+    for beginning in _EXPECTED:
+        if message.startswith(beginning):
+            rest = message.removeprefix(beginning)
+            return f"to {rest}" if rest.startswith("have ") else f"to be {rest}"
+    return f"to be another ({message})"
+
+
+def _unknown(name: str, place: str, known: Mapping[str, object]) -> str:
+    inside = f" in {place}" if place else ""
+    near = get_close_matches(name, known, n=1, cutoff=_LIKE)
+    names = f"did you mean {near[0]!r}?" if near else f"its arguments are {_listed(known)}"
+    return f"there is no argument {_found(name)}{inside}, {names}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def _properties(schema: Mapping[str, Any], place: Sequence[str | int]) -> Mapping[str, Any]:
+    """Return what an object takes that lies inside the arguments."""
+    here: Mapping[str, Any] = schema
+    for part in place:
+        inner = here.get("items", {}) if isinstance(part, int) else here.get("properties", {}).get(part, {})
+        here = schema.get("$defs", {}).get(str(inner.get("$ref", "")).rpartition("/")[2], inner)
+    found: Mapping[str, Any] = here.get("properties", {})
+    return found
+
+
+def _place(place: Sequence[str | int]) -> str:
+    """Name an argument, parts of lists counted from 1: `edits 2: op`.
+
+    >>> _place(("edits", 0, "op"))
+    "'op' of edits 1"
+    """
+    words: list[str] = []
+    for part in place:
+        if isinstance(part, int) and words:
+            words[-1] += f" {part + 1}"
+        else:
+            words.append(str(part))
+    inner, *outer = reversed(words or [""])
+    return " of ".join([repr(inner) if not any(map(str.isdigit, inner)) else inner, *outer])
+
+
+def _found(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
 
 _log = logging.getLogger(__name__)
 _Context = ServerRequestContext[OlderClients, Any]
@@ -112,6 +229,7 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
         lifespan=partial(_running, watch),
         get_tool_input_schema=tools.schema,
         on_list_tools=tools.list,
+        on_call_tool=tools.call,
         on_list_resources=skills.list_resources,
         on_list_resource_templates=skills.list_templates,
         on_read_resource=skills.read_resource,
@@ -120,17 +238,10 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
         on_get_prompt=_get_prompt,
     )
     server.extensions[EXTENSION] = SETTINGS
-    server.extensions[TASKS] = {}
     server.middleware.append(_guard)
     server.add_request_handler("skills/list", PaginatedRequestParams, skills.list_skills)
     server.add_request_handler("skills/get", SkillParams, skills.get_skill)
     server.add_request_handler("resources/directory/read", DirectoryParams, skills.read_directory)
-    # Not by the constructor, whose type knows no task as an answer.
-    server.add_request_handler("tools/call", CallToolRequestParams, tools.call)
-    jobs = JobTasks(folder)
-    server.add_request_handler("tasks/get", TaskParams, jobs.get)
-    server.add_request_handler("tasks/cancel", TaskParams, jobs.cancel)
-    server.add_request_handler("tasks/update", TaskUpdateParams, jobs.update)
     server.add_request_handler("resources/subscribe", SubscribeRequestParams, _subscribe)
     server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, _unsubscribe)
     server.add_notification_handler("notifications/initialized", NotificationParams, _joined)
@@ -165,7 +276,7 @@ class _Tools:
             ]
         )
 
-    async def call(self, ctx: _Context, params: CallToolRequestParams) -> HandlerResult:
+    async def call(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
         """Answer `tools/call`."""
         tool = self._tools.get(params.name)
         if tool is None:
@@ -173,8 +284,6 @@ class _Tools:
         try:
             answer = await tool.answer(params.arguments or {})
             if isinstance(answer, JobAnswer):
-                if takes_tasks(ctx) and (task := await as_task(answer)) is not None:
-                    return task
                 answer = await answer_with_news(answer, ctx.session.report_progress, self._told)
         except SkilloptError as error:
             return _told(str(error), is_error=True)

@@ -10,9 +10,8 @@ from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.version_log import ListedVersions, list_versions
 from skillopt.tasks import Suite
-from skillopt_mcp.catalogue import catalogue_of
+from skillopt_mcp.catalogue import catalogue_of, unknown_skill
 from skillopt_mcp.pages import paginate, quoted, table
-from skillopt_mcp.unknown_names import unknown_skill
 
 __all__ = ["SHOWN_DIGITS", "TAKE", "describe_skill", "score_words", "selection_of"]
 

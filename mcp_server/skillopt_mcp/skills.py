@@ -30,9 +30,15 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from skillopt.errors import UsageError
 from skillopt.skills.folder import SKILL_FILE
-from skillopt_mcp.addresses import Address, read_address, skill_address
-from skillopt_mcp.catalogue import served_page, served_skill
-from skillopt_mcp.served import ServedFile, ServedSkill
+from skillopt_mcp.catalogue import (
+    Address,
+    ServedFile,
+    ServedSkill,
+    read_address,
+    served_page,
+    served_skill,
+    skill_address,
+)
 
 __all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "DirectoryParams", "SkillParams", "SkillResources"]
 

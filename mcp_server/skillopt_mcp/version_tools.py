@@ -4,23 +4,109 @@ Each is a function of the project's folder and the model's arguments, answered i
 """
 
 import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from skillopt import __version__
-from skillopt.errors import UsageError
+from skillopt.errors import RepositoryError, UsageError
+from skillopt.project import FoundSkill, Project
 from skillopt.runs.version_log import diff_versions, roll_back
 from skillopt.skills.folder import SKILL_FILE
-from skillopt_mcp.addresses import skill_address
-from skillopt_mcp.catalogue import accepted_version, catalogue_of, served_skill, waiting_draft
-from skillopt_mcp.overview import Overview, SkillRow, overview
+from skillopt.versions.commit_message import Version
+from skillopt.versions.decisions import Decisions
+from skillopt_mcp.catalogue import (
+    Catalogue,
+    ServedSkill,
+    accepted_version,
+    catalogue_of,
+    served_skill,
+    skill_address,
+    waiting_draft,
+)
 from skillopt_mcp.pages import paginate, table
-from skillopt_mcp.served import ServedSkill
 from skillopt_mcp.skill_details import SHOWN_DIGITS, TAKE, describe_skill, score_words, selection_of
 
-__all__ = ["Page", "SkillName", "list_skills_tool", "read_skill_tool", "rollback_skill_tool"]
+__all__ = [
+    "Overview",
+    "Page",
+    "SkillName",
+    "SkillRow",
+    "list_skills_tool",
+    "overview",
+    "read_skill_tool",
+    "rollback_skill_tool",
+]
+
+_SECONDS: Final = 2.0
+"""After which the work tree is looked at again; commits and skillopt.toml are in the next answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillRow:
+    """A skill of a project."""
+
+    name: str
+    path: str
+    suite: str
+    versions: tuple[Version, ...] = ()
+    served: Version | None = None
+    committed: str = ""
+
+    @property
+    def declined(self) -> int:
+        """How many of its versions people declined."""
+        return len(Decisions(self.versions).declined)
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One page of the skills of a project."""
+
+    repository: bool
+    names: tuple[str, ...]
+    trained: int
+    rows: tuple[SkillRow, ...]
+
+
+def overview(folder: Path, first: int, most: int) -> Overview:
+    """List a page of the skills of a project; that something is missing is part of the answer, not an error."""
+    try:
+        catalogue = catalogue_of(folder)
+    except RepositoryError:
+        project = Project.find(folder)
+        here = _in_work_tree(project, first, most)
+        rows = tuple(SkillRow(one.name, one.path, one.suite) for one in here)
+        return Overview(repository=False, names=tuple(sorted(project.skill_names().values())), trained=0, rows=rows)
+    return _page(catalogue, first, most, int(time.monotonic() / _SECONDS))
+
+
+# Catalogues are made anew for other commits and another skillopt.toml, and then differ.
+@lru_cache(maxsize=16)
+def _page(catalogue: Catalogue, first: int, most: int, moment: int) -> Overview:
+    project, paths = catalogue.project, catalogue.paths_at(moment)
+    names = tuple(sorted({*paths, *catalogue.names}))
+    shown = names[first : first + most]
+    here = {one.name: one for one in project.with_suites({paths[name]: name for name in shown if name in paths})}
+    histories = catalogue.histories(shown)
+    rows = []
+    for name in shown:
+        found, served = here.get(name, FoundSkill(name, "", "")), catalogue.chosen(name)
+        committed = catalogue.default if served is None and name in catalogue.committed else ""
+        path = found.path or catalogue.committed.get(name, "")
+        rows.append(SkillRow(name, path, found.suite, histories[name], served, committed))
+    return Overview(repository=True, names=names, trained=len(catalogue.tips), rows=tuple(rows))
+
+
+def _in_work_tree(project: Project, first: int, most: int) -> Sequence[FoundSkill]:
+    names = sorted((name, path) for path, name in project.skill_names().items())
+    return project.with_suites({path: name for name, path in names[first : first + most]})
+
 
 _LISTED = 20  # files that are listed
 _ROWS = 100  # skills on a page: at most some 9,000 tokens

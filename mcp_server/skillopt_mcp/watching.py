@@ -19,9 +19,7 @@ from mcp_types import EmptyResult, NotificationParams, SubscribeRequestParams, U
 
 from skillopt.errors import RepositoryError, SettingsError
 from skillopt.versions.snapshot import Snapshot, snapshot_of
-from skillopt_mcp.addresses import skill_address
-from skillopt_mcp.catalogue import catalogue_at
-from skillopt_mcp.served import ServedSkill
+from skillopt_mcp.catalogue import ServedSkill, catalogue_at, skill_address
 
 __all__ = ["OlderClients", "VersionWatcher"]
 

@@ -13,7 +13,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.storage.ledger import Ledger
 from skillopt_mcp.catalogue import served_skill
-from skillopt_mcp.overview import overview
+from skillopt_mcp.version_tools import overview
 from tests.fakes.drafts import changed, graded, run_events
 from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt_mcp.addresses import read_address, skill_address
+from skillopt_mcp.catalogue import read_address, skill_address
 
 NAMES = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8})?", fullmatch=True)
 VERSIONS = st.none() | st.from_regex(r"[0-9a-f]{7,40}", fullmatch=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt.errors import UsageError
-from skillopt_mcp.arguments import read_arguments, strict_schema
+from skillopt_mcp.server import read_arguments, strict_schema
 
 pytestmark = pytest.mark.process
 

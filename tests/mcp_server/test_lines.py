@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt_mcp.lines import LONGEST, find_fault
+from skillopt_mcp.transports import LONGEST, find_fault
 from tests.fakes.mcp_clients import pipe
 
 PARSE, INVALID = -32700, -32600

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from skillopt_mcp import overview
+from skillopt_mcp import version_tools
 from skillopt_mcp.server import make_server
 from tests.fakes.counted_git import CountedGit
 from tests.fakes.mcp_clients import say, text_of
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_number_of_git_processes_does_not_grow_with_the_skills(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skills: int
 ) -> None:
-    monkeypatch.setattr(overview, "_SECONDS", 1e9)
+    monkeypatch.setattr(version_tools, "_SECONDS", 1e9)
     folder = make_many(tmp_path / "many", skills, 3, 4)
     git(folder, "update-ref", "-d", "refs/heads/skillopt/skill-0001")
     counted = CountedGit.install(tmp_path / "counted", monkeypatch)

@@ -5,7 +5,7 @@ import pytest
 from mcp import Client
 
 from skillopt.tasks import File
-from skillopt_mcp import overview
+from skillopt_mcp import version_tools
 from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
 from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, say, text_of
@@ -92,7 +92,7 @@ async def test_outside_a_repository_the_list_says_how_to_begin(tmp_path: Path, m
 async def test_before_the_first_version_the_list_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overview, "_SECONDS", 1e-9)
+    monkeypatch.setattr(version_tools, "_SECONDS", 1e-9)
     folder = make_repository(tmp_path)
     async with Client(make_server(folder)) as client:
         assert "optimize-skill" in await say(client, "list_skills")
