@@ -30,7 +30,6 @@ __all__ = [
     "Price",
     "Settings",
     "SkillMode",
-    "TargetSettings",
     "Weekday",
     "flatten_tables",
     "make_settings",
@@ -137,26 +136,6 @@ class ExecutorSettings(BaseModel):
         tuple[str, ...],
         Field(description="Harnesses, beside `harness`, that agents may choose for jobs, as `chat/openai/gpt-5`."),
     ] = ()
-
-
-class TargetSettings(BaseModel):
-    """How a target behind an API answers, in the table `[target]`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    target_max_tokens: Annotated[
-        int,
-        Field(
-            description="Most tokens of an answer of `chat/PROVIDER/MODEL`, thinking included; 0 for the provider's "
-            "driver's own limit (16,000, and 32,000 for `openai`).",
-            ge=0,
-        ),
-    ] = 0
-    temperature: Annotated[
-        float | None,
-        Field(description="Temperature of a target on an `openai-compatible` server; without it, the server's own."),
-        Field(ge=0, le=2),
-    ] = None
 
 
 class NightlySettings(BaseModel):
@@ -387,9 +366,20 @@ class Settings(AdvancedSettings):
     rollout_usd: Annotated[
         _Amount | None, Field(description="Most US dollars of one rollout of `claude-code`.", gt=0)
     ] = None
-    rollout_tokens: Annotated[int | None, Field(description="Most tokens of one rollout of `codex`.", gt=0)] = None
+    rollout_tokens: Annotated[
+        int | None,
+        Field(
+            description="Most tokens of one rollout of `codex`, or of an answer of `chat/PROVIDER/MODEL`, thinking "
+            "included (there 16,000 by default, and 32,000 for `openai`).",
+            gt=0,
+        ),
+    ] = None
+    temperature: Annotated[
+        float | None,
+        Field(description="Temperature of a target on an `openai-compatible` server; without it, the server's own."),
+        Field(ge=0, le=2),
+    ] = None
     executor: Annotated[ExecutorSettings, Field(description="How calls are made.")] = ExecutorSettings()
-    target: Annotated[TargetSettings, Field(description="How a target behind an API answers.")] = TargetSettings()
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()
     agents: Annotated[dict[str, AgentTable], Field(description="Agents run by their command line, by name.")] = {}
 
@@ -440,7 +430,7 @@ def _tables() -> dict[str, str]:
     for name, field in Settings.model_fields.items():
         if name in PresetConstants.model_fields:
             continue
-        if field.annotation in (ExecutorSettings, TargetSettings, NightlySettings):
+        if field.annotation in (ExecutorSettings, NightlySettings):
             found |= dict.fromkeys(field.annotation.model_fields, name)
         else:
             found[name] = "advanced" if name in AdvancedSettings.model_fields else ""
@@ -512,7 +502,7 @@ def _placed(origin: str, values: Mapping[str, object]) -> Iterator[tuple[str, st
 
 def _nested(values: Mapping[str, object]) -> dict[str, object]:
     """Put the settings of tables that are models of their own below their table."""
-    own = {"executor", "target", "nightly"}
+    own = {"executor", "nightly"}
     tables: dict[str, dict[str, object]] = {table: {} for table in own}
     for name, value in values.items():
         if TABLES[name] in own:

@@ -35,7 +35,6 @@ from skillopt.settings import (
     Preset,
     PresetConstants,
     Settings,
-    TargetSettings,
 )
 from tools.formats_table import formats_table
 from tools.power_table import gate_power
@@ -50,7 +49,7 @@ _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
 _FORMATS: Final = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- end of formats -->)", re.DOTALL)
 _FIELDS: Final = re.compile(r"(?<=<!-- fields -->\n).*?(?=<!-- end of fields -->)", re.DOTALL)
-_OWN = {"executor": ExecutorSettings, "target": TargetSettings, "nightly": NightlySettings}
+_OWN = {"executor": ExecutorSettings, "nightly": NightlySettings}
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
 
@@ -67,7 +66,6 @@ def settings_page() -> str:
             "A cap has no default: where it is left out there is none, and 0 is refused.",
             *_section("Settings of a run", "At the top of `skillopt.toml`, before every `[table]`.", Settings, top),
             *_section("[executor]", "How calls are made. Nothing here can change a result.", ExecutorSettings),
-            *_section("[target]", "How a target behind an API answers.", TargetSettings),
             *_section("[nightly]", "What `skillopt nightly` does beside training.", NightlySettings),
             *_section("[harvest]", "What `skillopt harvest` may read.", HarvestSettings),
             *_section("[siblings]", "Skills that training of another one may not lower.", SiblingSettings),

@@ -10,7 +10,7 @@ from skillopt import Settings, Skill, compare, load_skill, load_suite, optimize
 from skillopt.execution.results import CompareResult, OptimizeResult
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import DraftGraded, Event
-from skillopt.settings import Preset, TargetSettings
+from skillopt.settings import Preset
 from skillopt.skills.document import SkillDocument
 
 __all__ = ["HARNESS", "MOST_ROLLOUTS", "Trained", "train_skill"]
@@ -50,7 +50,8 @@ def train_skill(
             "seed": seed,
             "max_rollouts": MOST_ROLLOUTS,
             "max_minutes": _MOST_MINUTES,
-            "target": TargetSettings(target_max_tokens=_ANSWER_TOKENS, temperature=0.0),
+            "rollout_tokens": _ANSWER_TOKENS,
+            "temperature": 0.0,
         }
     )
     start = load_skill(_FOLDER / "shop-desk")

@@ -66,8 +66,8 @@ def load_model(
         "model": lambda: model,
         "prices": lambda: settings.prices,
         "base_url": lambda: settings.base_url or None,
-        "max_tokens": lambda: (settings.target.target_max_tokens or None) if target else None,
-        "temperature": lambda: settings.target.temperature if target else None,
+        "max_tokens": lambda: settings.rollout_tokens if target else None,
+        "temperature": lambda: settings.temperature if target else None,
         "seed": lambda: settings.seed,
         "folder": lambda: folder,
     }

@@ -14,7 +14,6 @@ from skillopt.settings import (
     Preset,
     PresetConstants,
     Settings,
-    TargetSettings,
     flatten_tables,
     make_settings,
     read_setting,
@@ -100,8 +99,8 @@ def test_a_setting_in_the_wrong_table_is_told_its_place(values: dict[str, object
 
 
 def test_a_run_has_few_settings_and_no_name_stands_in_two_tables() -> None:
-    own = (ExecutorSettings, TargetSettings, NightlySettings)
-    top = set(Settings.model_fields) - set(PresetConstants.model_fields) - {"executor", "target", "nightly"}
+    own = (ExecutorSettings, NightlySettings)
+    top = set(Settings.model_fields) - set(PresetConstants.model_fields) - {"executor", "nightly"}
     assert len(top) <= 30
     assert len(TABLES) == len(top) + sum(len(table.model_fields) for table in own)
 
@@ -115,7 +114,7 @@ def test_what_cannot_change_a_result_does_not_count_for_the_identity() -> None:
 
 
 def test_every_setting_is_described() -> None:
-    for model in (Settings, ExecutorSettings, TargetSettings, NightlySettings):
+    for model in (Settings, ExecutorSettings, NightlySettings):
         own = {name: field for name, field in model.model_fields.items() if name not in PresetConstants.model_fields}
         assert all(field.description for field in own.values())
 

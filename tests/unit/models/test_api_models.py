@@ -297,7 +297,7 @@ def test_a_bad_request_that_has_nothing_to_do_with_json_mode_is_not_repeated() -
 def test_the_length_and_temperature_of_a_target_are_asked_for_and_are_part_of_its_name() -> None:
     with serve(lambda _: as_json(200, completion("stop"))) as server:
         settings = make_settings(
-            ("t", {"base_url": f"{server.url}/v1", "target_max_tokens": "40", "temperature": "0.5"}),
+            ("t", {"base_url": f"{server.url}/v1", "rollout_tokens": "40", "temperature": "0.5"}),
         )
         target = load_model("openai-compatible/small", settings, target=True)
         optimizer = load_model("openai-compatible/small", settings)
