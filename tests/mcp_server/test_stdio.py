@@ -37,10 +37,7 @@ def test_clients_of_2026_need_no_handshake(project: Path) -> None:
         inside = server.ask("resources/directory/read", uri="skill://rows", _meta=MODERN)["result"]
         wrong = server.ask("skills/get", uri="skill://none/SKILL.md", _meta=MODERN)
 
-    assert discovered["capabilities"]["extensions"] == {
-        "io.modelcontextprotocol/skills": {"directoryRead": True},
-        "io.modelcontextprotocol/tasks": {},
-    }
+    assert discovered["capabilities"]["extensions"] == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
     assert discovered["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
     constant = {name: discovered["capabilities"][name] for name in ("tools", "prompts")}
     assert constant == {"tools": {"listChanged": False}, "prompts": {"listChanged": False}}
