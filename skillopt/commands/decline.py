@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from skillopt.actions.gate import GateOptions, gate
+from skillopt.commands.gate import GateOptions, gate_change
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
@@ -130,7 +130,7 @@ def _measure(selection: Selection, done: Dropped, observer: RunObserver) -> tupl
     rows: list[_Compared] = []
     try:
         for against, before, asked in pairs:
-            report = gate(before, done.commit, asked, observer)
+            report = gate_change(before, done.commit, asked, observer)
             changes = (row for row in report.changes if row.path == done.path)
             rows += [_Compared(against, row.standing.value, row.reason) for row in changes]
     except SkilloptError as error:

@@ -1,10 +1,19 @@
-"""The command `gate`: its options, and its result as text."""
+"""The command `gate`: may this change of skills be merged, whoever made it?
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+Every skill that differs is checked as text (review.checks), then measured against its old text (review.gate).
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Annotated, Literal
 
 import typer
 
+from skillopt.agent_tables.shipped import find_agent_table
+from skillopt.agent_tables.table import AgentTable
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
@@ -19,12 +28,84 @@ from skillopt.commands.options import (
     WorkersOption,
     flags_of,
 )
-from skillopt.commands.output import append_report, interruptible, show, write_report
+from skillopt.commands.output import SHORT, append_report, interruptible, show, write_report
+from skillopt.commands.progress import ProgressObserver
+from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
+from skillopt.execution.drivers import caps_of, load_drivers
+from skillopt.execution.logins import missing_access
+from skillopt.execution.metering import Meter
+from skillopt.execution.runner import RunObserver
+from skillopt.execution.suite_checks import checks_warning
+from skillopt.project import CONFIG, Project, Target
+from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
+from skillopt.reports.gate_report import render_annotations, render_gate_junit, render_gate_summary, render_gate_text
+from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
+from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
+from skillopt.review.gate import Demand, why_untestable
+from skillopt.review.result import (
+    BaseMeasurement,
+    ChangeFinding,
+    ChangeKind,
+    GatedChange,
+    GateReport,
+    Required,
+    Standing,
+    Weight,
+)
+from skillopt.rollouts import Usage
+from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
+from skillopt.runs.plan import RunPlan
+from skillopt.runs.revision_project import RevisionProject, find_changed_agent
+from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.leaks import ProtectedText, index_protected_text
+from skillopt.safety.text_classes import LintClass
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.folder import SKILL_FILE
+from skillopt.storage.ledger import Ledger
+from skillopt.tasks import Split, Suite
+from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
 
-if TYPE_CHECKING:
-    from skillopt.review.result import GateReport
+__all__ = ["GateOptions", "gate", "gate_change"]
 
-__all__ = ["gate"]
+_WORKTREE = "worktree"
+"""What stands for the work tree in place of a revision."""
+
+_MOST_FILES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GateOptions:
+    """How a change is gated."""
+
+    demand: Demand = field(default_factory=Demand)
+    strict: bool = False
+    direct: bool = False
+    flags: Mapping[str, object] = field(default_factory=dict)
+    suite: Path | None = None
+    folder: Path | None = None
+    pages: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _BaseSuite:
+    """Suite and settings as the base has them, and the files that the suite is made of."""
+
+    target: Target
+    suite: Suite
+    files: tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One skill of the change: both texts, what the change measures it with, and what the base would."""
+
+    row: GatedChange
+    before: Skill
+    after: Skill
+    target: Target
+    suite: Suite | None
+    base: _BaseSuite | None
 
 
 def gate(
@@ -76,31 +157,321 @@ def gate(
     Every skill that differs is validated, scanned, and measured on val against its old text: passed, refused, cannot
     tell, or untestable. Ends with 1 when one is refused, with 3 when one could not be measured, else with 0.
     """
-    from skillopt.actions.gate import GateOptions
-    from skillopt.actions.gate import gate as run
-    from skillopt.commands.progress import ProgressObserver
-    from skillopt.reports.gate_report import render_gate_text
-    from skillopt.review.gate import Demand
-    from skillopt.review.result import Required
-
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
     demand = Demand(Required(require), margin, release)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        report = run(base, head, GateOptions(demand, strict, direct, flags, suite, pages=pages), observer)
+        report = gate_change(base, head, GateOptions(demand, strict, direct, flags, suite, pages=pages), observer)
     show(report, render_gate_text, as_json=as_json)
     _write(report, junit, summary, github)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 
 
-def _write(report: "GateReport", junit: Path | None, summary: Path | None, github: bool) -> None:
+def _write(report: GateReport, junit: Path | None, summary: Path | None, github: bool) -> None:
     """Write what was asked for beside the result."""
-    from skillopt.reports.gate_report import render_annotations, render_gate_junit, render_gate_summary
-
     if github and (lines := render_annotations(report)):
         typer.echo(lines, err=True)
     if junit is not None:
         write_report(junit, render_gate_junit(report), "--junit")
     if summary is not None:
         append_report(summary, render_gate_summary(report), "--summary")
+
+
+def gate_change(base: str, head: str, options: GateOptions, observer: RunObserver) -> GateReport:
+    """Check and measure every skill that differs between two revisions."""
+    project = Project.find(options.folder or Path.cwd())
+    repository = project.repository()
+    first = find_commit(repository, base)
+    commit = find_commit(repository, "HEAD" if head == _WORKTREE else head)
+    before = first if options.direct else merge_base(repository, first, commit)
+    after = "" if head == _WORKTREE else commit
+    with ExitStack() as stack:
+        places = [Path(stack.enter_context(TemporaryDirectory(prefix="skillopt-gate-"))) for _ in range(2)]
+        old = RevisionProject(project, repository, before, places[0])
+        new = RevisionProject(project, repository, after, places[1])
+        changed = (
+            changed_folders(repository, before, after)
+            if after
+            else changed_in_worktree(repository, before, new.present())
+        )
+        gated = _Gate(project, (old, new), options, observer)
+        stack.callback(gated.close)
+        changes = tuple(gated.change(one) for one in changed)
+    return GateReport(base, head, before, after, options.demand.required, options.strict, changes)
+
+
+class _Gate:
+    """Gates the skills of one change, one after the other."""
+
+    def __init__(
+        self,
+        project: Project,
+        revisions: tuple[RevisionProject, RevisionProject],
+        options: GateOptions,
+        observer: RunObserver,
+    ) -> None:
+        self._project = project
+        self._old, self._new = revisions
+        self._options = options
+        self._observer = observer
+        self._ledger: Ledger | None = None
+        self._meter = Meter(caps_of(self._new.project.settings(options.flags)))
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if self._ledger is not None:
+            self._ledger.close()
+
+    def change(self, one: FolderChange) -> GatedChange:
+        """Gate one skill; what is wrong with it alone is its own finding."""
+        row = _row(one)
+        if one.after is None:
+            return row
+        self._observer.notice(f"{escape_terminal(row.skill)}: {row.kind.value}")
+        try:
+            after = self._new.skill(one.after)
+            target = self._new.target(one.after, self._options.flags, self._options.suite)
+            suite = target.suite() if target.suite_path is not None else None
+        except (SkillError, SuiteError) as error:
+            return _refuse(row, "suite" if isinstance(error, SuiteError) else "skill", self._new.error_text(error))
+        before = self._before(one)
+        path, line = find_first_change(before, after)
+        row = replace(row, first_path=_join(row.path, path), first_line=line)
+        work = _Work(row, before or Skill(row.skill, SkillDocument("")), after, target, suite, self._base_suite(row))
+        row = replace(row, findings=tuple(self._found(before, work)))
+        refusals = [finding for finding in row.findings if self._refuses(finding)]
+        if refusals:
+            listed = ", ".join(dict.fromkeys(finding.rule for finding in refusals))
+            return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {listed}")
+        spent = self._meter.by_role
+        row = self._beside_base(self._measured(replace(work, row=row)), replace(work, row=row))
+        return replace(row, spent=_since(spent, self._meter.by_role)) if row.rollouts else row
+
+    def _before(self, one: FolderChange) -> Skill | None:
+        """Return the old text; one that cannot be read is none."""
+        try:
+            return None if one.before is None else self._old.skill(one.before)
+        except SkillError:
+            return None
+
+    def _base_suite(self, row: GatedChange) -> _BaseSuite | None:
+        """Return suite and settings of the base; None where it has none, or they cannot be read."""
+        try:
+            target = self._old.target(row.before_path or row.path, self._options.flags, self._options.suite)
+            return _BaseSuite(target, target.suite(), self._old.suite_files(target))
+        except UsageError:
+            return None
+
+    def _refuses(self, finding: ChangeFinding) -> bool:
+        return finding.weight is Weight.REFUSE or (self._options.strict and finding.weight is Weight.WARN)
+
+    def _found(self, before: Skill | None, work: _Work) -> Iterator[ChangeFinding]:
+        """Find what the texts bring, and what else changed with them."""
+        row, settings, base = work.row, work.target.settings, work.base
+        yield from check_new_text(before, work.after, row.path, self._allowed(work), *_protected(work))
+        if work.suite is None:
+            advice = f"name one in {CONFIG}, or give the skill evals/evals.json"
+            yield _finding(row, Weight.WARN, "no suite", f"expected a suite to measure it on, found none; {advice}")
+            return
+        merged = base.target.settings if base else None
+        yield from find_changed_agent(self._old, self._new, merged, settings, self._options.flags)
+        if work.suite.left_out:
+            yield _finding(row, Weight.WARN, "skipped tasks", work.suite.left_out)
+        if gamed := checks_warning(work.suite, settings.sandbox):
+            yield _finding(row, Weight.WARN, "no sandbox", gamed)
+        if unseen := unexercised_files(settings.harness, work.before, work.after):
+            listed = ", ".join(unseen[:_MOST_FILES]) + (" …" if len(unseen) > _MOST_FILES else "")
+            kind = settings.harness.partition("/")[0]
+            yield _finding(row, Weight.NOTE, "not exercised", f"{kind} opens and runs no files of a skill: {listed}")
+        if base is not None and row.before_path:
+            yield from self._moved(work, base)
+
+    def _allowed(self, work: _Work) -> set[LintClass]:
+        """List what the change may add.
+
+        Its own skillopt.toml cannot allow what refuses it. The base's can, but for what is refused always; that only
+        whoever runs the command can.
+        """
+        own = {LintClass(name) for name in work.target.settings.allow}
+        if "allow" in self._options.flags:
+            return own
+        is_merged = work.base is not None and self._old.project.config.is_file()
+        merged = {LintClass(name) for name in work.base.target.settings.allow} if work.base and is_merged else set()
+        return (own - REFUSED) | (merged - ALWAYS_REFUSED)
+
+    def _moved(self, work: _Work, base: _BaseSuite) -> Iterator[ChangeFinding]:
+        """Find what the measurement rests on and this change changes, too."""
+        if base.files != self._new.suite_files(work.target):
+            warning = "the suite changed, too: the base's is used beside it, so read what both say"
+            yield _finding(work.row, Weight.WARN, "suite changed", warning)
+        if self._old.project.config.is_file() and _conditions(base.target.settings) != _conditions(
+            work.target.settings
+        ):
+            warning = f"settings in {CONFIG} changed, too: the new ones hold, so check that they ask no less"
+            yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", warning, person=True)
+
+    def _measured(self, work: _Work) -> GatedChange:
+        """Measure it, unless there is nothing to measure."""
+        row, suite = work.row, work.suite
+        if suite is None:
+            return replace(
+                row, standing=Standing.UNTESTABLE, reason="untestable: it has no suite, so nothing was measured"
+            )
+        row = replace(row, suite=suite.name, tasks=len(suite.tasks(Split.VAL)))
+        if work.before.digest == work.after.digest:
+            return replace(row, standing=Standing.PASSED, reason="its text is the same")
+        if found := self._why_not(work, work.target, suite):
+            rule, why = found
+            finding = _finding(row, Weight.WARN, rule, why)
+            untestable = replace(row, standing=Standing.UNTESTABLE, reason=f"untestable: {why}")
+            return replace(untestable, findings=(*row.findings, finding))
+        try:
+            found_now = self._compared(work, work.target, suite)
+        except InfrastructureError as error:
+            return replace(row, standing=Standing.INVALID, reason=str(error))
+        page, worst = self._moved_tasks(work.target, suite, found_now)
+        return replace(
+            row,
+            page=page,
+            worst=worst,
+            run=found_now.run,
+            looks=found_now.looks,
+            rollouts=found_now.rollouts,
+            paid_rollouts=found_now.paid_rollouts,
+            judged=found_now.judged,
+            standing=found_now.standing,
+            reason=found_now.reason,
+        )
+
+    def _why_not(self, work: _Work, target: Target, suite: Suite) -> tuple[str, str] | None:
+        """Return why measuring could show nothing, with the name of the finding; None when it can."""
+        if found := find_unmeasured(target.settings, work.before, work.after):
+            return found
+        tasks = len(suite.tasks(Split.VAL))
+        if why := why_untestable(tasks, target.settings, self._options.demand):
+            return "small suite", why
+        return ("no access", why) if (why := missing_access(target.settings, suite)) else None
+
+    def _beside_base(self, row: GatedChange, work: _Work) -> GatedChange:
+        """Measure with the suite and the settings of the base, too, where the change alters the suite."""
+        base = work.base
+        is_changed = base is not None and base.files != self._new.suite_files(work.target)
+        if base is None or not is_changed or not row.before_path or work.before.digest == work.after.digest:
+            return row
+        tasks = len(base.suite.tasks(Split.VAL))
+        if found := self._why_not(work, base.target, base.suite):
+            beside = BaseMeasurement(Standing.UNTESTABLE, f"untestable: {found[1]}", tasks=tasks)
+            return replace(row, base_measurement=beside)
+        try:
+            measured = self._compared(work, base.target, base.suite)
+        except (InfrastructureError, SettingsError) as error:
+            return replace(row, base_measurement=BaseMeasurement(Standing.INVALID, str(error), tasks=tasks))
+        shown = self._moved_tasks(base.target, base.suite, measured)
+        beside = BaseMeasurement(measured.standing, measured.reason, measured.judged, tasks, measured.run, *shown)
+        row = replace(
+            row,
+            base_measurement=beside,
+            rollouts=row.rollouts + measured.rollouts,
+            paid_rollouts=row.paid_rollouts + measured.paid_rollouts,
+        )
+        return _with_disagreement(row, beside)
+
+    def _compared(self, work: _Work, target: Target, suite: Suite) -> ChangeMeasurement:
+        drivers = load_drivers(target.settings, suite, self._project.root, optimizer=False, meter=self._meter)
+        plan = RunPlan(target, suite, drivers, self._project.repository(), work.row.path, "a person")
+        if self._ledger is None:
+            self._ledger = Ledger.open(self._project.root)
+        change = ChangedTexts(work.before, work.after, self._old.commit)
+        return measure_change(plan, change, self._options.demand, self._ledger, self._observer)
+
+    def _moved_tasks(self, target: Target, suite: Suite, measured: ChangeMeasurement) -> tuple[str, str]:
+        """Write the page of a measurement, named by its run, and describe the worst tasks; return both."""
+        if measured.judged is None:
+            return "", ""
+        folder, labels = self._options.pages, (self._old.commit[:SHORT], self._new.commit[:SHORT] or "the work tree")
+        changed = find_differing_tasks(suite.tasks(Split.VAL), measured.pairs, target.settings.metric)
+        page = f"{measured.run}.html" if folder else ""
+        if folder is not None:
+            count = len({rollout.task_id for rollout in measured.pairs.before})
+            shown = BeforeAfter(target.name, *labels, suite.name, measured.reason, count, changed, measured.run)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / page).write_text(before_after_page(shown), encoding="utf-8")
+            except OSError as error:
+                raise UsageError(f"cannot write {folder / page}: {error.strerror}; choose another --pages") from error
+        return page, describe_worst(changed)
+
+
+def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]:
+    """Index the tasks that were there before the change, and those that come with it.
+
+    A new skill has its tasks from the change itself, and nothing else to be measured on: there they are protected.
+    """
+    base, suite = work.base, work.suite
+    if not (base.target if base else work.target).settings.scan_leaks:
+        return None, None
+    if base is None:
+        return (index_protected_text(suite) if suite else None), None
+    old = {task.digest for _, task in base.suite.splits}
+    added = [(split, task) for split, task in (suite.splits if suite else ()) if task.digest not in old]
+    brought = index_protected_text(Suite(base.suite.name, tuple(added))) if added else None
+    return index_protected_text(base.suite), brought
+
+
+def _with_disagreement(row: GatedChange, beside: BaseMeasurement) -> GatedChange:
+    """Say so where one suite refuses the change and the other does not."""
+    if (row.standing is Standing.REFUSED) == (beside.standing is Standing.REFUSED):
+        return row
+    message = f"the base's suite says: {beside.standing.value}; the change's own says: {row.standing.value}"
+    reasons = f"base: {beside.reason}; change: {row.reason}"
+    finding = _finding(row, Weight.WARN, "suites disagree", f"{message} ({reasons})")
+    return replace(row, findings=(*row.findings, replace(finding, person=True)))
+
+
+def _row(one: FolderChange) -> GatedChange:
+    """Begin with what git knows."""
+    path = one.after or one.before or ""
+    if one.after is None:
+        kind = ChangeKind.DELETED
+    elif one.before is None:
+        kind = ChangeKind.ADDED
+    else:
+        kind = ChangeKind.MODIFIED if one.before == one.after else ChangeKind.RENAMED
+    name = PurePosixPath(path).name or "."
+    reason = "it is gone, and nothing is measured" if kind is ChangeKind.DELETED else ""
+    first = _join(path, SKILL_FILE)
+    return GatedChange(name, kind, path, one.before or "", one.files, Standing.DELETED, reason, first_path=first)
+
+
+def _join(path: str, name: str) -> str:
+    return name if path == "." else f"{path}/{name}"
+
+
+def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:
+    return ChangeFinding(row.first_path, row.first_line, weight, rule, message)
+
+
+def _conditions(settings: Settings) -> tuple[str, AgentTable | None]:
+    """Return what a measurement rests on beside the suite: the settings, and how its agent is run."""
+    return settings.identity, find_agent_table(settings.harness, settings.agents)
+
+
+def _refuse(row: GatedChange, rule: str, message: str) -> GatedChange:
+    finding = _finding(row, Weight.REFUSE, rule, message)
+    return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {rule}", findings=(finding,))
+
+
+def _since(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, Usage]:
+    """Subtract what earlier skills of this command consumed."""
+    found = {}
+    for role, usage in now.items():
+        old = before.get(role, Usage())
+        usd = None if usage.usd is None or old.usd is None else usage.usd - old.usd
+        found[role] = Usage(
+            usage.calls - old.calls,
+            usage.input_tokens - old.input_tokens,
+            usage.output_tokens - old.output_tokens,
+            usd,
+        )
+    return found

@@ -1,9 +1,11 @@
-"""The command `trigger`: its options, and its results as text."""
+"""The command `trigger`: measure when the target loads a skill, or train its description."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -17,16 +19,43 @@ from skillopt.commands.options import (
     with_run_options,
 )
 from skillopt.commands.output import SHORT, format_usage, interruptible, show
+from skillopt.commands.progress import ProgressObserver
+from skillopt.commands.spending import ask_to_pay
+from skillopt.execution.runner import RunObserver
+from skillopt.forecast.estimate import Payment, payment_of
+from skillopt.gate.gate import GATE_ROUNDS, check_coverage
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Stream, Usage
 from skillopt.safety.escaping import escape_terminal
-
-if TYPE_CHECKING:
-    from skillopt.triggers.quality import Confusion, QueryLoading, TriggerRate
-    from skillopt.triggers.run import MeasuredTriggers, TrainedTriggers
+from skillopt.skills.frontmatter import listed_description
+from skillopt.storage.ledger import Ledger
+from skillopt.triggers.loading import DiscoveryRunner, trigger_task
+from skillopt.triggers.plan import TriggerAsk, expect_trainable, plan_triggers
+from skillopt.triggers.quality import Confusion, QueryLoading, TriggerQuality, TriggerRate, judge_loading
+from skillopt.triggers.run import TrainedTriggers, train_triggers
 
 __all__ = ["trigger"]
 
 _LONGEST: Final = 90
 """Characters of a request that are shown."""
+
+_TESTS: Final = 6
+"""Times that training may run the training requests at most: as they are, and of each description on all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MeasuredTriggers:
+    """When the target loads a skill."""
+
+    skill: str
+    harness: str
+    repeats: int
+    beside: int
+    description: int
+    quality: TriggerQuality
+    skipped: tuple[str, ...]
+    paid_rollouts: int
+    spent: Mapping[str, Usage]
 
 
 @with_run_options
@@ -57,14 +86,9 @@ def trigger(
     Before money is spent for the first time, a terminal is asked; without a terminal a paid agent needs a cap, or
     --yes.
     """
-    from skillopt.commands.progress import ProgressObserver
-    from skillopt.commands.spending import ask_to_pay
-    from skillopt.triggers.plan import TriggerAsk
-    from skillopt.triggers.run import foresee_triggers, measure_triggers, train_triggers
-
     folder = Path.cwd()
     ask = TriggerAsk(options.select(skill), tuple(folder / one for one in requests or ()), siblings, repeats, turns)
-    payment, words = foresee_triggers(ask, train=train)
+    payment, words = _foresee(ask, train=train)
     if not quiet:
         typer.echo(f"{words}", err=True)
     ask_to_pay(payment, words, yes=yes)
@@ -72,10 +96,10 @@ def trigger(
         if train:
             show(train_triggers(ask, observer=observer), partial(_trained, verbose=verbose), as_json=as_json)
         else:
-            show(measure_triggers(ask, observer=observer), partial(_measured, verbose=verbose), as_json=as_json)
+            show(_measure(ask, observer), partial(_measured, verbose=verbose), as_json=as_json)
 
 
-def _measured(result: "MeasuredTriggers", *, verbose: bool) -> str:
+def _measured(result: _MeasuredTriggers, *, verbose: bool) -> str:
     quality = result.quality
     lines = [
         f"{_rate(quality.recall)} requests that should load {result.skill} did",
@@ -166,3 +190,45 @@ def _held_out(result: "TrainedTriggers") -> Iterator[str]:
         yield "none of them is for another skill; --siblings asks theirs, too, and shows what is taken from them"
     for one in seen.siblings:
         yield f"held-out requests that should load {one.skill} and did: {_rate(one.after)}, {one.before.hits} before"
+
+
+def _foresee(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
+    """Foresee whether the command is paid for, and say what it will run; nothing is run."""
+    plan = plan_triggers(ask)
+    settings, asked = plan.settings, len(plan.queries.queries)
+    models = (settings.model,) if train else ()
+    runs, words = asked * ask.repeats, f"{asked} requests, each run {ask.repeats} times"
+    if train:
+        expect_trainable(plan)
+        trained, held_out = plan.split
+        runs = len(trained) * ask.repeats * _TESTS + len(held_out) * GATE_ROUNDS * 2
+        words = f"{len(trained)} training and {len(held_out)} held-out requests, at most {runs} runs in all"
+    words += f", each of at most {ask.turns} turns, beside {len(plan.beside)} other skills"
+    return payment_of(plan.project.root, settings, (settings.harness, *models)), words
+
+
+def _measure(ask: TriggerAsk, observer: RunObserver) -> _MeasuredTriggers:
+    """Measure when the target loads a skill."""
+    plan = plan_triggers(ask)
+    drivers = plan.drivers(optimizer=False)
+    queries = plan.queries.queries
+    with closing(Ledger.open(plan.project.root)) as ledger:
+        recorded = plan.runner(ledger, drivers, observer)
+        requests = [
+            RolloutRequest(plan.skill, trigger_task(query, plan.skill.name), Stream.TRIGGERS.repeat(repeat))
+            for repeat in range(ask.repeats)
+            for query in queries
+        ]
+        rollouts = DiscoveryRunner(recorded, plan.discovery).rollouts(requests)
+    check_coverage("requests", rollouts, plan.settings.coverage)
+    return _MeasuredTriggers(
+        plan.skill.name,
+        drivers.harness.identity,
+        ask.repeats,
+        len(plan.beside),
+        len(listed_description(plan.skill.document)),
+        judge_loading(plan.skill.name, queries, rollouts),
+        plan.skipped,
+        recorded.paid_rollouts,
+        drivers.meter.by_role,
+    )

@@ -1,24 +1,20 @@
-"""Measure when the target loads a skill, or train its description, with every answer recorded."""
+"""Train the description of a skill of a project, and commit what is accepted on its branch."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.gate import GATE_ROUNDS, check_coverage
 from skillopt.gate.test_choice import ErrorBudget, ErrorSpent
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
-from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Stream, Usage
+from skillopt.rollouts import Usage
 from skillopt.runs.lineage import refusals_before, without_leaks
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
@@ -31,7 +27,7 @@ from skillopt.triggers.held_out import HeldOutTriggers
 from skillopt.triggers.loading import DiscoveryRunner, trigger_task
 from skillopt.triggers.message import DescriptionOrigin, description_body, description_trailers
 from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
-from skillopt.triggers.quality import TriggerQuality, TriggerRate, judge_loading
+from skillopt.triggers.quality import TriggerRate
 from skillopt.triggers.shared_error import request_digests, spent_by_trainings, unreported_error, why_exhausted
 from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.triggers.version import (
@@ -45,32 +41,7 @@ from skillopt.triggers.version import (
 )
 from skillopt.versions.repository import Repository
 
-__all__ = [
-    "MeasuredTriggers",
-    "TrainedTriggers",
-    "description_basis",
-    "foresee_triggers",
-    "measure_triggers",
-    "train_triggers",
-]
-
-_TESTS: Final = 6
-"""Times that training may run the training requests at most: as they are, and of each description on all."""
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredTriggers:
-    """When the target loads a skill."""
-
-    skill: str
-    harness: str
-    repeats: int
-    beside: int
-    description: int
-    quality: TriggerQuality
-    skipped: tuple[str, ...]
-    paid_rollouts: int
-    spent: Mapping[str, Usage]
+__all__ = ["TrainedTriggers", "description_basis", "train_triggers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,48 +149,6 @@ def _refused(plan: TriggerPlan, repository: Repository, path: str) -> tuple[Trie
         for one in refusals_before(repository, name, base, hidden)[-MOST_LISTED:]
     )
     return (*descriptions, *edits)
-
-
-def foresee_triggers(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
-    """Foresee whether the command is paid for, and say what it will run; nothing is run."""
-    plan = plan_triggers(ask)
-    settings, asked = plan.settings, len(plan.queries.queries)
-    models = (settings.model,) if train else ()
-    runs, words = asked * ask.repeats, f"{asked} requests, each run {ask.repeats} times"
-    if train:
-        expect_trainable(plan)
-        trained, held_out = plan.split
-        runs = len(trained) * ask.repeats * _TESTS + len(held_out) * GATE_ROUNDS * 2
-        words = f"{len(trained)} training and {len(held_out)} held-out requests, at most {runs} runs in all"
-    words += f", each of at most {ask.turns} turns, beside {len(plan.beside)} other skills"
-    return payment_of(plan.project.root, settings, (settings.harness, *models)), words
-
-
-def measure_triggers(ask: TriggerAsk, *, observer: RunObserver | None = None) -> MeasuredTriggers:
-    """Measure when the target loads a skill."""
-    plan, observer = plan_triggers(ask), observer or RunObserver()
-    drivers = plan.drivers(optimizer=False)
-    queries = plan.queries.queries
-    with closing(Ledger.open(plan.project.root)) as ledger:
-        recorded = plan.runner(ledger, drivers, observer)
-        requests = [
-            RolloutRequest(plan.skill, trigger_task(query, plan.skill.name), Stream.TRIGGERS.repeat(repeat))
-            for repeat in range(ask.repeats)
-            for query in queries
-        ]
-        rollouts = DiscoveryRunner(recorded, plan.discovery).rollouts(requests)
-    check_coverage("requests", rollouts, plan.settings.coverage)
-    return MeasuredTriggers(
-        plan.skill.name,
-        drivers.harness.identity,
-        ask.repeats,
-        len(plan.beside),
-        len(listed_description(plan.skill.document)),
-        judge_loading(plan.skill.name, queries, rollouts),
-        plan.skipped,
-        recorded.paid_rollouts,
-        drivers.meter.by_role,
-    )
 
 
 def train_triggers(
