@@ -4,8 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from random import Random
 
-from skillopt.audit.findings import AuditedSkill, SkillCosts
-from skillopt.audit.subjects import AuditAsk, AuditSubject
+from skillopt.audit.findings import AuditAsk, AuditedSkill, AuditSubject, SkillCosts
 from skillopt.execution.runner import RecordedRunner
 from skillopt.gate.skill_effect import EffectPlan, EffectTest, SkillEffect, draw_tasks
 from skillopt.protocols import RolloutRequest

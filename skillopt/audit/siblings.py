@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from skillopt.audit.findings import AuditedSkill, SiblingFinding
+from skillopt.audit.findings import AuditAsk, AuditedSkill, SiblingFinding
 from skillopt.audit.series import AuditSeries
-from skillopt.audit.subjects import AuditAsk
 from skillopt.errors import InvalidMeasurementError, UsageError
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.harm import measure_harm

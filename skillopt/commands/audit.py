@@ -15,11 +15,19 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from skillopt.audit.audit_page import render_audit_page
-from skillopt.audit.findings import AuditedSkill, AuditReport, RemovalOffer, SiblingFinding
+from skillopt.audit.findings import (
+    AuditAsk,
+    AuditedSkill,
+    AuditReport,
+    AuditSubject,
+    RemovalOffer,
+    SiblingFinding,
+    choose_skills,
+    read_subject,
+)
 from skillopt.audit.offering import offer_removals
 from skillopt.audit.series import AuditSeries
 from skillopt.audit.siblings import find_disturbance, installed_skills, with_disturbed
-from skillopt.audit.subjects import AuditAsk, AuditSubject, choose_skills, read_subject
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,

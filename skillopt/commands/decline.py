@@ -30,8 +30,7 @@ from skillopt.runs.decline import Declined, Dropped, Undeclined, drop_offered, u
 from skillopt.runs.decline import decline as decline_versions
 from skillopt.safety.escaping import escape_terminal
 from skillopt.storage.locks import writer_lock
-from skillopt.triggers.declined import DescriptionPlace, decline_descriptions, undecline_descriptions
-from skillopt.triggers.version import trigger_branch
+from skillopt.triggers.version import DescriptionPlace, decline_descriptions, trigger_branch, undecline_descriptions
 from skillopt.versions.commit_message import DESCRIPTION
 from skillopt.versions.decisions import PersonsWord
 

@@ -26,19 +26,23 @@ from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import read_basis
 from skillopt.tasks import digest_of
-from skillopt.triggers.declined import DescriptionPlace, decline_descriptions, declined_last, undecline_descriptions
-from skillopt.triggers.due import committed_bases, why_description_due
 from skillopt.triggers.message import BROKEN, FIXED, SIBLING_RECALL
 from skillopt.triggers.plan import TriggerAsk, has_requests, plan_triggers
 from skillopt.triggers.quality import TriggerRate, trigger_rate
 from skillopt.triggers.run import description_basis, train_triggers
 from skillopt.triggers.version import (
+    DescriptionPlace,
+    committed_bases,
+    decline_descriptions,
+    declined_last,
     description_before,
     description_line,
     description_of,
     description_tip,
     offered_descriptions,
     trigger_branch,
+    undecline_descriptions,
+    why_description_due,
 )
 from skillopt.versions.commit_message import DECLINED_DESCRIPTION, UNDECLINED, UNDECLINED_DESCRIPTION, Version
 from skillopt.versions.decisions import PersonsWord

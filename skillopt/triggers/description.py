@@ -10,7 +10,7 @@ from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import listed_description, read_frontmatter
-from skillopt.triggers.wording import find_copied_words
+from skillopt.triggers.queries import find_copied_words
 
 __all__ = ["MOST_DESCRIPTION", "check_description", "is_described", "with_description"]
 

@@ -12,8 +12,7 @@ from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import disarm, escape_terminal, truncate
 from skillopt.settings import GateRule
 from skillopt.tasks import digest_of
-from skillopt.triggers.held_out import HeldOutTriggers
-from skillopt.triggers.quality import TriggerRate
+from skillopt.triggers.quality import HeldOutTriggers, TriggerRate
 from skillopt.triggers.shared_error import TRIGGER_TRAINING
 from skillopt.triggers.training import TrainedDescription
 from skillopt.versions.commit_message import DESCRIPTION

@@ -24,8 +24,7 @@ from skillopt.targets.harnesses import find_harness_driver
 from skillopt.tasks import Suite
 from skillopt.triggers.description import with_description
 from skillopt.triggers.loading import TRIGGER, trigger_verifier
-from skillopt.triggers.queries import Queries, Query, TriggerSet, read_queries
-from skillopt.triggers.splitting import split_queries
+from skillopt.triggers.queries import Queries, Query, TriggerSet, read_queries, split_queries
 
 __all__ = ["MOST_TRIALS", "TriggerAsk", "TriggerPlan", "expect_trainable", "has_requests", "plan_triggers"]
 

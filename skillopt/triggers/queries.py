@@ -1,16 +1,28 @@
 """Requests that say which skill should be loaded: read from trigger sets and checked for contradictions."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
+from unicodedata import normalize
 
 from skillopt.errors import SuiteError
 from skillopt.suites import read_tasks
 from skillopt.suites.reading import Skipped, Trigger
 from skillopt.tasks import digest_of
-from skillopt.triggers.wording import request_key
 
-__all__ = ["Queries", "Query", "TriggerSet", "read_queries"]
+__all__ = [
+    "Queries",
+    "Query",
+    "TriggerSet",
+    "are_near_copies",
+    "find_copied_words",
+    "read_queries",
+    "request_key",
+    "request_words",
+    "split_queries",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +131,110 @@ def _contradiction(query: Query, known: Query) -> str:
         f"{query.place}: expected one label for the request {query.text!r:.100}, found that {says[0]} here and that "
         f"{says[1]} in {known.place}; remove or correct one"
     )
+
+
+_UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+"""Characters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana and Han."""
+
+_WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_ONE_UNSPACED: Final = re.compile(rf"[{_UNSPACED}]")
+_NEAR: Final = 0.6
+"""Share of all words of two requests that both have, from which on they count as copies of each other."""
+
+_COPIED: Final = 6.0
+"""Words in a row of a request that a description may not repeat: it would be about that request only."""
+
+_SHORT: Final = 3.0
+"""Words from which on a shorter request may not be repeated whole; a name or a term of two words is no copy."""
+
+
+def request_words(text: str) -> tuple[str, ...]:
+    """Split a text into words, whatever its case, its punctuation and the form of its characters.
+
+    >>> request_words("Merge the P.D.F-files!")
+    ('merge', 'the', 'p', 'd', 'f', 'files')
+
+    Where a script puts no spaces between words, each character is one.
+    """
+    return tuple(_WORD.findall(normalize("NFKC", text).casefold()))
+
+
+def request_key(text: str) -> str:
+    """Identify a request by its words; one without any by its characters."""
+    return " ".join(request_words(text)) or " ".join(normalize("NFKC", text).casefold().split())
+
+
+def are_near_copies(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two requests are near copies of each other, by their words."""
+    return len(one & other) >= _NEAR * len(one | other)
+
+
+def find_copied_words(text: str, before: str, request: str) -> str:
+    """Return words in a row that a description took from a request; empty for none.
+
+    Six in a row are a copy, and all of a request of three to five. Two characters of a script without spaces count
+    as a word. What the description before says as well was not taken.
+    """
+    said, known = (f" {' '.join(request_words(one))} " for one in (text, before))
+    for run in _runs(request_words(request)):
+        words = f" {' '.join(run)} "
+        if words in said and words not in known:
+            return words.strip()
+    return ""
+
+
+def _runs(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the runs of a request that count as a copy: the shortest from each word on, or all of a short one."""
+    weights = [0.5 if _ONE_UNSPACED.fullmatch(word) else 1.0 for word in words]
+    if _SHORT <= sum(weights) < _COPIED:
+        yield words
+    for start in range(len(words)):
+        total = 0.0
+        for end in range(start, len(words)):
+            total += weights[end]
+            if total >= _COPIED:
+                yield words[start : end + 1]
+                break
+
+
+_TRAIN: Final = frozenset({"train", "training"})
+_HELD_OUT: Final = frozenset({"val", "validation", "test", "held-out", "held_out", "holdout", "dev"})
+
+
+def split_queries(queries: Sequence[Query]) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
+    """Split requests into those to train on and those held out, near copies on the same side.
+
+    A group of near copies is trained on where a `split` that its authors gave says so, else held out where one says
+    that, else trained on where the hash of one of its requests says so. So a request that is added never moves
+    another one from training to held out, where it would be no test.
+    """
+    held_out = {one.key for group in _groups(queries) if _is_held_out(group) for one in group}
+    return (
+        tuple(one for one in queries if one.key not in held_out),
+        tuple(one for one in queries if one.key in held_out),
+    )
+
+
+def _is_held_out(group: Iterable[Query]) -> bool:
+    group = tuple(group)
+    given = {one.split for one in group}
+    if given & _TRAIN:
+        return False
+    return bool(given & _HELD_OUT) or not any(_drawn_for_training(one.key) for one in group)
+
+
+def _drawn_for_training(key: str) -> bool:
+    return int(digest_of("trigger split", key)[-1], 16) % 2 == 0
+
+
+def _groups(queries: Sequence[Query]) -> Iterator[tuple[Query, ...]]:
+    """Yield groups of requests that are near copies of each other, chains of them included."""
+    words = [frozenset(request_words(one.text)) for one in queries]
+    group_of = list(range(len(queries)))
+    for at in range(len(queries)):
+        for before in range(at):
+            if group_of[at] != group_of[before] and words[at] and are_near_copies(words[at], words[before]):
+                old, new = group_of[at], group_of[before]
+                group_of = [new if number == old else number for number in group_of]
+    for number in dict.fromkeys(group_of):
+        yield tuple(one for one, own in zip(queries, group_of, strict=True) if own == number)

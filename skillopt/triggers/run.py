@@ -22,20 +22,20 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import TriggerBasis, begin_look, end_look, write_basis
 from skillopt.tasks import Split, Suite, digest_of
-from skillopt.triggers.due import description_digest, siblings_digest
-from skillopt.triggers.held_out import HeldOutTriggers
 from skillopt.triggers.loading import DiscoveryRunner, trigger_task
 from skillopt.triggers.message import DescriptionOrigin, description_body, description_trailers
 from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
-from skillopt.triggers.quality import TriggerRate
+from skillopt.triggers.quality import HeldOutTriggers, TriggerRate
 from skillopt.triggers.shared_error import request_digests, spent_by_trainings, unreported_error, why_exhausted
 from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.triggers.version import (
     declined_descriptions,
+    description_digest,
     description_of,
     expect_free_branch,
     list_descriptions,
     publish_description,
+    siblings_digest,
     trigger_branch,
     with_newest_description,
 )

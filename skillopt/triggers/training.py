@@ -24,9 +24,16 @@ from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.triggers.description import MOST_DESCRIPTION, check_description, with_description
-from skillopt.triggers.held_out import HeldOutTriggers, count_held_out, why_worse
 from skillopt.triggers.loading import trigger_task
-from skillopt.triggers.quality import QueryLoading, TriggerRate, judge_loading, trigger_rate
+from skillopt.triggers.quality import (
+    HeldOutTriggers,
+    QueryLoading,
+    TriggerRate,
+    count_held_out,
+    judge_loading,
+    trigger_rate,
+    why_worse,
+)
 from skillopt.triggers.queries import Query
 from skillopt.triggers.shared_error import comparison_allowance, comparison_settings
 

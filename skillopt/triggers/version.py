@@ -3,27 +3,43 @@
 A branch that was fetched from `origin` counts where there is none here, or where it goes on from the one here.
 """
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from skillopt.errors import RepositoryError, VersionConflictError
+from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.frontmatter import listed_description
+from skillopt.storage.notes import TriggerBasis
 from skillopt.tasks import File, digest_of
 from skillopt.triggers.description import with_description
-from skillopt.triggers.message import BEFORE
+from skillopt.triggers.message import BEFORE, SIBLINGS_DIGEST
 from skillopt.triggers.training import TrainedDescription
-from skillopt.versions.commit_message import DESCRIPTION, Version
-from skillopt.versions.decisions import Decisions, PersonsWord
+from skillopt.versions.commit_message import (
+    DECLINED,
+    DECLINED_DESCRIPTION,
+    DESCRIPTION,
+    UNDECLINED,
+    UNDECLINED_DESCRIPTION,
+    Version,
+)
+from skillopt.versions.decisions import PULL_REQUEST, Decisions, PersonsWord
 from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES, description_commits
+from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 from skillopt.versions.revisions import find_skill_folder
 
 __all__ = [
+    "DescriptionPlace",
     "commit_description",
+    "committed_bases",
+    "decline_descriptions",
     "declined_descriptions",
+    "declined_last",
     "described_files",
     "description_before",
+    "description_digest",
     "description_line",
     "description_of",
     "description_tip",
@@ -31,7 +47,10 @@ __all__ = [
     "list_descriptions",
     "offered_descriptions",
     "publish_description",
+    "siblings_digest",
     "trigger_branch",
+    "undecline_descriptions",
+    "why_description_due",
     "with_newest_description",
 ]
 
@@ -182,3 +201,121 @@ def commit_description(repository: Repository, new: NewVersion) -> str:
     if here != commit and (problem := repository.move_branch(branch, here, commit)):
         raise RepositoryError(f"{problem}; mend that and run this again")
     return commit
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionPlace:
+    """Where the descriptions of a skill are."""
+
+    repository: Repository
+    skill: str
+    path: str
+    onto: str = ""
+
+
+def decline_descriptions(place: DescriptionPlace, word: PersonsWord, at: str) -> tuple[str, tuple[str, ...]]:
+    """Commit that a person refused the descriptions that the default branch lacks; the one before them is back."""
+    repository, skill, path = place.repository, place.skill, place.path
+    offered = offered_descriptions(repository, skill, path, place.onto or default_tip(repository))
+    if not offered:
+        raise UsageError(f"skill {skill!r} has no description to decline; see `skillopt log {skill}`")
+    before = description_before(repository, offered[-1], path)
+    names = ", ".join(one.sha[:10] for one in offered)
+    message = (
+        f"decline the description {names}",
+        f"{names} was declined. The description before it is back, and training starts from it.",
+    )
+    trailers = (("Kind", DECLINED_DESCRIPTION), *((DECLINED, one.sha) for one in offered), *word.trailers(DECLINED))
+    return _decide(place, before, message, trailers, at), tuple(one.sha for one in offered)
+
+
+def undecline_descriptions(place: DescriptionPlace, word: PersonsWord, at: str) -> tuple[str, tuple[str, ...]]:
+    """Commit that a person wants after all what was declined last: that description is the newest again."""
+    repository, skill = place.repository, place.skill
+    wanted, _ = declined_last(repository, skill)
+    if not wanted:
+        raise UsageError(f"expected a declined description of {skill!r}, found none; see `skillopt log {skill}`")
+    text = description_of(repository, wanted[0], place.path)
+    names = ", ".join(sha[:10] for sha in wanted)
+    message = f"bring the description {names} back", f"{names} was declined, and is wanted after all."
+    trailers = (("Kind", UNDECLINED_DESCRIPTION), *((UNDECLINED, sha) for sha in wanted), *word.trailers(UNDECLINED))
+    return _decide(place, text, message, trailers, at), wanted
+
+
+def declined_last(repository: Repository, skill: str) -> tuple[tuple[str, ...], str]:
+    """Return the descriptions that were declined last and stay declined, newest first, and in which pull request.
+
+    Nothing where another description was committed since.
+    """
+    line = description_line(repository, skill)
+    gone = declined_descriptions(repository, skill)
+    newest = next((one for one in line if one.trailer("Kind") in (DESCRIPTION, DECLINED_DESCRIPTION)), None)
+    if newest is None:
+        return (), ""
+    wanted = tuple(sha for sha in newest.values(DECLINED) if sha in gone)
+    return wanted, newest.trailer(PULL_REQUEST) if wanted else ""
+
+
+def _decide(
+    place: DescriptionPlace, text: str, message: tuple[str, str], trailers: tuple[tuple[str, str], ...], at: str
+) -> str:
+    """Commit a decision with the description that is the newest from then on."""
+    repository, skill, path = place.repository, place.skill, place.path
+    tip = description_line(repository, skill)[0].sha
+    subject, body = message
+    new = NewVersion(
+        skill=skill,
+        path=path,
+        files=described_files(repository.read_folder(tip, path), text),
+        subject=f"{skill}: {subject}",
+        body=body,
+        trailers=(("Skill", skill), *trailers),
+        at=at,
+        parent=tip,
+        expected_tip=tip,
+    )
+    return commit_description(repository, new)
+
+
+def description_digest(text: str) -> str:
+    """Identify a description."""
+    return digest_of(text)[:16]
+
+
+def siblings_digest(beside: Iterable[Skill]) -> str:
+    """Identify the descriptions that are installed beside a skill, whatever their order."""
+    rows = sorted((one.name, listed_description(one.document)) for one in beside)
+    return digest_of(*(part for row in rows for part in row))
+
+
+def committed_bases(repository: Repository, skill: str, path: str) -> tuple[TriggerBasis, ...]:
+    """Read what the committed descriptions of a skill were trained on, newest first."""
+    return tuple(
+        TriggerBasis(
+            tuple(filter(None, (one.trailer(BEFORE), description_digest(description_of(repository, one.sha, path))))),
+            *(one.trailer(key) for key in ("Harness", "Optimizer-Model", SIBLINGS_DIGEST, "Requests-Digest")),
+        )
+        for one in list_descriptions(repository, skill)
+    )
+
+
+def why_description_due(now: TriggerBasis, trained: Sequence[TriggerBasis]) -> str:
+    """Return why a description is due for training; empty when it is not.
+
+    What an earlier training does not tell counts as unchanged.
+    """
+    reasons = [_difference(now, one) for one in trained]
+    if not all(reasons):
+        return ""
+    return reasons[0] if reasons else "its description was never trained"
+
+
+def _difference(now: TriggerBasis, then: TriggerBasis) -> str:
+    found = (
+        (now.descriptions[0] not in then.descriptions, "its description was changed since it was trained"),
+        (then.target not in ("", now.target), f"its description was trained for {then.target}, now it is {now.target}"),
+        (then.model not in ("", now.model), f"its description was written by {then.model}, now it is {now.model}"),
+        (then.siblings not in ("", now.siblings), "descriptions of other skills changed since its own was trained"),
+        (then.requests not in ("", now.requests), "its trigger set changed since its description was trained"),
+    )
+    return next((reason for holds, reason in found if holds), "")

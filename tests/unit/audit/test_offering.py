@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.audit.findings import AuditedSkill, AuditReport, SkillCosts
-from skillopt.audit.offering import offer_removals
-from skillopt.audit.removal_text import removal_body
+from skillopt.audit.offering import offer_removals, removal_body
 from skillopt.gate.skill_effect import SkillEffect
 from skillopt.nightly.folder_forge import FolderForge
 from skillopt.project import Project, Selection

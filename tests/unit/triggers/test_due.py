@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from skillopt.storage.notes import TriggerBasis
-from skillopt.triggers.due import why_description_due
+from skillopt.triggers.version import why_description_due
 
 NOW = TriggerBasis(("mine",), "codex 1", "a-model", "siblings", "requests")
 

@@ -4,8 +4,7 @@ import pytest
 
 from skillopt.gate.pairs import Pairs
 from skillopt.rollouts import Rollout
-from skillopt.triggers.held_out import HeldOutTriggers, count_held_out, why_worse
-from skillopt.triggers.quality import judge_loading
+from skillopt.triggers.quality import HeldOutTriggers, count_held_out, judge_loading, why_worse
 from skillopt.triggers.queries import Query
 from tests.unit.triggers.test_quality import lost, ran
 

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.triggers.queries import Query
-from skillopt.triggers.splitting import split_queries
+from skillopt.triggers.queries import Query, split_queries
 
 
 def test_splits_of_the_author_are_kept() -> None:

@@ -15,8 +15,7 @@ from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
 from skillopt.triggers.loading import DiscoveryRunner, trigger_verifier
-from skillopt.triggers.queries import Query
-from skillopt.triggers.splitting import split_queries
+from skillopt.triggers.queries import Query, split_queries
 from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from tests.fakes.triggers import EXPENSES, NEAR_MISSES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.triggers.wording import find_copied_words, request_key, request_words
+from skillopt.triggers.queries import find_copied_words, request_key, request_words
 
 
 @pytest.mark.parametrize(
