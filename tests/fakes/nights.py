@@ -19,9 +19,7 @@ TOKEN = "ghp_" + "d4" * 18
 _FLAGS = ("--json", "--quiet")
 _REACHING = ("--forge", "--remote", "--set")
 _TRAINING = ("--max-rollouts", "--max-usd", "--workers", "--set", "--quiet")
-_QUICK = (
-    "harness = 'demo'\nmodel = 'demo'\nepochs = 3\nconfidence = 0.7\n\n[advanced]\nbatch_size = 4\nslow_tasks = 4\n"
-)
+_QUICK = "harness = 'demo'\nmodel = 'demo'\nepochs = 3\nconfidence = 0.7\n"
 
 
 @dataclass(frozen=True)
