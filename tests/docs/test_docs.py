@@ -177,7 +177,7 @@ def test_the_jobs_of_the_page_on_gitlab_open_a_merge_request(tmp_path: Path) -> 
     nights = make_nights(tmp_path, skills=("my-skill",))
     config = nights.folder / "skillopt.toml"
     (block,) = blocks(CHECKOUT / "docs" / "nightly.md", "yaml")
-    (settings,) = blocks(CHECKOUT / "docs" / "nightly.md", "toml")
+    *_, settings = blocks(CHECKOUT / "docs" / "nightly.md", "toml")
     config.write_text(config.read_text().replace("[skills.", f"{settings}\n[skills.", 1))
     pipeline = YAML(typ="safe").load(block)
     shared = [line for line in pipeline[".skillopt"]["before_script"] if not line.startswith("pip install")]
