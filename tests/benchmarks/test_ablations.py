@@ -8,6 +8,7 @@ from benchmarks.ablations import ROWS, Row, _run, main
 from benchmarks.landscapes.runs import Job
 from skillopt.loop import optimizer
 from skillopt.settings import make_settings
+from tests.fakes.constants import settings_with
 
 REPLACED = [name for name, row in ROWS.items() if row.name]
 WORLD = {"fixed halves for few tasks": ("real-20", 120), "lines judged one by one in any noise": ("flips-30", 400)}
@@ -15,7 +16,7 @@ WORLD = {"fixed halves for few tasks": ("real-20", 120), "lines judged one by on
 
 @pytest.mark.parametrize("row", [row for row in ROWS.values() if row.settings])
 def test_every_row_of_settings_differs_from_the_default(row: Row) -> None:
-    assert make_settings(("row", dict(row.settings))).identity != make_settings().identity
+    assert settings_with(dict(row.settings)).identity != make_settings().identity
 
 
 @pytest.mark.slow

@@ -152,5 +152,5 @@ def test_the_command_prints_the_rows_that_are_asked_for(tmp_path: Path, capsys: 
 
 def test_a_setting_that_there_is_not_is_refused_before_anything_runs(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["--set", "patienc=1"])
-    assert "did you mean 'patience'" in capsys.readouterr().err
+        main(["--set", "metrik=soft"])
+    assert "did you mean 'metric'" in capsys.readouterr().err
