@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_house_rules import check_folder, check_names, check_source
+from tools.check_house_rules import check_budgets, check_folder, check_names, check_source
 
 CLEAN = '''"""A module."""
 
@@ -220,3 +220,13 @@ def test_a_folder_is_checked_with_all_below_it(tmp_path: Path) -> None:
 
     assert [finding.path for finding in check_folder(tmp_path, "skillopt")] == ["skillopt/inner/things.py"]
     assert check_folder(tmp_path, "absent") == []
+
+
+def test_a_package_over_its_budget_of_lines_is_named_with_both_figures(tmp_path: Path) -> None:
+    module = tmp_path / "skillopt" / "inner" / "things.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("x = 1\ny = 2\n", encoding="utf-8")
+
+    assert check_budgets(tmp_path, {"skillopt tests": 2}) == []
+    found = check_budgets(tmp_path, {"skillopt/inner": 1})
+    assert [str(one) for one in found] == ["skillopt/inner:1: expected at most 1 lines of Python, found 2: delete some"]
