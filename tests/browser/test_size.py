@@ -27,7 +27,7 @@ def test_a_hundred_thousand_rollouts_make_a_report_below_five_megabytes_that_ope
     )
     assert len(text.encode()) < 5_000_000
     assert tab.complaints == []
-    assert tab.evaluate("document.querySelectorAll('.rollout').length") == 60
+    assert tab.evaluate("document.querySelectorAll('#rollouts > details').length") == 60
     shown = tab.evaluate("document.querySelector('#rollouts').textContent")
     assert "60 of 33,600 recorded rollouts of the train tasks" in shown
     tab.look(width=360)

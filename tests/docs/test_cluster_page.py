@@ -25,7 +25,8 @@ QUIET = {**PASSWORD, "RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE
 
 
 def blocks(language: str) -> list[str]:
-    found = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    section = PAGE.read_text(encoding="utf-8").partition("\n## A Ray cluster\n")[2]
+    found = re.findall(rf"^```{language}\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     return [str(one) for one in found]
 
 
