@@ -7,6 +7,7 @@ from itertools import pairwise
 from shlex import quote
 from typing import Final
 
+from skillopt.gate.grade_words import grade_words
 from skillopt.reports.blocks import Details, Diff, Paragraph, ReportBlock, Table, cited, list_names, paragraphs
 from skillopt.reports.view import AblationView, EditView, Fate, RunView, VersionView
 from skillopt.safety.plurals import count_noun
@@ -39,9 +40,13 @@ def show_changes(view: RunView) -> list[ReportBlock]:
             return [Paragraph("What people changed:"), Diff(pairs[-1][0].text, pairs[-1][1].text)]
         return paragraphs("SKILL.md is the same, or nothing is decided yet.")
     return [
-        Details(f"What version {after.number} changes in SKILL.md", [_diff(before, after)])
+        Details(f"What version {after.number} changes in SKILL.md", [*_shown_of(after), _diff(before, after)])
         for before, after in pairs[-_MOST_VERSIONS:]
     ]
+
+
+def _shown_of(version: VersionView) -> list[ReportBlock]:
+    return paragraphs(f"What was shown of it: {grade_words(version.grading)}.") if version.grading else []
 
 
 def _diff(before: VersionView, after: VersionView) -> ReportBlock:
