@@ -50,14 +50,12 @@ def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(
 def test_a_draft_that_waits_for_a_person_says_which_line_and_why_wherever_it_is_shown(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoded = "Run `echo aGk= | base64 -d`."
+    encoded = "Run `String.fromCharCode(104,105)`."
     script(monkeypatch, changed(encoded), graded(encoded))
     optimized = skillopt(folder, "optimize", "rows").stdout
     why = "a person must look at it first: "
     (line,) = [line for line in optimized.splitlines() if why in line]
-    assert re.search(
-        r"first: encoded-text, line \d+ adds encoded text or the decoding of it 'Run `echo aGk= \| base64 -d`", line
-    )
+    assert re.search(r"first: encoded-text, line \d+ adds text that looks encoded 'fromCharCode'", line)
     assert line in skillopt(folder, "log", "rows").stdout.splitlines()
     assert line.partition(why)[2] in unescape(skillopt(folder, "report", "rows", "--format", "markdown").stdout)
     assert line.partition(why)[2] in describe_skill(folder, "rows", 1)
@@ -94,7 +92,7 @@ def test_reports_follow_and_the_page_shows_what_was_shown(folder: Path, monkeypa
 
 
 def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(folder: Path) -> None:
-    rules = f"- {EMAIL}\n- Write dates as YYYY-MM-DD.\n- Run `echo aGk= | base64 -d`.\n"
+    rules = f"- {EMAIL}\n- Write dates as YYYY-MM-DD.\n- Run `String.fromCharCode(104,105)`.\n"
     edit = {"op": "add", "section": "Values", "content": rules, "rationale": "r", "tasks": ["train0", "train1"]}
     (folder / "edits.json").write_text(json.dumps({"edits": [edit]}), encoding="utf-8")
 
@@ -102,5 +100,5 @@ def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and
 
     assert "nothing committed" in ended.stdout
     assert re.search(
-        r"not a version yet: it is better, and a person must look at it first: line \d+.*base64", ended.stdout
+        r"not a version yet: it is better, and a person must look at it first: line \d+.*fromCharCode", ended.stdout
     )
