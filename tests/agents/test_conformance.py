@@ -82,6 +82,9 @@ NOT_APPLICABLE: dict[str, dict[str, str]] = {
         "tasks-required-task-error": "failing_job",
         "tasks-mrtr-composition": "test_tool_with_task",
     },
+    "is about the extension for tasks, which this server does not declare": {
+        "tasks-capability-negotiation": "tasks-extension-advertised",
+    },
 }
 """Why whole scenarios do not apply, and what each one's results say that shows it."""
 
@@ -93,10 +96,6 @@ PARTS_NOT_APPLICABLE = {
         "sep-2575-server-no-log-without-loglevel": "test_logging_tool",
         "sep-2575-server-sends-prompts-list-changed-on-subscription": "did not declare prompts.listChanged",
         "sep-2575-server-sends-tools-list-changed-on-subscription": "did not declare tools.listChanged",
-    },
-    "tasks-capability-negotiation": {
-        "sep-2663-server-rejects-undeclared-client": "slow_compute",
-        "tasks-per-request-meta-opt-in": "slow_compute",
     },
 }
 """Single checks that do not apply: they need a tool of the suite's own server, or a list that can change."""
