@@ -9,9 +9,9 @@ SAID = "skills/rows is trained as it lies there, though git has another text"
 
 def test_a_text_that_is_not_committed_is_trained_and_that_is_said_once(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project")
-    clean = skillopt(folder, "optimize", "rows", *FAST, "--max-rollouts", "24")
+    clean = skillopt(folder, "optimize", "rows", *FAST, "--max-rollouts", "26")
     assert SAID not in clean.stderr
     skill = folder / "skills" / "rows" / "SKILL.md"
     skill.write_text(skill.read_text(encoding="utf-8") + "- Keep the order.\n", encoding="utf-8")
-    dirty = skillopt(folder, "optimize", "rows", *FAST, "--start", "worktree", "--max-rollouts", "24")
+    dirty = skillopt(folder, "optimize", "rows", *FAST, "--start", "worktree", "--max-rollouts", "26")
     assert dirty.stderr.count(SAID) == 1, dirty.stderr

@@ -239,7 +239,8 @@ class Story:
 def _passing(text: str, tasks: int) -> tuple[int, int]:
     """Return how many tasks the demo target may pass with a text: each rule is needed by half of them, and it errs."""
     rules = sum(bool(re.search(words, text)) for words in _NEEDED)
-    return (0, 0) if not rules else (tasks, tasks) if rules == len(_NEEDED) else (1, tasks // 2)
+    half = tasks // 2
+    return (0, 0) if not rules else (half + 1, tasks) if rules == len(_NEEDED) else (1, half)
 
 
 @contextmanager

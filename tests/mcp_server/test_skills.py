@@ -38,10 +38,7 @@ async def content(client: Client, uri: str) -> bytes:
 
 async def test_the_extension_is_declared_with_reading_of_directories(project: Path) -> None:
     async with Client(make_server(project)) as client:
-        assert client.server_capabilities.extensions == {
-            "io.modelcontextprotocol/skills": {"directoryRead": True},
-            "io.modelcontextprotocol/tasks": {},
-        }
+        assert client.server_capabilities.extensions == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
         assert client.server_capabilities.resources is not None
 
 
