@@ -25,7 +25,7 @@ __all__ = ["try_disk"]
 _ENDED_IN_ORDER: Final = (0, 1, 2, 3)
 """Exit codes that are documented."""
 
-_STOPPED: Final = ("--max-rollouts", "20")
+_STOPPED: Final = ("--max-rollouts", "24")
 _PAGE: Final = 4096
 _YEARS: Final = (2001, 2039)
 _DATES: Final = (("runs", "started_at"), ("calls", "at"), ("events", "at"))
