@@ -8,7 +8,7 @@ from skillopt.forecast.estimate import Estimated, estimate
 from skillopt.forecast.foresight import foresight_line
 from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.version_log import ListedVersions, list_versions
+from skillopt.runs.history import ListedVersions, list_versions
 from skillopt.tasks import Suite
 from skillopt_mcp.catalogue import catalogue_of, unknown_skill
 from skillopt_mcp.pages import paginate, quoted, table

@@ -16,7 +16,7 @@ from pydantic import Field
 from skillopt import __version__
 from skillopt.errors import RepositoryError, UsageError
 from skillopt.project import FoundSkill, Project
-from skillopt.runs.version_log import diff_versions, roll_back
+from skillopt.runs.history import compare_versions, roll_back
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions
@@ -219,14 +219,14 @@ def _changes(folder: Path, name: str, since: str, version: str | None, page: int
     selection = selection_of(folder, name)
     older = None if since == _START else accepted_version(folder, name, since)
     if version == _DRAFT:
-        changed = diff_versions(selection, older, _DRAFT) if older else diff_versions(selection, _DRAFT, None)
+        changed = compare_versions(selection, older, _DRAFT) if older else compare_versions(selection, _DRAFT, None)
     else:
         newer = served_skill(folder, name, version)
         if not newer.trained:
             raise UsageError(
                 f"skill {name!r} is not trained at {newer.version[:SHOWN_DIGITS]}: nothing changed since any version"
             )
-        changed = diff_versions(selection, older, newer.version)
+        changed = compare_versions(selection, older, newer.version)
     title = f"# {name}: {changed.before[:SHOWN_DIGITS]} to {changed.after[:SHOWN_DIGITS]}"
     if version == _DRAFT:
         title += f"\n\n{_NOT_ACCEPTED} {TAKE.format(name=name)}"

@@ -1,19 +1,19 @@
-"""The command `blame`: which version, run and tasks put each line of a skill here, from git and the ledger."""
+"""The command `blame`: which version, run and tasks put each line of a skill here, from git."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import JsonOption, SkillArgument, select
 from skillopt.commands.output import SHORT, as_json_text, list_tasks
-from skillopt.project import Selection
-from skillopt.runs.lineage import TextState, texts_of
-from skillopt.runs.version_record import RecordedVersion, recorded_versions
+from skillopt.runs.history import versions_of
 from skillopt.safety.escaping import escape_terminal
-from skillopt.versions.commit_message import ROLLBACK
+from skillopt.skills.folder import SKILL_FILE
+from skillopt.versions.commit_message import ROLLBACK, Version
+from skillopt.versions.decisions import edits_of
+from skillopt.versions.repository import Repository
 
 __all__ = ["blame"]
 
@@ -28,14 +28,18 @@ def blame(
 
     The lines are those of the newest version.
     """
-    name, version, lines = _blame(select(skill))
+    selection = select(skill)
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    newest, name = versions_of(repository, target.name)[0].sha, target.name
+    prefix = "" if (path := repository.relative(target.folder)) == "." else f"{path}/"
+    sources = _sources(repository, newest, f"{prefix}{SKILL_FILE}")
+    lines = [_line(at, version, text) for at, (version, text) in enumerate(sources, 1)]
     lines = [line for line in lines if find.casefold() in line.text.casefold()]
     if as_json:
-        typer.echo(as_json_text({"skill": name, "version": version, "lines": lines}))
-    elif lines:
-        typer.echo(_table(lines))
+        typer.echo(as_json_text({"skill": name, "version": newest, "lines": lines}))
     else:
-        typer.echo(f"{name} {version[:SHORT]}: no such line")
+        typer.echo(_table(lines) if lines else f"{name} {newest[:SHORT]}: no such line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,53 +55,32 @@ class _Line:
     reason: str
 
 
-def _blame(selection: Selection) -> tuple[str, str, list[_Line]]:
-    project = selection.project()
-    target, repository = project.target(selection), project.repository()
-    states = texts_of(repository, target)
-    recorded = recorded_versions(project.root, [state.version for state in states if state.version])
-    sources: dict[str, list[TextState]] = {}
-    known: list[TextState] = []
-    before: list[str] = []
-    for state in states:
-        lines = state.skill.document.text.splitlines()
-        known = _sources(before, known, state, sources)
-        sources[state.commit], before = known, lines
-    pairs = enumerate(zip(before, known, strict=True), 1)
-    return target.name, states[-1].commit, [_line(at, text, source, recorded) for at, (text, source) in pairs]
-
-
-def _sources(
-    old: Sequence[str], known: Sequence[TextState], state: TextState, earlier: Mapping[str, list[TextState]]
-) -> list[TextState]:
-    """Return the state in which each line of a text came in; going back to a version brings back its lines."""
-    again = state.version.trailer(ROLLBACK) if state.version else ""
-    new = state.skill.document.text.splitlines()
-    if again in earlier and len(earlier[again]) == len(new):
-        return earlier[again]
-    found = [state] * len(new)
-    for start, at, size in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-        found[at : at + size] = known[start : start + size]
+def _sources(repository: Repository, commit: str, path: str) -> list[tuple[Version, str]]:
+    """Return the commit that brought each line; of a rollback, the one that brought it to the older version."""
+    found: list[tuple[Version, str]] = []
+    older: dict[str, list[tuple[Version, str]]] = {}
+    for sha, number, text in repository.blame(commit, path):
+        version = repository.commit(sha)
+        again = version.trailer(ROLLBACK)
+        if again and sha not in older:
+            older[sha] = _sources(repository, again, path)
+        found.append(older[sha][number - 1] if again else (version, text))
     return found
 
 
-def _line(number: int, text: str, source: TextState, recorded: Mapping[str, RecordedVersion]) -> _Line:
-    run = source.version.trailer("Skillopt-Run") if source.version else ""
-    held, wanted = recorded.get(source.commit), text.strip()
-    edits = [one.change.edit for one in held.edits] if held else []
-    edit = next((edit for edit in edits if wanted and wanted in map(str.strip, edit.content.splitlines())), None)
+def _line(number: int, version: Version, text: str) -> _Line:
+    wanted = text.strip()
+    edits = (edit for edit in edits_of(version) if wanted in map(str.strip, edit.content.splitlines()))
+    edit = next(edits, None) if wanted else None
     tasks, reason = (edit.tasks, edit.rationale) if edit else ((), "")
-    return _Line(number, text, source.commit, source.version is not None, run, tasks, reason)
+    by_training = bool(version.trailer("Skill"))
+    return _Line(number, text, version.sha, by_training, version.trailer("Skillopt-Run"), tasks, reason)
 
 
 def _table(lines: Sequence[_Line]) -> str:
     """Write each line with where it comes from."""
     rows = [
-        (
-            line.commit[:SHORT],
-            (escape_terminal(line.run) or "rollback") if line.version else "people",
-            list_tasks(line.tasks),
-        )
+        (line.commit[:SHORT], (escape_terminal(line.run) or "-") if line.version else "people", list_tasks(line.tasks))
         for line in lines
     ]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]

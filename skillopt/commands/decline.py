@@ -26,8 +26,9 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.runner import RunObserver
 from skillopt.project import Selection
-from skillopt.runs.decline import Declined, Dropped, Undeclined, drop_offered, undecline
+from skillopt.runs.decline import Declined, Dropped, drop_offered, undecline
 from skillopt.runs.decline import decline as decline_versions
+from skillopt.runs.history import Restored
 from skillopt.safety.escaping import escape_terminal
 from skillopt.storage.locks import writer_lock
 from skillopt.triggers.version import DescriptionPlace, decline_descriptions, trigger_branch, undecline_descriptions
@@ -147,7 +148,7 @@ def _decline_description(selection: Selection, said: PersonsWord | None, *, undo
         commit, shas = (undecline_descriptions if undo else decline_descriptions)(where, word, now)
     branch = trigger_branch(target.name)
     if undo:
-        show(Undeclined(target.name, branch, shas[0], commit), _undeclined_text, as_json=as_json)
+        show(Restored(target.name, branch, shas[0], commit), _undeclined_text, as_json=as_json)
     elif as_json:
         found = {"skill": target.name, "branch": branch, "commit": commit, "declined": shas}
         typer.echo(as_json_text(found | {"by": word.by, "reason": word.reason}))
@@ -173,5 +174,5 @@ def _declined_text(result: Declined) -> str:
     return "\n".join([*lines, f"to take it back: skillopt decline --undo {result.skill} {result.declined[-1][:SHORT]}"])
 
 
-def _undeclined_text(result: Undeclined) -> str:
+def _undeclined_text(result: Restored) -> str:
     return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"

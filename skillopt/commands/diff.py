@@ -9,8 +9,8 @@ from typing import Annotated, Final
 import typer
 
 from skillopt.commands.options import JsonOption, SkillArgument, select
-from skillopt.commands.output import SHORT, as_json_text, show
-from skillopt.runs.version_log import Diffed, compare_versions, diff_versions
+from skillopt.commands.output import SHORT, as_json_text
+from skillopt.runs.history import compare_versions, pair_documents
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.word_diff import Hunk, PieceKind, diff_words
 
@@ -34,23 +34,18 @@ def diff(
 
     `diff SKILL draft` shows what the draft changes.
     """
-    if not words:
-        show(diff_versions(select(skill), before, after), _text, as_json=as_json)
-        return
     sides = compare_versions(select(skill), before, after)
-    files = [(path, hunks) for path, old, new in sides.documents if (hunks := diff_words(old.text, new.text))]
-    if as_json:
-        rows = [{"path": path, "hunks": hunks} for path, hunks in files]
-        found = {"skill": sides.skill, "before": sides.before, "after": sides.after, "files": rows}
-        typer.echo(as_json_text(found))
-        return
+    found: dict[str, object] = {"skill": sides.skill, "before": sides.before, "after": sides.after}
     versions = _named(sides.before), _named(sides.after)
+    if words:
+        pairs = pair_documents(sides.old, sides.new)
+        files = [(path, hunks) for path, old, new in pairs if (hunks := diff_words(old.text, new.text))]
+        found["files"] = [{"path": path, "hunks": hunks} for path, hunks in files]
+        text = "\n".join(row for file in files for row in _file_lines(*file, versions))
+    else:
+        found["text"], text = sides.text, escape_terminal_lines(sides.text)
     same = f"{sides.skill}: {versions[0]} and {versions[1]} are the same"
-    typer.echo("\n".join(line for file in files for line in _file_lines(*file, versions)) or same)
-
-
-def _text(result: Diffed) -> str:
-    return escape_terminal_lines(result.text) or f"{result.skill}: {result.before} and {result.after} are the same"
+    typer.echo(as_json_text(found) if as_json else text or same)
 
 
 def _file_lines(path: str, hunks: Sequence[Hunk], versions: tuple[str, str]) -> list[str]:

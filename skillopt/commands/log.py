@@ -17,8 +17,7 @@ from skillopt.gate.headline import read_headline
 from skillopt.gate.test_choice import ErrorBudget
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.error_spent import error_budget
-from skillopt.runs.lineage import trained_on
-from skillopt.runs.version_log import ListedDraft, ListedVersion, ListedVersions, list_versions
+from skillopt.runs.history import ListedDraft, ListedVersion, ListedVersions, list_versions, trained_on
 from skillopt.safety.escaping import escape_terminal
 from skillopt.triggers.version import declined_descriptions, list_descriptions
 from skillopt.versions.commit_message import ROLLBACK, Version

@@ -16,10 +16,9 @@ from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grading
 from skillopt.project import Selection
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
+from skillopt.runs.history import Restored, roll_back
 from skillopt.runs.plan import read_version
-from skillopt.runs.version_log import RolledBack, roll_back
 from skillopt.runs.version_message import read_grading
-from skillopt.runs.version_record import recorded_versions
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.folder import files_of
@@ -32,7 +31,7 @@ __all__ = ["rollback", "take"]
 
 
 def take(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
-    """Make the draft a version by your word.
+    """Take the draft as it is, on your decision, as the newest version.
 
     Its commit says what was shown of it and who took it. `skillopt diff SKILL draft` shows it first.
     """
@@ -59,7 +58,6 @@ class _Taken:
     by: str
     grading: Grading | None
     remarks: tuple[str, ...]
-    recorded: bool
 
 
 def _take(selection: Selection) -> _Taken:
@@ -93,19 +91,15 @@ def _take(selection: Selection) -> _Taken:
         branch.remove()
     texts = (before.document.text, after.document.text)
     remarks = (*(finding.message for finding in lint_change(*texts)), *map(str, find_marks(*texts)))
-    recorded = bool(recorded_versions(project.root, [draft]))
-    grading = read_grading(draft.trailers)
-    return _Taken(target.name, f"skillopt/{target.name}", commit, signed, grading, remarks, recorded)
+    return _Taken(target.name, f"skillopt/{target.name}", commit, signed, read_grading(draft.trailers), remarks)
 
 
 def _taken_text(result: _Taken) -> str:
     lines = [f"{result.branch} is now {result.commit[:SHORT]}, taken by {escape_terminal(result.by)}"]
     lines.append(f"what was shown of it: {grade_words(result.grading)}")
-    if not result.recorded:
-        lines.append("the ledger here holds nothing of its run; this is what its commit says")
     lines += [f"look at this: {escape_terminal(remark)}" for remark in result.remarks]
     return "\n".join([*lines, f"to undo: skillopt log {result.skill}; skillopt rollback {result.skill} VERSION"])
 
 
-def _rollback_text(result: RolledBack) -> str:
+def _rollback_text(result: Restored) -> str:
     return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"

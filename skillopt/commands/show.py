@@ -1,6 +1,9 @@
 """The command `show`: one version, what it changed and why, from git and, for what is too long for it, the ledger."""
 
 import re
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
 from textwrap import indent
 from typing import Annotated, Final
 
@@ -9,13 +12,16 @@ import typer
 from skillopt.commands.options import JsonOption, select
 from skillopt.commands.output import as_json_text, list_tasks
 from skillopt.errors import UsageError
+from skillopt.gate.comparison import Verdict
+from skillopt.loop.events import DraftChanged, DraftGraded, EditScreened, VersionAccepted, decode_event
 from skillopt.project import Selection
 from skillopt.runs.draft_publication import recover_draft
-from skillopt.runs.lineage import resolve_version
-from skillopt.runs.version_log import pair_documents, write_diff
-from skillopt.runs.version_record import RecordedEdit, RecordedVersion, recorded_versions
+from skillopt.runs.history import diff_files, resolve_version
+from skillopt.runs.version_message import grade_of
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
+from skillopt.skills.edits import Change
 from skillopt.skills.folder import is_shipped
+from skillopt.storage.ledger import Ledger
 from skillopt.versions.commit_message import Version, commit_kind
 from skillopt.versions.decisions import PersonsWord, edits_of, read_decisions
 from skillopt.versions.draft_branch import DRAFT
@@ -49,7 +55,7 @@ def show(
     name = found.trailer(_SKILL)
     if not name:
         raise UsageError(f"expected a version, found the commit {found.sha[:10]} that is none; see `skillopt log`")
-    recorded = recorded_versions(project.root, [found]).get(found.sha)
+    recorded = _recorded(project.root, found)
     declined = read_decisions(repository, name).declined_by.get(found.sha)
     difference = _diff(repository, found, name)
     if as_json:
@@ -64,6 +70,43 @@ def show(
     typer.echo("\n\n".join([*parts, escape_terminal_lines(difference) or "no text changed"]))
 
 
+@dataclass(frozen=True, slots=True)
+class _RecordedEdit:
+    """An edit of a version, and what leaving it out showed."""
+
+    change: Change
+    ablation: EditScreened | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """Ledger record of a version or a draft: the gate's verdict, None for a draft, and its edits."""
+
+    verdict: Verdict | None
+    edits: tuple[_RecordedEdit, ...]
+
+
+def _recorded(root: Path, version: Version) -> _Recorded | None:
+    """Read what the ledger here has of a version; None where it has nothing of its run."""
+    if not (root / ".skillopt" / "ledger.db").exists():
+        return None
+    with closing(Ledger.open(root, read_only=True)) as ledger:
+        run = ledger.find_run(version.trailer("Skillopt-Run"))
+        events = [decode_event(row.kind, row.payload) for row in ledger.events(run.id)] if run else []
+    step, verdict = version.trailer("Skillopt-Step"), None
+    found: list[VersionAccepted | DraftChanged | DraftGraded] = []
+    if step:
+        found = [event for event in events if isinstance(event, VersionAccepted) and str(event.step) == step]
+    elif grade_of(version.trailers):  # a draft, or a version that was one: the newest of its run
+        found = [event for event in events if isinstance(event, DraftChanged | DraftGraded) and event.changes]
+    if not found:
+        return None
+    if isinstance(found[-1], VersionAccepted):
+        verdict = found[-1].verdict
+    ablations = {one.edit.id: one for one in events if isinstance(one, EditScreened)}
+    return _Recorded(verdict, tuple(_RecordedEdit(one, ablations.get(one.edit.id)) for one in found[-1].changes))
+
+
 def _draft(selection: Selection) -> str:
     project = selection.project()
     target, repository = project.target(selection), project.repository()
@@ -74,7 +117,7 @@ def _draft(selection: Selection) -> str:
 def _diff(repository: Repository, version: Version, skill: str) -> str:
     new = _files(repository, version.sha, skill)
     old = _files(repository, version.parent, skill) if version.parent else {}
-    return write_diff(pair_documents(old, new))
+    return diff_files(old, new)
 
 
 def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:
@@ -84,7 +127,7 @@ def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:
     return {file.path: file.content for file in files if is_shipped(file.path)}
 
 
-def _message(version: Version, recorded: RecordedVersion | None, declined: PersonsWord | None) -> list[str]:
+def _message(version: Version, recorded: _Recorded | None, declined: PersonsWord | None) -> list[str]:
     """Write what the commit says."""
     skill = version.trailer(_SKILL)
     parts = [f"{skill} {version.sha}\n{version.at}  {escape_terminal(version.subject)}"]
@@ -99,7 +142,7 @@ def _message(version: Version, recorded: RecordedVersion | None, declined: Perso
     return [*parts, "\n".join(f"{escape_terminal(key)}: {escape_terminal(value)}" for key, value in shown)]
 
 
-def _record(recorded: RecordedVersion) -> list[str]:
+def _record(recorded: _Recorded) -> list[str]:
     """Write what the ledger holds: each edit, and the tasks that changed."""
     parts = [_edit(number, edit) for number, edit in enumerate(recorded.edits, 1)]
     verdict = recorded.verdict
@@ -107,7 +150,7 @@ def _record(recorded: RecordedVersion) -> list[str]:
     return parts + [f"{change} on val: {list_tasks(tasks)}" for change, tasks in changes if tasks]
 
 
-def _edit(number: int, recorded: RecordedEdit) -> str:
+def _edit(number: int, recorded: _RecordedEdit) -> str:
     change, found = recorded.change, recorded.ablation
     lines = [f"edit {number}, about {change.tokens} tokens: {escape_terminal(change.edit.summary)}"]
     lines.append(f"  why: {escape_terminal(change.edit.rationale) or 'no reason was given'}")

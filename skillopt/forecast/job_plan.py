@@ -17,7 +17,7 @@ from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import CONFIG, Selection
 from skillopt.runs.draft_publication import recover_draft
-from skillopt.runs.lineage import skill_at
+from skillopt.runs.history import skill_at
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.proposal import EditsProposal
 from skillopt.runs.prospect import expect_prospect

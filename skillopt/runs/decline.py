@@ -3,7 +3,8 @@
 A no is a commit on the skill's branch, from which training goes on with the text that it began with.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.project import Selection, Target
 from skillopt.runs.draft_publication import recover_draft
-from skillopt.runs.lineage import resolve_version
+from skillopt.runs.history import Restored, resolve_version
 from skillopt.runs.plan import read_version
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import SKILL_FILE, files_of
@@ -19,7 +20,6 @@ from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind
 from skillopt.versions.decisions import (
-    DecisionCommit,
     Decisions,
     EditName,
     PersonsWord,
@@ -32,11 +32,11 @@ from skillopt.versions.decisions import (
     write_undeclined,
 )
 from skillopt.versions.draft_branch import DRAFT, DraftBranch
-from skillopt.versions.edit_history import EditLine, Inseparable, NumberedEdit, closure, text_without
+from skillopt.versions.edit_history import EditLine, Inseparable, NumberedEdit, text_without
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["Declined", "Dropped", "Undeclined", "decline", "drop_offered", "undecline"]
+__all__ = ["Declined", "Dropped", "decline", "drop_offered", "undecline"]
 
 _OF_A_DRAFT: Final = ("Skill", "Skillopt-Run", "Gate-Metric", "Harness", "Optimizer-Model", "Suite-Digest")
 
@@ -55,223 +55,6 @@ class Declined:
 
 
 @dataclass(frozen=True, slots=True)
-class Undeclined:
-    """A declined version, or draft, that is the newest version now."""
-
-    skill: str
-    branch: str
-    version: str
-    commit: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A skill in its repository."""
-
-    repository: Repository
-    target: Target
-    path: str
-    tip: str | None
-    onto: str
-
-    def text(self, commit: str) -> tuple[File, ...]:
-        """Read the files that ship as a commit has them."""
-        return files_of(read_version(self.repository, self.target.name, commit, self.path))
-
-    @property
-    def merges(self) -> str:
-        """The default branch's tip where it has the skill and the branch lacks it, else nothing."""
-        files = self.repository.read_folder(self.onto, self.path) if self.onto else ()
-        here = any(file.path == SKILL_FILE for file in files)
-        return self.onto if here and not (self.tip and self.repository.contains(self.tip, self.onto)) else ""
-
-
-def decline(
-    selection: Selection,
-    version: str = "",
-    word: PersonsWord | None = None,
-    *,
-    onto: str = "",
-) -> Declined:
-    """Decline what training offers: the versions that the default branch lacks, or the draft."""
-    project = selection.project()
-    target, repository = project.target(selection), project.repository()
-    recover_draft(project.root, repository, target.name)
-    word = word or PersonsWord.said(repository.user_name)
-    with writer_lock(project.root, target.name):
-        place = _place(repository, target, onto)
-        branch = DraftBranch(repository, target.name, place.path)
-        offered = _offered(place, version) if version != DRAFT else ()
-        if not offered and version in ("", DRAFT, branch.tip):
-            return _decline_draft(place, branch, word, _now())
-        if not offered:
-            raise UsageError(f"{version!r} is no version of {target.name} that is offered; see `skillopt log`")
-        files, merges = _before(place, offered)
-        where = DecisionCommit(target.name, place.path, place.tip, files, _now(), merges=merges)
-        edits = offered_edits(offered)
-        shas = [one.sha for one in offered]
-        commit = write_declined(repository, where, shas, word, edits)
-        return Declined(target.name, f"skillopt/{target.name}", commit, tuple(shas), len(edits), word.by, word.reason)
-
-
-def undecline(
-    selection: Selection,
-    version: str = "",
-    word: PersonsWord | None = None,
-    *,
-    as_draft: bool = False,
-) -> Undeclined:
-    """Make a declined version, or draft, the newest version; its edits may be tried again."""
-    project = selection.project()
-    target, repository = project.target(selection), project.repository()
-    word = word or PersonsWord.said(repository.user_name)
-    with writer_lock(project.root, target.name):
-        place = _place(repository, target, "")
-        wanted = _declined(place, version)
-        if repository.ref_tip(wanted) is None:
-            found = f"{wanted[:10]} was declined, and its commit is not in this clone"
-            raise UsageError(f"{found}; fetch it, or train again: its edits may be tried after `skillopt rollback`")
-        decided = read_decisions(repository, target.name, place.tip)
-        known = [one for one in repository.versions(target.name, wanted) if one.sha in decided.declined]
-        files = place.text(place.tip) if as_draft and place.tip else _as_declined(place, wanted, decided)
-        where = DecisionCommit(target.name, place.path, place.tip, files, _now())
-        edits = [edit for key, edit in offered_edits(reversed(known)) if key not in decided.dropped and not as_draft]
-        run = repository.commit(wanted).trailer("Skillopt-Run")
-        done = write_undeclined(repository, where, [one.sha for one in known], word, edits, run)
-        return Undeclined(target.name, f"skillopt/{target.name}", wanted, done)
-
-
-def _as_declined(place: _Place, wanted: str, decisions: Decisions) -> tuple[File, ...]:
-    """Return the text of what was declined as it stood then: without dropped edits, with the lines of people."""
-    named = (one for one in decisions.versions if wanted in one.values(DECLINED))
-    decline_commit = next(named, None)
-    before = decline_commit.parent if decline_commit else ""
-    if decline_commit and decline_commit.values(DECLINED)[-1] == wanted and place.repository.contains(before, wanted):
-        return place.text(before)
-    skill = read_version(place.repository, place.target.name, wanted, place.path)
-    line = EditLine.read(place.repository, place.target.name, place.path, wanted, place.onto)
-    gone = {key for step in line.steps for key, _ in step.named if key in decisions.dropped}
-    if not gone:
-        return files_of(skill)
-    text = text_without(line.steps, gone)
-    if isinstance(text, Inseparable):
-        message = f"the edits of {wanted[:10]} that were dropped cannot be taken out of its text any more"
-        raise UsageError(
-            f"{message}; bring back the newest version instead: `skillopt decline --undo {place.target.name}`"
-        )
-    return files_of(skill.with_document(SkillDocument(text)))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _place(repository: Repository, target: Target, onto: str) -> _Place:
-    tip = repository.branch_tip(target.name)
-    return _Place(repository, target, repository.relative(target.folder), tip, onto or default_tip(repository))
-
-
-def _offered(place: _Place, version: str) -> tuple[Version, ...]:
-    """List what is offered, oldest first, from a version on."""
-    if place.tip is None:
-        return ()
-    line = EditLine.read(place.repository, place.target.name, place.path, place.tip, place.onto)
-    if not version:
-        return line.versions
-    wanted = place.repository.resolve(version)
-    shas = [one.sha for one in line.versions]
-    return line.versions[shas.index(wanted) :] if wanted in shas else ()
-
-
-def _before(place: _Place, offered: Sequence[Version]) -> tuple[tuple[File, ...], str]:
-    """Return the text to go back to, and the commit of the default branch that is merged with it."""
-    line = EditLine.read(place.repository, place.target.name, place.path, place.tip or "", place.onto)
-    if line.versions[0].sha != offered[0].sha or not place.merges:
-        before = offered[0].parent
-        return (place.text(before) if before else files_of(place.target.skill())), ""
-    return place.text(place.merges), place.merges
-
-
-def _decline_draft(place: _Place, branch: DraftBranch, word: PersonsWord, at: str) -> Declined:
-    draft = branch.read()
-    if draft is None:
-        raise UsageError(f"skill {branch.skill!r} has nothing to decline; see `skillopt log {branch.skill}`")
-    base = draft.parent if place.tip is None else ""
-    files = place.text(place.tip or draft.parent) if place.tip or draft.parent else files_of(place.target.skill())
-    where = DecisionCommit(branch.skill, branch.path, place.tip, files, at, base=base)
-    edits = offered_edits([draft])
-    commit = write_declined(place.repository, where, [draft.sha], word, edits)
-    branch.remove()
-    name = f"skillopt/{branch.skill}"
-    return Declined(branch.skill, name, commit, (draft.sha,), len(edits), word.by, word.reason)
-
-
-def _declined(place: _Place, version: str) -> str:
-    """Return the commit that a user means among those declined, the last one where none is named."""
-    decisions = read_decisions(place.repository, place.target.name, place.tip)
-    if not version:
-        newest = (one for one in decisions.versions if commit_kind(one) == "declined")
-        shas = (sha for one in newest for sha in reversed(one.values("Declined")) if sha in decisions.declined)
-        found = next(shas, "")
-    else:
-        named = resolve_version(place.repository, place.target, version)
-        found = named if named in decisions.declined else ""
-    if not found:
-        what = repr(version) if version else "any version"
-        raise UsageError(
-            f"expected {what} to be declined, found that it is not; see `skillopt log {place.target.name}`"
-        )
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The line that edits are dropped from: the skill's versions, or its draft."""
-
-    repository: Repository
-    target: Target
-    branch: DraftBranch
-    line: EditLine
-    tip: str
-    is_draft: bool
-
-    def without(self, wanted: Sequence[NumberedEdit]) -> tuple[File, ...]:
-        """Return the files without some edits, and without those dropped before."""
-        gone = {one.key for one in wanted} | {one.key for one in self.line.edits if one.dropped}
-        found = text_without(self.line.steps, gone)
-        if isinstance(found, Inseparable):
-            raise UsageError(self._inseparable(wanted, gone, found))
-        if found == self.line.steps[-1].after:
-            raise UsageError(
-                f"expected an edit that {self.where} has in its text, found {_numbers(wanted)}: a later edit "
-                f"replaced it; see `skillopt log {self.target.name}`"
-            )
-        skill = read_version(self.repository, self.target.name, self.tip, self.branch.path)
-        return files_of(skill.with_document(SkillDocument(found)))
-
-    def _inseparable(self, wanted: Sequence[NumberedEdit], gone: set[EditName], why: Inseparable) -> str:
-        numbers = _numbers(wanted)
-        name = self.target.name
-        if not why.needs:
-            return (
-                f"commit {why.commit[:10]} changed the same lines as edit {numbers}, so git cannot tell what is left; "
-                f"change the text by hand on {self.where}, or decline all: skillopt decline {name}"
-            )
-        more = set(closure(self.line.steps, gone))
-        also = [str(one.number) for one in self.line.edits if one.key in more]
-        them = " ".join(sorted({*numbers.split(), *also}, key=int))
-        return (
-            f"edit {numbers} cannot go alone: edit {', '.join(also)} changes what it brought. Drop them together: "
-            f"skillopt decline {name} {them}"
-        )
-
-    @property
-    def where(self) -> str:
-        """The branch of the line."""
-        return self.branch.name if self.is_draft else f"skillopt/{self.target.name}"
-
-
-@dataclass(frozen=True, slots=True)
 class Dropped:
     """Edits that a person refused, the commits of the text with them and without, and of what it is offered to."""
 
@@ -284,95 +67,226 @@ class Dropped:
     base: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A skill in its repository, and what a person says of it."""
+
+    repository: Repository
+    target: Target
+    branch: DraftBranch
+    tip: str | None
+    onto: str
+    word: PersonsWord
+    at: str
+
+    @property
+    def name(self) -> str:
+        return self.target.name
+
+    @property
+    def decisions(self) -> Decisions:
+        return read_decisions(self.repository, self.name, self.tip)
+
+    def text(self, commit: str) -> tuple[File, ...]:
+        """Read the files that ship as a commit has them; of no commit, those of the work tree."""
+        if not commit:
+            return files_of(self.target.skill())
+        return files_of(read_version(self.repository, self.name, commit, self.branch.path))
+
+    def line(self, tip: str, base: str) -> EditLine:
+        return EditLine.read(self.repository, self.name, self.branch.path, tip, base)
+
+    def commit(self, files: tuple[File, ...], base: str = "", merges: str = "") -> NewVersion:
+        """Return the commit of a decision, whose message is to be written."""
+        parent = self.tip or base
+        return NewVersion(self.name, self.branch.path, files, self.at, parent, expected_tip=self.tip, merges=merges)
+
+
+@contextmanager
+def _place(selection: Selection, word: PersonsWord | None, onto: str = "") -> Iterator[_Place]:
+    """Find a skill, and keep others from writing its versions meanwhile."""
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    recover_draft(project.root, repository, target.name)
+    with writer_lock(project.root, target.name):
+        yield _Place(
+            repository,
+            target,
+            DraftBranch(repository, target.name, repository.relative(target.folder)),
+            repository.branch_tip(target.name),
+            onto or default_tip(repository),
+            word or PersonsWord.said(repository.user_name),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+
+def decline(selection: Selection, version: str = "", word: PersonsWord | None = None, *, onto: str = "") -> Declined:
+    """Decline what training offers: the versions that the default branch lacks, or the draft."""
+    with _place(selection, word, onto) as place:
+        line = place.line(place.tip, place.onto).versions if place.tip and version != DRAFT else ()
+        offered = _from(line, place.repository.resolve(version)) if line and version else line
+        draft = None if offered else place.branch.read()
+        if offered:
+            files, merges = _before(place, offered, whole=offered == line)
+            new = place.commit(files, merges=merges)
+        elif version not in ("", DRAFT, draft.sha if draft else DRAFT):
+            raise UsageError(f"{version!r} is no version of {place.name} that is offered; see `skillopt log`")
+        elif draft is None:
+            raise UsageError(f"skill {place.name!r} has nothing to decline; see `skillopt log {place.name}`")
+        else:
+            offered, new = (draft,), place.commit(place.text(place.tip or draft.parent), base=draft.parent)
+        shas, edits, said = tuple(one.sha for one in offered), offered_edits(offered), place.word
+        commit = write_declined(place.repository, new, shas, said, edits)
+        if draft is not None:
+            place.branch.remove()
+    return Declined(place.name, f"skillopt/{place.name}", commit, shas, len(edits), said.by, said.reason)
+
+
+def _from(line: tuple[Version, ...], sha: str) -> tuple[Version, ...]:
+    at = next((at for at, one in enumerate(line) if one.sha == sha), len(line))
+    return line[at:]
+
+
+def _before(place: _Place, offered: Sequence[Version], *, whole: bool) -> tuple[tuple[File, ...], str]:
+    """Return the text to go back to, and the commit of the default branch that is merged with it, if it moved on."""
+    onto, repository = place.onto, place.repository
+    if whole and onto and not repository.contains(place.tip or "", onto):
+        there = repository.read_folder(onto, place.branch.path)
+        if any(file.path == SKILL_FILE for file in there):
+            return place.text(onto), onto
+    return place.text(offered[0].parent), ""
+
+
+def undecline(
+    selection: Selection, version: str = "", word: PersonsWord | None = None, *, as_draft: bool = False
+) -> Restored:
+    """Make a declined version, or draft, the newest version; its edits may be tried again."""
+    with _place(selection, word) as place:
+        decisions, repository = place.decisions, place.repository
+        wanted = _declined(place, decisions, version)
+        if repository.ref_tip(wanted) is None:
+            found = f"{wanted[:10]} was declined, and its commit is not in this clone"
+            raise UsageError(f"{found}; fetch it, or train again: its edits may be tried after `skillopt rollback`")
+        known = [one for one in repository.versions(place.name, wanted) if one.sha in decisions.declined]
+        by = next((one for one in decisions.versions if one.values(DECLINED)[-1:] == (wanted,)), None)
+        # Just before it was declined the text also lacked what people had dropped, and had the lines that they wrote.
+        whole = by is not None and repository.contains(by.parent, wanted)
+        files = place.text((place.tip or "") if as_draft else by.parent if by and whole else wanted)
+        edits = [edit for key, edit in offered_edits(reversed(known)) if key not in decisions.dropped and not as_draft]
+        run = repository.commit(wanted).trailer("Skillopt-Run")
+        shas = [one.sha for one in known]
+        commit = write_undeclined(repository, place.commit(files), shas, place.word, edits, run)
+    return Restored(place.name, f"skillopt/{place.name}", wanted, commit)
+
+
+def _declined(place: _Place, decisions: Decisions, version: str) -> str:
+    """Return the commit that a user means among those declined, the last one where none is named."""
+    if version:
+        found = resolve_version(place.repository, place.target, version)
+    else:
+        newest = (one for one in decisions.versions if commit_kind(one) == "declined")
+        shas = (sha for one in newest for sha in reversed(one.values(DECLINED)) if sha in decisions.declined)
+        found = next(shas, "")
+    if found not in decisions.declined:
+        what = repr(version) if version else "any version"
+        raise UsageError(f"expected {what} to be declined, found that it is not; see `skillopt log {place.name}`")
+    return found
+
+
 def drop_offered(
     selection: Selection, edits: Sequence[str], word: PersonsWord | None = None, *, onto: str = ""
 ) -> Dropped:
     """Take edits out of what training offers, and remember that people refused them; nothing is measured."""
-    project = selection.project()
-    target, repository = project.target(selection), project.repository()
-    recover_draft(project.root, repository, target.name)
-    word = word or PersonsWord.said(repository.user_name)
-    with writer_lock(project.root, target.name):
-        base = onto or default_tip(repository)
-        found = _find_line(repository, target, base, edits)
-        wanted = _chosen(found, edits)
-        files, at = found.without(wanted), _now()
+    with _place(selection, word, onto) as place:
+        line, tip, is_draft = _find_line(place, edits)
+        wanted = _chosen(place, line, edits)
+        where = place.branch.name if is_draft else f"skillopt/{place.name}"
+        skill = read_version(place.repository, place.name, tip, place.branch.path)
+        files = files_of(skill.with_document(SkillDocument(_without(line, wanted, place.name, where))))
         refused = [(one.key, one.edit) for one in wanted]
-        tip, path = repository.branch_tip(target.name), found.branch.path
-        if found.is_draft:
-            commit = _draft_without(found, files, wanted, word, at)
-            newest = tip or repository.commit(found.tip).parent
-            kept = files_of(read_version(repository, target.name, newest, path))
-            write_dropped(repository, DecisionCommit(target.name, path, tip, kept, at, base=newest), refused, word)
+        if is_draft:
+            commit = _draft_without(place, line, files, wanted)
+            newest = place.tip or place.repository.commit(tip).parent
+            write_dropped(place.repository, place.commit(place.text(newest), base=newest), refused, place.word)
         else:
-            commit = write_dropped(repository, DecisionCommit(target.name, path, tip, files, at), refused, word)
-    return Dropped(target.name, found.where, path, tuple(wanted), found.tip, commit, base)
+            commit = write_dropped(place.repository, place.commit(files), refused, place.word)
+    return Dropped(place.name, where, place.branch.path, tuple(wanted), tip, commit, place.onto)
 
 
-def _numbers(edits: Sequence[NumberedEdit]) -> str:
-    return " ".join(str(one.number) for one in edits)
-
-
-def _find_line(repository: Repository, target: Target, base: str, edits: Sequence[str]) -> _Line:
+def _find_line(place: _Place, edits: Sequence[str]) -> tuple[EditLine, str, bool]:
     """Find the line that the edits are of: the versions, or the draft where those have none of them."""
-    path = repository.relative(target.folder)
-    branch = DraftBranch(repository, target.name, path)
-    tip, draft = repository.branch_tip(target.name), branch.read()
-    if tip is not None:
-        line = EditLine.read(repository, target.name, path, tip, base)
+    branch, draft = place.branch, place.branch.read()
+    if place.tip is not None:
+        line = place.line(place.tip, place.onto)
         of_draft = draft is not None and all(text.startswith(draft.sha[:12]) for text in edits)
         if line.edits and not of_draft:
-            return _Line(repository, target, branch, line, tip, is_draft=False)
+            return line, place.tip, False
     if draft is None:
-        raise UsageError(f"skill {target.name!r} has no edits to drop; see `skillopt log {target.name}`")
+        raise UsageError(f"skill {place.name!r} has no edits to drop; see `skillopt log {place.name}`")
     if not branch.is_ours(draft.sha):
         raise VersionConflictError(f"{branch.name} has commits of people ({draft.sha[:10]}); it was left alone")
-    line = EditLine.read(repository, target.name, path, draft.sha, draft.parent)
-    return _Line(repository, target, branch, line, draft.sha, is_draft=True)
+    return place.line(draft.sha, draft.parent), draft.sha, True
 
 
-def _chosen(found: _Line, edits: Sequence[str]) -> list[NumberedEdit]:
+def _chosen(place: _Place, line: EditLine, edits: Sequence[str]) -> list[NumberedEdit]:
     """Find the edits that a user means."""
-    known = {str(one.number): one for one in found.line.edits} | {str(one.key): one for one in found.line.edits}
+    known = {str(one.number): one for one in line.edits} | {str(one.key): one for one in line.edits}
     chosen: dict[EditName, NumberedEdit] = {}
     for text in edits:
         one = known.get(text.strip())
         if one is None:
-            most = len(found.line.edits)
-            message = f"expected the number of an edit, 1 to {most}, or its key, found {text!r}"
-            raise UsageError(f"{message}; see `skillopt log {found.target.name}`")
+            message = f"expected the number of an edit, 1 to {len(line.edits)}, or its key, found {text!r}"
+            raise UsageError(f"{message}; see `skillopt log {place.name}`")
         if one.dropped:
-            raise UsageError(f"edit {one.number} was dropped before; see `skillopt log {found.target.name}`")
+            raise UsageError(f"edit {one.number} was dropped before; see `skillopt log {place.name}`")
         chosen[one.key] = one
     if not chosen:
         raise UsageError("expected the number of an edit, found none")
     return sorted(chosen.values(), key=lambda one: one.number)
 
 
-def _draft_without(
-    found: _Line, files: tuple[File, ...], wanted: Sequence[NumberedEdit], word: PersonsWord, at: str
-) -> str:
+def _without(line: EditLine, wanted: Sequence[NumberedEdit], name: str, where: str) -> str:
+    """Return SKILL.md without some edits, or refuse where that cannot be had."""
+    found = text_without(line.steps, {one.key for one in wanted})
+    numbers = " ".join(str(one.number) for one in wanted)
+    if isinstance(found, Inseparable) and found.needs:
+        also = [str(one.number) for one in line.edits if one.key in found.needs]
+        them = " ".join(sorted({*numbers.split(), *also}, key=int))
+        raise UsageError(
+            f"edit {numbers} cannot go alone: edit {', '.join(also)} changes what it brought. Drop them together: "
+            f"skillopt decline {name} {them}"
+        )
+    if isinstance(found, Inseparable):
+        raise UsageError(
+            f"commit {found.commit[:10]} changed the same lines as edit {numbers}, so git cannot tell what is left; "
+            f"change the text by hand on {where}, or decline all: skillopt decline {name}"
+        )
+    if found == line.steps[-1].after:
+        raise UsageError(
+            f"expected an edit that {where} has in its text, found {numbers}: a later edit replaced it; see "
+            f"`skillopt log {name}`"
+        )
+    return found
+
+
+def _draft_without(place: _Place, line: EditLine, files: tuple[File, ...], wanted: Sequence[NumberedEdit]) -> str:
     """Write the draft anew without some edits, ungraded; a draft without any edit is removed."""
-    draft = found.repository.commit(found.tip)
-    gone = {one.key for one in wanted}
-    kept = [one.edit for one in found.line.edits if one.key not in gone]
+    draft = line.steps[-1].commit
+    kept = [one.edit for one in line.edits if one not in wanted]
     if not kept:
-        found.branch.remove()
+        place.branch.remove()
         return draft.parent
-    (subject, body), _ = dropped_message([(one.key, one.edit) for one in wanted], word)
+    subject, body = dropped_message([one.edit for one in wanted], place.word)
+    origin = tuple((key, value) for key, value in draft.trailers if key in _OF_A_DRAFT)
     new = NewVersion(
-        skill=found.branch.skill,
-        path=found.branch.path,
+        skill=place.name,
+        path=place.branch.path,
         files=files,
-        subject=f"{found.branch.skill}: draft, {subject}",
-        body=body,
-        trailers=(*_origin(draft), ("Grade", "unproven"), (DROPPED_BY, word.by or "people"), *edit_trailers(kept)),
-        at=at,
+        at=place.at,
         parent=draft.parent,
         expected_tip=None,
+        subject=f"{place.name}: draft, {subject}",
+        body=body,
+        trailers=(*origin, ("Grade", "unproven"), (DROPPED_BY, place.word.by or "people"), *edit_trailers(kept)),
     )
-    return found.branch.publish(new)
-
-
-def _origin(draft: Version) -> tuple[tuple[str, str], ...]:
-    return tuple((key, value) for key, value in draft.trailers if key in _OF_A_DRAFT)
+    return place.branch.publish(new)

@@ -20,7 +20,7 @@ from skillopt.prompts.evidence_table import EvidenceRow, write_evidence_table
 from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.rollouts import Rollout
 from skillopt.runs.error_spent import runs_on
-from skillopt.runs.lineage import refusals_before
+from skillopt.runs.history import refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.proposal import SHORT
 from skillopt.runs.recorded_outcomes import train_rollouts_of

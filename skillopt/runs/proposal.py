@@ -19,7 +19,7 @@ from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
 from skillopt.runs.error_spent import earlier_here_tests, earlier_spending, runs_on
-from skillopt.runs.lineage import first_text, refusals_before
+from skillopt.runs.history import first_text, refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
 from skillopt.runs.run import RecordedRun
 from skillopt.safety.leaks import LEAK_REASON

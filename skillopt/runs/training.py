@@ -17,7 +17,7 @@ from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.draft_publication import DraftState
 from skillopt.runs.error_spent import spent_by_earlier
-from skillopt.runs.lineage import refusals_before, released_of
+from skillopt.runs.history import refusals_before, released_of
 from skillopt.runs.plan import Start, begin_run, make_plan, uncommitted_start
 from skillopt.runs.prospect import describe_earlier_runs, expect_prospect
 from skillopt.runs.run import RecordedRun

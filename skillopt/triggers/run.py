@@ -15,7 +15,7 @@ from skillopt.gate.test_choice import ErrorBudget, ErrorSpent
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Usage
-from skillopt.runs.lineage import refusals_before, without_leaks
+from skillopt.runs.history import refusals_before, without_leaks
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger

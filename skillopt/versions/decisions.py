@@ -20,14 +20,12 @@ from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import disarm
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
-from skillopt.tasks import File
 from skillopt.versions.commit_message import DECLINED, DROPPED, ROLLBACK, UNDECLINED, Version, commit_kind, single_line
 from skillopt.versions.repository import NewVersion, Repository, read_histories
 
 __all__ = [
     "LONGEST_REASON",
     "PULL_REQUEST",
-    "DecisionCommit",
     "Decisions",
     "EditName",
     "EditRefusal",
@@ -118,19 +116,6 @@ class EditRefusal:
     word: PersonsWord
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionCommit:
-    """Where a decision is committed."""
-
-    skill: str
-    path: str
-    tip: str | None
-    files: tuple[File, ...]
-    at: str
-    base: str = ""
-    merges: str = ""
-
-
 @dataclass(frozen=True)
 class Decisions:
     """Decisions of people about a skill, read from its branch."""
@@ -193,7 +178,7 @@ def read_decisions(repository: Repository, skill: str, tip: str | None = None) -
 
 def write_declined(
     repository: Repository,
-    place: DecisionCommit,
+    new: NewVersion,
     offered: Sequence[str],
     word: PersonsWord,
     refused: Sequence[tuple[EditName, Edit]],
@@ -202,12 +187,12 @@ def write_declined(
     names = ", ".join(sha[:10] for sha in offered)
     body = f"{names} was declined{word.signature}. The skill is again the text that training starts from."
     trailers = (*((DECLINED, sha) for sha in offered), *word.trailers(DECLINED), *_written(refused))
-    return _commit(repository, place, (f"decline {names}", body), trailers)
+    return _commit(repository, new, (f"decline {names}", body), trailers)
 
 
 def write_undeclined(
     repository: Repository,
-    place: DecisionCommit,
+    new: NewVersion,
     versions: Sequence[str],
     word: PersonsWord,
     edits: Sequence[Edit],
@@ -215,28 +200,26 @@ def write_undeclined(
 ) -> str:
     """Commit that people want a version after all that was declined: its text is the newest again."""
     body = f"{versions[0]} was declined, and is wanted after all{word.signature}."
-    named = [replace(edit, id=str(number)) for number, edit in enumerate(edits, 1)]
+    named = edit_trailers([replace(edit, id=str(number)) for number, edit in enumerate(edits, 1)])
     made_by = ((_RUN, run),) if run else ()
-    trailers = (*((UNDECLINED, sha) for sha in versions), *made_by, *word.trailers(UNDECLINED), *edit_trailers(named))
-    return _commit(repository, place, (f"bring {versions[0][:10]} back", body), trailers)
+    trailers = (*((UNDECLINED, sha) for sha in versions), *made_by, *word.trailers(UNDECLINED), *named)
+    return _commit(repository, new, (f"bring {versions[0][:10]} back", body), trailers)
 
 
 def write_dropped(
-    repository: Repository, place: DecisionCommit, dropped: Sequence[tuple[EditName, Edit]], word: PersonsWord
+    repository: Repository, new: NewVersion, dropped: Sequence[tuple[EditName, Edit]], word: PersonsWord
 ) -> str:
     """Commit a skill's text without edits that people refused."""
-    return _commit(repository, place, *dropped_message(dropped, word))
-
-
-def dropped_message(
-    dropped: Sequence[tuple[EditName, Edit]], word: PersonsWord
-) -> tuple[tuple[str, str], tuple[tuple[str, str], ...]]:
-    """Return subject and body, and the trailers, of a commit that drops edits."""
-    count = "an edit" if len(dropped) == 1 else f"{len(dropped)} edits"
-    said = "\n\n".join(disarm(edit.summary) for _, edit in dropped)
-    body = f"Refused by people{word.signature}:\n\n{said}"
     keys = tuple((DROPPED, str(key)) for key, _ in dropped)
-    return (f"drop {count}", body), (*keys, *word.trailers("Dropped"), *_written(dropped))
+    trailers = (*keys, *word.trailers("Dropped"), *_written(dropped))
+    return _commit(repository, new, dropped_message([edit for _, edit in dropped], word), trailers)
+
+
+def dropped_message(edits: Sequence[Edit], word: PersonsWord) -> tuple[str, str]:
+    """Return subject and body of a commit that drops edits."""
+    count = "an edit" if len(edits) == 1 else f"{len(edits)} edits"
+    said = "\n\n".join(disarm(edit.summary) for edit in edits)
+    return f"drop {count}", f"Refused by people{word.signature}:\n\n{said}"
 
 
 def offered_edits(versions: Iterable[Version]) -> tuple[tuple[EditName, Edit], ...]:
@@ -249,25 +232,12 @@ def offered_edits(versions: Iterable[Version]) -> tuple[tuple[EditName, Edit], .
 
 
 def _commit(
-    repository: Repository,
-    place: DecisionCommit,
-    message: tuple[str, str],
-    trailers: tuple[tuple[str, str], ...],
+    repository: Repository, new: NewVersion, message: tuple[str, str], trailers: tuple[tuple[str, str], ...]
 ) -> str:
     subject, body = message
-    new = NewVersion(
-        skill=place.skill,
-        path=place.path,
-        files=place.files,
-        subject=f"{place.skill}: {subject}",
-        body=body,
-        trailers=(("Skill", place.skill), *trailers),
-        at=place.at,
-        parent=place.tip or place.base,
-        expected_tip=place.tip,
-        merges=place.merges,
-    )
-    return repository.commit_version(new)
+    skill = ("Skill", new.skill)
+    said = replace(new, subject=f"{new.skill}: {subject}", body=body, trailers=(skill, *trailers))
+    return repository.commit_version(said)
 
 
 def _word(version: Version, what: str) -> PersonsWord:

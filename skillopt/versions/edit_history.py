@@ -1,6 +1,7 @@
 """Edits between the default branch and a skill's branch, numbered, and the text without some of them."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,7 @@ from skillopt.versions.git_process import run_git
 from skillopt.versions.merging import merge_texts
 from skillopt.versions.repository import Repository
 
-__all__ = ["EditLine", "Inseparable", "NumberedEdit", "TextStep", "closure", "text_without"]
+__all__ = ["EditLine", "Inseparable", "NumberedEdit", "TextStep", "text_without"]
 
 _MAKES_EDITS: Final = ("accepted", "taken", "undeclined", "draft")
 _BEGINS_ANEW: Final = ("start", "declined")
@@ -48,7 +49,7 @@ class NumberedEdit:
 
 @dataclass(frozen=True, slots=True)
 class Inseparable:
-    """Why a text cannot be had without some edits alone."""
+    """Edits that build on those to be taken out, or else the commit that changed their lines."""
 
     needs: tuple[EditName, ...] = ()
     commit: str = ""
@@ -69,22 +70,22 @@ class EditLine:
         """
         without = ["--not", base] if base else []
         listed = run_git(repository.root, "rev-list", "--first-parent", "--max-count=1000", tip, *without)
-        texts = _Texts(repository, skill, path)
-        there = texts.at(base) if base else None
+        there = _text_at(repository, path, base) if base else None
         steps: list[TextStep] = []
         for sha in listed.decode().split():
             commit = repository.commit(sha)
-            after = texts.at(sha)
+            after = _text_at(repository, path, sha)
             if after == there:
                 break
             is_ours = commit.trailer("Skill") == skill
             kind = commit_kind(commit) if is_ours else ""
             if kind in _BEGINS_ANEW:
                 break
-            before = texts.at(commit.parent) if commit.parent else ""
+            before = _text_at(repository, path, commit.parent) if commit.parent else ""
             if not is_ours and before == after:
                 continue
-            steps.append(TextStep(commit, before, after, _edits(commit, before, after) if kind in _MAKES_EDITS else ()))
+            edits = edits_of(commit) or edits_between(SkillDocument(before), SkillDocument(after))
+            steps.append(TextStep(commit, before, after, edits if kind in _MAKES_EDITS else ()))
         return cls(tuple(reversed(steps)))
 
     @property
@@ -103,99 +104,49 @@ class EditLine:
         )
 
 
-def text_without(steps: Sequence[TextStep], dropped: Collection[EditName]) -> str | Inseparable:
-    """Return the text at the end of a line as it would be without some edits, or why that cannot be.
-
-    Every later commit is done again on the text without them: its edits where their anchors are, else its lines.
-    """
-    text, needs = steps[0].before, list[EditName]()
-    for step in steps:
-        kept = [(name, edit) for name, edit in step.named if name not in dropped]
-        if commit_kind(step.commit) == "dropped":
-            continue  # what it left out is left out where it was brought
-        if text == step.before and len(kept) == len(step.edits):
-            text = step.after
-        elif step.edits and _rebuilt(step.before, step.named)[0] == step.after:
-            text, unfit = _rebuilt(text, kept)
-            needs += unfit
-        elif len(kept) < len(step.edits):
-            taken = _taken_out(step, dropped)
-            merged = None if taken is None else _merged(step.before, text, taken)
-            if merged is None:
-                return Inseparable(tuple(needs), step.commit.sha)
-            text = merged
-        else:
-            merged = _merged(step.before, text, step.after)
-            if merged is None:
-                return Inseparable(tuple(needs), step.commit.sha)
-            text = merged
-    return Inseparable(tuple(needs)) if needs else text
+def text_without(steps: Sequence[TextStep], wanted: Collection[EditName]) -> str | Inseparable:
+    """Take edits out of the newest text of a line, the newest first, or say why that cannot be done."""
+    if needs := _built_on(steps, wanted):
+        return Inseparable(needs)
+    text = steps[-1].after
+    for at, step in reversed(tuple(enumerate(steps))):
+        for name, edit in reversed(step.named):
+            found = _taken_out(text, step, edit) if name in wanted else text
+            if found is None:
+                gone = (later.commit.sha for later in steps[at + 1 :] if edit.content.strip() not in later.after)
+                return Inseparable(commit=next(gone, step.commit.sha))
+            text = found
+    return text
 
 
-class _Texts:
-    """SKILL.md in commits, each read once."""
-
-    def __init__(self, repository: Repository, skill: str, path: str) -> None:
-        self._repository, self._skill, self._path = repository, skill, path
-        self._known: dict[str, str] = {}
-
-    def at(self, commit: str) -> str:
-        """Return the text; empty where there is none."""
-        if commit not in self._known:
-            files = self._repository.read_folder(commit, self._path)
-            content = next((file.content for file in files if file.path == SKILL_FILE), b"")
-            self._known[commit] = content.decode("utf-8", "replace")
-        return self._known[commit]
+def _built_on(steps: Sequence[TextStep], wanted: Collection[EditName]) -> tuple[EditName, ...]:
+    """List the later edits that replace or delete what the wanted ones, or one of these, brought."""
+    gone, needs = list[Edit](), list[EditName]()
+    for name, edit in (row for step in steps for row in step.named):
+        takes = edit.op in (Op.REPLACE, Op.DELETE) and any(edit.anchor.strip() in one.content for one in gone)
+        if name in wanted or takes:
+            gone.append(edit)
+            needs += [] if name in wanted else [name]
+    return tuple(needs)
 
 
-def _edits(commit: Version, before: str, after: str) -> tuple[Edit, ...]:
-    return edits_of(commit) or edits_between(SkillDocument(before), SkillDocument(after))
-
-
-def _rebuilt(text: str, edits: Sequence[tuple[EditName, Edit]]) -> tuple[str, list[EditName]]:
-    """Apply edits together, else one after the other; give the text, and those that do not fit."""
-    document = SkillDocument(text)
-    try:
-        return apply_edits(document, [edit for _, edit in edits]).document.text, []
-    except EditError:
-        pass
-    unfit = []
-    for name, edit in edits:
-        try:
-            document = apply_edits(document, [edit]).document
-        except EditError:
-            unfit.append(name)
-    return document.text, unfit
-
-
-def _taken_out(step: TextStep, dropped: Collection[EditName]) -> str | None:
-    """Take edits back out of the text that they led to; None where their text does not stand there once."""
-    try:
-        inverse = [_inverse(edit) for name, edit in step.named if name in dropped]
-        return apply_edits(SkillDocument(step.after), inverse).document.text
-    except EditError:
-        return None
-
-
-def _inverse(edit: Edit) -> Edit:
-    """Return the edit that takes another one back."""
-    content = edit.content.strip("\n")
-    if edit.op is Op.ADD:
-        return Edit(edit.id, Op.DELETE, content)
-    if edit.op is Op.REPLACE:
-        return Edit(edit.id, Op.REPLACE, content, "", edit.anchor)
-    raise EditError(f"edit {edit.id!r}: a {edit.op} cannot be taken back alone")
-
-
-def _merged(base: str, ours: str, theirs: str) -> str | None:
-    sides = (side.encode("utf-8", "replace") for side in (base, ours, theirs))
+def _taken_out(text: str, step: TextStep, edit: Edit) -> str | None:
+    """Take one edit out where its content stands once, else by merging; None where that conflicts."""
+    content, put = edit.content.strip("\n"), edit.anchor if edit.op is Op.REPLACE else ""
+    if edit.op in (Op.ADD, Op.REPLACE) and f"\n{content}\n" in f"\n{text}\n":
+        inverse = Edit(edit.id, Op.REPLACE if put else Op.DELETE, content, "", put)
+        with suppress(EditError):
+            return apply_edits(SkillDocument(text), [inverse]).document.text
+    document = SkillDocument(step.before)
+    for one in step.edits:
+        with suppress(EditError):
+            document = apply_edits(document, [one]).document if one != edit else document
+    sides = (side.encode("utf-8", "replace") for side in (step.after, text, document.text))
     merged = merge_texts(*sides)
     return merged.decode("utf-8", "replace") if isinstance(merged, bytes) else None
 
 
-def closure(steps: Sequence[TextStep], dropped: Collection[EditName]) -> Iterator[EditName]:
-    """Yield the edits that must go with some others so that the text can be had without them."""
-    gone = set(dropped)
-    while isinstance(found := text_without(steps, gone), Inseparable) and (more := set(found.needs) - gone):
-        yield from sorted(more)
-        gone |= more
+def _text_at(repository: Repository, path: str, commit: str) -> str:
+    """Read SKILL.md as a commit has it; empty where there is none."""
+    files = repository.read_folder(commit, path)
+    return next((file.content for file in files if file.path == SKILL_FILE), b"").decode("utf-8", "replace")

@@ -44,6 +44,7 @@ SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 _ROLES = ("AUTHOR", "COMMITTER")
 _BRANCHES = "refs/heads/skillopt/"
+_BLAMED = re.compile(r"([0-9a-f]{40,64}) (\d+) \d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +54,13 @@ class NewVersion:
     skill: str
     path: str
     files: tuple[File, ...]
-    subject: str
-    body: str
-    trailers: tuple[tuple[str, str], ...]
     at: str
     parent: str
     expected_tip: str | None
     merges: str = ""
-
-    @property
-    def tree_of(self) -> str:
-        """The commit whose tree it changes, empty for none."""
-        return self.merges or self.parent
+    subject: str = ""
+    body: str = ""
+    trailers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +201,17 @@ class Repository:
         """Read a commit, which need not be a version."""
         return parse_commit(sha, read_objects(self.root, [sha])[0].decode("utf-8", "replace"))
 
+    def blame(self, commit: str, path: str) -> list[tuple[str, int, str]]:
+        """Return the commit that brought each line of a file, its number there, and the line."""
+        asked = ["blame", "--porcelain", "--no-textconv", "--ignore-revs-file=", commit, "--", path]
+        found, source = list[tuple[str, int, str]](), ("", 0)
+        for row in run_git(self.root, *asked).decode("utf-8", "replace").split("\n"):
+            if row.startswith("\t"):
+                found.append((*source, row[1:]))
+            elif head := _BLAMED.match(row):
+                source = head[1], int(head[2])
+        return found
+
     def check_branch(self, name: str) -> None:
         """Refuse to move a branch that is checked out: its work tree would seem to undo each new version."""
         if place := self.checked_out_in(f"refs/heads/{name}"):
@@ -271,7 +278,7 @@ class Repository:
     def _write_tree(self, new: NewVersion, env: Mapping[str, str]) -> str:
         """Write the tree of a version with an index of its own."""
         prefix = "" if new.path == "." else f"{new.path}/"
-        base = new.tree_of
+        base = new.merges or new.parent
         entries = self.tree(base, prefix) if base else []
         modes = {name: mode for mode, _, name in entries if mode.startswith("100")}
         known = self._files(base, new.path) if base else {}

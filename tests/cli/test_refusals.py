@@ -14,8 +14,8 @@ from skillopt.project import Selection
 from skillopt.runs.evidence import evidence
 from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger
-from skillopt.versions.decisions import DecisionCommit, EditName, PersonsWord, write_dropped
-from skillopt.versions.repository import Repository
+from skillopt.versions.decisions import EditName, PersonsWord, write_dropped
+from skillopt.versions.repository import NewVersion, Repository
 from skillopt_mcp.server import make_server
 from tests.fakes.drafts import accepted, graded, run_events
 from tests.fakes.fake_chat import answer_prompt, completion, fake_chat
@@ -103,7 +103,7 @@ def refuse(folder: Path, skill: str, content: str, word: PersonsWord) -> None:
     repository, path = Repository.find(folder), f"skills/{skill}"
     base = repository.head() or ""
     files = repository.read_folder(base, path)
-    place = DecisionCommit(skill, path, None, files, "2026-01-05T00:00:00+00:00", base=base)
+    place = NewVersion(skill, path, files, "2026-01-05T00:00:00+00:00", parent=base, expected_tip=None)
     write_dropped(repository, place, [(EditName("0" * 12, 1), Edit("s1e1", Op.ADD, content=content))], word)
 
 

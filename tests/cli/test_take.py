@@ -45,16 +45,6 @@ def test_take_makes_the_draft_a_version_with_its_grade_and_the_name_of_who_took_
     assert git(folder, "status", "--porcelain") == ""
 
 
-def test_a_grade_that_only_the_commit_tells_is_called_that(folder: Path) -> None:
-    run_events(folder, graded(EMAIL))
-    clone = folder.with_name("clone")
-    git(folder, "clone", "--quiet", "--no-local", ".", str(clone))
-    git(clone, "branch", "skillopt-draft/rows", "origin/skillopt-draft/rows")
-    said = skillopt(clone, "take", "rows").stdout
-    assert "unproven: +0.18" in said
-    assert "the ledger here holds nothing of its run; this is what its commit says" in said
-
-
 def test_there_must_be_a_draft(folder: Path) -> None:
     ended = skillopt(folder, "take", "rows")
     assert (ended.returncode, "has no draft to take" in ended.stderr) == (2, True)

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 from skillopt.loop.memory import PeoplesRefusal
-from skillopt.runs.lineage import refusals_before
+from skillopt.runs.history import refusals_before
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
-from skillopt.versions.decisions import DecisionCommit, EditName, PersonsWord, write_dropped
-from skillopt.versions.repository import Repository
+from skillopt.versions.decisions import EditName, PersonsWord, write_dropped
+from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, TEXT, make_repository
 
@@ -24,9 +24,8 @@ SUITE = Suite(
 
 def refuse(repository: Repository, content: str, reason: str) -> str:
     tip = repository.branch_tip("rows")
-    place = DecisionCommit(
-        "rows", FOLDER, tip, (File("SKILL.md", TEXT),), "2026-01-05T00:00:00+00:00", base=repository.head() or ""
-    )
+    files, base = (File("SKILL.md", TEXT),), tip or repository.head() or ""
+    place = NewVersion("rows", FOLDER, files, "2026-01-05T00:00:00+00:00", parent=base, expected_tip=tip)
     edit = Edit("s1e1", Op.ADD, content=content)
     number = len(repository.versions("rows")) + 1
     return write_dropped(repository, place, [(EditName("0" * 12, number), edit)], PersonsWord("Anna", reason))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.project import Selection
-from skillopt.runs.lineage import released_of
+from skillopt.runs.history import released_of
 from skillopt.runs.plan import make_plan
 from skillopt.storage.ledger import Ledger
 from tests.fakes.drafts import accepted, run_events

@@ -12,7 +12,6 @@ from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.decisions import (
-    DecisionCommit,
     EditName,
     PersonsWord,
     RefusalKind,
@@ -25,7 +24,7 @@ from skillopt.versions.decisions import (
     write_dropped,
     write_undeclined,
 )
-from skillopt.versions.repository import Repository
+from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
 
@@ -45,17 +44,17 @@ def version(folder: Path, *edits: Edit, **changes: object) -> str:
     return commit(folder, trailers=trailers, **changes)
 
 
-def place(folder: Path, text: bytes = TEXT, **changes: str) -> DecisionCommit:
+def decision(folder: Path, text: bytes = TEXT, merges: str = "") -> NewVersion:
     repository = Repository.find(folder)
-    kept = [file for file in repository.read_folder("main", FOLDER) if file.path != "SKILL.md"]
-    files = (File("SKILL.md", text), *kept)
-    return DecisionCommit("rows", FOLDER, repository.branch_tip("rows"), files, AT, **changes)
+    tip, kept = repository.branch_tip("rows"), repository.read_folder("main", FOLDER)
+    files = (File("SKILL.md", text), *(file for file in kept if file.path != "SKILL.md"))
+    return NewVersion("rows", FOLDER, files, AT, parent=tip or "", expected_tip=tip, merges=merges)
 
 
 def decline(folder: Path, *shas: str, word: PersonsWord = ANNA) -> str:
     repository = Repository.find(folder)
     refused = offered_edits(repository.commit(sha) for sha in shas)
-    return write_declined(repository, place(folder, merges=git(folder, "rev-parse", "main")), shas, word, refused)
+    return write_declined(repository, decision(folder, merges=git(folder, "rev-parse", "main")), shas, word, refused)
 
 
 class TestDecline:
@@ -76,7 +75,7 @@ class TestDecline:
     def test_taken_back_it_is_the_newest_again_and_nothing_is_refused(self, folder: Path) -> None:
         sha = version(folder, SORT)
         decline(folder, sha)
-        back = write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), [sha], ANNA, [SORT])
+        back = write_undeclined(Repository.find(folder), decision(folder, TEXT + b"- Sort.\n"), [sha], ANNA, [SORT])
         found = read_decisions(Repository.find(folder), "rows")
         assert (found.declined, found.refused_edits) == (frozenset(), ())
         assert found.newest_served is not None
@@ -88,7 +87,7 @@ class TestDrop:
     def test_a_dropped_edit_is_refused_by_itself(self, folder: Path) -> None:
         sha = version(folder, SORT, DATES)
         key = EditName(sha[:12], 1)
-        done = write_dropped(Repository.find(folder), place(folder), [(key, SORT)], ANNA)
+        done = write_dropped(Repository.find(folder), decision(folder), [(key, SORT)], ANNA)
         found = read_decisions(Repository.find(folder), "rows")
         assert found.dropped == {key}
         assert [(row.edit, row.kind, row.word) for row in found.refused_edits] == [(SORT, RefusalKind.DROPPED, ANNA)]
@@ -150,7 +149,7 @@ def test_decisions_read_back_are_decisions_written(
     assert found.declined_by == {sha: word}
     assert [(row.edit, row.word) for row in found.refused_edits] == [(edit, word) for edit in edits]
     keys = [(EditName(sha[:12], index), edit) for index, edit in enumerate(edits, 1)]
-    write_dropped(Repository.find(folder), place(folder), keys, word)
+    write_dropped(Repository.find(folder), decision(folder), keys, word)
     dropped = read_decisions(Repository.find(folder), "rows")
     assert dropped.dropped == {key for key, _ in keys}
     assert {row.kind for row in dropped.refused_edits} == {RefusalKind.DROPPED}

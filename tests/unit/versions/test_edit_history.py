@@ -8,7 +8,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
 from skillopt.versions.decisions import edit_trailers
-from skillopt.versions.edit_history import EditLine, Inseparable, closure, text_without
+from skillopt.versions.edit_history import EditLine, Inseparable, text_without
 from skillopt.versions.merging import Conflict, find_conflicts
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
@@ -91,9 +91,6 @@ class TestWithout:
         found = without(folder, 2)
         assert isinstance(found, Inseparable)
         assert [str(key) for key in found.needs] == [f"{second[:12]}/1"]
-        all_of_it = line(folder)
-        gone = {one.key for one in all_of_it.edits if one.number == 2}
-        assert [str(key) for key in closure(all_of_it.steps, gone)] == [f"{second[:12]}/1"]
         assert without(folder, 2, 3) == TEXT.decode() + "- Sort.\n- Lower case.\n"
 
     def test_lines_that_people_changed_are_not_guessed_at(self, folder: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_version_keeps_links_whose_files_did_not_change(repository: Repository
     files = repository.read_folder(sha, "s")
     changed = tuple(File("SKILL.md", b"new") if file.path == "SKILL.md" else file for file in files)
 
-    new = NewVersion("s", "s", changed, "s", "", (("Skill", "s"),), "2026-01-01T00:00:00+00:00", sha, None)
+    new = NewVersion("s", "s", changed, "2026-01-01T00:00:00+00:00", sha, None, subject="s")
     version = repository.write_commit(new)
 
     rows = {name: mode for mode, _, name in repository.tree(version, "s/")}

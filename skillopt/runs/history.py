@@ -1,0 +1,321 @@
+"""History of a skill, read from git: its versions and draft, what people refused, and two versions compared."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from skillopt.errors import UsageError
+from skillopt.execution.recording import earlier_looks
+from skillopt.gate.grade_words import grade_name, grade_words
+from skillopt.gate.grades import Grade, Grading
+from skillopt.loop.memory import PeoplesRefusal
+from skillopt.loop.release_check import Released
+from skillopt.project import Selection, Target
+from skillopt.runs.draft_publication import draft_obstacle, recover_draft
+from skillopt.runs.plan import RunPlan, read_version
+from skillopt.runs.version_message import grade_of, read_grading
+from skillopt.safety.leaks import find_leaks, index_protected_text
+from skillopt.safety.text_classes import NEEDS_A_PERSON
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.edits import diff_documents
+from skillopt.skills.folder import decode_skill, files_of, is_shipped, skill_from_files
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.tasks import File, Suite
+from skillopt.versions.commit_message import DROPPED_BY, ROLLBACK, Version, commit_kind, single_line
+from skillopt.versions.decisions import Decisions, PersonsWord, read_decisions
+from skillopt.versions.draft_branch import DRAFT, DraftBranch
+from skillopt.versions.repository import NewVersion, Repository
+
+__all__ = [
+    "Compared",
+    "ListedDraft",
+    "ListedVersion",
+    "ListedVersions",
+    "Restored",
+    "compare_versions",
+    "diff_files",
+    "first_text",
+    "list_versions",
+    "pair_documents",
+    "refusals_before",
+    "released_of",
+    "resolve_version",
+    "roll_back",
+    "skill_at",
+    "trained_on",
+    "versions_of",
+    "without_leaks",
+]
+
+_WORKTREE: Final = "worktree"
+_MOST_REFUSALS: Final = 200
+"""Refused edits that a proposer is told of, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedVersion(Version):
+    """A version, its grade and what people said of it."""
+
+    kind: str
+    grade: Grade | None
+    declined: PersonsWord | None
+
+    @property
+    def shown(self) -> str:
+        """What was shown of it; of what builds on a proven version, against which text. Empty when not known."""
+        grading = read_grading(self.trailers)
+        return grade_name(grading) if grading else self.grade.value if self.grade else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDraft:
+    """The draft of a skill."""
+
+    branch: str
+    version: Version
+    grading: Grading | None
+    obstacle: str
+    marks: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What was shown of it."""
+        if self.version.trailer(DROPPED_BY):
+            return "unproven: people dropped edits of it after it was graded"
+        return grade_words(self.grading)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedVersions:
+    """The versions of a skill, newest first, and its draft."""
+
+    skill: str
+    branch: str
+    versions: tuple[ListedVersion, ...]
+    draft: ListedDraft | None = None
+
+
+def list_versions(selection: Selection) -> ListedVersions:
+    """List the versions of a skill, newest first, and its draft."""
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    versions = repository.versions(target.name)
+    declined = Decisions(versions).declined_by
+    listed = (
+        ListedVersion(
+            one.sha,
+            one.parent,
+            one.subject,
+            one.body,
+            one.at,
+            one.trailers,
+            one.merged,
+            kind=commit_kind(one),
+            grade=grade_of(one.trailers),
+            declined=declined.get(one.sha),
+        )
+        for one in versions
+    )
+    recover_draft(project.root, repository, target.name)
+    branch = DraftBranch(repository, target.name, repository.relative(target.folder))
+    found, draft = branch.read(), None
+    if found is not None:
+        obstacle = draft_obstacle(repository, target, branch, found)
+        draft = ListedDraft(branch.name, found, read_grading(found.trailers), obstacle, found.values(NEEDS_A_PERSON))
+    return ListedVersions(target.name, f"skillopt/{target.name}", tuple(listed), draft)
+
+
+def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
+    """List the versions of a skill, newest first; it must have one."""
+    versions = repository.versions(skill)
+    if not versions:
+        raise UsageError(f"skill {skill!r} has no versions yet; train it with `skillopt optimize {skill}`")
+    return versions
+
+
+def trained_on(versions: Sequence[Version]) -> Mapping[str, str]:
+    """Return the identity of the target that each version was trained on, by commit; empty where it is unknown."""
+    found: dict[str, str] = {}
+    for version in reversed(versions):
+        again = found.get(version.trailer(ROLLBACK), "")
+        found[version.sha] = single_line(version.trailer("Harness")) or again
+    return found
+
+
+def resolve_version(repository: Repository, target: Target, text: str) -> str:
+    """Return the commit that a user means by the name of a version, which may be `draft`."""
+    if text != DRAFT:
+        return repository.resolve(text)
+    tip = DraftBranch(repository, target.name, repository.relative(target.folder)).tip
+    if tip is None:
+        raise UsageError(
+            f"skill {target.name!r} has no draft; list_skills with its name lists what there is, and so does "
+            f"`skillopt log {target.name}`"
+        )
+    return tip
+
+
+def skill_at(repository: Repository, target: Target, commit: str) -> Skill:
+    """Read a skill as a commit has it."""
+    path = repository.relative(target.folder)
+    files = repository.read_folder(resolve_version(repository, target, commit), path)
+    if not files:
+        raise UsageError(f"version {commit!r} has no {path}/SKILL.md; see `skillopt log`")
+    return skill_from_files(target.name, files)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two versions of a skill with the files of both, by path."""
+
+    skill: str
+    before: str
+    after: str
+    old: Mapping[str, bytes]
+    new: Mapping[str, bytes]
+
+    @property
+    def text(self) -> str:
+        """The unified diff, empty where they are equal."""
+        return diff_files(self.old, self.new)
+
+
+def compare_versions(selection: Selection, before: str | None, after: str | None) -> Compared:
+    """Read two versions of a skill; from the first text, or to the newest version, where None."""
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    if DRAFT in (before, after):
+        recover_draft(project.root, repository, target.name)
+    if before == DRAFT and after is None:
+        draft = repository.commit(resolve_version(repository, target, DRAFT))
+        before, after = draft.parent, draft.sha
+    if before is None or after is None:
+        versions = versions_of(repository, target.name)
+        before, after = before or _starting_commit(versions), after or versions[0].sha
+    sides = [_files(repository, target, side) for side in (before, after)]
+    old, new = ({file.path: file.content for file in files} for files in sides)
+    return Compared(target.name, before, after, old, new)
+
+
+def _files(repository: Repository, target: Target, version: str) -> tuple[File, ...]:
+    if version == _WORKTREE:
+        return files_of(target.skill())
+    files = repository.read_folder(resolve_version(repository, target, version), repository.relative(target.folder))
+    return tuple(file for file in files if is_shipped(file.path))
+
+
+def pair_documents(
+    old: Mapping[str, bytes], new: Mapping[str, bytes]
+) -> tuple[tuple[str, SkillDocument, SkillDocument], ...]:
+    """Pair the files of two versions by path; a file that one lacks is empty there."""
+    return tuple(
+        (path, SkillDocument.parse(old.get(path, b"")), SkillDocument.parse(new.get(path, b"")))
+        for path in sorted(old.keys() | new.keys())
+    )
+
+
+def diff_files(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> str:
+    """Write the unified diff of files, empty where they are equal."""
+    texts = (diff_documents(before, after, path, context=3) for path, before, after in pair_documents(old, new))
+    return "\n".join(text for text in texts if text)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """An older or declined version whose text a new commit publishes again."""
+
+    skill: str
+    branch: str
+    version: str
+    commit: str
+
+
+def roll_back(selection: Selection, version: str) -> Restored:
+    """Publish an older version of a skill as a new commit on its branch; nothing is rewritten."""
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    skill, path = target.name, repository.relative(target.folder)
+    newest = versions_of(repository, skill)[0].sha
+    tip, wanted = repository.branch_tip(skill) or newest, repository.resolve(version)
+    files = files_of(skill_from_files(skill, repository.read_folder(wanted, path)))
+    if files == files_of(skill_from_files(skill, repository.read_folder(tip, path))):
+        raise UsageError(f"skillopt/{skill} holds the text of {version!r} already; nothing to roll back")
+    new = NewVersion(
+        skill=skill,
+        path=path,
+        files=files,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        parent=tip,
+        expected_tip=tip,
+        subject=f"{skill}: go back to {wanted[:10]}",
+        body=f"The skill is again as it was in {wanted}.",
+        trailers=(("Skill", skill), (ROLLBACK, wanted)),
+    )
+    return Restored(skill, f"skillopt/{skill}", wanted, repository.commit_version(new))
+
+
+def _oldest_trained(versions: Sequence[Version]) -> Version | None:
+    return next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
+
+
+def _starting_commit(versions: Sequence[Version]) -> str:
+    """Return the commit with the text that training started from: the parent of the first accepted or taken version.
+
+    Where people declined what was trained, or changed the default branch's text beside it, it is the commit from
+    which training then started anew.
+    """
+    for version in versions:
+        kind = commit_kind(version)
+        if kind == "undeclined":
+            break
+        if kind == "declined" or (kind == "start" and version.merged):
+            return version.sha
+    oldest = _oldest_trained(versions)
+    return versions[-1].sha if oldest is None else oldest.parent or oldest.sha
+
+
+def released_of(plan: RunPlan, ledger: Ledger, record: RunRecord) -> Released:
+    """Find the released text that a run is compared with on the held-out test.
+
+    For a run that continues the skill's branch it is the text that the versions there began from; for one that begins
+    with another text, such as one that people wrote meanwhile, it is that text.
+    """
+    name, repository = plan.target.name, plan.repository
+    skill = decode_skill(name, record.start)
+    versions = repository.versions(name, record.base) if record.base else ()
+    if versions:
+        on_branch = read_version(repository, name, versions[0].sha, record.skill_path, missing_ok=True)
+        if on_branch.digest == skill.digest:
+            skill = read_version(repository, name, _starting_commit(versions), record.skill_path, missing_ok=True)
+    before = first_text(repository, name, versions, record.skill_path)
+    return Released(skill, earlier_looks(ledger, record, skill.digest), before)
+
+
+def first_text(repository: Repository, skill: str, versions: Sequence[Version], path: str) -> SkillDocument | None:
+    """Read the text before the first version, so that a leak in pieces of several runs or proposals is seen whole."""
+    oldest = _oldest_trained(versions)
+    if oldest is None:
+        return None
+    if not oldest.parent:
+        return SkillDocument("")
+    return read_version(repository, skill, oldest.parent, path, missing_ok=True).document
+
+
+def refusals_before(repository: Repository, skill: str, base: str, suite: Suite) -> tuple[PeoplesRefusal, ...]:
+    """List the edits that people had refused by a commit, oldest first; every front end that proposes reads them here.
+
+    A reason that gives away something of the suite is left out: it would reach whoever proposes.
+    """
+    found = read_decisions(repository, skill, base).refused_edits[-_MOST_REFUSALS:] if base else ()
+    words = without_leaks([one.word for one in found], suite)
+    return tuple(PeoplesRefusal(one.edit, word.reason, word.by) for one, word in zip(found, words, strict=True))
+
+
+def without_leaks(words: Sequence[PersonsWord], suite: Suite) -> tuple[PersonsWord, ...]:
+    """Leave out each reason that gives away something of a suite."""
+    if not words:
+        return ()
+    protected = index_protected_text(suite)
+    leaking = {reason for reason in {word.reason for word in words} if find_leaks(protected, reason, "")}
+    return tuple(replace(word, reason="") if word.reason in leaking else word for word in words)
