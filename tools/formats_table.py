@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.suites import read_tasks
-from skillopt.suites.items import one_line
+from skillopt.suites.checks import one_line
 from skillopt.suites.reading import Reading
 
 __all__ = ["FIXTURES", "ROWS", "Row", "fixture_of", "formats_table", "main"]

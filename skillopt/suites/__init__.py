@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, cast
 
 from skillopt.errors import SuiteError
+from skillopt.suites.checks import one_line
 from skillopt.suites.formats import TASK_FORMATS, recognise
-from skillopt.suites.items import one_line
 from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading, Skipped
 from skillopt.tasks import Suite, Task

@@ -9,12 +9,20 @@ from typing import Final
 from skillopt.errors import SuiteError
 from skillopt.tasks import File, VerifierSpec
 
-__all__ = ["TaskCheck", "criterion", "pattern_check", "text_check", "verifier_of"]
+__all__ = ["TaskCheck", "criterion", "one_line", "pattern_check", "text_check", "verifier_of"]
 
 _NAMED_GROUP: Final = re.compile(r"(?<!\\)\(\?<(?![=!])")
 _FLAGS: Final = {"i": "ignore_case", "m": "multiline", "s": "dotall"}
 _HARMLESS: Final = frozenset("dguvy")
 """Flags of JavaScript that change nothing for a search, or only how it is written."""
+
+_LONGEST_NAME: Final = 100
+
+
+def one_line(text: str) -> str:
+    """Shorten a text to a name for feedback."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from skillopt.tasks import File
 
 __all__ = [
     "LONGEST_SECONDS",
+    "SUITE_FOLDERS",
     "Folder",
     "ForeignEntry",
     "holds_answers",
@@ -32,7 +33,7 @@ __all__ = [
 _LONGEST_ID: Final = 100
 _MOST_FILES: Final = 500
 _LARGEST_FILES: Final = 50_000_000
-_SUITE_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
+SUITE_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
 _DEEPEST_CASE: Final = 3
 _ANSWERS: Final = (
     *("eval.y*ml", "*.eval.y*ml", "evals.*", "cases.*", "case.yaml", "promptfoo*.*", "tasks.jsonl", "suite.yaml"),
@@ -171,7 +172,7 @@ def repository_of(folder: Path) -> Path:
     places = (
         *(each for each in (here, *here.parents) if (each / ".git").exists()),
         *(each for each in near if (each / SKILL_FILE).is_file()),
-        *(each for each in near if each.name in _SUITE_FOLDERS),
+        *(each for each in near if each.name in SUITE_FOLDERS),
     )
     return next(iter(places), here)
 

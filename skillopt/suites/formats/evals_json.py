@@ -1,50 +1,53 @@
 """Read evals of a skill: `evals.json` in its many shapes, `cases`, `test-prompts.json`, and sets of triggers.
 
-The file is a list of evals, or has one under some key, or is one eval; `skillopt docs suite-format` describes the keys.
-An eval that cannot be run is skipped with its reason; one that only says whether to load the skill is a trigger.
+The file is a list of evals, or has one under some key, or is one eval; `skillopt docs suite-format` describes the keys,
+which are compared by their letters and digits alone: `mustNot`, `must_not` and `must-not` are one. An eval that cannot
+be run is skipped with its reason; one that only says whether to load the skill is a trigger.
 """
 
+import json
 import posixpath
 import re
-from collections import Counter
+import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SuiteError
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE
-from skillopt.suites.checks import TaskCheck, criterion, verifier_of
-from skillopt.suites.foreign_files import Folder, holds_answers, repository_of
-from skillopt.suites.items import PROMPT_KEYS, Item, one_line, read_item, spelling
+from skillopt.suites.checks import TaskCheck, criterion, one_line, pattern_check, text_check, verifier_of
+from skillopt.suites.foreign_files import SUITE_FOLDERS, Folder, holds_answers, repository_of
 from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.sources import Source, ValuePath, error_at, numbered_lines, read_json, read_json_line, read_yaml
 from skillopt.tasks import File, Task, VerifierSpec
 
-__all__ = ["read_evals", "read_triggers"]
+__all__ = ["read_evals", "read_triggers", "read_typed_check"]
+
+_KEYS: Final = {
+    key: tuple(text.split())
+    for key, text in tomllib.loads(Path(__file__).with_name("eval_keys.toml").read_text(encoding="utf-8")).items()
+}
+"""What a key means → its spellings, the best first; also the words in the types of checks."""
 
 _INPUTS: Final = "evals/files/"
-_EVAL_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
 _MOST_CRITERIA: Final = 50
-_SKILL_NAME: Final = re.compile(r"[\w.:-]{1,130}")
 _LONGEST_ID: Final = 195
-_YAML_SUFFIXES: Final = (".yaml", ".yml")
+_NAMES: Final = ("skillname", "skill", "name")
 _LISTS: Final = (
     *("evals", "cases", "testcases", "tests", "scenarios", "evalcases", "evaluations", "tasks", "prompts"),
     *("testprompts", "queries", "triggers", "triggerevals", "examples", "items", "questions", "data"),
 )
 _ROUTED: Final = {
-    "shouldtrigger": True,
-    "positive": True,
-    "positives": True,
-    "shouldnottrigger": False,
-    "negative": False,
-    "negatives": False,
+    **dict.fromkeys(("shouldtrigger", "positive", "positives"), True),
+    **dict.fromkeys(("shouldnottrigger", "negative", "negatives"), False),
 }
 """Keys of lists of requests that say whether the skill should be loaded for them."""
 
-_NAMES: Final = ("skillname", "skill", "name")
+_LIKE_THE_REFERENCE: Final = "The result agrees with the expected output."
+_NOT_LETTERS: Final = re.compile(r"[\W_]+")
+_WORD: Final = re.compile(r"[a-z]+")
 
 
 def read_evals(path: Path) -> Reading:
@@ -58,16 +61,19 @@ def read_triggers(path: Path) -> Reading:
 
 
 def _read(path: Path, *, only_triggers: bool) -> Reading:
-    skill = _skill_folder(path)
+    folder = path.absolute().parent
+    inside = folder.name in SUITE_FOLDERS or (folder.parent / SKILL_FILE).is_file()
+    skill = folder.parent if inside and not (folder / SKILL_FILE).is_file() else folder
     found = Collection(path)
     entries = list(_entries(path, found))
     if not entries and not found.skipped:
         raise error_at(path, 1, "expected at least one eval, found none; add evals with a `prompt`")
-    reader = _Reader(found, skill, _own_names(entries, skill), only_triggers)
+    around = entries[0].around if entries else {}
+    own = {skill.name, *(around[key] for key in _NAMES if key in around)}
+    reader = _Reader(found, skill, frozenset(name.casefold() for name in own), only_triggers)
     for number, entry in enumerate(entries, 1):
         reader.add(entry, number)
-    names = (text for entry in entries[:1] for key in _NAMES[:2] if (text := entry.around.get(key)))
-    return found.reading("evals.json", next(names, skill.name))
+    return found.reading("evals.json", next((around[key] for key in _NAMES[:2] if key in around), skill.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,73 +91,49 @@ class _Entry:
         return self.source.line_of(self.place)
 
 
-def _skill_folder(path: Path) -> Path:
-    """Return the folder that the evals are about: the skill's, else the one around `evals/`."""
-    folder = path.absolute().parent
-    if (folder / SKILL_FILE).is_file():
-        return folder
-    inside = folder.name in _EVAL_FOLDERS or (folder.parent / SKILL_FILE).is_file()
-    return folder.parent if inside else folder
-
-
 def _entries(path: Path, found: Collection) -> Iterator[_Entry]:
-    if path.suffix == ".jsonl":
-        for line, text in numbered_lines(path):
-            try:
-                source = read_json_line(path, line, text)
-            except SuiteError as error:
-                found.skip(f"line {line}", line, str(error).removeprefix(f"{path}:{line}: "))
-                continue
-            yield _Entry(source, (), source.value, None, {})
+    if path.suffix != ".jsonl":
+        source = read_yaml(path) if path.suffix in (".yaml", ".yml") else read_json(path)
+        yield from _found_in(source, source.value)
         return
-    source = read_yaml(path) if path.suffix in _YAML_SUFFIXES else read_json(path)
-    yield from _found_in(source, (), source.value)
+    for line, text in numbered_lines(path):
+        try:
+            source = read_json_line(path, line, text)
+        except SuiteError as error:
+            found.skip(f"line {line}", line, str(error).removeprefix(f"{path}:{line}: "))
+            continue
+        yield _Entry(source, (), source.value, None, {})
 
 
-def _found_in(source: Source, place: ValuePath, value: object) -> Iterator[_Entry]:
+def _found_in(source: Source, value: object) -> Iterator[_Entry]:
     """Find the evals of a file: a list, a mapping with lists, or a single eval."""
     if isinstance(value, list):
-        yield from (_Entry(source, (*place, at), each, None, {}) for at, each in enumerate(value))
+        yield from (_Entry(source, (at,), each, None, {}) for at, each in enumerate(value))
         return
     if not isinstance(value, dict):
         raise error_at(
             source.path, 1, f"expected a list of evals, found {value!r:.100}; see `skillopt docs suite-format`"
         )
-    around = {spelling(key): each for key, each in value.items() if isinstance(each, str) and each.strip()}
-    lists = [key for key in value if spelling(key) in _LISTS] or [key for key in value if _holds_evals(value[key])]
-    routed = [key for key in value if spelling(key) in _ROUTED and isinstance(value[key], list)]
+    around = {_spelling(key): each for key, each in value.items() if isinstance(each, str) and each.strip()}
+    lists = [key for key in value if _spelling(key) in _LISTS]
+    lists = lists or [key for key, inner in value.items() if isinstance(inner, list) and any(map(_asks, inner))]
+    routed = [key for key, inner in value.items() if _spelling(key) in _ROUTED and isinstance(inner, list)]
     if _asks(value) and not lists:
-        yield _Entry(source, place, value, None, around)
+        yield _Entry(source, (), value, None, around)
         return
     for key in dict.fromkeys((*lists, *routed)):
         inner = value[key]
         pairs = enumerate(inner) if isinstance(inner, list) else inner.items() if isinstance(inner, dict) else ()
         for at, each in pairs:
-            yield _Entry(source, (*place, key, at), each, _ROUTED.get(spelling(key)), around)
+            yield _Entry(source, (key, at), each, _ROUTED.get(_spelling(key)), around)
+
+
+def _spelling(key: str) -> str:
+    return _NOT_LETTERS.sub("", key).casefold()
 
 
 def _asks(value: object) -> bool:
-    return isinstance(value, dict) and any(spelling(key) in PROMPT_KEYS for key in value)
-
-
-def _holds_evals(value: object) -> bool:
-    return isinstance(value, list) and any(map(_asks, value))
-
-
-def _own_names(entries: list[_Entry], skill: Path) -> frozenset[str]:
-    """Return the names that the skill goes by: its folder's, the file's, and where none is used, the commonest."""
-    named = Counter(
-        text
-        for entry in entries
-        if isinstance(entry.value, dict)
-        for key, text in entry.value.items()
-        if spelling(key) == "expectedskill" and isinstance(text, str)
-    )
-    around = entries[0].around if entries else {}
-    own = {skill.name, *(text for key in _NAMES if (text := around.get(key)))}
-    if named and not own & named.keys():
-        own.add(named.most_common(1)[0][0])
-    return frozenset(name.casefold() for name in own)
+    return isinstance(value, dict) and any(_spelling(key) in _KEYS["prompt"] for key in value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,67 +149,66 @@ class _Reader:
         """Take one eval, or say why it cannot be run."""
         name = _id_of(entry, number)
         try:
-            item = read_item(_object_of(entry.value))
-            should_trigger = self._should_trigger(entry, item)
-            if should_trigger is not None:
-                split = str(entry.value.get("split") or "") if isinstance(entry.value, dict) else ""
-                implied = item.should_trigger is None and entry.routed is None
-                trigger = Trigger(item.prompt, should_trigger, entry.line, self._skills(item) or (), split, implied)
-                self.found.triggers.append(trigger)
-            if self.only_triggers and should_trigger is None:
-                self.found.skip(name, entry.line, "expected `should_trigger`, found none; add true or false")
-            elif not self.only_triggers and (should_trigger is None or (should_trigger and item.says_result)):
-                task = Task(name, item.prompt, self._verifier(item), self._files(item, entry.source.path))
-                self.found.add(task, entry.line)
+            self._take(name, entry, _keys_of(entry.value))
         except SuiteError as error:
             self.found.skip(name, entry.line, str(error))
         except OSError as error:
             reason = f"expected readable files, found: {error.strerror}; correct their names or permissions"
             self.found.skip(name, entry.line, reason)
 
-    def _should_trigger(self, entry: _Entry, item: Item) -> bool | None:
-        """Return whether the skill should be loaded; None where nothing says so."""
-        if item.should_trigger is not None or entry.routed is not None:
-            return entry.routed if item.should_trigger is None else item.should_trigger
-        skills = self._skills(item)
-        return None if skills is None else any(name.casefold() in self.names for name in skills)
-
-    def _skills(self, item: Item) -> tuple[str, ...] | None:
-        """Return the skills that should be loaded; in a set of triggers `expected` alone names one, or none."""
-        if item.skills is not None or not self.only_triggers or not _SKILL_NAME.fullmatch(item.reference):
-            return item.skills
-        return () if item.reference.casefold() in ("none", "null") else (item.reference,)
-
-    def _verifier(self, item: Item) -> VerifierSpec:
-        if len(item.criteria) > _MOST_CRITERIA:
-            problem = f"expected at most {_MOST_CRITERIA} criteria, found {len(item.criteria)}; remove some"
-            raise SuiteError(problem)
-        if not item.says_result:
+    def _take(self, name: str, entry: _Entry, keys: dict[str, object]) -> None:
+        prompt = _prompt(keys)
+        written = next((value for key in _KEYS["triggers"] if isinstance(value := keys.get(key), bool)), entry.routed)
+        skills = next((_texts(keys[key]) for key in _KEYS["skills"] if key in keys), None)
+        should_trigger = written
+        if written is None and skills is not None:
+            should_trigger = any(each.casefold() in self.names for each in skills)
+        if should_trigger is not None:
+            named = tuple(each for each in skills or () if each.casefold() not in ("none", "null"))
+            split = str(keys.get("split") or "")
+            trigger = Trigger(prompt, should_trigger, entry.line, named, split, implied=written is None)
+            self.found.triggers.append(trigger)
+        if self.only_triggers:
+            if should_trigger is None:
+                self.found.skip(name, entry.line, "expected `should_trigger`, found none; add true or false")
+            return
+        verifier = _verifier(keys)
+        if should_trigger is None and verifier is None:
             raise SuiteError(
                 "expected `expectations`, `assertions` or `expected_output`, found none; say what a good result is"
             )
-        used = (_used(script) for script in item.scripts)
-        judged = (criterion(text, item.reference) for text in item.criteria)
-        return verifier_of([*item.checks, *used, *judged])
+        if verifier is not None and should_trigger is not False:
+            self.found.add(Task(name, prompt, verifier, self._files(keys, entry.source.path)), entry.line)
 
-    def _files(self, item: Item, source: Path) -> tuple[File, ...]:
+    def _files(self, keys: Mapping[str, object], source: Path) -> tuple[File, ...]:
         """Read the files and folders of an eval; what stands under `evals/files/` loses this prefix."""
         files: dict[str, File] = {}
-        for each in item.files:
-            # The agent has the skill that is tried; the text of today beside it would speak for another one.
-            if isinstance(each, str) and posixpath.normpath(each) == SKILL_FILE:
-                continue
-            for file in [File(each[0], each[1].encode())] if isinstance(each, tuple) else self._read(each, source):
-                taken = next((path for path in files if _collide(path, file.path)), None)
-                if taken is not None and files[taken] != file:
-                    raise SuiteError(
-                        f"expected each workspace path once, and no file in place of a folder, found {file.path!r}; "
-                        "remove or rename one"
-                    )
-                files[file.path] = file
+        for file in (
+            file for key in _KEYS["files"] for each in _listed(keys.get(key)) for file in self._file(each, source)
+        ):
+            taken = next((path for path in files if _collide(path, file.path)), None)
+            if taken is not None and files[taken] != file:
+                raise SuiteError(
+                    f"expected each workspace path once, and no file in place of a folder, found {file.path!r}; "
+                    "remove or rename one"
+                )
+            files[file.path] = file
         return tuple(files.values())
 
-    def _read(self, name: str, source: Path) -> Iterator[File]:
+    def _file(self, each: object, source: Path) -> Iterator[File]:
+        match each:
+            case None | "" | False:
+                pass
+            case {"path": str(path), "content": str(text)} | {"name": str(path), "content": str(text)}:
+                yield File(path, text.encode())
+            case str(path) | {"path": str(path)} | {"source": str(path)} | {"name": str(path)}:
+                # The agent has the skill that is tried; the text of today beside it would speak for another one.
+                if posixpath.normpath(path) != SKILL_FILE:
+                    yield from self._placed(path, source)
+            case _:
+                raise SuiteError(f"expected paths of files under `files`, found {each!r:.100}; write the files out")
+
+    def _placed(self, name: str, source: Path) -> Iterator[File]:
         """Read a file or folder, whose path is relative to the skill, the folder of the evals, or the repository."""
         plain = name.removeprefix("./").rstrip("/")
         check_path(plain)
@@ -238,10 +219,8 @@ class _Reader:
         place = folder.place(plain)
         if source.resolve() == place:
             raise SuiteError(f"expected an input file, found {name!r}, which contains the criteria; remove it")
-        try:
-            inside = (base / plain).relative_to(self.skill).as_posix()
-        except ValueError:
-            inside = plain
+        whole = base / plain
+        inside = whole.relative_to(self.skill).as_posix() if whole.is_relative_to(self.skill) else plain
         to = inside.removeprefix(_INPUTS) if inside.startswith(_INPUTS) else plain
         kept_back = (source.resolve(), (self.skill / SKILL_FILE).resolve())
         for file in folder.files(plain, to):
@@ -250,13 +229,17 @@ class _Reader:
                 yield file
 
 
-def _object_of(value: object) -> Mapping[str, object]:
-    """Return an eval as a mapping; a text alone is a request."""
-    if isinstance(value, str):
-        return {"query": value}
-    if isinstance(value, dict):
-        return value
-    raise SuiteError(f"expected an eval with a `prompt`, found {value!r:.100}; write an object")
+def _keys_of(value: object) -> dict[str, object]:
+    """Return what an eval says by the spellings of its keys; a text alone is a request."""
+    entry = {"query": value} if isinstance(value, str) else value
+    if not isinstance(entry, dict):
+        raise SuiteError(f"expected an eval with a `prompt`, found {value!r:.100}; write an object")
+    try:  # JSON can contain half of a surrogate pair, UTF-8 cannot
+        json.dumps(entry, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = str(error.object)[error.start : error.end]
+        raise SuiteError(f"expected text, found {half!a}, half of a character; correct it") from error
+    return {_spelling(key): each for key, each in entry.items()}
 
 
 def _id_of(entry: _Entry, number: int) -> str:
@@ -268,12 +251,150 @@ def _id_of(entry: _Entry, number: int) -> str:
     return f"eval-{'-'.join(found.split())[:_LONGEST_ID]}"
 
 
+def _collide(path: str, other: str) -> bool:
+    return path == other or path.startswith(f"{other}/") or other.startswith(f"{path}/")
+
+
+def _prompt(keys: Mapping[str, object]) -> str:
+    for key in _KEYS["prompt"]:
+        found = keys.get(key)
+        found = found.get("prompt", found.get("text")) if isinstance(found, Mapping) else found
+        if isinstance(found, str) and found.strip():
+            context = keys.get("context")
+            return f"{found}\n\n{context}" if isinstance(context, str) and context.strip() else found
+    if any(isinstance(keys.get(key), list) for key in _KEYS["turns"]):
+        raise SuiteError("expected one request, found several turns, which cannot be run; write one `prompt`")
+    raise SuiteError("expected a `prompt` that is not empty, found none; add what the agent is asked to do")
+
+
+def _verifier(keys: dict[str, object]) -> VerifierSpec | None:
+    """Return how a result is scored, by programs and by a judge; None where nothing is said about it."""
+    reference = next((text for key in _KEYS["references"] if (text := _written(keys.get(key)))), "")
+    # One text under `expected` describes the whole result; a list has its points.
+    if isinstance(keys.get("expected"), str | dict | int | float):
+        reference, keys["expected"] = reference or _written(keys["expected"]), None
+    checks, criteria = _listed_checks(keys), list[str]()
+    for key in (*_KEYS["criteria"], *_KEYS["negative"]):
+        for says, point in _points(keys.get(key)):
+            typed = read_typed_check(point, says) if isinstance(point, dict) else None
+            checks += typed or ()
+            if not typed and not says:
+                raise SuiteError(f"expected a criterion with a text, found {point!r:.100}; add what must hold")
+            if not typed:
+                criteria.append(f"This must not hold: {says}" if key in _KEYS["negative"] else says)
+    if reference and not checks and not criteria:
+        criteria = [_LIKE_THE_REFERENCE]
+    if len(dict.fromkeys(criteria)) > _MOST_CRITERIA:
+        raise SuiteError(f"expected at most {_MOST_CRITERIA} criteria, found {len(criteria)}; remove some")
+    used = [_used(script) for key in _KEYS["scripts"] for script in _texts(keys.get(key))]
+    made = [*checks, *used, *(criterion(text, reference) for text in dict.fromkeys(criteria))]
+    return verifier_of(made) if made else None
+
+
 def _used(script: str) -> TaskCheck:
     """Check that a script of the skill was run, or a file of this name was made."""
-    name = script.rsplit("/", 1)[-1]
-    options = {"tool": "*", "arguments": "".join(f"\\{sign}" if not sign.isalnum() else sign for sign in name)}
+    options = {"tool": "*", "arguments": re.escape(script.rsplit("/", 1)[-1])}
     return TaskCheck("tool_used", options, one_line(f"uses {script}"))
 
 
-def _collide(path: str, other: str) -> bool:
-    return path == other or path.startswith(f"{other}/") or other.startswith(f"{path}/")
+def _listed_checks(keys: Mapping[str, object]) -> list[TaskCheck]:
+    """Read lists of texts and patterns whose keys say that a program can look for them."""
+    found = {
+        name: [text for key in _KEYS[name] for text in _texts(keys.get(key))]
+        for name in ("texts", "absent_texts", "patterns")
+    }
+    groups = (_texts(keys.get(name)) for name in _KEYS["any_texts"])
+    made = [(text_check(text, ignore_case=True), text) for text in found["texts"]]
+    made += [(text_check(text, ignore_case=True, absent=True), text) for text in found["absent_texts"]]
+    made += [(text_check(several, ignore_case=True), ", ".join(several)) for several in groups if several]
+    made += [(pattern_check(text, "i"), text) for text in found["patterns"]]
+    return [replace(check, name=one_line(says)) for check, says in made]
+
+
+def _points(value: object) -> Iterator[tuple[str, object]]:
+    """Yield what each point of a list or mapping says, and the point as it is written."""
+    match value:
+        case str():
+            if value.strip():
+                yield value, value
+        case list():
+            for each in value:
+                yield from _object(each) if isinstance(each, dict) else _points(each)
+        case dict() if any(_spelling(key) in _KEYS["object_texts"] or key == "type" for key in value):
+            yield from _object(value)
+        case int() | float() if not isinstance(value, bool):
+            raise SuiteError(f"expected a criterion with a text, found {value!r:.100}; add what must hold")
+        case dict():
+            yield from ((f"{name}: {says}", point) for name, each in value.items() for says, point in _points(each))
+
+
+def _object(value: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    texts = {key: each for key, each in value.items() if isinstance(each, str) and each.strip()}
+    known = {_spelling(key): each for key, each in texts.items()}
+    named = next((known[key] for key in _KEYS["object_texts"] if key in known), "")
+    typed = "type" in value or "kind" in value
+    yield named if named or typed else "; ".join(f"{key}: {each}" for key, each in texts.items()), value
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in _listed(value) if isinstance(each, str) and each.strip()]
+
+
+def _written(value: object) -> str:
+    """Return a text, or a value as JSON; empty where nothing is said."""
+    if isinstance(value, str):
+        return value if value.strip() else ""
+    if value is None or isinstance(value, bool) or value in ([], {}):
+        return ""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def read_typed_check(entry: Mapping[str, object], says: str) -> tuple[TaskCheck, ...] | None:
+    """Read a check that a program can make; None for one that a judge decides by its text.
+
+    >>> [check.options for check in read_typed_check({"type": "not_contains_pattern", "pattern": "a+"}, "No a")]
+    [{'pattern': 'a+', 'absent': True, 'ignore_case': True}]
+    """
+    kind = entry.get("type", entry.get("kind"))
+    if not isinstance(kind, str):
+        return None
+    words = set(_WORD.findall(kind.replace("Contains", "_contains").lower()))
+    listed = (_listed(entry.get(key)) for key in (*_KEYS["value"], *_KEYS["more_values"]))
+    several = (
+        [str(each) for each in one if isinstance(each, str | int | float) and str(each).strip()] for one in listed
+    )
+    values = next(filter(None, several), [])
+    absent = not words.isdisjoint(_KEYS["negative_words"])
+    weight = entry.get("weight")
+    weight = float(weight) if isinstance(weight, int | float) and weight > 0 else 1.0
+    if words & {"file", "files", "artifact", "path"} and (absent or not words.isdisjoint(_KEYS["exists_words"])):
+        path = next((text for key in _KEYS["file_keys"] for text in _texts(entry.get(key))), "".join(values[:1]))
+        if not path:
+            raise SuiteError("expected a `path` for the check of a file, found none; add it")
+        options = {"path": path, **({"exists": False} if absent else {})}
+        return (TaskCheck("file", options, one_line(says or kind), weight),)
+    if words.isdisjoint((*_KEYS["text_words"], *_KEYS["pattern_words"], *_KEYS["equal_words"])):
+        if says and (not values or not words.isdisjoint(_KEYS["judged_words"])):
+            return None
+        raise SuiteError(f"expected a type of check such as contains, regex or equals, found {kind!r}; change it")
+    if not values:
+        raise SuiteError(f"expected a `value` for the check of type {kind!r}, found none; add it")
+    name = one_line(says or f"{kind} {', '.join(values)}")
+    checks = _made(words, values, absent=absent, ignore_case=entry.get("case_sensitive") is not True)
+    return tuple(TaskCheck(check.kind, check.options, name, weight) for check in checks)
+
+
+def _made(words: set[str], values: list[str], *, absent: bool, ignore_case: bool) -> list[TaskCheck]:
+    """Make one check for each value, or one for all where any of them is enough."""
+    if not words.isdisjoint(_KEYS["equal_words"]):
+        return [TaskCheck("exact", {"value": values[0], "ignore_case": ignore_case})]
+    any_is_enough = bool(words & {"any", "one"})
+    if not words.isdisjoint(_KEYS["pattern_words"]):
+        patterns = ["|".join(f"(?:{value})" for value in values)] if any_is_enough else values
+        return [pattern_check(pattern, "i" if ignore_case else "", absent=absent) for pattern in patterns]
+    groups = [values] if any_is_enough else [[value] for value in values]
+    return [text_check(group, ignore_case=ignore_case, absent=absent) for group in groups]

@@ -4,7 +4,7 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.suites.checks import verifier_of
-from skillopt.suites.items import read_typed_check
+from skillopt.suites.formats.evals_json import read_typed_check
 from tests.contracts.verifier_contract import score_answer
 
 
