@@ -60,8 +60,7 @@ def read_entry(model: type[Entry], value: object) -> Entry:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise SuiteError(describe_error(first["type"], first["loc"], first["msg"], first["input"])) from error
+        raise SuiteError(describe_error(error)[1]) from error
 
 
 def task_id(name: str, otherwise: str) -> str:

@@ -2,12 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Final
 
+from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
@@ -61,16 +63,23 @@ def error_at(path: Path, line: int, problem: str) -> SuiteError:
     return SuiteError(f"{path}:{line}: {problem}")
 
 
-def describe_error(kind: str, place: ValuePath, message: str, found: object) -> str:
-    """Describe a validation error of pydantic."""
+def describe_error(error: ValidationError, known: Collection[str] = ()) -> tuple[ValuePath, str]:
+    """Return the place of the first mistake that pydantic found, and what is wrong there."""
+    # A misspelt key is two mistakes: one that nobody knows, and one that is missing.
+    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    place, message = first["loc"], first["msg"]
     where = ".".join(map(str, place)) or "the file"
-    match kind:
+    match first["type"]:
+        case "extra_forbidden":
+            near = get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else "see `skillopt docs suite-format`"
+            return place, f"unknown key {where!r}; {hint}"
         case "missing":
-            return f"expected the key {where!r}, found none; add it"
+            return place, f"expected the key {where!r}, found none; add it"
         case "value_error":
-            return f"{where}: {message.removeprefix('Value error, ')}"
+            return place, f"{where}: {message.removeprefix('Value error, ')}"
         case _:
-            return f"{where}: {message}, found {found!r:.100}; see `skillopt docs suite-format`"
+            return place, f"{where}: {message}, found {first['input']!r:.100}; see `skillopt docs suite-format`"
 
 
 def read_json(path: Path) -> Source:

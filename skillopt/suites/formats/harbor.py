@@ -46,11 +46,9 @@ _NEEDS_PYTEST: Final = (
     "python3 -c 'import pytest' || exit 127\npytest() { python3 -m pytest \"$@\"; }\nexport -f pytest\n"
 )
 _REPORT: Final = re.compile(r"\s--ctrf[ =]\S+")
-_HARMLESS: Final = frozenset(
-    {"FROM", "CMD", "ENTRYPOINT", "LABEL", "EXPOSE", "MAINTAINER", "SHELL", "STOPSIGNAL", "ARG"}
-)
+_HARMLESS: Final = frozenset({"FROM", "CMD", "ENTRYPOINT", "LABEL", "EXPOSE", "SHELL", "ARG"})
 _WORKING_FOLDER: Final = re.compile(r"(?:/(?!\.\.?(?:/|$))[\w.-]+)+")
-_TEST_TOOLS: Final = re.compile(r"pip3? install [^&|;]*pytest[^&|;]*")
+_TEST_TOOLS: Final = re.compile(r"(?:pip3? install [^&|;]*pytest|chmod |mkdir -p )[^&|;]*")
 _INSTALLS: Final = re.compile(r"\b(?:apt-get|apk|yum|dnf|curl|wget|uvx|uv|npm|pip3?)\s")
 _LATER_PATHS: Final = re.compile(r"(?<![\w.])/(?:app|workspace|root|home|opt|srv|data|etc/\w+|usr/local)\b")
 
@@ -102,10 +100,8 @@ def _task(place: Path) -> Task:
     script = _REPORT.sub("", _relative(folder.text("tests/test.sh"), root))
     if _INSTALLS.search(script):
         raise SuiteError("tests/test.sh installs programs, which needs a container; have the tests run without it")
-    placed = [workspace_file(f"{_TESTS}/test.sh", script.encode())]
-    placed += [
-        workspace_file(f"{_TESTS}/{name}", _moved(name, tests[name], root)) for name in tests if name != "test.sh"
-    ]
+    moved = {name: _moved(name, content, root) for name, content in tests.items() if name != "test.sh"}
+    placed = [workspace_file(f"{_TESTS}/{name}", each) for name, each in {"test.sh": script.encode(), **moved}.items()]
     prompt = _relative(folder.text("instruction.md"), root)
     _refuse_paths("instruction.md", prompt)
     run = f"{_NEEDS_PYTEST if 'pytest' in script else ''}{_RUN}"
@@ -123,27 +119,16 @@ def _environment(folder: Folder) -> tuple[str, tuple[File, ...]]:
     if not (inside / "Dockerfile").is_file():
         raise SuiteError("expected environment/Dockerfile, found none; the task needs an image of its own")
     steps = list(_steps(folder.text("environment/Dockerfile")))
-    moves = [(rest, line) for line, word, rest in steps if word == "WORKDIR"]
-    root = _working_folder(*moves[-1]) if moves else _APP
-    here, files = _APP, dict[str, File]()
+    root, files = _APP, dict[str, File]()
     for line, word, rest in steps:
         if word == "WORKDIR":
-            here = rest.strip().rstrip("/")
-        elif word in ("COPY", "ADD"):
-            files.update((file.path, file) for file in _copied(rest, (here, root), folder, line))
-        elif word not in _HARMLESS and not _is_for_tests(word, rest):
+            root = rest.strip().rstrip("/")
+        known = word == "WORKDIR" and not files and _WORKING_FOLDER.fullmatch(root)
+        if word == "COPY":
+            files.update((file.path, file) for file in _copied(rest, root, folder, line))
+        elif word not in _HARMLESS and not known and not (word == "RUN" and _TEST_TOOLS.fullmatch(rest)):
             raise SuiteError(f"environment/Dockerfile:{line}: {f'{word} {rest}'!r:.80} needs a container")
     return root, tuple(files.values())
-
-
-def _working_folder(rest: str, line: int) -> str:
-    """Return the folder of a WORKDIR; paths can be written as relative ones only where it is known and not the root."""
-    root = rest.strip().rstrip("/")
-    if not _WORKING_FOLDER.fullmatch(root):
-        raise SuiteError(
-            f"environment/Dockerfile:{line}: 'WORKDIR {rest}' needs a container; name a folder such as /app in full"
-        )
-    return root
 
 
 def _steps(text: str) -> Iterator[tuple[int, str, str]]:
@@ -160,33 +145,20 @@ def _steps(text: str) -> Iterator[tuple[int, str, str]]:
             step = ""
 
 
-def _is_for_tests(word: str, rest: str) -> bool:
-    """Return whether a step only installs what the tests need, sets permissions, or tunes Python."""
-    if word == "ENV":
-        return all(name.startswith("PYTHON") for name in rest.split())
-    parts = [part.strip() for part in re.split(r"&&|;", rest)]
-    return word == "RUN" and all(
-        _TEST_TOOLS.fullmatch(part) or part.startswith(("chmod ", "mkdir -p ")) for part in parts
-    )
-
-
-def _copied(rest: str, places: tuple[str, str], folder: Folder, line: int) -> Iterator[File]:
-    """Yield what a COPY places, by the folder that holds at its line and the one that the agent works in."""
-    here, root = places
-    words = [word for word in rest.split() if not word.startswith(("--chmod", "--chown"))]
-    to = words[-1] if len(words) > 1 else ""
-    place = to if to.startswith("/") else f"{here}/{to.removeprefix('.').removeprefix('/')}"
-    if not to or rest.lstrip().startswith(("[", "--from")) or not f"{place}/".startswith(f"{root}/"):
+def _copied(rest: str, root: str, folder: Folder, line: int) -> Iterator[File]:
+    """Yield what a COPY places in the folder that the agent works in."""
+    *names, to = rest.split()
+    place = to if to.startswith("/") else f"{root}/{to.removeprefix('.').removeprefix('/')}"
+    if not names or rest.startswith(("[", "--")) or not f"{place}/".startswith(f"{root}/"):
         raise SuiteError(f"environment/Dockerfile:{line}: 'COPY {rest}' leads out of {root}, which needs a container")
     inner = place.removeprefix(root).strip("/")
-    for name in words[:-1]:
+    for name in names:
         if ".." in Path(name).parts:
             raise SuiteError(f"environment/Dockerfile:{line}: 'COPY {rest}' leads out of environment/; copy it there")
         source = f"environment/{name}"
-        is_folder = to.endswith(("/", ".")) or len(words) > 2 or place in places  # noqa: PLR2004 - several sources
-        is_file = folder.place(source).is_file()
-        target = f"{inner}/{Path(name).name}".strip("/") if is_file and is_folder else inner
-        for file in folder.files(source, target):
+        into_folder = to.endswith(("/", ".")) or len(names) > 1 or place == root
+        is_inside = into_folder and folder.place(source).is_file()
+        for file in folder.files(source, f"{inner}/{Path(name).name}".strip("/") if is_inside else inner):
             if Path(file.path).name != "Dockerfile":
                 yield file
 

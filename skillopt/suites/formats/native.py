@@ -5,28 +5,23 @@ rollout.
 """
 
 import json
-import os
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from skillopt.errors import SuiteError
-from skillopt.suites.foreign_files import LONGEST_SECONDS
+from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder
 from skillopt.suites.planning import plan_splits
-from skillopt.suites.reading import Reading, check_inputs, read_suite_file
+from skillopt.suites.reading import Reading, check_inputs
 from skillopt.suites.sources import Source, ValuePath, describe_error, error_at, read_json_lines, read_yaml
 from skillopt.tasks import File, Split, Task, VerifierSpec
 from skillopt.verifiers import FileName, load_verifier
 
 __all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
 
-_SUITE_FILE = "suite.yaml"
-_LINES_FILE = "tasks.jsonl"
-_TASKS_FOLDER = "tasks"
-_YAML_SUFFIXES = (".yaml", ".yml")
+_YAML_SUFFIXES: Final = (".yaml", ".yml")
 _DEFAULT_TIMEOUT = 600.0
 
 
@@ -107,19 +102,25 @@ class SuiteEntry(BaseModel):
 
 
 Entry = TypeVar("Entry", SuiteEntry, TaskEntry)
+_KEYS: Final = [name for model in (SuiteEntry, TaskEntry, TaskDefaults, FileEntry) for name in model.model_fields]
 
 
 def read_native(path: Path) -> Reading:
-    """Read a suite folder, or a single `.yaml` or `.jsonl` file."""
-    if path.is_dir():
-        return _Reader(path).read_folder()
-    if path.suffix in _YAML_SUFFIXES:
-        return _Reader(path.parent).read_file(path)
-    if path.suffix == ".jsonl":
-        reader = _Reader(path.parent)
-        reader.add_lines(path)
+    """Read a suite folder (`suite.yaml`, `tasks.jsonl` and `tasks/*.yaml`, in this order), or a single file."""
+    folder = path if path.is_dir() else path.parent
+    reader = _Reader(Folder(folder, folder))
+    if path.is_file():
+        reader.read(path)
         return reader.finish(path, path.stem)
-    raise SuiteError(f"{path}:1: expected a folder, .yaml, .jsonl or evals.json, found {path.name!r}; rename it")
+    main, lines = folder / "suite.yaml", folder / "tasks.jsonl"
+    for file in (main, lines):
+        if file.is_file():
+            reader.read(file)
+    for file in sorted((folder / "tasks").glob("*")):
+        if file.suffix in _YAML_SUFFIXES:
+            source = read_yaml(file)
+            reader.written.append(_Written(source, (), _validate(TaskEntry, source)))
+    return reader.finish(main if main.is_file() else folder, folder.resolve().name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,45 +143,19 @@ class _Written:
 class _Reader:
     """Reads one suite; all its files lie in one folder."""
 
-    folder: Path
+    folder: Folder
     entry: SuiteEntry = field(default_factory=SuiteEntry)
     source: Source | None = None
     written: list[_Written] = field(default_factory=list)
-    contents: dict[str, bytes] = field(default_factory=dict)
 
-    def read_folder(self) -> Reading:
-        """Read `suite.yaml`, `tasks.jsonl` and `tasks/*.yaml`, whichever there are, in this order."""
-        lines = self.folder / _LINES_FILE
-        singles = sorted(file for file in (self.folder / _TASKS_FOLDER).glob("*") if file.suffix in _YAML_SUFFIXES)
-        main = self.folder / _SUITE_FILE
-        if not (main.is_file() or lines.is_file() or singles):
-            raise SuiteError(
-                f"{self.folder}:1: expected {_SUITE_FILE}, {_LINES_FILE}, {_TASKS_FOLDER}/*.yaml or evals.json, found "
-                "none; add one (see `skillopt docs suite-format`)"
-            )
-        if main.is_file():
-            self.add_suite(main)
-        if lines.is_file():
-            self.add_lines(lines)
-        for single in singles:
-            source = read_yaml(single)
-            self.written.append(_Written(source, (), _validate(TaskEntry, source)))
-        return self.finish(main if main.is_file() else self.folder, self.folder.resolve().name)
-
-    def read_file(self, path: Path) -> Reading:
-        """Read a suite that is one YAML file."""
-        self.add_suite(path)
-        return self.finish(path, path.stem)
-
-    def add_suite(self, path: Path) -> None:
-        """Read the settings of the suite, and the tasks that are listed beside them."""
+    def read(self, path: Path) -> None:
+        """Read one task per line, or what holds for the suite and the tasks that are listed beside it."""
+        if path.suffix == ".jsonl":
+            self.written += [_Written(source, (), _validate(TaskEntry, source)) for source in read_json_lines(path)]
+            return
         self.source = read_yaml(path)
         self.entry = _validate(SuiteEntry, self.source)
         self.written += [_Written(self.source, ("tasks", at), entry) for at, entry in enumerate(self.entry.tasks)]
-
-    def add_lines(self, path: Path) -> None:
-        """Read one task per line."""
-        self.written += [_Written(source, (), _validate(TaskEntry, source)) for source in read_json_lines(path)]
 
     def finish(self, path: Path, name: str) -> Reading:
         """Build the tasks and put each in its split."""
@@ -201,58 +176,44 @@ class _Reader:
                     "found the same; remove one, a task may not be seen twice"
                 )
             tasks.append(task)
-        return self._in_splits(path, self.entry.name or name, tasks)
-
-    def _in_splits(self, path: Path, name: str, tasks: list[Task]) -> Reading:
-        """Take splits and shares as they are given, and refuse what could not teach and judge."""
         given = [written.entry.split for written in self.written]
         # Of lines only: to find a task in YAML its file is read again.
         lines = {each.entry.id: (each.source.path, each.source.line_of(())) for each in self.written if not each.place}
+        self._check_splits(path, tasks)
         placed = tuple(zip(given, tasks, strict=True))
-        reading = Reading("native", name, path, placed, shares=self.entry.splits, places=lines)
-        if all(given):
-            if self.entry.splits is not None:
-                problem = "expected either shares here or a `split` in the tasks, found both; remove one"
-                raise self._error(path, problem)
-            return self._with_evidence(reading, {split for split in given if split})
-        if any(given):
+        return Reading("native", self.entry.name or name, path, placed, shares=self.entry.splits, places=lines)
+
+    def _check_splits(self, path: Path, tasks: list[Task]) -> None:
+        """Refuse splits and shares that could not teach and judge; `test` is optional."""
+        shares, used = self.entry.splits, {written.entry.split for written in self.written}
+        if None in used and len(used) > 1:
             without = next(written for written in self.written if written.entry.split is None)
             raise without.error(
                 "expected a `split` as other tasks have, found none; add it, or remove it from all tasks"
             )
-        if self.entry.splits is None:
-            return reading
-        if not any(self.entry.splits.values()):
+        if shares is None and None in used:
+            return
+        problem = ""
+        if shares is not None and None not in used:
+            problem = "expected either shares here or a `split` in the tasks, found both; remove one"
+        elif shares is not None and not any(shares.values()):
             problem = (
                 "expected shares of which one is above 0, found none; write e.g. {train: 0.5, val: 0.5}, or remove them"
             )
-            raise self._error(path, problem)
-        planned = plan_splits(tasks, self.entry.splits).suite(name, tasks)
-        return self._with_evidence(reading, {split for split, _ in planned.splits})
-
-    def _with_evidence(self, reading: Reading, used: set[Split]) -> Reading:
-        """Refuse given splits of which nothing could be learnt, or nothing judged; `test` is optional."""
-        for split in (Split.TRAIN, Split.VAL):
-            if split not in used:
+        else:
+            planned = {split for split, _ in plan_splits(tasks, shares).suite("", tasks).splits} if shares else used
+            missing = next((split for split in (Split.TRAIN, Split.VAL) if split not in planned), None)
+            if missing is not None:
                 problem = (
-                    f"expected tasks in 'train' and in 'val', found none of {len(reading.tasks)} in {split.value!r}; "
+                    f"expected tasks in 'train' and in 'val', found none of {len(tasks)} in {missing.value!r}; "
                     "add tasks, change what is given, or give no splits at all, and they are planned"
                 )
-                raise self._error(reading.path, problem)
-        return reading
-
-    def _error(self, path: Path, problem: str) -> SuiteError:
-        """Make an error about the splits of the suite."""
-        place = path if self.source is None else self.source.path
-        return error_at(place, 1 if self.source is None else self.source.line_of(("splits",)), problem)
+        if problem:
+            place = path if self.source is None else self.source.path
+            raise error_at(place, 1 if self.source is None else self.source.line_of(("splits",)), problem)
 
     def _task(self, written: _Written) -> Task:
         entry, defaults = written.entry, self.entry.defaults
-        spec = self._verifier(written)
-        try:
-            load_verifier(spec)
-        except SuiteError as error:
-            raise written.error(str(error), "verifier") from error
         files = self._files(written, entry.files, "files")
         try:
             check_inputs(files)
@@ -261,7 +222,7 @@ class _Reader:
         return Task(
             entry.id,
             entry.prompt,
-            spec,
+            self._verifier(written),
             files,
             defaults.tags if entry.tags is None else entry.tags,
             defaults.timeout if entry.timeout is None else entry.timeout,
@@ -278,53 +239,32 @@ class _Reader:
                 "expected a verifier with a `kind`, found none; add one, or one to `defaults`", "verifier"
             )
         options = {**(default.model_extra or {}), **(own.model_extra or {})}
+        entries = default.files if own.files is None else own.files
+        files = self._files(written, entries or (), "verifier", "files")
         try:
             text = json.dumps(options, sort_keys=True, separators=(",", ":"), allow_nan=False)
+            spec = VerifierSpec(kind, text, files)
+            load_verifier(spec)
+        except SuiteError as error:
+            raise written.error(str(error), "verifier") from error
         except ValueError as error:
-            raise written.error(
-                f"expected options of finite numbers, found: {error}; correct them", "verifier"
-            ) from error
-        entries = default.files if own.files is None else own.files
-        return VerifierSpec(kind, text, self._files(written, entries or (), "verifier", "files"))
+            problem = f"expected options of finite numbers, found: {error}; correct them"
+            raise written.error(problem, "verifier") from error
+        return spec
 
     def _files(self, written: _Written, entries: tuple[FileEntry, ...], *steps: str) -> tuple[File, ...]:
-        taken: set[str] = set()
-        files = []
+        files = dict[str, File]()
         for entry in entries:
-            if entry.path in taken or any(
-                entry.path.startswith(f"{path}/") or path.startswith(f"{entry.path}/") for path in taken
-            ):
+            if any(f"{path}/".startswith(f"{entry.path}/") or entry.path.startswith(f"{path}/") for path in files):
                 raise written.error(
                     f"expected each path once, and no file in place of a folder, found {entry.path!r}", *steps
                 )
-            taken.add(entry.path)
-            content = (
-                entry.text.encode() if entry.text is not None else self._content(written, entry.source or "", *steps)
-            )
-            files.append(File(entry.path, content))
-        return tuple(files)
-
-    def _content(self, written: _Written, name: str, *steps: str) -> bytes:
-        """Read a file of the suite, each one once."""
-        if name not in self.contents:
-            place = self.folder / name
-            root = os.path.realpath(self.folder)
-            real = os.path.realpath(place)
-            if os.path.commonpath((root, real)) != root:
-                raise written.error(
-                    f"expected a file inside the suite, found {name!r} that leads to {real}; copy it", *steps
-                )
-            if not Path(real).is_file():
-                raise written.error(f"expected a file {str(place)!r}, found none; add it or correct the path", *steps)
             try:
-                self.contents[name] = read_suite_file(Path(real))
+                content = self.folder.read(entry.source) if entry.source else (entry.text or "").encode()
             except SuiteError as error:
                 raise written.error(str(error), *steps) from error
-            except OSError as error:
-                raise written.error(
-                    f"expected a readable file {str(place)!r}, found: {error.strerror}", *steps
-                ) from error
-        return self.contents[name]
+            files[entry.path] = File(entry.path, content)
+        return tuple(files.values())
 
 
 def _validate(model: type[Entry], source: Source) -> Entry:
@@ -336,27 +276,5 @@ def _validate(model: type[Entry], source: Source) -> Entry:
     try:
         return model.model_validate(source.value)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        # A misspelt key is two mistakes: one that nobody knows, and one that is missing.
-        first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
-        place = tuple(first["loc"])
-        if first["type"] == "extra_forbidden":
-            problem = _unknown_key(model, place)
-        else:
-            problem = describe_error(first["type"], place, first["msg"], first["input"])
+        place, problem = describe_error(error, _KEYS)
         raise error_at(source.path, source.line_of(place), problem) from error
-
-
-def _unknown_key(model: type[BaseModel], place: ValuePath) -> str:
-    match place[:-1]:
-        case ():
-            known = list(model.model_fields)
-        case (*_, "defaults"):
-            known = list(TaskDefaults.model_fields)
-        case (*_, "files", int()):
-            known = list(FileEntry.model_fields)
-        case _:
-            known = list(TaskEntry.model_fields)
-    near = get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
-    return f"unknown key {'.'.join(map(str, place))!r}; {hint}"
