@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
@@ -12,8 +12,15 @@ from typing import Final
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    Event,
+    MappingStartEvent,
+    ScalarEvent,
+    StreamEndEvent,
+)
+from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 
 from skillopt.errors import SuiteError
@@ -85,14 +92,18 @@ def describe_error(error: ValidationError, known: Collection[str] = ()) -> tuple
 def read_json(path: Path) -> Source:
     """Read one JSON value."""
     text = _read_text(path)
+    return Source(path, _parse_json(path, 1, text, ("expected JSON", "file")), _lines_of_json(text))
+
+
+def _parse_json(path: Path, line: int, text: str, words: tuple[str, str]) -> object:
+    expected, whole = words
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        problem = f"expected JSON, found: {error.msg} at column {error.colno}; correct the line"
-        raise error_at(path, error.lineno, problem) from error
+        problem = f"{expected}, found: {error.msg} at column {error.colno}; correct the line"
+        raise error_at(path, line + error.lineno - 1, problem) from error
     except (ValueError, RecursionError) as error:
-        raise error_at(path, 1, f"expected JSON, found: {error}; correct the file") from error
-    return Source(path, value, _lines_of_json(text))
+        raise error_at(path, line, f"{expected}, found: {error}; correct the {whole}") from error
 
 
 def _lines_of_json(text: str) -> dict[ValuePath, int]:
@@ -132,15 +143,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def read_json_line(path: Path, line: int, text: str) -> Source:
     """Read the JSON value of one line."""
-    expected = "expected one JSON object on the line, found"
-    try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
-        problem = f"{expected}: {error.msg} at column {error.colno}; correct the line"
-        raise error_at(path, line, problem) from error
-    except (ValueError, RecursionError) as error:
-        raise error_at(path, line, f"{expected}: {error}; correct the line") from error
-    return Source(path, value, {(): line})
+    return Source(path, _parse_json(path, line, text, ("expected one JSON object on the line", "line")), {(): line})
 
 
 def read_yaml(path: Path) -> Source:
@@ -151,11 +154,9 @@ def read_yaml(path: Path) -> Source:
 def parse_yaml(path: Path, text: str) -> Source:
     """Read one YAML document of plain values from a text."""
     try:
-        _refuse_features(path, text)
         yaml = YAML(typ="safe", pure=True)
-        node = yaml.compose(text)
-        lines: dict[ValuePath, int] = {}
-        value = None if node is None else _Builder(path, yaml, lines).build(node, ())
+        builder = _Builder(path, yaml, yaml.parse(text))
+        value = builder.document()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context).split())
@@ -170,7 +171,7 @@ def parse_yaml(path: Path, text: str) -> Source:
     # An escape that is no character, such as U+FFFFFFFF, or a version of YAML that there is not.
     except (ValueError, OverflowError, AssertionError) as error:
         raise error_at(path, 1, f"expected YAML, found: {error}; correct the file") from error
-    return Source(path, value, lines)
+    return Source(path, value, builder.lines)
 
 
 def _read_text(path: Path) -> str:
@@ -199,65 +200,78 @@ def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name}, which JSON has no number for")
 
 
-def _refuse_features(path: Path, text: str) -> None:
-    """Refuse anchors, tags and deep nesting before any value is built: they can be costly or ambiguous."""
-    depth = 0
-    for event in YAML(typ="safe", pure=True).parse(text):
-        line = event.start_mark.line + 1
-        if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
-            problem = "expected plain values, found a YAML anchor or alias (& or *); write the value out, or quote it"
-            raise error_at(path, line, problem)
-        if isinstance(event, ScalarEvent | CollectionStartEvent) and event.tag is not None:
-            problem = f"expected plain values, found the YAML tag {str(event.tag)!r}; remove it, or quote it"
-            raise error_at(path, line, problem)
-        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise error_at(path, line, f"expected at most {_DEEPEST} levels of nesting, found more; flatten the value")
-
-
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Turns nodes into values and records their lines."""
+    """Builds plain values of the events of YAML, and records their lines.
+
+    Anchors, tags and deep nesting are refused before any value is built: they can be costly or ambiguous.
+    """
 
     path: Path
     yaml: YAML
-    lines: dict[ValuePath, int]
+    events: Iterator[Event]
+    lines: dict[ValuePath, int] = field(default_factory=dict)
 
-    def build(self, node: Node, place: ValuePath) -> object:
-        self.lines.setdefault(place, node.start_mark.line + 1)
-        match node:
-            case MappingNode():
-                return self._mapping(node, place)
-            case SequenceNode():
-                return [self.build(item, (*place, at)) for at, item in enumerate(node.value)]
-            case _:
-                return self._scalar(node)
+    def document(self) -> object:
+        next(self.events)
+        if isinstance(next(self.events), StreamEndEvent):
+            return None
+        value = self._build(next(self.events), ())
+        next(self.events)
+        after = next(self.events)
+        if not isinstance(after, StreamEndEvent):
+            problem = "expected YAML, found: but found another document; correct the line"
+            raise error_at(self.path, after.start_mark.line + 1, problem)
+        return value
 
-    def _mapping(self, node: MappingNode, place: ValuePath) -> dict[str, object]:
+    def _build(self, event: Event, place: ValuePath) -> object:
+        line = event.start_mark.line + 1
+        self.lines.setdefault(place, line)
+        tag = getattr(event, "tag", None)
+        if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
+            problem = "expected plain values, found a YAML anchor or alias (& or *); write the value out, or quote it"
+            raise error_at(self.path, line, problem)
+        if tag is not None:
+            problem = f"expected plain values, found the YAML tag {str(tag)!r}; remove it, or quote it"
+            raise error_at(self.path, line, problem)
+        if isinstance(event, ScalarEvent):
+            return self._scalar(event)
+        if len(place) >= _DEEPEST:
+            problem = f"expected at most {_DEEPEST} levels of nesting, found more; flatten the value"
+            raise error_at(self.path, line, problem)
+        if isinstance(event, MappingStartEvent):
+            return self._mapping(place)
+        items: list[object] = []
+        while not isinstance(item := next(self.events), CollectionEndEvent):
+            items.append(self._build(item, (*place, len(items))))
+        return items
+
+    def _mapping(self, place: ValuePath) -> dict[str, object]:
         found: dict[str, object] = {}
-        for key, value in node.value:
+        while not isinstance(key := next(self.events), CollectionEndEvent):
             line = key.start_mark.line + 1
-            name = str(key.value)
-            if not isinstance(key, ScalarNode) or name == "<<":
+            name = str(key.value) if isinstance(key, ScalarEvent) else "a collection"
+            if not isinstance(key, ScalarEvent) or name == "<<":
                 raise error_at(self.path, line, f"expected a key that is text, found {name!r}; put it in quotes")
             if name in found:
                 first = self.lines[*place, name]
                 problem = f"expected each key once, found {name!r} again (first on line {first}); remove one"
                 raise error_at(self.path, line, problem)
-            self.lines[*place, name] = line
-            found[name] = self.build(value, (*place, name))
+            self._build(key, (*place, name))
+            found[name] = self._build(next(self.events), (*place, name))
         return found
 
-    def _scalar(self, node: Node) -> object:
+    def _scalar(self, event: ScalarEvent) -> object:
         """Return a scalar's value; what JSON has no value for stays the text it is."""
-        if not str(node.tag).endswith(_CONVERTED):
-            return str(node.value)
-        if len(node.value) > _LONGEST_NUMBER:
-            problem = f"expected text or a number, found {len(node.value)} digits; put them in quotes"
-            raise error_at(self.path, node.start_mark.line + 1, problem)
+        tag = self.yaml.resolver.resolve(ScalarNode, event.value, event.implicit)
+        if not str(tag).endswith(_CONVERTED):
+            return str(event.value)
+        if len(event.value) > _LONGEST_NUMBER:
+            problem = f"expected text or a number, found {len(event.value)} digits; put them in quotes"
+            raise error_at(self.path, event.start_mark.line + 1, problem)
         try:
-            value = self.yaml.constructor.construct_object(node)
+            value = self.yaml.constructor.construct_object(ScalarNode(tag, event.value))
         except ValueError:  # only looks like a number, such as `-_` or `0x_`
-            return str(node.value)
+            return str(event.value)
         finite = isinstance(value, int | None) or (isinstance(value, float) and isfinite(value))
-        return value if finite else str(node.value)
+        return value if finite else str(event.value)
