@@ -19,8 +19,8 @@ from typing import Final
 import ray
 from ray.cluster_utils import Cluster
 
-from skillopt.execution.drivers import PlainDrivers, make_drivers, meter_drivers
-from skillopt.execution.executors import make_executor
+from skillopt.execution.cluster import make_executor
+from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
@@ -97,8 +97,7 @@ def _print_row(what: str, latency: float, workers: int, batches: int, address: s
     suite = Suite("paced", tuple((Split.VAL, task) for task in tasks))
     with TemporaryDirectory() as folder, closing(Ledger.open(Path(folder))) as ledger:
         began = time.monotonic()
-        plain = PlainDrivers(_PacedHarness(latency))
-        drivers = meter_drivers(make_drivers(settings, suite, Path(), plain, optimizer=False), settings)
+        drivers = load_drivers(settings, suite, Path(), Given(_PacedHarness(latency)), optimizer=False)
         executor = make_executor(settings, print, drivers.cluster)
         runner = RecordedRunner(ledger, "", drivers, executor, RunObserver())
         runner.rollouts([RolloutRequest(None, task) for task in tasks[:1]])

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from skillopt.errors import UsageError
-from skillopt.execution.own_drivers import expect, own_drivers
+from skillopt.execution.metering import expect
 from skillopt.execution.recording import Recording, check_cap, earlier_looks
 from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
-from skillopt.execution.session import open_session, settings_of
+from skillopt.execution.session import open_session, own_drivers, settings_of
 from skillopt.gate.test_choice import ErrorSpent
 from skillopt.loop.events import Event, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal

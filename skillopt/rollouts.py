@@ -1,7 +1,7 @@
 """Rollouts: the trajectory of one run of one task under one skill, its score and its usage."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import reduce
 
@@ -161,20 +161,23 @@ class Trajectory:
     reason: str = ""
     usage: Usage = field(default_factory=Usage)
 
-    def renaming(self, folders: Mapping[str, str]) -> "Trajectory":
-        """Replace paths of folders in its texts: what differs from run to run by chance is no evidence."""
+    def with_texts(self, change: Callable[[str], str]) -> "Trajectory":
+        """Put every text of it through a function."""
 
-        def renamed(text: str) -> str:
-            return reduce(lambda found, one: found.replace(*one), folders.items(), text)
-
-        def used(call: ToolCall) -> ToolCall:
-            return ToolCall(call.name, renamed(call.arguments), renamed(call.result))
+        def changed(call: ToolCall) -> ToolCall:
+            return ToolCall(change(call.name), change(call.arguments), change(call.result))
 
         messages = (
-            replace(message, text=renamed(message.text), tool_calls=tuple(map(used, message.tool_calls)))
-            for message in self.messages
+            Message(change(one.role), change(one.text), tuple(map(changed, one.tool_calls))) for one in self.messages
         )
-        return replace(self, messages=tuple(messages), answer=renamed(self.answer), reason=renamed(self.reason))
+        return Trajectory(
+            tuple(messages),
+            change(self.answer),
+            tuple(map(change, self.files_changed)),
+            self.status,
+            change(self.reason),
+            self.usage,
+        )
 
 
 _LOADED = "skills loaded: "

@@ -46,9 +46,9 @@ from skillopt.commands.output import as_json_text, format_usage, interruptible, 
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
 from skillopt.errors import ForgeAccessError, InfrastructureError, UsageError
+from skillopt.execution.cluster import make_executor
 from skillopt.execution.credentials import run_without_credentials
-from skillopt.execution.drivers import caps_of, load_drivers
-from skillopt.execution.executors import make_executor
+from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forecast.estimate import Payment, Records, payment_of, read_records
@@ -307,7 +307,7 @@ def _audit(plan: _AuditPlan, observer: RunObserver) -> AuditReport:
         for one in plan.subjects:
             settings = one.target.settings
             drivers = load_drivers(
-                settings, one.suite, plan.project.root, optimizer=False, meter=meter, allowance=allowance
+                settings, one.suite, plan.project.root, Given(meter=meter, allowance=allowance), optimizer=False
             )
             executor = make_executor(settings, observer.notice, drivers.cluster)
             runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)

@@ -21,7 +21,7 @@ from skillopt.commands.options import (
 )
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.progress import ProgressObserver
-from skillopt.execution.drivers import load_drivers
+from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.scoring import NO_SKILL, ScoredSkill, Scoring
 from skillopt.gate.changed_tasks import ChangedTask, OutcomeChange, changed_tasks
@@ -119,7 +119,7 @@ def _evaluate(
     # A cap on rollouts in skillopt.toml is on training; one that is given with the command is on the command.
     most = target.settings.max_rollouts if "max_rollouts" in selection.flags else None
     allowance = Meter(Caps(rollouts=most)) if most else None
-    drivers = load_drivers(target.settings, suite, project.root, optimizer=False, allowance=allowance)
+    drivers = load_drivers(target.settings, suite, project.root, Given(allowance=allowance), optimizer=False)
     with closing(Ledger.open(project.root)) as ledger:
         if suite.left_out:
             observer.notice(suite.left_out)

@@ -31,7 +31,7 @@ from skillopt.commands.options import (
 from skillopt.commands.output import SHORT, append_report, interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
-from skillopt.execution.drivers import caps_of, load_drivers
+from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.logins import missing_access
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
@@ -378,7 +378,7 @@ class _Gate:
         return _with_disagreement(row, beside)
 
     def _compared(self, work: _Work, target: Target, suite: Suite) -> ChangeMeasurement:
-        drivers = load_drivers(target.settings, suite, self._project.root, optimizer=False, meter=self._meter)
+        drivers = load_drivers(target.settings, suite, self._project.root, Given(meter=self._meter), optimizer=False)
         plan = RunPlan(target, suite, drivers, self._project.repository(), work.row.path, "a person")
         if self._ledger is None:
             self._ledger = Ledger.open(self._project.root)

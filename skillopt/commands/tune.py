@@ -27,8 +27,8 @@ from skillopt.commands.options import (
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import SettingsError, UsageError
-from skillopt.execution.drivers import caps_of, load_drivers
-from skillopt.execution.executors import make_executor
+from skillopt.execution.cluster import make_executor
+from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import NO_CAPS, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner
 from skillopt.gate.gate import check_coverage
@@ -197,7 +197,9 @@ class _Runs:
         settings = Settings.model_validate({**base.model_dump(), **params, **own})
         # What is recorded was counted above: a meter without caps takes it.
         root, free = self._plan.repository.root, Meter(NO_CAPS)
-        drivers = replace(load_drivers(settings, self._suite, root, meter=free, allowance=self._meter), notice="")
+        drivers = replace(
+            load_drivers(settings, self._suite, root, Given(meter=free, allowance=self._meter)), notice=""
+        )
         executor = make_executor(settings, observer.notice, drivers.cluster)
         runner = RecordedRunner(ledger, study, drivers, executor, observer, settings.executor.breaker)
         tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0

@@ -14,8 +14,8 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.errors import UsageError
 from skillopt.execution.available import expect_chosen
-from skillopt.execution.drivers import Drivers, load_drivers
-from skillopt.execution.executors import make_executor
+from skillopt.execution.cluster import make_executor
+from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.project import Project, Selection, Target
 from skillopt.prompts.task_drafts import TaskDraft
@@ -254,7 +254,7 @@ class _Work:
         """Make who answers in the trials; a judge only where a draft has criteria."""
         judged = [(Split.VAL, draft.task) for draft in drafts if draft.task.verifier.judged][:1]
         suite, meter = Suite("drafts", tuple(judged)), self._drivers.meter
-        drivers = load_drivers(self._settings, suite, self._root, meter=meter)
+        drivers = load_drivers(self._settings, suite, self._root, Given(meter=meter))
         if drivers.model is None:
             raise AssertionError("expected an optimizer model, which load_drivers makes")
         model, target = self._settings.model, self._settings.harness

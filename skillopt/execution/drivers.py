@@ -1,52 +1,38 @@
 """The drivers of a run: the target's harness, the optimizer model and the judge, with retries and metering."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
 from typing import Final
 
 from skillopt.agent_tables.shipped import find_agent_table
 from skillopt.errors import SettingsError
 from skillopt.execution.available import expect_chosen
+from skillopt.execution.cluster import Cluster, open_cluster
 from skillopt.execution.credentials import exposure_warning
-from skillopt.execution.executors import Cluster, ClusterHarness, ClusterVerifier, RerunningHarness, open_cluster
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.metering import NO_CAPS, Caps, Meter, MeteredHarness, MeteredModel
-from skillopt.execution.provider_limits import provider_limit
-from skillopt.execution.retry import LimitedHarness, Retry, RetryingModel, WaitNotices
+from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.suite_checks import (
     check_recorded_tools,
     checks_warning,
     collected_code_note,
     expect_sandbox_in_ci,
-    with_checks,
 )
-from skillopt.execution.wrappers import MaskedModel
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
+from skillopt.rollouts import CHECKS_UNBOXED
 from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
-from skillopt.targets.api_model import ApiModel
 from skillopt.targets.harnesses import HarnessParts, load_harness, runs_agent
 from skillopt.targets.models import MODELS, load_model
 from skillopt.tasks import Suite, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
 
-__all__ = [
-    "Drivers",
-    "PlainDrivers",
-    "caps_of",
-    "identify_target",
-    "load_drivers",
-    "load_retrying_model",
-    "load_target",
-    "make_drivers",
-    "meter_drivers",
-]
+__all__ = ["Drivers", "Given", "caps_of", "identify_target", "load_drivers", "load_target"]
 
 _LONGEST_CALL: Final = 600.0
 """Seconds that an agent's command line gets for one answer."""
@@ -56,16 +42,15 @@ _SILENCE: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class PlainDrivers:
-    """Drivers as objects, as a user of the Python API passes them, and as they are made by their names."""
+class Given:
+    """What a caller brings: drivers that are objects, a meter that several runs share, and one around all of them."""
 
     harness: Harness | None = None
     model: Model | None = None
     judge: Model | None = None
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
-    waits: WaitNotices = field(default_factory=WaitNotices)
-    warning: str = ""
-    cluster: Cluster | None = None
+    meter: Meter | None = None
+    allowance: Meter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +72,9 @@ class Drivers:
         own = self.verifiers.get(spec.kind)
         if own is not None:
             return own(spec)
-        if self.cluster is not None and not spec.judged and any(part.kind == "command" for part in spec.parts):
-            return ClusterVerifier(spec, self.cluster)
         return (
             shared_verifier(spec, self.sandbox) if self.judge is None else load_verifier(spec, self.judge, self.sandbox)
         )
-
-    @property
-    def clock(self) -> Callable[[], float]:
-        """What measures how long a rollout takes: on a cluster without what it waits for a place."""
-        return monotonic if self.cluster is None else self.cluster.clock
 
     @property
     def target_identity(self) -> str:
@@ -125,104 +103,72 @@ def caps_of(settings: Settings) -> Caps:
 def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None) -> Harness:
     """Make the target's harness alone, not metered."""
     expect_chosen(settings, harness=True, model=False)
-    folder = _handoff(root)
 
     def load(name: str) -> Model:
-        return load_retrying_model(name, settings, folder, target=True, waits=waits)
+        return _load_model(name, settings, root, waits, target=True)
 
-    harness = load_harness(settings.harness, HarnessParts(settings, folder, load, root))
-    agent = settings.harness.partition("/")[0]
-    return LimitedHarness(harness, provider_limit(agent)) if runs_agent(settings) else harness
+    return load_harness(settings.harness, HarnessParts(settings, _handoff(root), load, root))
 
 
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
     """Identify the target as runs over a suite record it."""
-    return with_checks(load_target(settings, root), suite, settings.sandbox).identity
-
-
-def load_retrying_model(
-    name: str, settings: Settings, folder: Path, *, target: bool = False, waits: WaitNotices | None = None
-) -> Model:
-    """Make a model by its name, as `load_model` does, whose transient failures are retried."""
-    model = load_model(name, settings, folder, target=target)
-    if not MODELS[name.partition("/")[0]].retried:
-        return model
-    limit = provider_limit(f"{model.driver} {model.url}") if isinstance(model, ApiModel) else None
-    return RetryingModel(model, Retry(settings.executor.retry_seconds, notices=waits, limit=limit))
+    return load_target(settings, root).identity + _mark(settings, suite)
 
 
 def load_drivers(
-    settings: Settings,
-    suite: Suite,
-    root: Path,
-    *,
-    optimizer: bool = True,
-    meter: Meter | None = None,
-    allowance: Meter | None = None,
+    settings: Settings, suite: Suite, root: Path, given: Given | None = None, *, optimizer: bool = True
 ) -> Drivers:
-    """Make the drivers that a run needs by their names; all of them keep to its caps."""
-    return meter_drivers(make_drivers(settings, suite, root, optimizer=optimizer), settings, meter, allowance)
-
-
-def make_drivers(
-    settings: Settings, suite: Suite, root: Path, given: PlainDrivers | None = None, *, optimizer: bool = True
-) -> PlainDrivers:
-    """Make the drivers that a run needs and that were not given as objects."""
-    given = given or PlainDrivers()
+    """Make the drivers that a run needs and that were not given as objects; all of them keep to its caps."""
+    given, waits = given or Given(), WaitNotices()
     expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
-    folder, waits = _handoff(root), given.waits
     if given.harness is None:
         table = find_agent_table(settings.harness, settings.agents)
         check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
     expect_sandbox_in_ci(settings, suite, agent=given.harness is None and runs_agent(settings))
     harness = given.harness or load_target(settings, root, waits)
     cluster = open_cluster(settings, root, harness, given.harness, [task for _, task in suite.splits])
-    harness = with_checks(harness if cluster is None else ClusterHarness(harness, cluster), suite, settings.sandbox)
-    model = (given.model or load_retrying_model(settings.model, settings, folder, waits=waits)) if optimizer else None
+    model = (given.model or _load_model(settings.model, settings, root, waits)) if optimizer else None
     judge = None
     if any(task.verifier.judged for _, task in suite.splits):
-        judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, folder, waits)
-    warning = "\n".join(filter(None, (checks_warning(suite, settings.sandbox), collected_code_note(suite))))
-    return PlainDrivers(harness, model, judge, given.verifiers, waits, warning, cluster)
-
-
-def meter_drivers(
-    drivers: PlainDrivers, settings: Settings, meter: Meter | None = None, allowance: Meter | None = None
-) -> Drivers:
-    """Let drivers keep to caps."""
-    meter = meter or Meter(caps_of(settings))
+        judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, root, waits)
+    meter = given.meter or Meter(caps_of(settings))
+    meters = [*([given.allowance] if given.allowance else []), meter]
     longest = max(_LONGEST_CALL, _SILENCE + settings.executor.retry_seconds)
-    harness, model, judge = drivers.harness, drivers.model, drivers.judge
-    if harness is None:
-        raise ValueError("expected a harness, found none; make one with make_drivers")
-    for one in (meter, *([allowance] if allowance else [])):
-        harness = MeteredHarness(harness, one)
-        model = model and MeteredModel(model, one, "optimizer", longest)
-        judge = judge and MeteredModel(judge, one, "judge", longest)
-    harness = harness if drivers.cluster is None else RerunningHarness(harness, drivers.cluster)
-    judge = judge and MaskedModel(judge, environment_masking())
     exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
+    notices = (exposed, checks_warning(suite, settings.sandbox), collected_code_note(suite))
     return Drivers(
-        harness,
-        model,
-        judge,
+        MeteredHarness(cluster or harness, meters, _mark(settings, suite), cluster),
+        model and MeteredModel(model, meters, "optimizer", longest),
+        judge and MeteredModel(judge, meters, "judge", longest, environment_masking()),
         meter,
-        "\n".join(filter(None, (exposed, drivers.warning))),
-        drivers.verifiers,
-        drivers.waits,
+        "\n".join(filter(None, notices)),
+        given.verifiers,
+        waits,
         settings.sandbox,
-        drivers.cluster,
+        cluster,
     )
 
 
-def _load_judge(settings: Settings, suite: Suite, folder: Path, waits: WaitNotices) -> Model:
+def _mark(settings: Settings, suite: Suite) -> str:
+    """Mark the identity of a target where verifiers run without a sandbox: a score that it could choose is another."""
+    return CHECKS_UNBOXED if checks_warning(suite, settings.sandbox) else ""
+
+
+def _load_model(name: str, settings: Settings, root: Path, waits: WaitNotices | None, *, target: bool = False) -> Model:
+    """Make a model by its name, whose transient failures are retried unless its client does that."""
+    model = load_model(name, settings, _handoff(root), target=target)
+    retried = MODELS[name.partition("/")[0]].retried
+    return RetryingModel(model, Retry(settings.executor.retry_seconds, notices=waits)) if retried else model
+
+
+def _load_judge(settings: Settings, suite: Suite, root: Path, waits: WaitNotices) -> Model:
     name = settings.judge or settings.model
     if name in {"", "demo"}:
         raise SettingsError(
             f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
             'set judge, as in judge = "anthropic/claude-haiku-4-5"'
         )
-    return load_retrying_model(name, settings, folder, waits=waits)
+    return _load_model(name, settings, root, waits)
 
 
 def _handoff(root: Path) -> Path:

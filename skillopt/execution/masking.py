@@ -17,7 +17,7 @@ from urllib.parse import quote
 from skillopt.safety.credentials import mask
 
 if TYPE_CHECKING:  # every command masks its output, and most need none of these
-    from skillopt.rollouts import Message, Reply, Rollout, Score, Trajectory
+    from skillopt.rollouts import Rollout
 
 __all__ = ["Masking", "environment_masking", "secret_variables"]
 
@@ -75,37 +75,13 @@ class Masking:
 
     def rollout(self, rollout: "Rollout") -> "Rollout":
         """Mask every text of a rollout; its score was given before, so masking changes none."""
-        score = rollout.score and self._score(rollout.score)
-        return replace(
-            rollout, trajectory=self.trajectory(rollout.trajectory), score=score, reason=self.text(rollout.reason)
-        )
-
-    def reply(self, reply: "Reply") -> "Reply":
-        """Mask the text of a model's reply."""
-        return replace(reply, text=self.text(reply.text))
-
-    def trajectory(self, found: "Trajectory") -> "Trajectory":
-        """Mask every text of a trajectory."""
-        return replace(
-            found,
-            messages=tuple(self._messages(found.messages)),
-            answer=self.text(found.answer),
-            files_changed=tuple(map(self.text, found.files_changed)),
-            reason=self.text(found.reason),
-        )
-
-    def _messages(self, messages: "Iterable[Message]") -> "Iterable[Message]":
-        for message in messages:
-            calls = (
-                replace(call, arguments=self.text(call.arguments), result=self.text(call.result))
-                for call in message.tool_calls
-            )
-            yield replace(message, text=self.text(message.text), tool_calls=tuple(calls))
-
-    def _score(self, score: "Score") -> "Score":
-        said = score.judgement
-        shown = said and replace(said, shown=self.text(said.shown), addressed=self.text(said.addressed))
-        return replace(score, feedback=self.text(score.feedback), judgement=shown)
+        score = rollout.score
+        if score is not None:
+            said = score.judgement
+            shown = said and replace(said, shown=self.text(said.shown), addressed=self.text(said.addressed))
+            score = replace(score, feedback=self.text(score.feedback), judgement=shown)
+        trajectory = rollout.trajectory.with_texts(self.text)
+        return replace(rollout, trajectory=trajectory, score=score, reason=self.text(rollout.reason))
 
 
 def secret_variables(environment: Mapping[str, str]) -> dict[str, str]:

@@ -6,18 +6,33 @@ counted by role (target, optimizer, judge).
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from threading import Condition
-from typing import Final
+from typing import Final, TypeVar
 
-from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
-from skillopt.execution.wrappers import HarnessWrapper, ModelWrapper
+from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError, UsageError
+from skillopt.execution.cluster import Cluster, NodeLostError
+from skillopt.execution.masking import Masking
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 
-__all__ = ["NO_CAPS", "BudgetAccount", "Caps", "Meter", "MeteredHarness", "MeteredModel", "OutOfBudget"]
+__all__ = [
+    "NO_CAPS",
+    "Caps",
+    "Meter",
+    "MeteredHarness",
+    "MeteredModel",
+    "OutOfBudget",
+    "expect",
+    "shown",
+]
+
+T = TypeVar("T")
+
+_SHOWN: Final = 80
+"""Most characters of a wrong value that a message shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,55 +44,9 @@ class Caps:
     seconds: float = 0.0
     rollouts: int = 0
 
-    def unbounded(self, worst: Usage) -> str:
-        """Name the cap that cannot be kept because nobody knows what a call can cost; empty for none."""
-        return "max_usd" if self.usd and worst.usd is None else ""
-
 
 NO_CAPS: Final = Caps()
 """Nothing is limited."""
-
-
-class BudgetAccount:
-    """Usage that was spent, and usage that is reserved for calls under way."""
-
-    def __init__(self, caps: Caps) -> None:
-        self.caps = caps
-        self.spent = Usage()
-        self._reserved: list[Usage] = []
-
-    @property
-    def idle(self) -> bool:
-        """Whether no call is under way."""
-        return not self._reserved
-
-    def fits(self, worst: Usage) -> bool:
-        """Return whether a call that could consume so much can be begun now."""
-        return not self._passed(replace(worst, usd=worst.usd or 0.0))
-
-    def reserve(self, worst: Usage) -> Callable[[Usage | None], None]:
-        """Set aside what a call could consume at most."""
-        if not self.fits(worst):
-            raise ValueError(f"expected a call that fits, found one that could consume {worst}")
-        held = replace(worst, usd=worst.usd or 0.0)
-        self._reserved.append(held)
-
-        def settle(used: Usage | None) -> None:
-            self._reserved.remove(held)
-            self.spend(held if used is None else replace(used, usd=held.usd if used.usd is None else used.usd))
-
-        return settle
-
-    def spend(self, used: Usage) -> None:
-        """Count what was consumed; an unknown price counts as nothing here."""
-        self.spent += replace(used, usd=used.usd or 0.0)
-
-    def _passed(self, more: Usage) -> bool:
-        total = Usage.total([self.spent, *self._reserved, more])
-        caps = self.caps
-        tokens = total.input_tokens + total.output_tokens
-        return (0 < caps.usd < (total.usd or 0.0)) or (0 < caps.tokens < tokens)
-
 
 # What failed like this may have been billed all the same.
 _PERHAPS_BILLED = frozenset({FailureKind.TIMEOUT, FailureKind.NETWORK, FailureKind.MALFORMED, FailureKind.CRASHED})
@@ -90,88 +59,62 @@ class OutOfBudget(InfrastructureError):  # noqa: N818 - an ordinary end of a com
 class Meter:
     """Reserves budget for all calls of a run and counts their usage."""
 
-    def __init__(
-        self,
-        caps: Caps,
-        clock: Callable[[], float] = time.monotonic,
-        closed: str = "",
-    ) -> None:
+    def __init__(self, caps: Caps, clock: Callable[[], float] = time.monotonic, closed: str = "") -> None:
+        self._caps = caps
         self._closed = closed
-        self._account = BudgetAccount(caps)
         self._clock = clock
         self._begun = clock()
         self._changed = Condition()
-        self._drivers: dict[str, Usage] = defaultdict(Usage)
-        self._rollouts = 0
-        self._answered = Usage()
-        self._failed = 0
-        self._refused = False
+        self._reserved: list[Usage] = []
+        self._roles: dict[str, Usage] = defaultdict(Usage)
+        self.spent = Usage()
+        """What counts against the caps, recorded answers included; an unknown price counts as nothing."""
+        self.rollouts = 0
+        """How many rollouts were begun in this command."""
+        self.answered = Usage()
+        """The usage of calls that reported it; `failed_calls` counts the others."""
+        self.failed_calls = 0
+        """How many calls failed so that their cost is unknown."""
+        self.refused = False
+        """Whether a call or rollout was not made because of a cap."""
 
     @property
     def by_role(self) -> Mapping[str, Usage]:
         """What each role consumed in this command."""
         with self._changed:
-            return dict(self._drivers)
-
-    @property
-    def spent(self) -> Usage:
-        """What counts against the caps by now, recorded answers included."""
-        with self._changed:
-            return self._account.spent
-
-    @property
-    def rollouts(self) -> int:
-        """Count the rollouts that were begun in this command."""
-        with self._changed:
-            return self._rollouts
-
-    @property
-    def answered(self) -> Usage:
-        """The usage of calls that reported it; `failed_calls` counts the others."""
-        with self._changed:
-            return self._answered
-
-    @property
-    def failed_calls(self) -> int:
-        """Count the calls whose failure left their cost unknown."""
-        with self._changed:
-            return self._failed
-
-    @property
-    def refused(self) -> bool:
-        """Whether a call or rollout was not made because of a cap."""
-        with self._changed:
-            return self._refused
+            return dict(self._roles)
 
     def admit_rollout(self) -> None:
         """Count a rollout that is about to begin."""
         with self._changed:
             if self._closed:
                 raise self._refuse(self._closed)
-            cap = self._account.caps.rollouts
-            if 0 < cap <= self._rollouts:
-                raise self._refuse(f"all {cap} rollouts that it may begin are used up; what was measured is kept")
-            self._rollouts += 1
+            if 0 < self._caps.rollouts <= self.rollouts:
+                raise self._refuse(
+                    f"all {self._caps.rollouts} rollouts that it may begin are used up; what was measured is kept"
+                )
+            self.rollouts += 1
 
     def replayed(self, used: Usage) -> None:
         """Count the original cost of a recorded answer: a run's caps hold over all its commands."""
         with self._changed:
-            self._account.spend(used)
+            self._spend(used)
 
     def reserve(self, bound: Callable[[], Usage], seconds: float = 0.0) -> Callable[[str, Usage | None], None]:
         """Reserve the worst case of a call, waiting for others to end if need be."""
-        caps = self._account.caps
+        caps = self._caps
         worst = bound() if caps.usd or caps.tokens else Usage()
-        if caps.unbounded(worst):
+        if caps.usd and worst.usd is None:
             raise SettingsError(
-                f"{caps.unbounded(worst)}: expected a target and models whose calls have a known price, found one "
-                "without; add its price under [prices] in skillopt.toml, or use max_tokens or max_calls"
+                "max_usd: expected a target and models whose calls have a known price, found one without; add its "
+                "price under [prices] in skillopt.toml, or use max_tokens or max_calls"
             )
+        held = replace(worst, usd=worst.usd or 0.0)
         with self._changed:
             if self._closed:
                 raise self._refuse(self._closed)
-            while not self._account.fits(worst):
-                if self._account.idle:
+            while not self._fits(held):
+                if not self._reserved:
                     raise self._refuse(self._reached(worst))
                 self._changed.wait()
             if 0 < caps.seconds < self._clock() - self._begun + seconds:
@@ -179,15 +122,15 @@ class Meter:
                 raise self._refuse(
                     f"the cap of {caps.seconds / 60:g} minutes leaves no time for a call of up to {seconds:g} s; {step}"
                 )
-            settle = self._account.reserve(worst)
+            self._reserved.append(held)
 
         def ended(role: str, used: Usage | None) -> None:
             with self._changed:
-                settle(used)
-                capped = caps.usd or caps.tokens
-                self._drivers[role] += used or (worst if capped else Usage(1, usd=None))
-                self._answered += used or Usage()
-                self._failed += used is None
+                self._reserved.remove(held)
+                self._spend(held if used is None else replace(used, usd=held.usd if used.usd is None else used.usd))
+                self._roles[role] += used or (worst if caps.usd or caps.tokens else Usage(1, usd=None))
+                self.answered += used or Usage()
+                self.failed_calls += used is None
                 self._changed.notify_all()
 
         return ended
@@ -205,12 +148,20 @@ class Meter:
         finally:
             ended(role, used[-1])
 
+    def _spend(self, used: Usage) -> None:
+        self.spent += replace(used, usd=used.usd or 0.0)
+
+    def _fits(self, worst: Usage) -> bool:
+        total = Usage.total([self.spent, *self._reserved, worst])
+        tokens = total.input_tokens + total.output_tokens
+        return not (0 < self._caps.usd < (total.usd or 0.0) or 0 < self._caps.tokens < tokens)
+
     def _refuse(self, why: str) -> OutOfBudget:
-        self._refused = True
+        self.refused = True
         return OutOfBudget(why)
 
     def _reached(self, worst: Usage) -> str:
-        caps, spent = self._account.caps, self._account.spent
+        caps, spent = self._caps, self.spent
         if caps.usd and (spent.usd or 0.0) + (worst.usd or 0.0) > caps.usd:
             return (
                 f"the cap of ${caps.usd:g} leaves ${caps.usd - (spent.usd or 0.0):.4f}, and the next call could "
@@ -224,35 +175,112 @@ class Meter:
         )
 
 
-class MeteredModel(ModelWrapper):
-    """A model that reserves each call before it is made."""
+class MeteredModel:
+    """A model that reserves each call before it is made; with a masking it is never sent a secret."""
 
-    def __init__(self, model: Model, meter: Meter, role: str, seconds: float = 0.0) -> None:
-        super().__init__(model)
-        self._seconds = seconds
-        self._meter = meter
+    def __init__(
+        self, model: Model, meters: Sequence[Meter], role: str, seconds: float = 0.0, masking: Masking | None = None
+    ) -> None:
+        self._model = model
+        self._meters = meters
         self._role = role
+        self._seconds = seconds
+        self._mask: Callable[[str], str] = str if masking is None else masking.text
+
+    @property
+    def identity(self) -> str:
+        """Name the model."""
+        return self._model.identity
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound what a call consumes."""
+        return self._bound(self._mask(prompt), system)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer one prompt."""
-        with self._meter.call(self._role, lambda: self.inner.worst_case(prompt, system=system), self._seconds) as ended:
-            reply = self.inner.reply(prompt, system=system, schema=schema)
-            ended(reply.usage)
+        asked = self._mask(prompt)
+        with ExitStack() as stack:
+            calls = [
+                stack.enter_context(meter.call(self._role, lambda: self._bound(asked, system), self._seconds))
+                for meter in self._meters
+            ]
+            found = self._model.reply(asked, system=system, schema=schema)
+            reply = expect(Reply, found, f"reply of {self.identity!r} gives it")
+            for ended in calls:
+                ended(reply.usage)
         return reply
 
+    def _bound(self, prompt: str, system: str) -> Usage:
+        found = self._model.worst_case(prompt, system=system)
+        return expect(Usage, found, f"worst_case of {self.identity!r} gives it")
 
-class MeteredHarness(HarnessWrapper):
-    """A harness that reserves each rollout before it is begun."""
 
-    def __init__(self, harness: Harness, meter: Meter) -> None:
-        super().__init__(harness)
-        self._meter = meter
+class MeteredHarness:
+    """A harness that reserves each rollout before it is begun.
+
+    A rollout whose node is lost is run once more, and each of the two is metered by itself: what a lost call cost is
+    not known, so that a cap counts its worst case.
+
+    Args:
+        harness: What does the tasks.
+        meters: What admits a rollout, the outermost first.
+        mark: What the identity ends with.
+        cluster: Told why a rollout is run again; None where there are no nodes.
+    """
+
+    def __init__(
+        self,
+        harness: Harness,
+        meters: Sequence[Meter],
+        mark: str = "",
+        cluster: Cluster | None = None,
+    ) -> None:
+        self._harness = harness
+        self._meters = meters
+        self._mark = mark
+        self._cluster = cluster
+
+    @property
+    def identity(self) -> str:
+        """Name the target."""
+        return f"{self._harness.identity}{self._mark}"
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound what a rollout consumes."""
+        return expect(Usage, self._harness.worst_case(request), f"worst_case of {self.identity!r} gives it")
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Do the task."""
-        self._meter.admit_rollout()
-        with self._meter.call("target", lambda: self.inner.worst_case(request), request.task.timeout) as ended:
-            trajectory = self.inner.run(request, workspace)
+        """Do the task, on another node if the first one is lost."""
+        try:
+            return self._run(request, workspace)
+        except NodeLostError as lost:
+            if self._cluster is not None:
+                self._cluster.notice(f"task {request.task.id} is run again: {lost}")
+            return self._run(request, workspace)
+
+    def _run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        with ExitStack() as stack:
+            calls = []
+            for meter in self._meters:
+                meter.admit_rollout()
+                bounded = meter.call("target", lambda: self.worst_case(request), request.task.timeout)
+                calls.append(stack.enter_context(bounded))
+            found = self._harness.run(request, workspace)
+            trajectory = expect(Trajectory, found, f"run of {self.identity!r} gives it")
             reported = trajectory.usage.calls > 0 or trajectory.status is not Status.INFRA_ERROR
-            ended(trajectory.usage if reported else None)
+            for ended in calls:
+                ended(trajectory.usage if reported else None)
         return trajectory
+
+
+def expect(kind: type[T], found: object, advice: str) -> T:
+    """Refuse a value of another type."""
+    if isinstance(found, kind):
+        return found
+    raise UsageError(f"expected a {kind.__name__}, found {shown(found)}; {advice}")
+
+
+def shown(found: object) -> str:
+    """Return how a message shows a wrong value: its first 80 characters."""
+    text = repr(found)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,23 +1,25 @@
-"""Ray cluster: runs the paid part of rollouts, and programs of verifiers, as Ray tasks on its nodes.
+"""Ray cluster: runs the target of rollouts as Ray tasks on its nodes.
 
-Ray places tasks where memory is free. The process of a run alone admits calls, keeps caps and writes the ledger. No key
+Ray places tasks where memory is free. The process of a run alone admits calls, scores and writes the ledger. No key
 is sent to a node: it uses what its own environment holds, and masks that in all that it sends back.
 """
 
+import io
 import logging
 import os
 import platform
+import shutil
 import socket
+import tarfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock, local
-from time import monotonic
+from threading import Lock
 from traceback import extract_tb
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import ray
 from ray import cloudpickle
@@ -39,29 +41,28 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skillopt.agent_tables.table import ALLOWED_AGENTS
 from skillopt.errors import InfrastructureError, ProviderError, SettingsError, SkilloptError
-from skillopt.execution.carried_files import CarriedFiles, pack_changes, unpack_changes
+from skillopt.execution.cluster import NodeLostError
 from skillopt.execution.drivers import load_target
-from skillopt.execution.executors import NodeLostError
 from skillopt.execution.logins import find_login
 from skillopt.execution.masking import environment_masking, secret_variables
-from skillopt.execution.rollout import shared_verifier
 from skillopt.protocols import Harness, RolloutRequest
-from skillopt.rollouts import Score, Trajectory
+from skillopt.rollouts import Trajectory, Usage
 from skillopt.sandbox.bubblewrap import sandbox_warning
-from skillopt.sandbox.workspace import Workspace
+from skillopt.sandbox.workspace import Workspace, workspace_size
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.targets.harnesses import runs_agent
-from skillopt.tasks import Task, VerifierSpec
+from skillopt.tasks import Task
 
-__all__ = ["NodeFacts", "NodeJob", "RayCluster", "compare_nodes", "describe_node", "run_on_node", "score_on_node"]
-
-R = TypeVar("R")
+__all__ = ["NodeFacts", "NodeJob", "RayCluster", "compare_nodes", "describe_node", "pack", "run_on_node", "unpack"]
 
 _AGENT_BYTES: Final = 325_000_000
 """Memory of a client program, about 225 MB, and of the worker process that started it."""
 
 _WORKER_BYTES: Final = 100_000_000
+_MOST_BYTES: Final = 256_000_000
+"""Bytes that a rollout may leave in its workspace."""
+
 _CURRENT: Final = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")  # noqa: S108 - Ray's place
 """Where Ray writes down the address of the cluster that was started last on this machine."""
 
@@ -123,64 +124,85 @@ def compare_nodes(here: NodeFacts, nodes: Sequence[NodeFacts]) -> str:
     return "\n".join(dict.fromkeys(filter(None, (_trouble(here, node) for node in nodes))))
 
 
-def run_on_node(
-    job: NodeJob, request: RolloutRequest
-) -> tuple[tuple[Trajectory, CarriedFiles] | InfrastructureError, float]:
-    """Let the target do a task in a workspace on this machine, and return its seconds, too; nothing is scored."""
-    masking, begun = environment_masking(), monotonic()
-    found: tuple[Trajectory, CarriedFiles] | InfrastructureError
+def run_on_node(job: NodeJob, request: RolloutRequest) -> tuple[Trajectory, bytes] | InfrastructureError:
+    """Let the target do a task in a workspace on this machine, and pack what it left; nothing is scored."""
+    masking = environment_masking()
     try:
         if job.harness.identity != job.identity:
             raise InfrastructureError(f"expected the target {job.identity!r}, found {job.harness.identity!r}")  # noqa: TRY301 - a failure as others
         with Workspace.create(request.task.files) as workspace:
             trajectory = job.harness.run(request, workspace.path)
-            found = masking.trajectory(trajectory), pack_changes(workspace.path, request.task.files)
+            return trajectory.with_texts(masking.text), pack(workspace.path)
     except ProviderError as error:
-        found = ProviderError(error.kind, masking.text(str(error)), error.retry_after)
+        return ProviderError(error.kind, masking.text(str(error)), error.retry_after)
     except Exception as error:  # noqa: BLE001 - allowed: masked here, for Ray would log and send it as it is
-        found = InfrastructureError(f"on node {socket.gethostname()}: {_said(error)}")
-    return found, monotonic() - begun
+        return InfrastructureError(f"on node {socket.gethostname()}: {_said(error)}")
 
 
-def score_on_node(
-    job: NodeJob, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles
-) -> tuple[Score | str, float]:
-    """Run a verifier that asks no judge on what a rollout left; what broke is a text; its seconds come last."""
-    masking, begun = environment_masking(), monotonic()
-    try:
-        with Workspace.create(spec.inputs) as workspace:
-            unpack_changes(files, workspace.path)
-            score = shared_verifier(spec, job.settings.sandbox).score(trajectory, workspace.path)
-    except Exception as error:  # noqa: BLE001 - allowed: as in run_rollout, whatever breaks in a verifier is its crash
-        return masking.text(f"{type(error).__name__}: {error}"), monotonic() - begun
-    return replace(score, feedback=masking.text(score.feedback)), monotonic() - begun
+def pack(workspace: str) -> bytes:
+    """Pack a workspace, folders before what they hold, as it is sent to the machine that scores."""
+    size = workspace_size(workspace)
+    if size > _MOST_BYTES:
+        raise InfrastructureError(
+            f"expected a rollout that leaves at most {_MOST_BYTES // 1_000_000} MB in its workspace, which is what a "
+            f'node sends back, found {size // 1_000_000} MB; run this suite with run_on = "threads"'
+        )
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for folder, folders, files in os.walk(workspace):
+            for name in sorted([*folders, *files]):
+                with suppress(OSError):  # what cannot be read is left out
+                    archive.add(f"{folder}/{name}", os.path.relpath(f"{folder}/{name}", workspace), recursive=False)
+    return packed.getvalue()
+
+
+def unpack(packed: bytes, workspace: str) -> None:
+    """Make a workspace look like the one that was packed.
+
+    Nothing is written outside of it: links that lead out, devices and pipes are left out.
+    """
+    for entry in list(os.scandir(workspace)):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            Path(entry.path).unlink()
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(workspace, filter=_inside)  # noqa: S202 - the filter keeps all inside
+
+
+def _inside(member: tarfile.TarInfo, workspace: str) -> tarfile.TarInfo | None:
+    with suppress(tarfile.FilterError, OSError):
+        return tarfile.data_filter(member, workspace)
+    return None
 
 
 _FACTS: Final = ray.remote(describe_node)
 _ROLLOUT: Final = ray.remote(run_on_node)
-_CHECK: Final = ray.remote(score_on_node)
-
-
-class _Waits(local):
-    """Seconds that calls of a thread waited, beside those in which they ran on a node."""
-
-    seconds = 0.0
 
 
 class RayCluster:
-    """A cluster that does the rollouts of one target."""
+    """A harness whose rollouts run on the nodes of a cluster; its identity is the one that it has here."""
 
     def __init__(
-        self, settings: Settings, project: Path, identity: str, own: Harness | None = None, tasks: Sequence[Task] = ()
+        self, settings: Settings, project: Path, harness: Harness, own: Harness | None, tasks: Sequence[Task]
     ) -> None:
         self.notice: Callable[[str], None] = lambda _: None
         self._settings = settings
-        self._job = NodeJob(settings, str(project.resolve()), identity, own)
+        self._harness = harness
+        self._job = NodeJob(settings, str(project.resolve()), harness.identity, own)
         self._tasks = tasks
         self._lock = Lock()
-        self._waits = _Waits()
         self._is_ready = False
         self._running: set[ray.ObjectRef[Any]] = set()
+
+    @property
+    def identity(self) -> str:
+        """Name the target."""
+        return self._job.identity
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound what a rollout consumes."""
+        return self._harness.worst_case(request)
 
     def ready(self) -> None:
         """Connect, and compare all nodes with this machine before anything is paid; only the first time."""
@@ -198,53 +220,34 @@ class RayCluster:
                 raise SettingsError(differs)
             self._is_ready = True
 
-    def run(self, request: RolloutRequest) -> tuple[Trajectory, CarriedFiles]:
-        """Let the target do a task on a node that has the memory for it."""
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Let the target do a task on a node that has the memory for it, and put what it left into the workspace."""
         self.ready()
         for value in (request.task, request.skill, (request.beside, request.discovery)):
             _expect_no_key(value)
         memory = _AGENT_BYTES if runs_agent(self._settings) else _WORKER_BYTES
         rollout = _ROLLOUT.options(num_cpus=0, memory=memory, max_retries=0, scheduling_strategy="SPREAD")
-        found, seconds = self._get(lambda: rollout.remote(self._job, request))
-        self._waits.seconds -= seconds
+        with self._lock:
+            reference = rollout.remote(self._job, request)
+            self._running.add(reference)
+        try:
+            found = ray.get(reference)
+        except RayError as error:
+            raise _translated(error) from error
+        finally:
+            with self._lock:
+                self._running.discard(reference)
         if isinstance(found, InfrastructureError):
             raise found
-        return found
-
-    def score(self, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles) -> Score:
-        """Run a verifier's program on a node; nothing is paid for it, so Ray repeats it when a node goes away."""
-        check = _CHECK.options(num_cpus=0, memory=_WORKER_BYTES, max_retries=3, scheduling_strategy="SPREAD")
-        _expect_no_key(spec)
-        score, seconds = self._get(lambda: check.remote(self._job, spec, trajectory, files))
-        self._waits.seconds -= seconds
-        if isinstance(score, str):
-            raise InfrastructureError(score)
-        return score
-
-    def clock(self) -> float:
-        """Return the time in seconds, which stands still while calls of this thread wait for a place on a node."""
-        return monotonic() - self._waits.seconds
+        trajectory, packed = found
+        unpack(packed, workspace)
+        return trajectory
 
     def drop(self) -> None:
         """End all tasks that run on the nodes, and the programs that they have started."""
         with self._lock:
             for reference in self._running:
                 ray.cancel(reference)
-
-    def _get(self, start: "Callable[[], ray.ObjectRef[R]]") -> R:
-        """Wait for a task."""
-        begun = monotonic()
-        with self._lock:
-            reference = start()
-            self._running.add(reference)
-        try:
-            return ray.get(reference)
-        except RayError as error:
-            raise _translated(error) from error
-        finally:
-            self._waits.seconds += monotonic() - begun
-            with self._lock:
-                self._running.discard(reference)
 
     def _facts_of(self, node: str) -> NodeFacts | None:
         """Ask one node what it has; None where it is gone by now, which no rollout will run on."""

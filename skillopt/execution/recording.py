@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
+from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Drivers
-from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.loop.events import (

@@ -1,26 +1,24 @@
-"""Retry with exponential backoff, jitter and a deadline, for models and forges, and limits of provider accounts.
+"""Retry with exponential backoff, jitter and a deadline, for models and forges.
 
 The SDKs' own retries are off: they sleep as long as they are asked to, whatever their timeout is.
 """
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import wraps
+from math import inf
 from random import Random
 from threading import Lock
 from typing import Final, ParamSpec, TypeVar, cast
 
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
-from skillopt.errors import FailureKind, ForgeError, ForgeLimitError, ProviderError
-from skillopt.execution.provider_limits import ProviderLimit
-from skillopt.execution.wrappers import HarnessWrapper, ModelWrapper
-from skillopt.protocols import Forge, Harness, Model, RolloutRequest
-from skillopt.rollouts import Reply, Status, Trajectory
+from skillopt.errors import ForgeError, ForgeLimitError, ProviderError
+from skillopt.protocols import Forge, Model
+from skillopt.rollouts import Reply, Usage
 
-__all__ = ["LimitedHarness", "Retry", "RetryingModel", "WaitNotices", "retrying_forge"]
+__all__ = ["Retry", "RetryingModel", "WaitNotices", "retrying_forge"]
 
 _FIRST: Final = 0.5
 _LONGEST: Final = 30.0
@@ -34,7 +32,7 @@ _Given = ParamSpec("_Given")
 
 
 class WaitNotices:
-    """Hands to whoever follows a run why calls wait before they are repeated; the same reason not all the time."""
+    """Tells the observer of a run why calls wait before they are repeated, each reason once in ten seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.listener: Callable[[str], None] | None = None
@@ -54,7 +52,7 @@ class WaitNotices:
 
 
 class Retry:
-    """Repeats calls that fail for a transient reason, until one succeeds or time is up."""
+    """Repeats calls that fail for a transient reason, until one succeeds or time is up; shared by all workers."""
 
     def __init__(
         self,
@@ -63,31 +61,26 @@ class Retry:
         sleep: Callable[[float], None] = time.sleep,
         notices: WaitNotices | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        limit: ProviderLimit | None = None,
     ) -> None:
         self._now = now
-        self._limit = limit
         self._seconds = seconds
         self._clock = clock
         self._sleep = sleep
         self._notices = notices or WaitNotices()
+        self._answered_at = -inf
         # Calls that failed together must not come back together; which draw each gets changes no result.
         self._draws = Random(0)
 
     def call(self, request: Callable[[], _Value]) -> _Value:
         """Make a call, and again as long as it fails for a transient reason."""
-        wanted = begun = self._clock()
-
-        def attempt() -> _Value:
-            nonlocal begun
-            asked = self._clock()
-            with self._place(wanted):
-                begun += self._clock() - asked
-                return request()
+        begun = self._clock()
 
         def is_over(state: RetryCallState) -> bool:
-            failing = self._clock() - self._failing_since(wanted, begun, _error(state))
-            return failing + state.upcoming_sleep > self._seconds
+            error = _error(state)
+            refused = isinstance(error, ProviderError) and error.kind.refusal
+            # A refused call has its turn to come while the provider answers others.
+            since = max(begun, self._answered_at) if refused else begun
+            return self._clock() - since + state.upcoming_sleep > self._seconds
 
         repeated = Retrying(
             retry=retry_if_exception(lambda error: isinstance(error, ProviderError | ForgeError) and error.transient),
@@ -97,10 +90,9 @@ class Retry:
             before_sleep=lambda state: self._notices.tell(str(_error(state)), state.upcoming_sleep),
             retry_error_callback=self._give_up,
         )
-        return repeated(attempt)
-
-    def _place(self, wanted: float) -> AbstractContextManager[None]:
-        return nullcontext() if self._limit is None else self._limit.place(wanted, self._seconds)
+        answer = repeated(request)
+        self._answered_at = self._clock()
+        return answer
 
     def _give_up(self, state: RetryCallState) -> None:
         """Raise the last failure, with how often it was tried and how long it asked to wait."""
@@ -108,15 +100,6 @@ class Retry:
         tried = f"; tried {state.attempt_number} times" if state.attempt_number > 1 else ""
         asked_for = f"; it asks to wait {self._until(state.upcoming_sleep)}" if error.retry_after else ""
         raise error.with_words(f"{tried}{asked_for}") from error
-
-    def _failing_since(self, wanted: float, begun: float, error: ProviderError | ForgeError) -> float:
-        """Return from when on the time of a failing call counts.
-
-        A refused call has its turn to come while others are answered. What fails otherwise counts its own time, without
-        the waits for its place.
-        """
-        refused = isinstance(error, ProviderError) and error.kind.refusal
-        return begun if self._limit is None or not refused else self._limit.refusing_since(wanted)
 
     def _until(self, pause: float) -> str:
         """Return how long to wait: whoever reads it later wants the time of day."""
@@ -136,42 +119,25 @@ def _error(state: RetryCallState) -> ProviderError | ForgeError:
     return cast("ProviderError | ForgeError", failed)
 
 
-class RetryingModel(ModelWrapper):
+class RetryingModel:
     """A model whose transient failures are retried; what failed before has cost nothing."""
 
     def __init__(self, model: Model, retry: Retry) -> None:
-        super().__init__(model)
+        self._model = model
         self._retry = retry
+
+    @property
+    def identity(self) -> str:
+        """Name the model."""
+        return self._model.identity
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound what a call consumes."""
+        return self._model.worst_case(prompt, system=system)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer one prompt."""
-        return self._retry.call(lambda: self.inner.reply(prompt, system=system, schema=schema))
-
-
-class LimitedHarness(HarnessWrapper):
-    """An agent's harness that begins fewer rollouts at a time once its provider refused some."""
-
-    def __init__(self, harness: Harness, limit: ProviderLimit) -> None:
-        super().__init__(harness)
-        self._limit = limit
-
-    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Do the task; the limit learns from the reason of a failed rollout, which begins with its kind."""
-        trajectory: Trajectory | None = None
-        try:
-            with self._limit.place():
-                trajectory = self.inner.run(request, workspace)
-                _expect_answered(trajectory)
-        except ProviderError:
-            if trajectory is None:
-                raise
-        return trajectory
-
-
-def _expect_answered(trajectory: Trajectory) -> None:
-    word = trajectory.reason.partition(":")[0]
-    if trajectory.status is Status.INFRA_ERROR:
-        raise ProviderError(FailureKind(word) if word in set(FailureKind) else FailureKind.CRASHED, word)
+        return self._retry.call(lambda: self._model.reply(prompt, system=system, schema=schema))
 
 
 def retrying_forge(forge: Forge, retry: Retry, clock: Callable[[], float] = time.monotonic) -> Forge:

@@ -3,15 +3,14 @@
 Whatever breaks on the way is missing data (`infra_error`), never a score of 0.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from time import monotonic
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
-from skillopt.execution.metering import OutOfBudget
+from skillopt.execution.metering import OutOfBudget, expect
 from skillopt.protocols import Harness, RolloutRequest, Verifier, VerifierFactory
-from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory, readable
+from skillopt.rollouts import Rollout, Score, Status, Trajectory, readable
 from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import VerifierSpec
@@ -30,20 +29,19 @@ def run_rollout(
     harness: Harness,
     request: RolloutRequest,
     make_verifier: VerifierFactory = shared_verifier,
-    clock: Callable[[], float] = monotonic,
 ) -> Rollout:
     """Run one rollout in a disposable workspace and score it."""
-    begun = clock()
+    begun = monotonic()
     try:
         with Workspace.create(request.task.files) as workspace:
             trajectory, score = _run_and_score(harness, request, workspace.path, make_verifier)
     except OSError as error:
         message = f"could not make a workspace for task {request.task.id!r}: {error}; free some space or set TMPDIR"
         raise InfrastructureError(message) from error
-    trajectory = _readable(trajectory)
+    trajectory = trajectory.with_texts(readable)  # whatever bytes the target printed, it can be recorded
     score = score and replace(score, feedback=readable(score.feedback))
     status = Status.INFRA_ERROR if score is None else trajectory.status
-    seconds = round(clock() - begun, 3)
+    seconds = round(monotonic() - begun, 3)
     return Rollout(
         request.task.id, request.digest, request.repeat, trajectory, status, score, trajectory.reason, seconds
     )
@@ -65,7 +63,8 @@ def _run_and_score(
         feedback = limit if trajectory.status is Status.TIMEOUT else f"refused: {trajectory.reason}"
         return trajectory, Score(0.0, passed=False, feedback=feedback)
     try:
-        score = make_verifier(request.task.verifier_with_inputs).score(trajectory, path)
+        found = make_verifier(request.task.verifier_with_inputs).score(trajectory, path)
+        score = expect(Score, found, "score of a verifier gives it")
     except (AnswersPendingError, OutOfBudget, SettingsError):
         raise
     except Exception as error:  # noqa: BLE001 - allowed: whatever breaks in a verifier is its crash, not the target's 0
@@ -74,21 +73,3 @@ def _run_and_score(
     if trajectory.status is Status.LIMIT and not score.passed:
         score = replace(score, feedback=f"{trajectory.reason}\n{score.feedback}".strip())
     return trajectory, score
-
-
-def _readable(trajectory: Trajectory) -> Trajectory:
-    """Make every text of a trajectory recordable, whatever bytes the target printed."""
-    messages = tuple(
-        Message(
-            readable(message.role),
-            readable(message.text),
-            tuple(
-                ToolCall(readable(call.name), readable(call.arguments), readable(call.result))
-                for call in message.tool_calls
-            ),
-        )
-        for message in trajectory.messages
-    )
-    names = tuple(map(readable, trajectory.files_changed))
-    answer, reason = readable(trajectory.answer), readable(trajectory.reason)
-    return replace(trajectory, messages=messages, files_changed=names, answer=answer, reason=reason)

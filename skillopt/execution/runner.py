@@ -161,11 +161,14 @@ class RecordedRunner:
         return stored, failed
 
     def _store_replies(self, model: Model, answers: Sequence[tuple[str, Reply]]) -> dict[str, Reply]:
-        pairs = [(key, self._masking.reply(replace(reply, text=readable(reply.text)))) for key, reply in answers]
+        pairs = [(key, self._kept(reply)) for key, reply in answers]
         stored = self._ledger.store_replies(self._run_id, pairs, model.identity)
         self.paid_calls += len(pairs)
         self._counted.add(stored)
         return stored
+
+    def _kept(self, reply: Reply) -> Reply:
+        return replace(reply, text=self._masking.text(readable(reply.text)))
 
     def _known(self, keys: Sequence[str]) -> dict[str, Rollout]:
         """Look up rollouts; a recorded failure comes before what another run recorded since.
@@ -230,13 +233,13 @@ class RecordedRunner:
             if not (self._run_id and self._ledger.replies([key])):
                 answer = _asked(model, PROBE, "")
                 if self._run_id:
-                    self._ledger.store_replies(self._run_id, [(key, self._masking.reply(answer))], model.identity)
+                    self._ledger.store_replies(self._run_id, [(key, self._kept(answer))], model.identity)
 
     def _measure(self, request: RolloutRequest) -> Rollout:
         self._breaker.check()
         # Masked before anything reads it, so that a rerun, which finds what was recorded, decides the same.
         drivers = self._drivers
-        rollout = self._masking.rollout(run_rollout(drivers.harness, request, drivers.verifier, drivers.clock))
+        rollout = self._masking.rollout(run_rollout(drivers.harness, request, drivers.verifier))
         self._breaker.record(rollout.reason or "failed" if rollout.score is None else "")
         return rollout
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skillopt.errors import InvalidMeasurementError
+from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Drivers
-from skillopt.execution.executors import make_executor
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import Outcome, Tally, Verdict, compare, tally
 from skillopt.protocols import RolloutRequest

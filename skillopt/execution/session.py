@@ -11,20 +11,21 @@ from tempfile import TemporaryDirectory
 from pydantic import BaseModel
 
 from skillopt.errors import SuiteError, UsageError
-from skillopt.execution.drivers import Drivers, PlainDrivers, make_drivers, meter_drivers
+from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.installation import check_installation, namesake
-from skillopt.execution.own_drivers import expect
+from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RunObserver
 from skillopt.execution.scoring import Scoring
 from skillopt.loop.events import Event
+from skillopt.protocols import Harness, Model, VerifierFactory
 from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite
 from skillopt.verifiers import VERIFIERS
 
-__all__ = ["Session", "open_session", "settings_of"]
+__all__ = ["Session", "open_session", "own_drivers", "settings_of"]
 
 _LOG = logging.getLogger("skillopt")
 
@@ -53,7 +54,7 @@ class Session:
 
 @contextmanager
 def open_session(
-    store: Path | str | None, settings: Settings, suite: Suite, given: PlainDrivers, *, optimizer: bool = False
+    store: Path | str | None, settings: Settings, suite: Suite, given: Given, *, optimizer: bool = False
 ) -> Iterator[Session]:
     """Make the drivers, check what can be checked for nothing, and open the ledger."""
     expect(Suite, suite, "read one with load_suite")
@@ -66,7 +67,7 @@ def open_session(
             root = Path(store).parent if Path(store).name == ".skillopt" else Path(store)
             with suppress(OSError):  # the ledger says it better
                 root.mkdir(parents=True, exist_ok=True)
-        drivers = meter_drivers(make_drivers(settings, suite, root, given, optimizer=optimizer), settings)
+        drivers = load_drivers(settings, suite, root, given, optimizer=optimizer)
         _check_verifiers(suite, drivers)
         yield Session(root, stack.enter_context(closing(Ledger.open(root))), drivers, settings)
 
@@ -75,10 +76,58 @@ def _check_verifiers(suite: Suite, drivers: Drivers) -> None:
     """Make each verifier once: a wrong kind or option costs no rollout."""
     for _, task in suite.splits:
         try:
-            drivers.verifier(task.verifier)
+            verifier = drivers.verifier(task.verifier)
         except SuiteError as error:
             own = "" if task.verifier.kind in VERIFIERS else "; a kind of your own is passed as verifiers={'KIND': …}"
             raise SuiteError(f"task {task.id!r}: {error}{own}") from error
+        if not hasattr(verifier, "score"):
+            raise UsageError(f"expected a verifier of kind {task.verifier.kind!r} with score, found {shown(verifier)}")
+
+
+def own_drivers(
+    harness: Harness | str | None,
+    model: Model | str | None,
+    judge: Model | str | None,
+    verifiers: Mapping[str, VerifierFactory] | None,
+) -> Given:
+    """Take the drivers of a call that are objects, checked in plain words; those that are names are left to be made."""
+    for role, found, members in (("model", model, "reply"), ("judge", judge, "reply"), ("harness", harness, "run")):
+        if found is not None and not isinstance(found, str):
+            _check(role, found, ("identity", "worst_case", members))
+    _check_kinds({} if verifiers is None else verifiers)
+    return Given(
+        None if isinstance(harness, str) else harness,
+        None if isinstance(model, str) else model,
+        None if isinstance(judge, str) else judge,
+        verifiers or {},
+    )
+
+
+def _check_kinds(verifiers: Mapping[str, VerifierFactory]) -> None:
+    if not isinstance(verifiers, Mapping):
+        raise UsageError(f"expected verifiers by their kind, found {shown(verifiers)}; pass {{'my-kind': MyVerifier}}")
+    for kind, factory in verifiers.items():
+        if kind in VERIFIERS:
+            raise UsageError(f"expected a kind of verifier that is not built in, found {kind!r}; choose another name")
+        if not callable(factory):
+            raise UsageError(
+                f"expected what makes a verifier of kind {kind!r} of its VerifierSpec, found {shown(factory)}; pass "
+                "its class or a function"
+            )
+
+
+def _check(role: str, found: object, members: tuple[str, ...]) -> None:
+    listed = f"expected as {role} an object with {', '.join(members)}"
+    if isinstance(found, type):
+        raise UsageError(f"{listed}, found the class {found.__name__}; pass an object of it")
+    missing = [name for name in members if not hasattr(found, name)]
+    if missing:
+        raise UsageError(f"{listed}, found {shown(found)} without {', '.join(missing)}; see skillopt.protocols")
+    identity = getattr(found, members[0])
+    if not isinstance(identity, str) or not identity:
+        raise UsageError(
+            f"expected as identity of the {role} a text that names all that can change what it does, found {identity!r}"
+        )
 
 
 def settings_of(settings: Settings | Mapping[str, object] | None, **drivers: object) -> Settings:
@@ -99,7 +148,7 @@ def _values(settings: BaseModel) -> dict[str, object]:
     return found
 
 
-def _expect_named(settings: Settings, given: PlainDrivers, *, optimizer: bool) -> None:
+def _expect_named(settings: Settings, given: Given, *, optimizer: bool) -> None:
     """Refuse a call that names no target or no optimizer model: the demo is never used in silence."""
     wanted = [("harness", given.harness, "claude-code"), ("model", given.model, "anthropic/MODEL")]
     for role, found, example in wanted if optimizer else wanted[:1]:

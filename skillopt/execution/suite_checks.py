@@ -3,9 +3,6 @@
 import os
 
 from skillopt.errors import SettingsError
-from skillopt.execution.wrappers import HarnessWrapper
-from skillopt.protocols import Harness
-from skillopt.rollouts import CHECKS_UNBOXED
 from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning, unboxed_checks
 from skillopt.settings import Settings
@@ -14,7 +11,7 @@ from skillopt.tasks import Suite
 from skillopt.verifiers.collected_files import collected_code
 from skillopt.verifiers.tool_calls import RECORDED_TOOLS, asked_tools, is_recorded
 
-__all__ = ["check_recorded_tools", "checks_warning", "collected_code_note", "expect_sandbox_in_ci", "with_checks"]
+__all__ = ["check_recorded_tools", "checks_warning", "collected_code_note", "expect_sandbox_in_ci"]
 
 
 def expect_sandbox_in_ci(settings: Settings, suite: Suite, *, agent: bool) -> None:
@@ -63,16 +60,3 @@ def collected_code_note(suite: Suite) -> str:
         f"checks of {count_noun(len(found), 'task')} are given code of the agent ({names}): where a check imports it, "
         "it can decide its score"
     )
-
-
-def with_checks(harness: Harness, suite: Suite, sandbox: SandboxChoice) -> Harness:
-    """Return a harness whose identity says so where programs of verifiers run without a sandbox."""
-    return _UnboxedChecks(harness) if checks_warning(suite, sandbox) else harness
-
-
-class _UnboxedChecks(HarnessWrapper):
-    """A harness by another identity, because a score that an agent could choose is not one that it could not."""
-
-    @property
-    def identity(self) -> str:
-        return f"{self.inner.identity}{CHECKS_UNBOXED}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.execution.drivers import load_drivers
+from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
@@ -358,7 +358,7 @@ def _drafted(run: RunView) -> OfferClaim | None:
 
 def _measure(sources: ClaimSources, place: OfferPlace, suite: Suite) -> ChangeMeasurement:
     target, root = sources.target, sources.project.root
-    drivers = load_drivers(target.settings, suite, root, optimizer=False, allowance=sources.allowance)
+    drivers = load_drivers(target.settings, suite, root, Given(allowance=sources.allowance), optimizer=False)
     plan = RunPlan(target, suite, drivers, place.repository, place.path, "a person")
     change = ChangedTexts(_text(place, place.base), _text(place, place.tip), place.base)
     if change.before.digest == change.after.digest:

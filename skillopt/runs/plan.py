@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from skillopt.errors import UsageError
-from skillopt.execution.drivers import Drivers, load_drivers
+from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
 from skillopt.loop.siblings import Sibling, identify_siblings
@@ -101,7 +101,7 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     check_trainable(target.skill())
     siblings = protected_siblings(project, target, selection.flags)
     asked = with_siblings(suite, siblings)
-    drivers = load_drivers(target.settings, asked, project.root, optimizer=not proposer, allowance=allowance)
+    drivers = load_drivers(target.settings, asked, project.root, Given(allowance=allowance), optimizer=not proposer)
     named = proposer or (drivers.model.identity if drivers.model else "")
     return RunPlan(target, suite, drivers, repository, repository.relative(target.folder), named, folds, siblings)
 

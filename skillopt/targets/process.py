@@ -219,6 +219,6 @@ def agent_trajectory(
     workspace, home, own = places
     changed = tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(own))
     messages = (Message("user", request.task.prompt), *notes, *stream.messages())
-    return Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage).renaming(
-        {workspace: "/workspace", home: "/home/agent"}
+    return Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage).with_texts(
+        lambda text: text.replace(workspace, "/workspace").replace(home, "/home/agent")
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SkillError, SuiteError, UsageError
-from skillopt.execution.drivers import Drivers, PlainDrivers, make_drivers, meter_drivers
-from skillopt.execution.executors import make_executor
+from skillopt.execution.cluster import make_executor
+from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.gate import resolvable_gain
@@ -71,10 +71,9 @@ class TriggerPlan:
     def drivers(self, *, optimizer: bool, allowance: Meter | None = None) -> Drivers:
         """Make who runs requests and who writes descriptions."""
         most = self.settings.max_rollouts
-        given = PlainDrivers(verifiers={TRIGGER: trigger_verifier})
-        plain = make_drivers(self.settings, Suite("triggers", ()), self.project.root, given, optimizer=optimizer)
         own = Meter(Caps(rollouts=most)) if most else None
-        return meter_drivers(plain, self.settings, allowance=allowance or own)
+        given = Given(verifiers={TRIGGER: trigger_verifier}, allowance=allowance or own)
+        return load_drivers(self.settings, Suite("triggers", ()), self.project.root, given, optimizer=optimizer)
 
     def runner(self, ledger: Ledger, drivers: Drivers, observer: RunObserver) -> RecordedRunner:
         """Make a runner that records every answer."""

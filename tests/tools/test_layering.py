@@ -36,7 +36,7 @@ BROKEN = [
     ("skillopt.storage.ledger", "git", "git"),
     ("skillopt.runs.plan", "skillopt.versions.git_process", "git-commands"),
     ("skillopt.commands.optimize", "optuna", "optuna"),
-    ("skillopt.execution.executors", "ray", "ray"),
+    ("skillopt.execution.cluster", "ray", "ray"),
     ("skillopt.runs.plan", "subprocess", "processes"),
     ("skillopt.storage.ledger", "concurrent.futures", "threads"),
     ("skillopt.verifiers.exact", "skillopt.verifiers.numeric", "drivers"),

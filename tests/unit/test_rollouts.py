@@ -1,5 +1,7 @@
 """What a rollout holds."""
 
+from functools import reduce
+
 from skillopt.rollouts import Message, ToolCall, Trajectory
 
 
@@ -11,6 +13,10 @@ def told(workspace: str, home: str) -> Trajectory:
     return Trajectory(messages, answer, files_changed=("out.csv",), reason=f"{workspace} was left")
 
 
-def test_folders_are_renamed_wherever_a_trajectory_names_them() -> None:
-    names = {"/scratch/w1": "/workspace", "/scratch/h1": "/home/agent"}
-    assert told("/scratch/w1", "/scratch/h1").renaming(names) == told("/workspace", "/home/agent")
+def test_a_change_of_texts_reaches_each_of_them() -> None:
+    change = {"/scratch/w1": "/workspace", "/scratch/h1": "/home/agent"}
+
+    def renamed(text: str) -> str:
+        return reduce(lambda found, one: found.replace(*one), change.items(), text)
+
+    assert told("/scratch/w1", "/scratch/h1").with_texts(renamed) == told("/workspace", "/home/agent")

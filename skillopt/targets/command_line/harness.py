@@ -101,7 +101,7 @@ class CommandLineHarness:
             ending.status,
             ending.reason,
             with_price(output.usage, self._priced_model, self.prices, output.cached_tokens),
-        ).renaming({workspace: "/workspace", home.path: "/home/agent"})
+        ).with_texts(lambda text: text.replace(workspace, "/workspace").replace(home.path, "/home/agent"))
 
     def _ended(self, home: AgentHome, workspace: str, prompt: str, seconds: float) -> EndedRun:
         """Run the command line."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier, Lock
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.execution.metering import BudgetAccount, Caps, Meter, MeteredHarness, MeteredModel, OutOfBudget
+from skillopt.execution.metering import Caps, Meter, MeteredHarness, MeteredModel, OutOfBudget
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 from skillopt.tasks import Task, VerifierSpec
@@ -25,24 +26,20 @@ def cents(number: int) -> Usage:
 @given(st.integers(1, 1000), st.lists(st.tuples(CENTS, CENTS, st.booleans()), max_size=40))
 def test_no_order_of_calls_passes_a_cap(cap: int, calls: list[tuple[int, int, bool]]) -> None:
     """Each call reserves a worst case, and ends, at once or later, with less, as much, or unknown."""
-    account = BudgetAccount(Caps(usd=cap / 100, tokens=5 * cap))
-    open_calls: list[tuple[Callable[[Usage | None], None], Usage | None]] = []
+    meter = Meter(Caps(usd=cap / 100, tokens=5 * cap))
+    open_calls: list[tuple[Callable[[str, Usage | None], None], int, Usage | None]] = []
     for worst, used, later in calls:
-        if account.fits(cents(worst)):
-            settle = account.reserve(cents(worst))
-            open_calls.append((settle, None if used > worst else cents(used)))
-        if not later:
-            while open_calls:
-                ended, consumed = open_calls.pop()
-                ended(consumed)
-        assert (account.spent.usd or 0.0) <= cap / 100 + 1e-9
-        assert account.spent.input_tokens + account.spent.output_tokens <= 5 * cap
-    assert account.idle == (not open_calls)
-
-
-def test_a_call_that_does_not_fit_cannot_be_reserved() -> None:
-    with pytest.raises(ValueError, match="expected a call that fits"):
-        BudgetAccount(Caps(usd=0.5)).reserve(cents(51))
+        reserved = sum(one for _, one, _ in open_calls)
+        while open_calls and (not later or 100 * (meter.spent.usd or 0.0) + reserved + worst > cap - 1):
+            ended, held, consumed = open_calls.pop()
+            reserved -= held
+            ended("target", consumed)
+        try:
+            open_calls.append((meter.reserve(partial(cents, worst)), worst, None if used > worst else cents(used)))
+        except OutOfBudget:
+            assert not open_calls
+        assert (meter.spent.usd or 0.0) <= cap / 100 + 1e-9
+        assert meter.spent.input_tokens + meter.spent.output_tokens <= 5 * cap
 
 
 class Costly:
@@ -72,7 +69,7 @@ class Costly:
 
 def test_many_threads_never_overshoot_and_spend_what_there_is() -> None:
     model, meter = Costly(), Meter(Caps(usd=2.55))
-    metered = MeteredModel(model, meter, "optimizer")
+    metered = MeteredModel(model, [meter], "optimizer")
 
     def ask(number: int) -> bool:
         try:
@@ -105,14 +102,14 @@ def test_a_call_that_would_fit_alone_waits_for_those_under_way() -> None:
 
 def test_an_unknown_price_is_refused_under_a_cap_on_dollars_and_is_never_zero() -> None:
     with pytest.raises(SettingsError, match=r"max_usd: expected .* known price.*add its price under \[prices\]"):
-        MeteredModel(Costly(usd=None), Meter(Caps(usd=1)), "optimizer").reply("a")
+        MeteredModel(Costly(usd=None), [Meter(Caps(usd=1))], "optimizer").reply("a")
     meter = Meter(Caps(tokens=1000))
-    MeteredModel(Costly(usd=None), meter, "optimizer").reply("a")
+    MeteredModel(Costly(usd=None), [meter], "optimizer").reply("a")
     assert meter.by_role["optimizer"].usd is None
 
 
 def test_tokens_are_capped_too() -> None:
-    metered = MeteredModel(Costly(), Meter(Caps(tokens=250)), "optimizer")
+    metered = MeteredModel(Costly(), [Meter(Caps(tokens=250))], "optimizer")
     metered.reply("a")
     metered.reply("a")
     with pytest.raises(OutOfBudget, match="the cap of 250 tokens leaves 48, and the next call could take 101"):
@@ -125,7 +122,7 @@ def test_tokens_are_capped_too() -> None:
 def test_a_failed_call_that_may_have_been_billed_counts_in_full(failure: FailureKind, usd: float) -> None:
     meter = Meter(Caps(usd=1))
     with pytest.raises(ProviderError):
-        MeteredModel(Costly(failure=failure), meter, "judge").reply("a")
+        MeteredModel(Costly(failure=failure), [meter], "judge").reply("a")
     assert meter.by_role["judge"].usd == usd
     assert (meter.answered.usd, meter.failed_calls) == (0.0, 1 if usd else 0)
 
@@ -134,13 +131,13 @@ def test_recorded_answers_count_against_the_caps_of_the_run_that_uses_them() -> 
     meter = Meter(Caps(usd=0.15))
     meter.replayed(Usage(1, 1, 1, 0.1))
     with pytest.raises(OutOfBudget, match=r"cap of \$0.15 leaves \$0.0500, and the next call could cost \$0.1"):
-        MeteredModel(Costly(), meter, "optimizer").reply("a")
+        MeteredModel(Costly(), [meter], "optimizer").reply("a")
 
 
 def test_a_rollout_that_could_outlast_the_command_is_not_begun() -> None:
     times = iter([0.0, 30.0, 31.0])
     meter = Meter(Caps(seconds=60), clock=lambda: next(times))
-    harness = MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), meter)
+    harness = MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), [meter])
     request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=30))
     assert harness.run(request, ".").status is Status.OK
     with pytest.raises(OutOfBudget, match="leaves no time for a call of up to 30 s; run the same command to continue"):
@@ -154,7 +151,7 @@ def test_rollouts_that_a_command_begins_are_capped_however_many_begin_at_once() 
 
     def run(_: int) -> str:
         try:
-            MeteredHarness(target, meter).run(request, ".")
+            MeteredHarness(target, [meter]).run(request, ".")
         except OutOfBudget as over:
             return str(over)
         return "begun"
@@ -169,4 +166,4 @@ def test_a_cap_that_no_call_fits_is_said_to_be_too_low_for_running_again_would_n
     meter = Meter(Caps(seconds=60), clock=lambda: 0.0)
     request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=90))
     with pytest.raises(OutOfBudget, match="1 minutes leaves no time for a call of up to 90 s; raise max_minutes"):
-        MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), meter).run(request, ".")
+        MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), [meter]).run(request, ".")

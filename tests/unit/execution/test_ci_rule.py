@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SettingsError
-from skillopt.execution.drivers import make_drivers
+from skillopt.execution.drivers import load_drivers
 from skillopt.sandbox import bubblewrap
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -30,24 +30,24 @@ def settings(harness: str, **executor: bool) -> Settings:
 
 def test_an_agent_is_refused_and_the_message_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"expected a sandbox for agents, found .*bwrap.* is missing") as caught:
-        make_drivers(settings("claude-code"), suite(VerifierSpec("exact", '{"answer":"x"}')), tmp_path)
+        load_drivers(settings("claude-code"), suite(VerifierSpec("exact", '{"answer":"x"}')), tmp_path)
     assert "Install the package bubblewrap" in str(caught.value)
     assert "unsandboxed = true in [executor]" in str(caught.value)
 
 
 def test_a_command_verifier_is_refused_whatever_the_target(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="expected a sandbox for `command` verifiers"):
-        make_drivers(settings("demo"), suite(COMMAND), tmp_path)
+        load_drivers(settings("demo"), suite(COMMAND), tmp_path)
 
 
 def test_one_setting_lets_them_start(tmp_path: Path) -> None:
-    assert make_drivers(settings("demo", unsandboxed=True), suite(COMMAND), tmp_path).harness is not None
+    assert load_drivers(settings("demo", unsandboxed=True), suite(COMMAND), tmp_path).harness is not None
 
 
 def test_what_runs_no_program_needs_no_sandbox(tmp_path: Path) -> None:
-    assert make_drivers(settings("demo"), suite(VerifierSpec("exact", '{"answer":"x"}')), tmp_path).harness is not None
+    assert load_drivers(settings("demo"), suite(VerifierSpec("exact", '{"answer":"x"}')), tmp_path).harness is not None
 
 
 def test_on_a_machine_of_your_own_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI")
-    assert make_drivers(settings("demo"), suite(COMMAND), tmp_path).harness is not None
+    assert load_drivers(settings("demo"), suite(COMMAND), tmp_path).harness is not None

@@ -27,7 +27,7 @@ def wavering() -> JudgeDouble:
 
 
 def score(meter: Meter, judge: JudgeDouble, folder: Path) -> None:
-    verifier = load_verifier(SPEC, MeteredModel(judge, meter, "judge"))
+    verifier = load_verifier(SPEC, MeteredModel(judge, [meter], "judge"))
     verifier.score(Trajectory((Message("user", "Speak."),), "Hello."), str(folder))
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from skillopt.commands.entry import MaskedStream
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.masking import Masking, environment_masking
+from skillopt.execution.metering import MeteredModel
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.wrappers import MaskedModel
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Judgement, Message, Rollout, Score, Status, ToolCall, Trajectory
 from skillopt.storage.ledger import Ledger
@@ -108,7 +108,7 @@ def test_every_text_of_a_rollout_is_masked_and_its_score_stays() -> None:
 
 
 def test_a_judge_is_never_sent_a_secret() -> None:
-    model = MaskedModel(ScriptedModel(str.upper), Masking(frozenset({SECRET})))
+    model = MeteredModel(ScriptedModel(str.upper), [], "judge", masking=Masking(frozenset({SECRET})))
     assert model.reply(f"Judge this: {SECRET}").text == "JUDGE THIS: [SECRET]"
 
 

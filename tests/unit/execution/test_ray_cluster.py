@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
 
 import pytest
 import ray
@@ -27,20 +26,19 @@ from ray.exceptions import (
 
 from skillopt import Suite, load_skill, load_suite, optimize
 from skillopt.errors import SettingsError
-from skillopt.execution.drivers import Drivers, PlainDrivers, make_drivers, meter_drivers
-from skillopt.execution.executors import make_executor
+from skillopt.execution.cluster import make_executor
+from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.rollout import run_rollout
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.loop.events import Event, encode_event
-from skillopt.protocols import Executor, Harness, RolloutRequest
+from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory
 from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import File, Split, Task, VerifierSpec
 from skillopt.testing import ScriptedHarness
-from tests.contracts.executor_contract import ExecutorContract
 from tests.fakes.nodes import BrokenHarness, HeldHarness, RowsHarness
 
 pytestmark = pytest.mark.process
@@ -97,19 +95,12 @@ def settings(address: str, **more: object) -> Settings:
 
 def drivers(chosen: Settings, root: Path, harness: Harness | None = None) -> Drivers:
     suite = Suite("rows", tuple((Split.VAL, one) for one in TASKS))
-    return meter_drivers(make_drivers(chosen, suite, root, PlainDrivers(harness), optimizer=False), chosen)
+    return load_drivers(chosen, suite, root, Given(harness), optimizer=False)
 
 
 def runner(ledger: Ledger, chosen: Settings, found: Drivers, observer: RunObserver | None = None) -> RecordedRunner:
     observer = observer or RunObserver()
     return RecordedRunner(ledger, "run", found, make_executor(chosen, observer.notice, found.cluster), observer)
-
-
-class TestRayExecutor(ExecutorContract):
-    @pytest.fixture
-    def executor(self, cluster: SimulatedCluster, tmp_path: Path) -> Executor:
-        chosen = settings(cluster.address)
-        return make_executor(chosen, lambda _: None, drivers(chosen, tmp_path).cluster)
 
 
 def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
@@ -140,21 +131,10 @@ def test_a_key_of_a_node_stays_there_and_is_in_no_log_of_ray(cluster: SimulatedC
             [RolloutRequest(SKILL, one, 7) for one in TASKS]
         )
     assert all("with [secret]" in one.reason for one in answers)
-    expect_no_secret_in_logs(cluster)
-
-
-def test_an_unforeseen_error_on_a_node_is_masked_there_and_names_its_type_and_place(
-    cluster: SimulatedCluster, tmp_path: Path
-) -> None:
-    found = drivers(settings(cluster.address), tmp_path, BrokenHarness(LookupError))
+    found = drivers(chosen, tmp_path, BrokenHarness(LookupError))
     answer = run_rollout(found.harness, RolloutRequest(SKILL, TASKS[0]))
     assert answer.score is None
     assert re.fullmatch(r"on node \S+: LookupError: t0 in a workspace with \[secret\] \(nodes.py:\d+\)", answer.reason)
-    assert found.meter.rollouts == 1
-    expect_no_secret_in_logs(cluster)
-
-
-def expect_no_secret_in_logs(cluster: SimulatedCluster) -> None:
     session: str = cluster.head_node.get_session_dir_path()  # type: ignore[attr-defined]  # Ray gives it no type
     logs = Path(session, "logs")
     read = [place.read_bytes() for place in logs.rglob("*") if place.is_file()]
@@ -175,7 +155,7 @@ def test_a_task_that_holds_a_key_of_this_machine_is_refused_before_the_first_rol
 ) -> None:
     chosen, leaking = settings(cluster.address), replace(TASKS[3], prompt=f"Use {key_here}.")
     suite = Suite("rows", ((Split.VAL, TASKS[0]), (Split.TEST, leaking)))
-    made = make_drivers(chosen, suite, tmp_path, PlainDrivers(RowsHarness()), optimizer=False)
+    made = load_drivers(chosen, suite, tmp_path, Given(RowsHarness()), optimizer=False)
     with pytest.raises(SettingsError, match=r"^task 't3': .* the value of DRIVER_API_KEY of this machine") as refused:
         make_executor(chosen, lambda _: None, made.cluster)
     assert key_here not in str(refused.value)
@@ -214,34 +194,6 @@ def test_events_are_the_same_with_one_worker_eight_workers_and_nodes(cluster: Si
     assert len(on_nodes) > 3
     assert events_of(tmp_path / "one", workers=1) == on_nodes
     assert events_of(tmp_path / "eight", workers=8) == on_nodes
-
-
-def test_a_provider_that_fails_on_a_node_fails_as_it_would_here(cluster: SimulatedCluster, tmp_path: Path) -> None:
-    chosen = settings(cluster.address)
-    broken = replace(TASKS[0], files=())  # the harness finds no file
-    with closing(Ledger.open(tmp_path)) as ledger:
-        answer = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness())).rollouts(
-            [RolloutRequest(SKILL, broken)]
-        )[0]
-    assert answer.score is None
-    assert "on node " in answer.reason
-    assert "No such file" in answer.reason
-
-
-def test_a_run_that_is_killed_under_threads_goes_on_under_ray_to_the_same_events(
-    cluster: SimulatedCluster, tmp_path: Path
-) -> None:
-    whole, seen = events_of(tmp_path / "whole", workers=2), list[Event]()
-
-    def stop_after_three(event: Event) -> None:
-        seen.append(event)
-        if len(seen) == 3:
-            raise KilledError
-
-    with pytest.raises(KilledError):
-        events_of(tmp_path / "killed", on_event=stop_after_three, workers=2)
-    assert len(seen) == 3
-    assert events_of(tmp_path / "killed", run_on="ray", address=cluster.address, workers=4) == whole
 
 
 def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_loses_none(
@@ -312,38 +264,6 @@ def raising(error: Exception) -> Callable[..., object]:
     return fail
 
 
-def test_tasks_that_are_handed_to_people_stay_on_this_machine(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="is done by people on this machine"):
-        drivers(settings("auto", harness="handoff"), tmp_path)
-
-
-def test_the_recorded_time_of_a_rollout_leaves_out_what_it_waited_for_memory(
-    cluster: SimulatedCluster, tmp_path: Path
-) -> None:
-    chosen, pause = settings(cluster.address), threading.Event()
-    found = drivers(chosen, tmp_path, RowsHarness())
-    make_executor(chosen, lambda _: None, found.cluster)
-    hold = ray.remote(hold_memory).options(num_cpus=0, memory=3_950_000_000, scheduling_strategy="SPREAD")
-    held = [hold.remote(str(tmp_path), number) for number in range(2)]
-    wait_until(lambda: len(list(tmp_path.glob("held-*"))) == 2)
-    began = monotonic()
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(run_rollout, found.harness, RolloutRequest(SKILL, TASKS[4]), found.verifier, found.clock)
-        pause.wait(1.0)  # nothing can run meanwhile
-        (tmp_path / "go").touch()
-        answer = waiting.result()
-    ray.get(held)
-    assert answer.score is not None
-    assert answer.seconds is not None
-    assert 0.0 < answer.seconds < monotonic() - began - 0.9
-
-
-def hold_memory(folder: str, number: int) -> None:
-    """Keep the memory of a node until a file is there."""
-    Path(folder, f"held-{number}").touch()
-    wait_until(lambda: Path(folder, "go").exists())
-
-
 def test_what_runs_on_nodes_ends_when_it_is_dropped(cluster: SimulatedCluster, tmp_path: Path) -> None:
     chosen, signs = settings(cluster.address), tmp_path / "signs"
     signs.mkdir()
@@ -372,10 +292,6 @@ def test_a_harness_that_cannot_be_sent_is_refused(cluster: SimulatedCluster, tmp
     unsendable.lock = threading.Lock()  # type: ignore[attr-defined]  # what cannot be pickled
     with pytest.raises(SettingsError, match="expected a harness that can be sent to another machine"):
         make_executor(chosen, lambda _: None, drivers(chosen, tmp_path, unsendable).cluster)
-
-
-class KilledError(Exception):
-    """Stands for a kill."""
 
 
 def wait_until(reached: Callable[[], bool]) -> None:

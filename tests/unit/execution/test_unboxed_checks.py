@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.execution.drivers import PlainDrivers, make_drivers, meter_drivers
-from skillopt.execution.suite_checks import checks_warning, collected_code_note, with_checks
+from skillopt.execution.drivers import Given, load_drivers
+from skillopt.execution.suite_checks import checks_warning, collected_code_note
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox
@@ -39,15 +39,17 @@ def test_without_a_sandbox_scores_of_command_verifiers_are_said_to_be_open_to_ga
 @pytest.mark.process
 @pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 def test_in_the_sandbox_nothing_is_said_and_the_target_is_itself() -> None:
-    harness = ScriptedHarness(lambda *_: Trajectory())
+    given = Given(harness=ScriptedHarness(lambda *_: Trajectory()))
 
     assert checks_warning(suite_of(command()), "auto") == ""
-    assert with_checks(harness, suite_of(command()), "auto") is harness
+    found = load_drivers(Settings(), suite_of(command()), Path(), given, optimizer=False)
+    assert found.harness.identity == "scripted"
 
 
 def test_scores_without_a_sandbox_are_another_target_s_and_every_report_says_so() -> None:
     harness = ScriptedHarness(lambda *_: Trajectory())
-    unboxed = with_checks(harness, suite_of(command()), "none")
+    settings = Settings(sandbox="none", executor={"unsandboxed": True})
+    unboxed = load_drivers(settings, suite_of(command()), Path(), Given(harness), optimizer=False).harness
 
     assert unboxed.identity == f"{harness.identity} checks=unboxed"
     assert RunView("r", "s", target=unboxed.identity).caution.startswith("Scores of command verifiers can be gamed")
@@ -56,9 +58,9 @@ def test_scores_without_a_sandbox_are_another_target_s_and_every_report_says_so(
 
 def test_the_start_of_a_run_says_what_scores_are_worth() -> None:
     settings = Settings(sandbox="none", executor={"unsandboxed": True})
-    given = PlainDrivers(harness=ScriptedHarness(lambda *_: Trajectory()))
+    given = Given(harness=ScriptedHarness(lambda *_: Trajectory()))
     suite = suite_of(command(collect=["solution.py", "out/*.csv"]))
-    drivers = meter_drivers(make_drivers(settings, suite, Path(), given, optimizer=False), settings)
+    drivers = load_drivers(settings, suite, Path(), given, optimizer=False)
 
     assert drivers.notice.splitlines() == [
         "scores of command verifiers can be gamed: their programs run without a sandbox (sandbox=none)",

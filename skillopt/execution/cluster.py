@@ -1,0 +1,80 @@
+"""Clusters by name, and the executor of a run: threads on this machine, which wait for nodes of a cluster.
+
+One process admits every call, keeps the caps, scores and writes the ledger; a cluster only changes where the target
+does a task. So nothing that is decided depends on it.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Final, Protocol, cast
+
+from skillopt.errors import FailureKind, ProviderError, SettingsError
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.protocols import Executor, Harness
+from skillopt.sandbox.processes import stop_all_processes
+from skillopt.settings import Settings
+from skillopt.tasks import Task
+
+__all__ = ["Cluster", "NodeLostError", "make_executor", "open_cluster"]
+
+_CLUSTERS: Final = {"ray": "skillopt.execution.ray_cluster:RayCluster"}
+"""Clusters of other machines, imported on use."""
+
+
+class NodeLostError(ProviderError):
+    """A node went away while the target did a task there; whether that was billed is not known."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(FailureKind.CRASHED, f"{FailureKind.CRASHED}: {said}")
+
+
+class Cluster(Harness, Protocol):
+    """A harness whose rollouts run on other machines; `notice` gets messages for the user.
+
+    Its `run` raises NodeLostError when a node goes away meanwhile.
+    """
+
+    notice: Callable[[str], None]
+
+    def ready(self) -> None:
+        """Connect and compare all nodes with this machine, once; raise SettingsError where they differ."""
+        ...
+
+    def drop(self) -> None:
+        """End all that runs on the nodes."""
+        ...
+
+
+def open_cluster(
+    settings: Settings, project: Path, harness: Harness, own: Harness | None = None, tasks: Sequence[Task] = ()
+) -> Cluster | None:
+    """Return the cluster that the settings name; None for threads of this process. Nothing is connected yet."""
+    name = settings.executor.run_on
+    if name not in _CLUSTERS:
+        return None
+    if own is None and settings.harness == "handoff":
+        raise SettingsError('harness = "handoff" is done by people on this machine; set run_on = "threads"')
+    module, _, factory = _CLUSTERS[name].partition(":")
+    try:
+        made = getattr(import_module(module), factory)(settings, project, harness, own, tasks)
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f'run_on = "{name}": expected the package {name}, found none; install it with '
+            f"`pip install 'PATH-OF-CLONE[{name}]'`, or set run_on = \"threads\""
+        ) from error
+    return cast("Cluster", made)  # the table names only clusters
+
+
+def make_executor(settings: Settings, notice: Callable[[str], None], cluster: Cluster | None) -> Executor:
+    """Make what runs calls: threads, which wait for their rollouts where a cluster does them."""
+    if cluster is None:
+        return ThreadExecutor(settings.executor.workers, notice)
+    cluster.notice = notice
+    cluster.ready()
+
+    def drop() -> None:
+        cluster.drop()
+        stop_all_processes()
+
+    return ThreadExecutor(settings.executor.workers, notice, drop)

@@ -1,0 +1,182 @@
+"""Where rollouts run is one choice: what is paid, scored and recorded does not depend on it."""
+
+import json
+import os
+import tarfile
+from collections.abc import Callable
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.errors import InfrastructureError, SettingsError
+from skillopt.execution import ray_cluster
+from skillopt.execution.cluster import NodeLostError, make_executor, open_cluster
+from skillopt.execution.metering import Caps, Meter, MeteredHarness
+from skillopt.execution.ray_cluster import (
+    NodeFacts,
+    NodeJob,
+    compare_nodes,
+    describe_node,
+    pack,
+    run_on_node,
+    unpack,
+)
+from skillopt.execution.rollout import run_rollout
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Status, Trajectory, Usage
+from skillopt.sandbox.workspace import Workspace
+from skillopt.settings import Settings, make_settings
+from skillopt.tasks import File, Task, VerifierSpec
+from skillopt.testing import ScriptedHarness
+from tests.fakes.nodes import BrokenHarness, RowsHarness
+
+CHECK = VerifierSpec("command", json.dumps({"argv": ["/bin/sh", "-c", 'test "$(cat twice)" = 44']}))
+TASK = Task("t4", "Say 4.", CHECK, (File("number", b"4"),))
+SETTINGS = make_settings(("flags", {"harness": "demo", "model": "demo", "sandbox": "none", "max_usd": 10.0}))
+HERE = NodeFacts("head", "3.11.9", "0.1.0", "claude-code 2.1.0")
+NAMES = st.sampled_from(["input.csv", "data/raw/one.txt", "data", "new.txt", "data/two.txt", "deep/er/still.bin"])
+PLACED = (File("input.csv", b"a,b\n"), File("data/raw/one.txt", b"one"), File("run.sh", b"#!/bin/sh\n"))
+
+
+class OneNode:
+    """A cluster of one node, which is this process; its first calls are lost."""
+
+    def __init__(self, lost: int = 0) -> None:
+        self.notices: list[str] = []
+        self.notice: Callable[[str], None] = self.notices.append
+        self.is_ready = False
+        self.identity = "rows"
+        self._job = NodeJob(SETTINGS, ".", "rows", RowsHarness())
+        self._lost = lost
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        return self._job.harness.worst_case(request)
+
+    def ready(self) -> None:
+        self.is_ready = True
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        if self._lost:
+            self._lost -= 1
+            raise NodeLostError("its node was lost")
+        found = run_on_node(self._job, request)
+        if isinstance(found, InfrastructureError):
+            raise found
+        unpack(found[1], workspace)
+        return found[0]
+
+    def drop(self) -> None:
+        self.is_ready = False
+
+
+@pytest.mark.parametrize(
+    ("lost", "status", "usd"), [(0, Status.OK, 0.25), (1, Status.OK, 1.25), (2, Status.INFRA_ERROR, 2.0)]
+)
+def test_a_lost_rollout_runs_once_more_and_its_unknown_cost_counts_with_its_bound(
+    lost: int, status: Status, usd: float
+) -> None:
+    node, meter = OneNode(lost), Meter(Caps(usd=10.0))
+    rollout = run_rollout(MeteredHarness(node, [meter], cluster=node), RolloutRequest(None, TASK))
+    assert (rollout.status, rollout.score is None) == (status, status is Status.INFRA_ERROR)
+    assert rollout.trajectory.files_changed == (("key", "twice") if status is Status.OK else ())
+    assert meter.rollouts == min(lost, 1) + 1
+    assert meter.spent.usd == usd
+    assert node.notices == ["task t4 is run again: crashed: its node was lost"] * min(lost, 1)
+
+
+def test_a_node_with_another_target_does_nothing_and_a_failing_disk_is_told_with_its_name() -> None:
+    other = NodeJob(SETTINGS, ".", "rows 2.0", RowsHarness("rows 1.0"))
+    assert "expected the target 'rows 2.0', found 'rows 1.0'" in str(run_on_node(other, RolloutRequest(None, TASK)))
+    broken = NodeJob(SETTINGS, ".", "broken", BrokenHarness(OSError))
+    assert str(run_on_node(broken, RolloutRequest(None, TASK))).startswith("on node ")
+
+
+def test_a_node_tells_what_keeps_it_from_running_the_target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    chosen = make_settings(("flags", {"harness": "chat/openai/gpt-5-mini", "model": "demo"}))
+    assert "OPENAI_API_KEY" in describe_node(NodeJob(chosen, str(tmp_path), "")).access
+    assert describe_node(NodeJob(SETTINGS, str(tmp_path), "")).identity.startswith("demo")
+
+
+@pytest.mark.parametrize(
+    ("node", "said"),
+    [
+        (replace(HERE, host="n2", skillopt="0.0.9"), "node n2: expected skillopt 0.1.0 as here, found 0.0.9; install"),
+        (replace(HERE, host="n2", identity="", trouble="claude is missing"), "node n2 cannot run the target: claude"),
+        (replace(HERE, host="n2", identity="claude-code 2.0.0"), "found 'claude-code 2.0.0'; install the same version"),
+        (replace(HERE, host="n2", access="expected a key in KEY; set it"), "node n2: expected a key in KEY; set it"),
+        (replace(HERE, host="n2", sandbox="no sandbox: bwrap is missing"), "node n2 has no sandbox: bwrap is missing"),
+    ],
+)
+def test_a_node_that_differs_is_named_with_what_to_do(node: NodeFacts, said: str) -> None:
+    assert said in compare_nodes(HERE, [HERE, node])
+    assert not compare_nodes(HERE, [HERE, replace(HERE, host="n2")])
+    assert "found none" in compare_nodes(HERE, [])
+
+
+def test_a_cluster_is_ready_before_anything_runs_and_threads_need_none() -> None:
+    node = OneNode()
+    assert isinstance(make_executor(SETTINGS, print, node), ThreadExecutor)
+    assert node.is_ready
+    assert open_cluster(SETTINGS, Path(), RowsHarness()) is None
+
+
+def test_people_do_tasks_on_one_machine_only() -> None:
+    chosen: Settings = make_settings(("flags", {"harness": "handoff", "model": "demo", "run_on": "ray"}))
+    with pytest.raises(SettingsError, match="is done by people on this machine"):
+        open_cluster(chosen, Path(), ScriptedHarness(lambda *_: Trajectory()))
+
+
+def contents(folder: str) -> dict[str, object]:
+    """Read all of a folder: files by content and mode, links by where they lead, folders as a word."""
+    found: dict[str, object] = {}
+    for place in sorted(Path(folder).rglob("*")):
+        name = place.relative_to(folder).as_posix()
+        if place.is_symlink():
+            found[name] = f"link to {place.readlink()}"
+        else:
+            found[name] = "folder" if place.is_dir() else (place.read_bytes(), os.access(place, os.X_OK))
+    return found
+
+
+@given(st.dictionaries(NAMES, st.binary(max_size=20) | st.none()))
+def test_a_workspace_arrives_as_it_was_left(changes: dict[str, bytes | None]) -> None:
+    with Workspace.create(PLACED) as there, Workspace.create(PLACED) as here:
+        Path(there.path, "link").symlink_to("input.csv")
+        for name, content in changes.items():
+            place = Path(there.path, name)
+            if content is None or place.is_dir() or any(one.is_file() for one in place.parents):
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        unpack(pack(there.path), here.path)
+        assert contents(here.path) == contents(there.path)
+
+
+def test_nothing_arrives_outside_of_the_workspace(tmp_path: Path) -> None:
+    hostile = BytesIO()
+    with tarfile.open(fileobj=hostile, mode="w") as archive:
+        outside, kept = tarfile.TarInfo("../escaped.txt"), tarfile.TarInfo("kept.txt")
+        outside.size = kept.size = 4
+        archive.addfile(outside, BytesIO(b"evil"))
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc"
+        archive.addfile(link)
+        archive.addfile(kept, BytesIO(b"good"))
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    unpack(hostile.getvalue(), str(workspace))
+    assert contents(str(tmp_path)) == {"workspace": "folder", "workspace/kept.txt": (b"good", False)}
+
+
+def test_a_workspace_that_is_too_large_is_refused_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_cluster, "_MOST_BYTES", 1_000_000)
+    with Workspace.create() as there:
+        Path(there.path, "large").write_bytes(bytes(2_000_000))
+        with pytest.raises(InfrastructureError, match=r"at most 1 MB in its workspace.*found 2 MB.*run_on = "):
+            pack(there.path)
