@@ -9,8 +9,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from skillopt.agent_tables.reading import read_agent_tables
-from skillopt.agent_tables.table import ALLOWED_AGENTS
+from skillopt.agent_table import ALLOWED_AGENTS, read_agent_tables
 from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
@@ -129,7 +128,7 @@ class Project:
             raise SettingsError(f"{config}: not readable as TOML: {error}") from error
         entries = loaded.pop("skills", {})
         if "agents" in loaded:
-            loaded["agents"] = read_agent_tables(loaded["agents"], str(config), text)
+            loaded["agents"] = read_agent_tables(loaded["agents"], str(config))
         return cls(root, entries, loaded, loaded.pop("harvest", None), loaded.pop("siblings", None))
 
     @property

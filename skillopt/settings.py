@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, assert_never, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from skillopt.agent_tables.table import AgentTable
+from skillopt.agent_table import AgentTable
 from skillopt.errors import SettingsError
 from skillopt.rollouts import Score
 from skillopt.safety.text_classes import LintClass

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typer.core import TyperGroup
 
-from skillopt.agent_tables.table import AgentTable
+from skillopt.agent_table import AgentTable
 from skillopt.commands.app import COMMANDS, load_command
 from skillopt.gate.joint_sign_flips import HERE_ROUNDS
 from skillopt.harvest.settings import HarvestSettings

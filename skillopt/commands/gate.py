@@ -12,8 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from skillopt.agent_tables.shipped import find_agent_table
-from skillopt.agent_tables.table import AgentTable
+from skillopt.agent_table import AgentTable, find_agent_table
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from skillopt.agent_tables.shipped import find_agent_table
+from skillopt.agent_table import find_agent_table
 from skillopt.commands.options import HarnessOption, JsonOption, ModelOption
 from skillopt.commands.output import interruptible, show
 from skillopt.errors import UsageError

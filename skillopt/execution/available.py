@@ -11,7 +11,7 @@ from typing import Final
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-from skillopt.agent_tables.shipped import SHIPPED
+from skillopt.agent_table import SHIPPED
 from skillopt.errors import SettingsError
 from skillopt.execution.logins import find_login
 from skillopt.settings import Settings

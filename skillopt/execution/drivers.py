@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from skillopt.agent_tables.shipped import find_agent_table
+from skillopt.agent_table import find_agent_table
 from skillopt.errors import SettingsError
 from skillopt.execution.available import expect_chosen
 from skillopt.execution.cluster import Cluster, open_cluster

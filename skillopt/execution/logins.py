@@ -7,8 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
-from skillopt.agent_tables.shipped import find_agent_table
-from skillopt.agent_tables.table import AgentTable
+from skillopt.agent_table import AgentTable, find_agent_table
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.settings import Settings
 from skillopt.targets.agents import AGENTS, load_part

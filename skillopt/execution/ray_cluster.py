@@ -39,7 +39,7 @@ from ray.exceptions import (
 )
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from skillopt.agent_tables.table import ALLOWED_AGENTS
+from skillopt.agent_table import ALLOWED_AGENTS
 from skillopt.errors import InfrastructureError, ProviderError, SettingsError, SkilloptError
 from skillopt.execution.cluster import NodeLostError
 from skillopt.execution.drivers import load_target

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from skillopt.agent_tables.shipped import find_agent_table
+from skillopt.agent_table import find_agent_table
 from skillopt.errors import SkillError
 from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.review.result import ChangeFinding, Weight

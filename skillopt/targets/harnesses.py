@@ -9,8 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, cast
 
-from skillopt.agent_tables.shipped import SHIPPED, find_agent_table
-from skillopt.agent_tables.table import AgentTable
+from skillopt.agent_table import SHIPPED, AgentTable, find_agent_table
 from skillopt.errors import SettingsError
 from skillopt.protocols import Harness, Model
 from skillopt.settings import Settings

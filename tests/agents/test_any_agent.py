@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.agent_tables.reading import read_agent_tables
+from skillopt.agent_table import read_agent_tables
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.settings import SkillMode
@@ -76,7 +76,7 @@ def harness_of(
                 "COPILOT_PROVIDER_BASE_URL": "{url}",
                 "COPILOT_PROVIDER_TYPE": "anthropic",
             }
-    table = read_agent_tables({name: own}, "skillopt.toml", "")[name]
+    table = read_agent_tables({name: own}, "skillopt.toml")[name]
     table = table.model_copy(update={"command": (agent(name), *table.command[1:])})
     model = {"opencode": "anthropic/claude-haiku-4-5", "gemini": "gemini-2.5-flash"}.get(name, "fake-model")
     return CommandLineHarness(name, table, Path(), model=model, mode=mode.value)

@@ -14,8 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from skillopt.agent_tables.shipped import SHIPPED
-from skillopt.agent_tables.table import ALLOWED_AGENTS, AgentTable
+from skillopt.agent_table import ALLOWED_AGENTS, SHIPPED, AgentTable
 from skillopt.errors import SettingsError
 from skillopt.targets.command_line.program import TableProgram, key_words
 

@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from skillopt.agent_tables.table import AgentTable
+from skillopt.agent_table import AgentTable
 from skillopt.errors import FailureKind, SettingsError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage, loading_note

@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from skillopt.agent_tables.table import AgentTable, AnswerRule, Condition, Place, UsageRule
+from skillopt.agent_table import AgentTable, AnswerRule, Condition, Place, UsageRule
 from skillopt.errors import FailureKind
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 from skillopt.targets.stream import (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from skillopt.agent_tables.table import AgentTable, fill_placeholders
+from skillopt.agent_table import AgentTable, fill_placeholders
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.processes import run_process

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.agent_tables.table import AgentTable
+from skillopt.agent_table import AgentTable
 from skillopt.execution.logins import given_keys
 
 TABLES = {"tiny": AgentTable(command=("tiny",), keys=("A_KEY", "B_KEY"), url=("https://a.example/v1",))}

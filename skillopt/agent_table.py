@@ -1,42 +1,41 @@
-"""What a table `[agents.NAME]` says: how an agent's command line is run, and how its output is read."""
+"""Agents that a table `[agents.NAME]` of skillopt.toml describes: what it says, how it is read, and those shipped.
 
+Running them is in targets.
+"""
+
+import json
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from skillopt.errors import SettingsError
 from skillopt.safety.credentials import FORGE_TOKENS
 
 __all__ = [
     "ALLOWED_AGENTS",
-    "OF_VERSIONS",
-    "PLACEHOLDERS",
+    "RESERVED",
+    "SHIPPED",
     "AgentTable",
     "AnswerRule",
     "Condition",
-    "ErrorRule",
-    "ExitStatuses",
-    "OutputFormat",
     "Place",
-    "Places",
-    "ResultRule",
-    "ToolRule",
     "UsageRule",
     "fill_placeholders",
-    "unknown_placeholders",
+    "find_agent_table",
+    "read_agent_tables",
 ]
 
 ALLOWED_AGENTS: Final = "SKILLOPT_ALLOW_AGENTS"
 """Variable with the names of agents that may run although nobody was asked, separated by commas."""
 
-OutputFormat = Literal["text", "json", "lines"]
-"""All that is printed is the answer; or it is one JSON document; or lines of JSON."""
-
-PLACEHOLDERS: Final = ("prompt", "prompt_file", "model", "url", "project", "workspace", "home", "config", "turns")
+_PLACEHOLDERS: Final = ("prompt", "prompt_file", "model", "url", "project", "workspace", "home", "config", "turns")
 """What may stand in braces in commands, environment and files of a table."""
 
-OF_VERSIONS: Final = ("project", "model", "url", "turns")
+_OF_VERSIONS: Final = ("project", "model", "url", "turns")
 """What may stand in braces in `version`."""
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
@@ -234,7 +233,7 @@ class AgentTable(_Part):
         Field(description="Most requests of a rollout; the agent must keep to it, as by `{turns}` in `files`.", ge=0),
     ] = 0
     output: Annotated[
-        OutputFormat,
+        Literal["text", "json", "lines"],
         Field(
             description="`text`: all it prints is the answer; `json`: one JSON object; `lines`: a JSON object a line."
         ),
@@ -257,11 +256,6 @@ class AgentTable(_Part):
         return any("{model}" in word for word in self.command)
 
     @property
-    def needs_turns(self) -> bool:
-        """Whether it is told how many requests it may make."""
-        return any("{turns}" in text for text in self._texts)
-
-    @property
     def project_words(self) -> Iterator[tuple[str, str]]:
         """Yield the field and the text of what stands from each `{project}` to the end of its word."""
         fields = {"command": self.command, "model": self.model, "environment": tuple(self.environment.values())}
@@ -271,6 +265,42 @@ class AgentTable(_Part):
     @property
     def _texts(self) -> Iterator[str]:
         yield from (*self.command, *self.model, *self.environment.values(), *self.files.values())
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "AgentTable":
+        """Refuse what does not go together."""
+        problem = next((told for told in (*self._placeholder_problems(), *self._rule_problems()) if told), None)
+        if problem is not None:
+            raise ValueError(problem)
+        return self
+
+    def _placeholder_problems(self) -> Iterator[str]:
+        for texts, known in (
+            ((*self.command, *self.model, *self.environment.values()), _PLACEHOLDERS),
+            (self.version or (), _OF_VERSIONS),
+        ):
+            for name in (found for text in texts for found in _PLACEHOLDER.findall(text) if found not in known):
+                near = get_close_matches(name, known, n=1, cutoff=0.5)
+                hint = f"did you mean '{{{near[0]}}}'?" if near else f"known: {', '.join(known)}"
+                yield f"unknown placeholder '{{{name}}}'; {hint}"
+        for _, word in self.project_words:
+            if ".." in word.split("/"):
+                yield f"expected a file of the project without '..', found {word!r}"
+        needs_turns = any("{turns}" in text for text in self._texts)
+        if needs_turns and not self.turns:
+            yield "expected turns of at least 1, found 0; {turns} stands in its files or command"
+        if self.turns and not needs_turns:
+            yield "expected {turns} in its command, environment or files, by which it keeps to turns, found none"
+
+    def _rule_problems(self) -> Iterator[str]:
+        if self.output != "text" and self.answer is None:
+            where = 'say where the words of the model stand, as in answer = { text = "result" }'
+            yield f'expected answer for output = "{self.output}", found none; {where}'
+        rules = [name for name in ("answer", "tool", "result", "usage", "error") if getattr(self, name) is not None]
+        if self.output == "text" and rules:
+            yield f'expected output = "lines" or "json" beside {rules[0]}, found "text"; set output'
+        if self.result is not None and (self.tool is None or self.tool.id is None):
+            yield "expected tool with an id beside result, by which they belong together; add it"
 
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
@@ -282,13 +312,164 @@ def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
-def unknown_placeholders(table: AgentTable) -> Iterator[tuple[str, str]]:
-    """Yield what stands in braces where it is not filled in: the field, and the name."""
-    fields = {
-        "command": (table.command, PLACEHOLDERS),
-        "model": (table.model, PLACEHOLDERS),
-        "environment": (tuple(table.environment.values()), PLACEHOLDERS),
-        "version": (table.version or (), OF_VERSIONS),
+_OPENCODE: Final = AgentTable(
+    command=("opencode", "run", "--format", "json", "--pure", "--auto", "--title", "task"),
+    model=("--model", "{model}"),
+    keys=("ANTHROPIC_API_KEY",),
+    url=("https://api.anthropic.com/v1",),
+    environment={
+        "OPENCODE_CONFIG": "{config}/opencode.json",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    },
+    files={
+        "config/opencode.json": json.dumps(
+            {
+                "autoupdate": False,
+                "share": "disabled",
+                "snapshot": False,
+                "permission": {"*": "allow"},
+                "provider": {"anthropic": {"options": {"baseURL": "{url}", "apiKey": "{env:ANTHROPIC_API_KEY}"}}},
+            }
+        )
+    },
+    output="lines",
+    answer=AnswerRule(when={"type": "text"}, text="part.text"),
+    tool=ToolRule(
+        when={"type": "tool_use"},
+        name="part.tool",
+        input="part.state.input",
+        result=("part.state.output", "part.state.error"),
+        failed={"part.state.status": "error"},
+    ),
+    usage=UsageRule(
+        when={"type": "step_finish"},
+        input=("part.tokens.input", "part.tokens.cache.read", "part.tokens.cache.write"),
+        cached=("part.tokens.cache.read",),
+        output=("part.tokens.output", "part.tokens.reasoning"),
+        usd="part.cost",
+    ),
+    error=ErrorRule(when={"type": "error"}, text="error.data.message", status="error.data.statusCode"),
+)
+
+_GEMINI: Final = AgentTable(
+    command=("gemini", "--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust"),
+    model=("--model", "{model}"),
+    keys=("GEMINI_API_KEY",),
+    url=("https://generativelanguage.googleapis.com",),
+    environment={"GOOGLE_GEMINI_BASE_URL": "{url}"},
+    files={
+        ".gemini/settings.json": json.dumps(
+            {
+                "security": {"auth": {"selectedType": "gemini-api-key"}},
+                "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 2},
+                "privacy": {"usageStatisticsEnabled": False},
+                "model": {"maxSessionTurns": "{turns}"},
+            }
+        ).replace('"{turns}"', "{turns}")
+    },
+    turns=30,
+    output="lines",
+    answer=AnswerRule(when={"type": "message", "role": "assistant"}, text="content", joined=True),
+    tool=ToolRule(when={"type": "tool_use"}, name="tool_name", input="parameters", id="tool_id"),
+    result=ResultRule(
+        when={"type": "tool_result"}, id="tool_id", text=("output", "error.message"), failed={"status": "error"}
+    ),
+    usage=UsageRule(
+        when={"type": "result"}, input="stats.input_tokens", cached="stats.cached", output="stats.output_tokens"
+    ),
+    error=ErrorRule(when={"type": "result", "status": "error"}, text="error.message"),
+    exits=ExitStatuses(limit=(53,)),
+)
+
+_COPILOT: Final = AgentTable(
+    command=("copilot", "--output-format", "json", "--allow-all", "--no-ask-user", "--no-auto-update"),
+    model=("--model", "{model}"),
+    keys=("COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
+    url=("https://api.githubcopilot.com", "https://api.github.com"),
+    environment={"COPILOT_AUTO_UPDATE": "false"},
+    output="lines",
+    answer=AnswerRule(when={"type": "assistant.message"}, text="data.content"),
+    tool=ToolRule(
+        when={"type": "tool.execution_start"}, name="data.toolName", input="data.arguments", id="data.toolCallId"
+    ),
+    result=ResultRule(
+        when={"type": "tool.execution_complete"},
+        id="data.toolCallId",
+        text=("data.result.content", "data.error.message"),
+        failed={"data.success": False},
+    ),
+    error=ErrorRule(when={"type": "model.call_failure"}, text="data.errorMessage", status="data.statusCode"),
+)
+
+SHIPPED: Final = MappingProxyType({"copilot": _COPILOT, "gemini": _GEMINI, "opencode": _OPENCODE})
+"""Name of the harness → table. A table of the same name in skillopt.toml replaces the fields that it has."""
+
+
+RESERVED: Final = (
+    *("claude-code", "codex", "chat", "handoff", "demo"),
+    *("anthropic", "openai", "openai-compatible"),
+)
+"""Names that harnesses and models have that are built in."""
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_KNOWN: Final = sorted(
+    {
+        name
+        for part in (AgentTable, AnswerRule, ToolRule, ResultRule, UsageRule, ErrorRule, ExitStatuses)
+        for name in part.model_fields
     }
-    for field, (texts, known) in fields.items():
-        yield from ((field, name) for text in texts for name in _PLACEHOLDER.findall(text) if name not in known)
+)
+_WORDS: Final = {
+    "tuple_type": 'expected a list, as in ["one", "two"]',
+    "string_type": "expected a text in quotes",
+    "int_type": "expected a whole number",
+    "dict_type": 'expected a table, as in { NAME = "value" }',
+    "model_type": 'expected a table, as in { text = "part.text" }',
+}
+
+
+def read_agent_tables(found: object, file: str) -> dict[str, AgentTable]:
+    """Read the tables; one of a shipped agent has the fields that it does not name from there."""
+    if not isinstance(found, Mapping) or not all(isinstance(table, Mapping) for table in found.values()):
+        raise SettingsError(f"{file}: expected [agents.NAME] tables, found {found!r}")
+    return {name: _read(name, table, f"{file}: [agents.{name}]") for name, table in found.items()}
+
+
+def _read(name: str, values: Mapping[str, object], place: str) -> AgentTable:
+    if name in RESERVED:
+        raise SettingsError(f"{place} this name is built in; choose another one")
+    if not _NAME.fullmatch(name):
+        raise SettingsError(f"{place} expected a name of small letters, digits and hyphens; rename it")
+    shipped = SHIPPED[name].model_dump(exclude_defaults=True) if name in SHIPPED else {}
+    merged = {**shipped, **values}
+    for key in ("environment", "files"):
+        own = values.get(key)
+        if isinstance(own, Mapping):
+            merged[key] = {**shipped.get(key, {}), **own}
+    try:
+        return AgentTable.model_validate(merged)
+    except ValidationError as error:
+        raise SettingsError(f"{place} {_told(error)}") from error
+
+
+def _told(error: ValidationError) -> str:
+    """Return what is wrong with a table; a field that is misspelt is missing, too, and its own name tells more."""
+    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    named = ".".join(part for part in first["loc"] if isinstance(part, str) and part != "[key]")
+    if first["type"] == "extra_forbidden":
+        near = get_close_matches(named.rpartition(".")[2], _KNOWN, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(AgentTable.model_fields)}"
+        return f"unknown field {named!r}; {hint}"
+    if first["type"] == "missing":
+        return f"expected {named}, found none; write it"
+    told = _WORDS.get(first["type"], first["msg"].removeprefix("Value error, "))
+    return f"{named}: {told}, found {first['input']!r}" if named else told
+
+
+def find_agent_table(harness: str, own: Mapping[str, AgentTable]) -> AgentTable | None:
+    """Find the table of a harness, the user's own first; None for a harness that has none."""
+    kind = harness.partition("/")[0]
+    return own.get(kind) or SHIPPED.get(kind)

@@ -1,13 +1,11 @@
-"""A table of an agent that is wrong is told with its line, what was expected, and the nearest known name."""
+"""A table of an agent that is wrong is told with its field, what was expected, and the nearest known name."""
 
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from skillopt.agent_tables.reading import RESERVED, read_agent_tables
-from skillopt.agent_tables.shipped import SHIPPED
-from skillopt.agent_tables.table import AgentTable
+from skillopt.agent_table import RESERVED, SHIPPED, AgentTable, read_agent_tables
 from skillopt.errors import SettingsError
 from skillopt.project import Project
 from skillopt.targets.harnesses import HARNESSES
@@ -17,97 +15,91 @@ HEAD = 'harness = "my-agent"\n\n[agents.my-agent]\n'
 
 
 def read(text: str) -> dict[str, AgentTable]:
-    return read_agent_tables(tomllib.loads(text)["agents"], "skillopt.toml", text)
+    return read_agent_tables(tomllib.loads(text)["agents"], "skillopt.toml")
 
 
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ('skills = ".my/skills"', "3: [agents.my-agent] expected command, found none; write it"),
+        ('skills = ".my/skills"', "[agents.my-agent] expected command, found none; write it"),
         (
             'command = ["a"]\n\nskils = ".x"',
-            "6: [agents.my-agent] unknown field 'skils'; did you mean 'skills'?",
+            "[agents.my-agent] unknown field 'skils'; did you mean 'skills'?",
         ),
         (
             'command = ["a"]\noutput = "lines"\nanswer = { wen = { type = "x" }, text = "y" }',
-            "6: [agents.my-agent] unknown field 'answer.wen'; did you mean 'when'?",
+            "[agents.my-agent] unknown field 'answer.wen'; did you mean 'when'?",
         ),
-        ('command = "my-agent run"', '4: [agents.my-agent] command: expected a list, as in ["one", "two"], found'),
-        ("command = []", "4: [agents.my-agent] command: Tuple should have at least 1 item"),
-        ('command = ["a", "{promt}"]', "4: [agents.my-agent] unknown placeholder '{promt}'; did you mean '{prompt}'?"),
+        ('command = "my-agent run"', '[agents.my-agent] command: expected a list, as in ["one", "two"], found'),
+        ("command = []", "[agents.my-agent] command: Tuple should have at least 1 item"),
+        ('command = ["a", "{promt}"]', "[agents.my-agent] unknown placeholder '{promt}'; did you mean '{prompt}'?"),
         (
             'command = ["a"]\nskills = "../up"',
-            "5: [agents.my-agent] skills: expected a relative path like '.agents/skills' without '..', found '../up'",
+            "[agents.my-agent] skills: expected a relative path like '.agents/skills' without '..', found '../up'",
         ),
         (
             'command = ["a"]\nkeys = ["MY_KEY", "GITHUB_TOKEN"]',
-            "5: [agents.my-agent] keys: expected a key of the agent's own, found a token of a forge, which no agent",
+            "[agents.my-agent] keys: expected a key of the agent's own, found a token of a forge, which no agent",
         ),
         (
             'command = ["a"]\nkeys = ["sk-123"]',
-            "5: [agents.my-agent] keys: expected the name of an environment variable, found 'sk-123'",
+            "[agents.my-agent] keys: expected the name of an environment variable, found 'sk-123'",
         ),
         (
             'command = ["a"]\nurl = ["https://me:secret@x.example"]',
-            "5: [agents.my-agent] url: expected an address like 'https://api.example.com'",
+            "[agents.my-agent] url: expected an address like 'https://api.example.com'",
         ),
         (
             'command = ["a"]\noutput = "json-lines"',
-            "5: [agents.my-agent] output: Input should be 'text', 'json' or 'lines', found 'json-lines'",
+            "[agents.my-agent] output: Input should be 'text', 'json' or 'lines', found 'json-lines'",
         ),
-        ('command = ["a"]\noutput = "lines"', '5: [agents.my-agent] expected answer for output = "lines", found none'),
+        ('command = ["a"]\noutput = "lines"', '[agents.my-agent] expected answer for output = "lines", found none'),
         (
             'command = ["a"]\nanswer = { text = "x" }',
-            '5: [agents.my-agent] expected output = "lines" or "json" beside answer, found "text"; set output',
+            '[agents.my-agent] expected output = "lines" or "json" beside answer, found "text"; set output',
         ),
         (
             'command = ["a"]\noutput = "lines"\nanswer = { text = "a..b" }',
-            "6: [agents.my-agent] answer.text: expected names joined by dots, like 'part.text', found 'a..b'",
+            "[agents.my-agent] answer.text: expected names joined by dots, like 'part.text', found 'a..b'",
         ),
-        ('command = [""]', "4: [agents.my-agent] command: expected a word, found an empty one; leave it out, found ''"),
-        ('command = ["a\\u0000b"]', "4: [agents.my-agent] command: expected a text without a zero byte"),
-        ('command = ["a"]\nturns = 5', "5: [agents.my-agent] expected {turns} in its command, environment or files"),
+        ('command = [""]', "[agents.my-agent] command: expected a word, found an empty one; leave it out, found ''"),
+        ('command = ["a\\u0000b"]', "[agents.my-agent] command: expected a text without a zero byte"),
+        ('command = ["a"]\nturns = 5', "[agents.my-agent] expected {turns} in its command, environment or files"),
         (
             'command = ["a"]\nenvironment = { X = "{modle}" }',
-            "5: [agents.my-agent] unknown placeholder '{modle}'; did you mean '{model}'?",
+            "[agents.my-agent] unknown placeholder '{modle}'; did you mean '{model}'?",
         ),
         (
             'command = ["a"]\nversion = ["a", "{home}"]',
-            "5: [agents.my-agent] unknown placeholder '{home}'; known: project, model, url, turns",
+            "[agents.my-agent] unknown placeholder '{home}'; known: project, model, url, turns",
         ),
         (
             'command = ["a", "--config={project}/../../x"]',
-            "4: [agents.my-agent] expected a file of the project without '..', found '{project}/../../x'",
+            "[agents.my-agent] expected a file of the project without '..', found '{project}/../../x'",
         ),
-        ('command = ["a", "{turns}"]', "3: [agents.my-agent] expected turns of at least 1, found 0"),
+        ('command = ["a", "{turns}"]', "[agents.my-agent] expected turns of at least 1, found 0"),
         (
             'command = ["a"]\noutput = "lines"\nanswer = { text = "a" }\nresult = { id = "i", text = "t" }',
-            "7: [agents.my-agent] expected tool with an id beside result, by which they belong together; add it",
+            "[agents.my-agent] expected tool with an id beside result, by which they belong together; add it",
         ),
     ],
 )
-def test_a_mistake_is_told_with_its_line(lines: str, told: str) -> None:
+def test_a_mistake_is_told_with_its_field(lines: str, told: str) -> None:
     with pytest.raises(SettingsError) as caught:
         read(f"{HEAD}{lines}\n")
-    assert str(caught.value).startswith(f"skillopt.toml:{told}")
-
-
-def test_a_field_in_a_table_of_its_own_is_found_there() -> None:
-    text = f'{HEAD}command = ["a"]\noutput = "lines"\n\n[agents.my-agent.answer]\ntxt = "x"\n'
-    with pytest.raises(SettingsError, match=r"^skillopt.toml:7: .* unknown field 'answer.txt'; did you mean 'text'"):
-        read(text)
+    assert str(caught.value).startswith(f"skillopt.toml: {told}")
 
 
 @pytest.mark.parametrize("name", [*HARNESSES, *(name for name in MODELS if name not in HARNESSES)])
 def test_a_name_that_is_built_in_is_refused(name: str) -> None:
     assert name in RESERVED
-    with pytest.raises(SettingsError, match=r"skillopt.toml:2: .* this name is built in; choose another one"):
+    with pytest.raises(SettingsError, match=r"skillopt.toml: .* this name is built in; choose another one"):
         read(f'\n[agents.{name}]\ncommand = ["a"]\n')
 
 
 @pytest.mark.parametrize("text", ['agents = "x"', "[agents]\nmy-agent = 3"])
 def test_what_is_no_table_is_told_as_such(text: str) -> None:
-    with pytest.raises(SettingsError, match=r"skillopt.toml:1: expected \[agents.NAME\] tables"):
+    with pytest.raises(SettingsError, match=r"skillopt.toml: expected \[agents.NAME\] tables"):
         read(text)
 
 
@@ -129,18 +121,10 @@ def test_the_tables_of_a_project_are_part_of_its_settings_and_not_of_their_ident
     assert settings.identity == plain.identity
 
 
-def test_a_wrong_table_is_told_with_the_path_of_its_file(tmp_path: Path) -> None:
-    (tmp_path / "skillopt.toml").write_text(f'{HEAD}comand = ["a"]\n')
-    with pytest.raises(
-        SettingsError, match=rf"^{tmp_path}/skillopt.toml:4: .*unknown field 'comand'; did you mean 'command'"
-    ):
-        Project.read(tmp_path)
-
-
 @pytest.mark.parametrize("name", ["PATH", "HOME", "LD_PRELOAD", "BASH_ENV", "PYTHONPATH", "NODE_OPTIONS", "GCONV_PATH"])
 @pytest.mark.parametrize("field", ['environment = { NAME = "x" }', 'keys = ["NAME"]'])
 def test_no_table_sets_by_what_programs_find_or_load_others(name: str, field: str) -> None:
-    with pytest.raises(SettingsError, match=r"^skillopt.toml:5: .* expected a variable of the agent's own"):
+    with pytest.raises(SettingsError, match=r"^skillopt.toml: .* expected a variable of the agent's own"):
         read(f'{HEAD}command = ["a"]\n{field.replace("NAME", name)}')
 
 
@@ -152,5 +136,5 @@ def test_no_table_gets_what_opens_a_forge(name: str) -> None:
 
 @pytest.mark.parametrize("path", ["config", "task.txt", "prompt.txt", "net/0", "hosts", "tmp"])
 def test_no_file_of_a_table_takes_the_place_of_one_of_ours(path: str) -> None:
-    with pytest.raises(SettingsError, match=r"^skillopt.toml:5: .* expected another name, this one is taken"):
+    with pytest.raises(SettingsError, match=r"^skillopt.toml: .* expected another name, this one is taken"):
         read(f'{HEAD}command = ["a"]\nfiles = {{ "{path}" = "x" }}')

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.agent_tables.shipped import SHIPPED
-from skillopt.agent_tables.table import ALLOWED_AGENTS, AgentTable
+from skillopt.agent_table import ALLOWED_AGENTS, SHIPPED, AgentTable
 from skillopt.errors import SettingsError
 from skillopt.execution.drivers import load_target
 from skillopt.project import Project

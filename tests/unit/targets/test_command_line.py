@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.agent_tables.table import AgentTable
+from skillopt.agent_table import AgentTable
 from skillopt.errors import InfrastructureError, ProviderError, SettingsError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status, Trajectory, Usage
@@ -252,7 +252,7 @@ def test_a_program_that_is_missing_is_told_by_its_name(tmp_path: Path) -> None:
 
 def test_identity_changes_with_table_program_model_and_mode(tmp_path: Path) -> None:
     plain = agent(tmp_path, "cat")
-    found = {plain.identity, agent(tmp_path, "cat", turns=3).identity}
+    found = {plain.identity, agent(tmp_path, "cat", turns=3, environment={"TURNS": "{turns}"}).identity}
     found |= {agent(tmp_path, "cat", mode=SkillMode.DISCOVERY).identity, agent(tmp_path, "cat; true").identity}
     assert len(found) == 4
     assert plain.identity.startswith("my-agent files=")
@@ -272,7 +272,10 @@ def test_the_version_is_asked_for_once_and_read_among_other_words(tmp_path: Path
 def test_a_cap_in_dollars_needs_a_bound_on_requests(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"say in \[agents.my-agent\] how many requests it makes at most \(turns\)"):
         agent(tmp_path, "cat").worst_case(RolloutRequest(None, TASK))
-    assert agent(tmp_path, "cat", turns=4).worst_case(RolloutRequest(None, TASK)).calls == 5
+    assert (
+        agent(tmp_path, "cat", turns=4, environment={"TURNS": "{turns}"}).worst_case(RolloutRequest(None, TASK)).calls
+        == 5
+    )
 
 
 def test_a_status_of_thousands_of_digits_is_words_and_a_number_can_be_a_condition(tmp_path: Path) -> None:
