@@ -287,7 +287,7 @@ def test_a_status_of_thousands_of_digits_is_words_and_a_number_can_be_a_conditio
     assert "it broke" in trajectory.reason
 
 
-@pytest.mark.parametrize("word", ["{project}/secret", "--config={project}/secret", "{project}/inside/../../outside"])
+@pytest.mark.parametrize("word", ["{project}/secret", "--config={project}/secret"])
 def test_a_file_of_the_user_is_not_shown_as_one_of_the_project(tmp_path: Path, word: str) -> None:
     project = tmp_path / "project"
     (project / "inside").mkdir(parents=True)
