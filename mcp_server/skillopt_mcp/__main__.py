@@ -20,8 +20,6 @@ _TOKEN = "SKILLOPT_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _PORT = 8765
 _LAST_PORT = 65535
 
-_Serve = Callable[[], Awaitable[None]]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve; what is returned is the process's exit code."""
@@ -35,7 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _prepare(arguments: Sequence[str] | None) -> int | Callable[[], int]:
     """Read the command line and import the server; return what serves, or the exit code where nothing can."""
-    import gc
     import logging
     import secrets
     from functools import partial
@@ -56,35 +53,19 @@ def _prepare(arguments: Sequence[str] | None) -> int | Callable[[], int]:
         sys.stderr.write(f"skillopt-mcp: expected a folder, found {given.folder!r}; give the project's with -C\n")
         return 2
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    gc.disable()  # what is imported stays; looking through it again and again takes a tenth of the start
     from skillopt_mcp.server import make_server
     from skillopt_mcp.transports import serve_http, serve_stdio
 
     server = make_server(folder)
-    gc.freeze()
-    gc.enable()
     if not given.http:
-        return partial(_serve_stdio, partial(serve_stdio, server))
+        return partial(_run, partial(serve_stdio, server), 0)
     if not token:
         token = secrets.token_urlsafe(32)
         sys.stderr.write(f"the token, which is new each time: {token}\n")
-    return partial(_serve_http, partial(serve_http, server, given.port, token), given.port)
+    return partial(_run, partial(serve_http, server, given.port, token), given.port)
 
 
-def _serve_stdio(serve: _Serve) -> int:
-    import anyio
-
-    try:
-        anyio.run(serve)
-    except BaseExceptionGroup as ended:
-        # How the SDK ends when Ctrl-C comes while it passes the first request on.
-        if ended.split(anyio.BrokenResourceError)[1] is not None:
-            raise
-        return EXIT_INTERRUPTED
-    return 0
-
-
-def _serve_http(serve: _Serve, port: int) -> int:
+def _run(serve: Callable[[], Awaitable[None]], port: int) -> int:
     import anyio
 
     try:
@@ -92,6 +73,11 @@ def _serve_http(serve: _Serve, port: int) -> int:
     except OSError as error:
         sys.stderr.write(f"skillopt-mcp: cannot serve on port {port}: {error.strerror}; choose another with --port\n")
         return 3
+    except BaseExceptionGroup as ended:
+        # How the SDK ends when Ctrl-C comes while it passes the first request on.
+        if ended.split(anyio.BrokenResourceError)[1] is not None:
+            raise
+        return EXIT_INTERRUPTED
     return 0
 
 

@@ -8,15 +8,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
 from typing import Final
 from urllib.parse import quote
 
 from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
-from skillopt.project import CONFIG, Project
+from skillopt.project import Project
 from skillopt.skills.discovery import name_skills
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, files_of, is_left_out, is_shipped, skill_from_files
@@ -26,7 +25,7 @@ from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions
 from skillopt.versions.draft_branch import DRAFT_BRANCHES
 from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects
-from skillopt.versions.repository import Repository, read_histories
+from skillopt.versions.repository import read_histories
 from skillopt.versions.revisions import find_skill_folder
 from skillopt.versions.snapshot import Snapshot, snapshot_of
 
@@ -35,19 +34,13 @@ __all__ = [
     "Catalogue",
     "ServedFile",
     "ServedSkill",
-    "accepted_version",
-    "catalogue_at",
     "catalogue_of",
-    "make_served",
     "read_address",
-    "read_head",
     "served_page",
     "served_skill",
-    "served_skills",
     "short",
     "skill_address",
     "unknown_skill",
-    "waiting_draft",
 ]
 
 _SHOWN: Final = 80
@@ -96,12 +89,7 @@ class Address:
 
 def skill_address(skill: str, path: str, version: str | None = None) -> Address:
     """Address a file or folder of a skill by its path as git has it."""
-    return Address(skill, version, _quoted(path))
-
-
-@lru_cache(maxsize=4096)  # a listing names the same files again and again
-def _quoted(path: str) -> str:
-    return quote(path.encode("utf-8", "surrogateescape"), safe="/-._~")
+    return Address(skill, version, quote(path.encode("utf-8", "surrogateescape"), safe="/-._~"))
 
 
 def read_address(uri: str) -> Address | None:
@@ -137,14 +125,14 @@ class ServedSkill:
         return next((file for file in self.files if file.path == path), None)
 
 
-def make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> ServedSkill:
+def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> ServedSkill:
     """Make a served skill of the files of its folder."""
     skill = skill_from_files(name, files)
     shipped = files_of(skill)
     size = sum(len(file.content) for file in shipped)
     if size > MAX_SKILL_BYTES:
         raise SkillError(f"skill {name!r}: expected at most {MAX_SKILL_BYTES} bytes, found {size}; it is not served")
-    frontmatter, problem = read_head(name, skill.document)
+    frontmatter, problem = _read_head(name, skill.document)
     fields = _mapping(frontmatter.fields) if frontmatter else {}
     if not _fits_json(fields):
         frontmatter, fields, problem = None, {}, "expected frontmatter that JSON can hold"
@@ -153,7 +141,7 @@ def make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> Ser
     return ServedSkill(name, commit, bool(at), at, about, fields, tuple(served), problem)
 
 
-def read_head(name: str, document: SkillDocument) -> tuple[Frontmatter | None, str]:
+def _read_head(name: str, document: SkillDocument) -> tuple[Frontmatter | None, str]:
     """Read the frontmatter of a skill, and say why hosts do not take it for the skill of a name, empty when they do."""
     try:
         found = read_frontmatter(document)
@@ -183,26 +171,22 @@ def _plain(value: Value) -> object:
 
 
 _SHORTEST = 7  # characters of a commit that name it
-_KEPT_BYTES = 64 * 1024 * 1024  # of files of newest versions that are kept in memory
-_TOGETHER = 50  # skills whose files are read with the same processes
 
 
-def served_skills(folder: Path) -> tuple[ServedSkill, ...]:
-    """List the served text of every skill that can be served, sorted by name."""
-    return served_page(folder)[0]
+def catalogue_of(folder: Path) -> "Catalogue":
+    """Return the catalogue of a project as it is now."""
+    return Catalogue(snapshot_of(folder))
 
 
-def served_page(folder: Path, first: str = "", most: int | None = None) -> tuple[tuple[ServedSkill, ...], str | None]:
-    """List one page of the served texts, sorted by name."""
+def served_page(folder: Path, first: str, most: int) -> tuple[tuple[ServedSkill, ...], str | None]:
+    """List one page of the served texts, sorted by name, and the name with which the next page begins."""
     try:
         catalogue = catalogue_of(folder)
         names = [name for name in catalogue.names if name >= first]
     except (RepositoryError, SettingsError):
         return (), None
-    shown = names if most is None else names[:most]
-    found = catalogue.newest_of(shown)
-    skills = tuple(skill for name in shown if isinstance(skill := found[name], ServedSkill))
-    return skills, names[len(shown)] if len(names) > len(shown) else None
+    found = catalogue.newest_of(names[:most])
+    return tuple(one for one in found.values() if isinstance(one, ServedSkill)), next(iter(names[most:]), None)
 
 
 def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
@@ -211,44 +195,24 @@ def served_skill(folder: Path, name: str, version: str | None = None) -> ServedS
     return catalogue.newest(name) if version is None else catalogue.version(name, version)
 
 
-def accepted_version(folder: Path, name: str, wanted: str) -> str:
-    """Return the commit of an accepted version by its start."""
-    return catalogue_of(folder).accepted(name, wanted).sha
-
-
-def waiting_draft(folder: Path, name: str) -> ServedSkill:
-    """Read the draft of a skill, which is not accepted: a tool may show it, but it is served as no resource."""
-    return catalogue_of(folder).draft(name)
-
-
 class Catalogue:
-    """What is served of one snapshot and one skillopt.toml. Threads may share it."""
+    """What is served of one snapshot; it is made for one answer."""
 
-    def __init__(self, snapshot: Snapshot, config: bytes, before: "Catalogue | None" = None) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self.repository = snapshot.repository
         self.tips = snapshot.tips
         self.default, self.branch = snapshot.default, snapshot.branch
-        self._config = config
         self._histories: dict[str, tuple[Version, ...]] = {}
-        self._kept: dict[str, ServedSkill] = {}
-        self._left = _KEPT_BYTES
-        self._seen: tuple[int, Mapping[str, str]] | None = None
-        self._lock = Lock()
-        if before is not None:
-            histories, skills = before.unchanged(self.repository, config, self.tips)
-            self._histories.update(histories)
-            for skill in skills:
-                self._keep(skill)
 
-    def unchanged(
-        self, repository: Repository, config: bytes, tips: Mapping[str, str]
-    ) -> tuple[Mapping[str, tuple[Version, ...]], tuple[ServedSkill, ...]]:
-        """Return the histories and texts of trained skills that hold for other tips, too."""
-        if (self.repository, self._config) != (repository, config):
-            return {}, ()
-        same = {name for name, tip in tips.items() if self.tips.get(name) == tip}
-        histories = {name: found for name, found in dict(self._histories).items() if name in same}
-        return histories, tuple(skill for skill in dict(self._kept).values() if skill.trained and skill.name in same)
+    @cached_property
+    def project(self) -> Project:
+        """The project, with its skillopt.toml as it is now."""
+        return Project.read(self.repository.root)
+
+    @cached_property
+    def paths(self) -> Mapping[str, str]:
+        """The folder of every skill of the work tree by its name."""
+        return {name: path for path, name in self.project.skill_names().items()}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -258,15 +222,15 @@ class Catalogue:
     @cached_property
     def committed(self) -> Mapping[str, str]:
         """The folder of every skill on the default branch by its name, which is the work tree's where it has one."""
-        texts = [path for path in self._files if path == SKILL_FILE or path.endswith(f"/{SKILL_FILE}")]
+        rows = self.repository.tree(self.default, "") if self.default else []
+        texts = [path for mode, _, path in rows if mode.startswith("100") and path.rpartition("/")[2] == SKILL_FILE]
         folders = [path.rpartition("/")[0] or "." for path in texts if not is_left_out(path)]
-        here = {path: name for name, path in self._paths.items()}
-        spelled = name_skills(folders, self._root_name() if "." in folders else "", self._configured)
-        taken = {here[folder] for folder in folders if folder in here}
+        configured = {path: name for name, path in self.project.configured_paths().items() if path}
+        here = {path: name for name, path in self.paths.items()}
+        spelled = name_skills(folders, self._root_name() if "." in folders else "", configured)
         found = {here[folder]: folder for folder in folders if folder in here}
-        return found | {
-            spelled[folder]: folder for folder in folders if folder not in here and spelled[folder] not in taken
-        }
+        others = {spelled[folder]: folder for folder in folders if folder not in here}
+        return others | found
 
     def newest(self, name: str) -> ServedSkill:
         """Return the text of a skill that is served."""
@@ -276,15 +240,23 @@ class Catalogue:
         return found
 
     def newest_of(self, names: Sequence[str]) -> dict[str, ServedSkill | UsageError]:
-        """Return the texts of skills that are served, or why they are not."""
-        found: dict[str, ServedSkill | UsageError] = {name: self._kept[name] for name in names if name in self._kept}
-        missing = [name for name in names if name not in found]
-        for at in range(0, len(missing), _TOGETHER):
-            for name, skill in self._read_newest(missing[at : at + _TOGETHER]).items():
-                found[name] = skill
-                if isinstance(skill, ServedSkill):
-                    self._keep(skill)
-        return found
+        """Return the texts of skills that are served, or why they are not, read with few processes."""
+        self.histories(names)
+        versions = {name: self.chosen(name) for name in names}
+        places = {
+            name: FolderAt(version.sha, self._place(name) or self.committed.get(name, ""))
+            if version
+            else FolderAt(self.default, self.committed[name])
+            for name, version in versions.items()
+            if version or name in self.committed
+        }
+        files = self._files_of(places)
+        return {
+            name: self._served(name, places[name], version.at if version else "", files.get(name, ()))
+            if name in places
+            else UsageError(self._nothing(name))
+            for name, version in versions.items()
+        }
 
     def version(self, name: str, wanted: str) -> ServedSkill:
         """Read an accepted version, or the text at a commit of the default branch, by the start of the commit."""
@@ -337,40 +309,13 @@ class Catalogue:
             return versions[0]
         return found
 
-    def _place_of(self, name: str) -> dict[str, FolderAt]:
-        """Return where the served text of a skill is likely to lie, by its name; nothing for one without."""
-        if version := self.chosen(name):
-            return {name: FolderAt(version.sha, self._place(name) or self.committed.get(name, ""))}
-        return {name: FolderAt(self.default, self.committed[name])} if name in self.committed else {}
-
-    def _read_newest(self, names: Sequence[str]) -> dict[str, ServedSkill | UsageError]:
-        """Read the served texts of skills with few processes."""
-        self.histories(names)
-        found: dict[str, ServedSkill | UsageError] = {}
-        places: dict[str, FolderAt] = {}
-        for name in names:
-            try:
-                places |= self._place_of(name)
-            except UsageError as error:
-                found[name] = error
-        files = self._files_of(places)
-        for name in names:
-            if name in found:
-                continue
-            try:
-                found[name] = self._served(name, files.get(name, ()), places.get(name))
-            except UsageError as error:
-                found[name] = error
-        return found
-
-    def _served(self, name: str, files: tuple[File, ...], place: FolderAt | None) -> ServedSkill:
-        if place is None:
-            raise UsageError(self._nothing(name))
-        version = self.chosen(name)
-        at = version.at if version else ""
-        if any(file.path == SKILL_FILE for file in files):
-            return make_served(name, place.commit, at, files)
-        return self._read(name, place.commit, at)
+    def _served(self, name: str, place: FolderAt, at: str, files: tuple[File, ...]) -> ServedSkill | UsageError:
+        try:
+            if any(file.path == SKILL_FILE for file in files):
+                return _make_served(name, place.commit, at, files)
+            return self._read(name, place.commit, at)
+        except UsageError as error:
+            return error
 
     def _files_of(self, places: Mapping[str, FolderAt]) -> dict[str, tuple[File, ...]]:
         """Read the files of folders; those with links one by one, as they have to be followed."""
@@ -391,22 +336,17 @@ class Catalogue:
         for place in dict.fromkeys(sought):
             files = self.repository.read_folder(commit, place)
             if any(file.path == SKILL_FILE for file in files):
-                return make_served(name, commit, at, files)
+                return _make_served(name, commit, at, files)
         if elsewhere := find_skill_folder(self.repository, commit, name):
-            return make_served(name, commit, at, self.repository.read_folder(commit, elsewhere))
+            return _make_served(name, commit, at, self.repository.read_folder(commit, elsewhere))
         place = " or ".join(dict.fromkeys(sought)) or f"a folder {name}"
         raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {place} of {commit[:10]}, found none")
-
-    @cached_property
-    def _configured(self) -> Mapping[str, str]:
-        """The name of every configured skill by its folder in the repository."""
-        return {path: name for name, path in self.project.configured_paths().items() if path}
 
     def _place(self, name: str) -> str:
         """Return where a skill lies now, empty where it is not known."""
         if name in self.project.entries:
             return self.repository.relative(self.project.configured_folder(name))
-        return self._paths.get(name, "")
+        return self.paths.get(name, "")
 
     def _published(self, wanted: str) -> str | None:
         """Return a commit of the default branch by its start; None for none."""
@@ -417,67 +357,14 @@ class Catalogue:
 
     def _nothing(self, name: str) -> str:
         """Return why there is nothing to serve."""
-        if name in self._paths:
-            place = self._paths[name]
+        if name in self.paths:
+            place = self.paths[name]
             to = f" to branch {self.branch}" if self.branch else ""
             return f"skill {name!r}: {place} is not committed{to}, and only what is committed is served"
-        return unknown_skill(name, {*self.names, *self._paths})
-
-    def _keep(self, skill: ServedSkill) -> None:
-        size = sum(len(file.content) for file in skill.files)
-        with self._lock:
-            if skill.name not in self._kept and size <= self._left:
-                self._kept[skill.name] = skill
-                self._left -= size
-
-    @cached_property
-    def _files(self) -> list[str]:
-        """List the regular files of the default branch."""
-        rows = self.repository.tree(self.default, "") if self.default else []
-        return [path for mode, _, path in rows if mode.startswith("100")]
+        return unknown_skill(name, {*self.names, *self.paths})
 
     def _root_name(self) -> str:
         """Name the skill at the root as it names itself."""
         (text,) = read_found(self.repository.root, [f"{self.default}:{SKILL_FILE}"], "blob")
         named = read_leniently(SkillDocument.parse(text or b"")).name
         return named or self.repository.root.name
-
-    @cached_property
-    def project(self) -> Project:
-        """The project, with its skillopt.toml as the catalogue has it."""
-        return Project.read(self.repository.root)
-
-    def paths_at(self, moment: int) -> Mapping[str, str]:
-        """Return the folder of every skill of the work tree by its name, as it was at a moment."""
-        if self._seen is None or self._seen[0] != moment:
-            self._seen = moment, {name: path for path, name in self.project.skill_names().items()}
-        return self._seen[1]
-
-    @property
-    def _paths(self) -> Mapping[str, str]:
-        """The same as it was seen last."""
-        return self._seen[1] if self._seen else self.paths_at(0)
-
-
-def catalogue_of(folder: Path) -> Catalogue:
-    """Return the catalogue of a project as it is now; a change of any tip or of skillopt.toml makes another one."""
-    return catalogue_at(snapshot_of(folder))
-
-
-def catalogue_at(snapshot: Snapshot) -> Catalogue:
-    """Return the catalogue of a snapshot."""
-    try:
-        config = (snapshot.repository.root / CONFIG).read_bytes()
-    except OSError:
-        config = b""
-    return _catalogue(snapshot, config)
-
-
-_newest: list[Catalogue] = []
-
-
-@lru_cache(maxsize=2)
-def _catalogue(snapshot: Snapshot, config: bytes) -> Catalogue:
-    made = Catalogue(snapshot, config, _newest[0] if _newest else None)
-    _newest[:] = [made]
-    return made

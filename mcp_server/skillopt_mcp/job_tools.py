@@ -120,7 +120,9 @@ def start_job_tool(
     max_minutes: MinutesCap = None,
     wait_seconds: WaitSeconds = 0,
 ) -> JobAnswer:
-    """Start a job and give its id at once."""
+    """Measure a skill (evaluate) or train it with the project's optimizer model (optimize), in its own process. Gives
+    the job's id at once. Runs the target, which may cost money: agree on limits with the user first.
+    """
     selection = choose_target(selection_of(folder, name), harness)
     limits = JobLimits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
     if work == "optimize":
@@ -137,7 +139,9 @@ def job_status_tool(
     job_id: Annotated[str | None, Field(description="A job; all newest jobs if left out.", max_length=64)] = None,
     wait_seconds: WaitSeconds = _USUAL_WAIT,
 ) -> "str | JobAnswer":
-    """Report a job's state, results, spending and next step."""
+    """Get a job's progress, verdicts, spending and next step: at once where there is news, else after wait_seconds.
+    Without an id, list the newest jobs.
+    """
     if job_id is not None:
         return JobAnswer(locate(job_id, folder=folder).root, job_id, wait_seconds)
     rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in jobs(folder=folder)]
@@ -145,7 +149,9 @@ def job_status_tool(
 
 
 def cancel_job_tool(folder: Path, job_id: _JobName) -> str:
-    """End a job; what it was answered is kept."""
+    """End a job. The first time it waits for the calls under way, which are paid for; a second time it drops them.
+    What was answered is kept, and starting the same again continues.
+    """
     return _report(cancel(job_id, folder=folder))
 
 

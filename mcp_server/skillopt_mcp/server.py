@@ -20,7 +20,6 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.mcpserver.utilities.func_metadata import func_metadata
 from mcp.server.models import InitializationOptions
-from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -33,14 +32,7 @@ from mcp_types import (
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
-    PromptsCapability,
-    ServerCapabilities,
-    SubscribeRequestParams,
-    SubscriptionsListenRequestParams,
-    SubscriptionsListenResult,
     TextContent,
-    ToolsCapability,
-    UnsubscribeRequestParams,
 )
 from mcp_types import Tool as ListedTool
 from pydantic import BaseModel, ValidationError
@@ -52,8 +44,8 @@ from skillopt.execution.installation import check_unchanged
 from skillopt_mcp.job_tools import JobAnswer, answer_with_news
 from skillopt_mcp.prompts import get_prompt, list_prompts
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, DirectoryParams, SkillParams, SkillResources
-from skillopt_mcp.tools import TOOLS, ToolDefinition
-from skillopt_mcp.watching import OlderClients, VersionWatcher
+from skillopt_mcp.tools import TOOLS
+from skillopt_mcp.watching import VersionWatcher
 
 __all__ = ["SkillServer", "make_server", "read_arguments", "strict_schema"]
 
@@ -176,14 +168,14 @@ def _found(value: object) -> str:
 
 
 _log = logging.getLogger(__name__)
-_Context = ServerRequestContext[OlderClients, Any]
+_Context = ServerRequestContext[None, Any]
 _META = {"anthropic/alwaysLoad": True}
 _STATIC = CacheHint(ttl_ms=60 * 60 * 1000, scope="private")
 _CHANGES = CacheHint(ttl_ms=CACHED_MS, scope="private")
 
 
-class SkillServer(Server[OlderClients]):
-    """The low-level server, which tells clients of every version that resources can change, and only they."""
+class SkillServer(Server[None]):
+    """The low-level server, which tells clients that made the older handshake that resources can change."""
 
     def create_initialization_options(
         self,
@@ -195,31 +187,10 @@ class SkillServer(Server[OlderClients]):
         options = notification_options or NotificationOptions(resources_changed=True)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
-    def get_capabilities(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-        *,
-        protocol_version: str | None = None,
-    ) -> ServerCapabilities:
-        """Return what the server can do; its tools and prompts stay as they are while it runs."""
-        found = super().get_capabilities(
-            notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
-        )
-        constant = {"tools": ToolsCapability(list_changed=False), "prompts": PromptsCapability(list_changed=False)}
-        return found.model_copy(update=constant)
-
 
 def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
     """Make the server of a project."""
     watch, skills, tools = VersionWatcher(folder, every), SkillResources(folder), _Tools(folder)
-    listening = ListenHandler(watch)
-
-    async def listen(ctx: _Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-        await watch.begin()
-        return await listening(ctx, params)
-
     server = SkillServer(
         "skillopt",
         version=__version__,
@@ -233,7 +204,7 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
         on_list_resources=skills.list_resources,
         on_list_resource_templates=skills.list_templates,
         on_read_resource=skills.read_resource,
-        on_subscriptions_listen=listen,
+        on_subscriptions_listen=watch.listen,
         on_list_prompts=_list_prompts,
         on_get_prompt=_get_prompt,
     )
@@ -242,9 +213,7 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
     server.add_request_handler("skills/list", PaginatedRequestParams, skills.list_skills)
     server.add_request_handler("skills/get", SkillParams, skills.get_skill)
     server.add_request_handler("resources/directory/read", DirectoryParams, skills.read_directory)
-    server.add_request_handler("resources/subscribe", SubscribeRequestParams, _subscribe)
-    server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, _unsubscribe)
-    server.add_notification_handler("notifications/initialized", NotificationParams, _joined)
+    server.add_notification_handler("notifications/initialized", NotificationParams, watch.joined)
     return server
 
 
@@ -252,37 +221,46 @@ class _Tools:
     """The tools, bound to the project's folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._tools = {offer.name: _BoundTool(offer, folder) for offer in TOOLS}
+        self._folder = folder
+        # The descriptions of the functions' arguments make the schema.
+        self._arguments = {
+            tool.name: func_metadata(tool.call, skip_names=["folder"], structured_output=False) for tool in TOOLS
+        }
+        self._schemas = {name: strict_schema(taken.arg_model) for name, taken in self._arguments.items()}
         self._told: dict[str, int] = {}
 
     def schema(self, name: str) -> dict[str, Any] | None:
         """Return what a tool takes."""
-        tool = self._tools.get(name)
-        return tool.schema if tool else None
+        return self._schemas.get(name)
 
     async def list(self, _ctx: _Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
         """Answer `tools/list`."""
-        return ListToolsResult(
-            tools=[
-                ListedTool(
-                    name=name,
-                    title=tool.offer.title,
-                    description=tool.offer.description,
-                    input_schema=tool.schema,
-                    annotations=tool.offer.annotations,
-                    _meta=_META,
-                )
-                for name, tool in self._tools.items()
-            ]
-        )
+        listed = [
+            ListedTool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema=self._schemas[tool.name],
+                annotations=tool.annotations,
+                _meta=_META,
+            )
+            for tool in TOOLS
+        ]
+        return ListToolsResult(tools=listed)
 
     async def call(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
-        """Answer `tools/call`."""
-        tool = self._tools.get(params.name)
+        """Answer `tools/call`; other calls are answered meanwhile."""
+        tool = next((tool for tool in TOOLS if tool.name == params.name), None)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"expected one of {sorted(self._tools)}, found {params.name[:80]!r}")
+            raise MCPError(INVALID_PARAMS, f"expected one of {sorted(self._schemas)}, found {params.name[:80]!r}")
         try:
-            answer = await tool.answer(params.arguments or {})
+            if tool.annotations.open_world_hint:  # it starts a process, which loads what is installed now
+                check_unchanged(__version__)
+            arguments = self._arguments[tool.name]
+            given = arguments.pre_parse_json(params.arguments or {})  # some clients send a list as text
+            read = read_arguments(tool.name, arguments.arg_model, self._schemas[tool.name], given)
+            taken = {name: getattr(read, name) for name in type(read).model_fields}
+            answer = await to_thread.run_sync(partial(tool.call, self._folder, **taken))
             if isinstance(answer, JobAnswer):
                 answer = await answer_with_news(answer, ctx.session.report_progress, self._told)
         except SkilloptError as error:
@@ -290,35 +268,10 @@ class _Tools:
         return _told(answer)
 
 
-class _BoundTool:
-    """A tool of the project in a folder."""
-
-    def __init__(self, offer: ToolDefinition, folder: Path) -> None:
-        self.offer = offer
-        self._call = partial(offer.call, folder)
-        # The SDK reads the names and types off a function, and a `partial` says neither.
-        taken = {name: kind for name, kind in offer.call.__annotations__.items() if name != "folder"}
-        vars(self._call).update(__name__=offer.name, __annotations__=taken)
-        self._arguments = func_metadata(self._call, structured_output=False)
-        self.schema = strict_schema(self._arguments.arg_model)
-
-    async def answer(self, given: dict[str, Any]) -> str | JobAnswer:
-        """Call the tool; other calls are answered meanwhile."""
-        if self.offer.annotations.open_world_hint:  # it starts a process, which loads what is installed now
-            check_unchanged(__version__)
-        given = self._arguments.pre_parse_json(given)  # some clients send a list as text
-        read = read_arguments(self.offer.name, self._arguments.arg_model, self.schema, given)
-        taken = {name: getattr(read, name) for name in type(read).model_fields}
-        return await to_thread.run_sync(partial(self._call, **taken))
-
-
 def _told(text: str, *, is_error: bool = False) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=_plain(text))], is_error=is_error)
-
-
-def _plain(text: str) -> str:
-    """Return a text that JSON can carry; git allows any bytes in the name of a file."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Return a text as an answer; JSON cannot carry all that git allows in the name of a file."""
+    plain = text.encode("utf-8", "replace").decode("utf-8")
+    return CallToolResult(content=[TextContent(text=plain)], is_error=is_error)
 
 
 async def _guard(ctx: _Context, call_next: CallNext) -> HandlerResult:
@@ -335,27 +288,12 @@ async def _guard(ctx: _Context, call_next: CallNext) -> HandlerResult:
 
 
 @asynccontextmanager
-async def _running(watch: VersionWatcher, _: Server[OlderClients]) -> AsyncIterator[OlderClients]:
+async def _running(watch: VersionWatcher, _: Server[None]) -> AsyncIterator[None]:
     """Look out for accepted versions while the server runs."""
-    clients = OlderClients(watch)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch.run)
-        tasks.start_soon(clients.run)
-        yield clients
+        yield
         tasks.cancel_scope.cancel()
-    clients.close()
-
-
-async def _joined(ctx: _Context, params: NotificationParams) -> None:
-    await ctx.lifespan_context.joined(ctx, params)
-
-
-async def _subscribe(ctx: _Context, params: SubscribeRequestParams) -> HandlerResult:
-    return await ctx.lifespan_context.subscribe(ctx, params)
-
-
-async def _unsubscribe(ctx: _Context, params: UnsubscribeRequestParams) -> HandlerResult:
-    return await ctx.lifespan_context.unsubscribe(ctx, params)
 
 
 async def _list_prompts(_ctx: _Context, _params: PaginatedRequestParams | None) -> ListPromptsResult:

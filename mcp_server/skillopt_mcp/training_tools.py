@@ -44,7 +44,9 @@ def get_evidence_tool(
     start: StartText = "auto",
     page: Page = 1,
 ) -> str:
-    """Show how train tasks went: first a table with the skill's text, then whole runs of single tasks."""
+    """What you need to propose edits of a skill: its text, budgets, a table of train tasks by failure, examples, what
+    was tried before; with `tasks`, their whole runs. Measures nothing: evaluate on train first.
+    """
     found = packet.evidence(selection_of(folder, name), start=start, tasks=tasks, fold=fold)
     return paginate("\n\n".join(_whole_runs(found, tasks) if tasks else _overview(found)), page)
 
@@ -107,7 +109,10 @@ def propose_edits_tool(
     max_minutes: MinutesCap = None,
     wait_seconds: WaitSeconds = 0,
 ) -> str | JobAnswer:
-    """Check edits, then try them as a job: together, then each left out, and what is needed at the gate."""
+    """Propose a few edits of a skill. They are checked at once; then a job tries them together on the failing tasks
+    they cite, leaves each out to see whether it is needed, and gates the rest on tasks you never see. What is
+    accepted is committed to the skill's branch.
+    """
     selection = selection_of(folder, name)
     offered = EditsProposal(edits=tuple(edits), base=base, proposer=_PROPOSER)
     refused = check(selection, offered, start=start)

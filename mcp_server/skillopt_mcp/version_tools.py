@@ -4,109 +4,22 @@ Each is a function of the project's folder and the model's arguments, answered i
 """
 
 import os
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import Field
 
 from skillopt import __version__
 from skillopt.errors import RepositoryError, UsageError
-from skillopt.project import FoundSkill, Project
+from skillopt.project import Project
 from skillopt.runs.history import compare_versions, roll_back
 from skillopt.skills.folder import SKILL_FILE
-from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions
-from skillopt_mcp.catalogue import (
-    Catalogue,
-    ServedSkill,
-    accepted_version,
-    catalogue_of,
-    served_skill,
-    skill_address,
-    waiting_draft,
-)
+from skillopt_mcp.catalogue import Catalogue, ServedSkill, catalogue_of, served_skill, skill_address
 from skillopt_mcp.pages import paginate, table
 from skillopt_mcp.skill_details import SHOWN_DIGITS, TAKE, describe_skill, score_words, selection_of
 
-__all__ = [
-    "Overview",
-    "Page",
-    "SkillName",
-    "SkillRow",
-    "list_skills_tool",
-    "overview",
-    "read_skill_tool",
-    "rollback_skill_tool",
-]
-
-_SECONDS: Final = 2.0
-"""After which the work tree is looked at again; commits and skillopt.toml are in the next answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class SkillRow:
-    """A skill of a project."""
-
-    name: str
-    path: str
-    suite: str
-    versions: tuple[Version, ...] = ()
-    served: Version | None = None
-    committed: str = ""
-
-    @property
-    def declined(self) -> int:
-        """How many of its versions people declined."""
-        return len(Decisions(self.versions).declined)
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """One page of the skills of a project."""
-
-    repository: bool
-    names: tuple[str, ...]
-    trained: int
-    rows: tuple[SkillRow, ...]
-
-
-def overview(folder: Path, first: int, most: int) -> Overview:
-    """List a page of the skills of a project; that something is missing is part of the answer, not an error."""
-    try:
-        catalogue = catalogue_of(folder)
-    except RepositoryError:
-        project = Project.find(folder)
-        here = _in_work_tree(project, first, most)
-        rows = tuple(SkillRow(one.name, one.path, one.suite) for one in here)
-        return Overview(repository=False, names=tuple(sorted(project.skill_names().values())), trained=0, rows=rows)
-    return _page(catalogue, first, most, int(time.monotonic() / _SECONDS))
-
-
-# Catalogues are made anew for other commits and another skillopt.toml, and then differ.
-@lru_cache(maxsize=16)
-def _page(catalogue: Catalogue, first: int, most: int, moment: int) -> Overview:
-    project, paths = catalogue.project, catalogue.paths_at(moment)
-    names = tuple(sorted({*paths, *catalogue.names}))
-    shown = names[first : first + most]
-    here = {one.name: one for one in project.with_suites({paths[name]: name for name in shown if name in paths})}
-    histories = catalogue.histories(shown)
-    rows = []
-    for name in shown:
-        found, served = here.get(name, FoundSkill(name, "", "")), catalogue.chosen(name)
-        committed = catalogue.default if served is None and name in catalogue.committed else ""
-        path = found.path or catalogue.committed.get(name, "")
-        rows.append(SkillRow(name, path, found.suite, histories[name], served, committed))
-    return Overview(repository=True, names=names, trained=len(catalogue.tips), rows=tuple(rows))
-
-
-def _in_work_tree(project: Project, first: int, most: int) -> Sequence[FoundSkill]:
-    names = sorted((name, path) for path, name in project.skill_names().items())
-    return project.with_suites({path: name for name, path in names[first : first + most]})
-
+__all__ = ["Page", "SkillName", "list_skills_tool", "read_skill_tool", "rollback_skill_tool"]
 
 _LISTED = 20  # files that are listed
 _ROWS = 100  # skills on a page: at most some 9,000 tokens
@@ -145,17 +58,55 @@ def list_skills_tool(
     ] = None,
     page: Page = 1,
 ) -> str:
-    """List the skills of the project, or say all about one; say how to begin where something is missing."""
+    """List the skills of this project: accepted versions, scores, which have a suite of tasks; with `name`, all
+    versions of one and its draft. Call this first; where something is missing it says how to begin.
+    """
     if name is not None:
         return describe_skill(folder, name, page)
-    found = overview(folder, (page - 1) * _ROWS, _ROWS)
-    pages = max(1, -(-len(found.names) // _ROWS))
+    catalogue, project = _find(folder)
+    paths = catalogue.paths if catalogue else {name: path for path, name in project.skill_names().items()}
+    committed = catalogue.committed if catalogue else {}
+    names = sorted({*paths, *(catalogue.names if catalogue else ())})
+    shown, pages = names[(page - 1) * _ROWS : page * _ROWS], max(1, -(-len(names) // _ROWS))
     if page > pages:
         raise UsageError(f"expected a page from 1 to {pages}, found {page}; ask for one of them")
-    rows = [_row(row) for row in found.rows]
-    head = ("skill", "versions", "served", "on val", "suite", "folder")
-    listed = [table(head, rows)] if rows else []
-    return "\n\n".join(["# Skills", *_count(found, page, pages), *listed, *_other_version(), *_guidance(found, pages)])
+    suites = {one.name: one.suite for one in project.with_suites({paths[one]: one for one in shown if one in paths})}
+    if catalogue:
+        catalogue.histories(shown)  # of all at once
+    rows = [
+        (one, *_versions(catalogue, one), suites.get(one, ""), paths.get(one) or committed.get(one, ""))
+        for one in shown
+    ]
+    trained = len(catalogue.tips) if catalogue else 0
+    more = f"; call again with page={page + 1} for more" if page < pages else ""
+    count = f"{len(names)} skills, {trained} with a branch of versions; page {page} of {pages}{more}."
+    parts = ["# Skills", *([f"{count} With `name`, all about one."] if pages > 1 else [])]
+    parts += [table(("skill", "versions", "served", "on val", "suite", "folder"), rows)] if rows else []
+    parts += [*_other_version(), *([] if catalogue else [_BEGIN["repository"]])]
+    is_without_suites = pages == 1 and not any(suites.values())
+    missing = "skills" if not names else "suites" if is_without_suites else "" if trained else "versions"
+    return "\n\n".join([*parts, *([_BEGIN[missing]] if missing else [])])
+
+
+def _find(folder: Path) -> tuple[Catalogue | None, Project]:
+    """Find what is served of a project; nothing where there is no repository."""
+    try:
+        catalogue = catalogue_of(folder)
+    except RepositoryError:
+        return None, Project.find(folder)
+    return catalogue, catalogue.project
+
+
+def _versions(catalogue: Catalogue | None, name: str) -> tuple[str, str, str]:
+    """Return how many versions a skill has, which one is served, and what that scored."""
+    if catalogue is None:
+        return "not trained", "not committed", ""
+    versions, served = catalogue.versions(name), catalogue.chosen(name)
+    declined = len(Decisions(versions).declined)
+    count = f"{len(versions)}{f', {declined} declined' if declined else ''}" if versions else "not trained"
+    if served is not None:
+        return count, served.sha[:SHOWN_DIGITS], score_words(dict(served.trailers))
+    return count, catalogue.default[:SHOWN_DIGITS] if name in catalogue.committed else "not committed", ""
 
 
 def read_skill_tool(
@@ -173,11 +124,13 @@ def read_skill_tool(
     ] = None,
     page: Page = 1,
 ) -> str:
-    """Show a file of an accepted version or of the draft, or what changed since an older one."""
+    """Read a file of an accepted version of a skill, SKILL.md of the newest by default; with `since`, what changed
+    since an older version. `version=draft` shows the draft that waits for a person.
+    """
     if since is not None:
         return _changes(folder, name, since, version, page)
     is_draft = version == _DRAFT
-    skill = waiting_draft(folder, name) if is_draft else served_skill(folder, name, version)
+    skill = catalogue_of(folder).draft(name) if is_draft else served_skill(folder, name, version)
     shown = skill.file(file)
     paths = [found.path for found in skill.files]
     if shown is None:
@@ -199,9 +152,11 @@ def read_skill_tool(
 
 
 def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionName) -> str:
-    """Publish an older version of a skill as a new commit on its branch."""
-    wanted = accepted_version(folder, name, version)
-    done = roll_back(selection_of(folder, name), wanted)
+    """Publish an older accepted version of a skill as a new commit on its branch. Nothing is deleted, but every reader
+    of the skill gets the older text. Ask the user first.
+    """
+    wanted = catalogue_of(folder).accepted(name, version)
+    done = roll_back(selection_of(folder, name), wanted.sha)
     newest = (
         f"Commit {done.commit[:SHOWN_DIGITS]} on `{done.branch}` holds the text of {done.version[:SHOWN_DIGITS]} again."
     )
@@ -217,7 +172,7 @@ def _origin(folder: Path, skill: ServedSkill) -> str:
 
 def _changes(folder: Path, name: str, since: str, version: str | None, page: int) -> str:
     selection = selection_of(folder, name)
-    older = None if since == _START else accepted_version(folder, name, since)
+    older = None if since == _START else catalogue_of(folder).accepted(name, since).sha
     if version == _DRAFT:
         changed = compare_versions(selection, older, _DRAFT) if older else compare_versions(selection, _DRAFT, None)
     else:
@@ -233,23 +188,6 @@ def _changes(folder: Path, name: str, since: str, version: str | None, page: int
     return f"{title}\n\n{paginate(changed.text or 'The two are equal.', page, fence='diff')}"
 
 
-def _count(found: Overview, page: int, pages: int) -> list[str]:
-    if pages == 1:
-        return []
-    more = f"; call again with page={page + 1} for more" if page < pages else ""
-    many = f"{len(found.names)} skills, {found.trained} with a branch of versions; page {page} of {pages}{more}."
-    return [f"{many} With `name`, all about one."]
-
-
-def _row(row: SkillRow) -> tuple[str, ...]:
-    served = row.served
-    score = score_words(dict(served.trailers)) if served else ""
-    declined = f", {row.declined} declined" if row.declined else ""
-    count = f"{len(row.versions)}{declined}" if row.versions else "not trained"
-    text = served.sha[:SHOWN_DIGITS] if served else row.committed[:SHOWN_DIGITS] or "not committed"
-    return (row.name, count, text, score, row.suite, row.path)
-
-
 def _other_version() -> list[str]:
     """Say that the plugin that started this server is of another version."""
     plugin = os.environ.get(_PLUGIN_VERSION, "")
@@ -257,17 +195,3 @@ def _other_version() -> list[str]:
         return []
     update = "update the plugin in the client, or install the program again"
     return [f"Tell the user: the plugin is version {plugin[:20]}, the program {__version__}; {update}."]
-
-
-def _guidance(found: Overview, pages: int) -> list[str]:
-    """List what is missing before a first run, most basic first."""
-    missing = []
-    if not found.repository:
-        missing.append(_BEGIN["repository"])
-    if not found.names:
-        missing.append(_BEGIN["skills"])
-    elif pages == 1 and not any(row.suite for row in found.rows):
-        missing.append(_BEGIN["suites"])
-    elif not found.trained:
-        missing.append(_BEGIN["versions"])
-    return missing

@@ -10,7 +10,6 @@ from skillopt_mcp.tools import TOOLS
 from tests.fakes.drafts import accepted, graded, run_events
 from tests.fakes.mcp_clients import say, text_of
 from tests.fakes.projects import git, make_project
-from tests.mcp_server.test_training_tools import ended
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
@@ -57,17 +56,3 @@ async def test_beside_a_draft_the_committed_text_is_served_and_nothing_goes_back
         result = await client.call_tool("rollback_skill", {"name": "rows", "version": "draft"})
         assert result.is_error
         assert "accepted version" in text_of(result)
-
-
-async def test_without_a_draft_the_answer_says_so(folder: Path) -> None:
-    async with Client(make_server(folder)) as client:
-        result = await client.call_tool("read_skill", {"name": "rows", "version": "draft"})
-        assert result.is_error
-        assert "expected a draft, found none" in text_of(result)
-
-
-async def test_the_draft_can_be_measured(folder: Path) -> None:
-    run_events(folder, graded(EMAIL))
-    async with Client(make_server(folder)) as client:
-        begun = ended(folder, await say(client, "start_job", name="rows", of="draft", split="val"))
-        assert " tasks passed (score " in await say(client, "job_status", job_id=begun)

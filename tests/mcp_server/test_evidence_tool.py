@@ -1,6 +1,5 @@
 """The tool `get_evidence`: a first answer of bounded size, then whole runs of the tasks that are asked for."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -35,20 +34,6 @@ async def test_the_first_answer_for_72_tasks_fits_and_names_each_of_them(tmp_pat
     assert "## A run of `train-" in answer
 
 
-async def test_feedback_of_a_megabyte_a_task_and_other_scripts_do_not_make_it_longer(tmp_path: Path) -> None:
-    folder = make_project(tmp_path / "project", 6)
-    suite = folder / "suites" / "rows.jsonl"
-    rows = [json.loads(line) for line in suite.read_text().splitlines()]
-    check = "import sys; print('x' * 1_000_000 + '値' * 100); sys.exit(1)"
-    for row in rows:
-        row["verifier"] = {"kind": "command", "argv": ["python3", "-c", check]}
-    suite.write_text("\n".join(map(json.dumps, rows)) + "\n")
-    ended = skillopt(folder, "evaluate", "rows", "--split", "train", "--set", "sandbox=none")
-    assert ended.returncode == 0, ended.stderr
-    async with Client(make_server(folder)) as client:
-        assert estimate_tokens(await say(client, "get_evidence", name="rows")) <= MOST_TOKENS
-
-
 async def test_whole_runs_come_last_repeat_first_for_the_tasks_asked_for_and_no_other(measured: Path) -> None:
     async with Client(make_server(measured)) as client:
         answer = await say(client, "get_evidence", name="rows", tasks=["train1"])
@@ -68,12 +53,6 @@ async def test_an_unknown_task_is_told_with_the_nearest_train_tasks_and_a_held_o
         assert "did you mean 'train1'" in text_of(
             await client.call_tool("get_evidence", {"name": "rows", "tasks": ["trian1"]})
         )
-
-
-async def test_a_fold_is_refused_where_the_splits_are_fixed(measured: Path) -> None:
-    async with Client(make_server(measured)) as client:
-        result = await client.call_tool("get_evidence", {"name": "rows", "fold": 2})
-        assert "has a fixed train split and no folds" in text_of(result)
 
 
 async def test_a_task_that_was_not_measured_is_named(tmp_path: Path) -> None:

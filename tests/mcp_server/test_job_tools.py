@@ -8,7 +8,7 @@ from mcp import Client
 from skillopt.errors import UsageError
 from skillopt.execution.installation import check_unchanged
 from skillopt.runs.job_report import job, jobs
-from skillopt.storage.jobs import find_job, list_jobs
+from skillopt.storage.jobs import list_jobs
 from skillopt_mcp.server import make_server
 from tests.fakes.jobs import record_job
 from tests.fakes.mcp_clients import say, text_of
@@ -67,21 +67,6 @@ async def test_another_harness_than_the_projects_must_be_listed(project: Path) -
     assert "no price is known for it" in await refused(project, harness="chat/anthropic/fake")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ({"max_rollouts": 3}, "expected max_rollouts of at least 8 for this evaluation, found 3"),
-        ({"max_usd": 0}, "expected 'max_usd' to be greater than 0, found 0; leave it out for no cap"),
-        ({"work": "optimize", "max_rollouts": 10}, "expected max_rollouts of at least 26"),
-        ({"of": "draft"}, "has no draft"),
-    ],
-)
-async def test_what_a_job_would_be_refused_is_refused_before_it_starts(
-    project: Path, arguments: dict[str, object], told: str
-) -> None:
-    assert told in await refused(project, **arguments)
-
-
 async def test_a_suite_that_cannot_be_read_and_a_base_that_is_not_clear_are_told_before_a_job_starts(
     project: Path,
 ) -> None:
@@ -103,10 +88,3 @@ async def test_a_second_job_of_a_skill_is_refused_with_the_first_ones_id(project
 def test_a_program_that_was_replaced_meanwhile_starts_nothing() -> None:
     with pytest.raises(UsageError, match=r"expected version 0\.0\.1, found .*; start the client anew"):
         check_unchanged("0.0.1")
-
-
-def test_the_order_and_the_progress_of_another_version_do_not_hide_a_job(project: Path) -> None:
-    folder = record_job(project, "rows", ["evaluate"], later="what a newer version writes", limits={"max_usd": 1})
-    (folder / "progress.json").write_text('{"later": 1}', encoding="utf-8")
-    found = find_job(project, folder.name)
-    assert (found.terms.limits, found.terms.words, found.noted) == ({"max_usd": 1}, (), None)

@@ -1,21 +1,14 @@
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.errors import UsageError
-from skillopt_mcp.pages import paginate, quoted, table
+from skillopt_mcp.pages import paginate, quoted
 
 
 def test_a_short_text_is_one_page_as_it_is() -> None:
     assert paginate("Hello", 1) == "Hello"
     assert paginate("", 1) == ""
-
-
-def test_there_is_no_page_after_the_last() -> None:
-    with pytest.raises(UsageError, match="from 1 to 1, found 2"):
-        paginate("Hello", 2)
 
 
 def test_a_line_longer_than_a_page_is_cut() -> None:
@@ -32,7 +25,3 @@ def test_nothing_in_a_quoted_text_ends_the_quote(text: str) -> None:
     assert first == last
     assert re.fullmatch("`{3,}", first)
     assert first not in text
-
-
-def test_cells_cannot_break_a_table() -> None:
-    assert table(("a", "b"), [("x|y", "1\n2")]) == "| a | b |\n| --- | --- |\n| x\\|y | 1 2 |"

@@ -1,7 +1,6 @@
 """Whatever is sent: an error by the protocol, nothing of the machine in it, and the server goes on."""
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
@@ -17,19 +16,10 @@ from tests.fakes.projects import git
 
 pytestmark = pytest.mark.process
 
-BOUNDED = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+BOUNDED = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 METHODS = [
     *("tools/call", "tools/list", "resources/read", "resources/list", "resources/directory/read", "skills/get"),
-    *(
-        "skills/list",
-        "prompts/get",
-        "resources/subscribe",
-        "ping",
-        "logging/setLevel",
-        "no/such/method",
-        "",
-        "initialize",
-    ),
+    *("skills/list", "prompts/get", "ping", "logging/setLevel", "no/such/method", "", "initialize"),
 ]
 PROTOCOL_ERRORS = {-32600, -32601, -32602, -32020, -32021, -32022}
 VALUES = st.recursive(
@@ -54,11 +44,10 @@ LINES = st.one_of(
 )
 
 
-@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
-@pytest.mark.process
-def test_random_lines_do_not_stop_a_server_that_shook_hands(project: Path, version: str) -> None:
+def test_random_lines_do_not_stop_a_server(project: Path) -> None:
     with pipe(project) as server:
-        server.shake(version)
+        server.write(b"\xff")
+        server.shake("2025-11-25")
 
         @BOUNDED
         @given(st.lists(LINES, min_size=1, max_size=5))
@@ -71,23 +60,6 @@ def test_random_lines_do_not_stop_a_server_that_shook_hands(project: Path, versi
         check()
 
 
-@pytest.mark.process
-def test_random_first_lines_do_not_stop_a_server(project: Path) -> None:
-    with pipe(project) as server:
-        for line in (
-            b"",
-            b"\xff",
-            b"{}",
-            b"[]",
-            b"null",
-            b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
-            b"[" * 5000,
-        ):
-            server.write(line)
-        assert "result" in server.shake("2025-11-25")
-        assert "result" in server.ask("tools/list")
-
-
 async def refusal(client: Client, method: str, params: dict[str, object]) -> MCPError | None:
     try:
         await ask(client, method, **params)
@@ -96,10 +68,9 @@ async def refusal(client: Client, method: str, params: dict[str, object]) -> MCP
     return None
 
 
-@EVERY_PROTOCOL
-def test_requests_of_the_wrong_shape_get_an_error_by_the_protocol(project: Path, mode: str) -> None:
+def test_requests_of_the_wrong_shape_get_an_error_by_the_protocol(project: Path) -> None:
     async def check(method: str, params: dict[str, object]) -> None:
-        async with Client(make_server(project), mode=mode, cache=None) as client:
+        async with Client(make_server(project), cache=None) as client:
             error = await refusal(client, method, params)
             assert error is None or error.code in PROTOCOL_ERRORS, error
             assert str(project) not in str(error)
@@ -123,25 +94,8 @@ def test_no_name_that_a_client_sends_leads_out_of_a_skill(project: Path) -> None
     git(project, "add", ".")
     git(project, "commit", "--quiet", "-m", "Secret")
     accept(project, text="- Count.\n")
-    parts = st.sampled_from(
-        [
-            "..",
-            "%2e%2e",
-            "..%2f",
-            "/",
-            "//",
-            "\\",
-            ".",
-            "SECRET.md",
-            "skills",
-            "rows",
-            "evals",
-            "~",
-            "\0",
-            "SKILL.md",
-            "{x}",
-        ]
-    )
+    dots = ["..", "%2e%2e", "..%2f", "/", "//", "\\", ".", "~", "\0"]
+    parts = st.sampled_from([*dots, "SECRET.md", "skills", "rows", "evals", "SKILL.md"])
     paths = st.lists(parts, min_size=1, max_size=6).map("/".join) | st.text(max_size=30)
 
     async def check(path: str) -> None:
@@ -203,17 +157,6 @@ def test_eight_clients_at_once_are_all_served(project: Path) -> None:
                 tasks.start_soon(work, number, project)
 
     anyio.run(run)
-
-
-@pytest.mark.process
-def test_eight_processes_at_once_are_all_served(project: Path) -> None:
-    with ExitStack() as stack:
-        servers = [stack.enter_context(pipe(project)) for _ in range(8)]
-        for server in servers:
-            server.shake("2025-11-25")
-        answers = [server.ask("tools/call", name="list_skills", arguments={})["result"] for server in servers]
-
-    assert len({answer["content"][0]["text"] for answer in answers}) == 1
 
 
 @pytest.mark.anyio

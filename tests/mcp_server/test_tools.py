@@ -5,7 +5,6 @@ import pytest
 from mcp import Client
 
 from skillopt.tasks import File
-from skillopt_mcp import version_tools
 from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
 from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, say, text_of
@@ -54,7 +53,6 @@ async def test_every_tool_says_what_it_does_to_the_world(client: Client) -> None
     } == HINTS
 
 
-@EVERY_PROTOCOL
 async def test_the_list_of_tools_is_short_and_takes_nothing_that_it_does_not_name(client: Client) -> None:
     tools = (await client.list_tools()).tools
 
@@ -79,9 +77,8 @@ async def test_the_list_shows_versions_scores_and_suites(client: Client, project
     assert f"| rows | 1 | {version[:10]} | {gained} | skills/rows/evals/evals.json | skills/rows |" in text
 
 
-@EVERY_PROTOCOL
-async def test_outside_a_repository_the_list_says_how_to_begin(tmp_path: Path, mode: str) -> None:
-    async with Client(make_server(tmp_path), mode=mode) as client:
+async def test_outside_a_repository_the_list_says_how_to_begin(tmp_path: Path) -> None:
+    async with Client(make_server(tmp_path)) as client:
         text = await say(client, "list_skills")
 
         assert "git init" in text
@@ -89,23 +86,12 @@ async def test_outside_a_repository_the_list_says_how_to_begin(tmp_path: Path, m
         assert "expected a git repository" in await failed(client, "read_skill", name="rows")
 
 
-async def test_before_the_first_version_the_list_says_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(version_tools, "_SECONDS", 1e-9)
+async def test_before_the_first_version_the_list_says_what_is_missing(tmp_path: Path) -> None:
     folder = make_repository(tmp_path)
     async with Client(make_server(folder)) as client:
         assert "optimize-skill" in await say(client, "list_skills")
         (folder / FOLDER / "evals" / "evals.json").unlink()
         assert "write-evals" in await say(client, "list_skills")
-
-
-async def test_a_configured_skill_is_listed_with_the_suite_it_is_given(project: Path, client: Client) -> None:
-    (project / "skillopt.toml").write_text(
-        '[skills.rows]\npath = "skills/rows"\nsuite = "suites/rows"\n', encoding="utf-8"
-    )
-
-    assert "| suites/rows | skills/rows |" in await say(client, "list_skills")
 
 
 async def test_skills_are_listed_wherever_they_lie(project: Path, client: Client) -> None:
@@ -170,31 +156,15 @@ async def test_long_files_come_in_pages_under_the_limit(client: Client, project:
     ("arguments", "told"),
     [
         ({"name": "none"}, "expected the name of a skill, found 'none'"),
-        ({"name": "../rows"}, "expected the name of a skill"),
         ({"name": "/etc"}, "expected the name of a skill"),
         ({"name": "rows", "file": "../../README"}, "expected a file of rows"),
-        ({"name": "rows", "file": "/etc/passwd"}, "expected a file of rows"),
         ({"name": "rows", "file": "evals/evals.json"}, "expected a file of rows"),
         ({"name": "rows", "version": "main"}, "found none"),
-        ({"name": "rows", "version": "--help"}, "found none"),
         ({"name": "rows", "page": 0}, "greater than or equal to 1"),
-        ({"name": "r" * 1000}, "at most 64"),
-        ({"name": 7}, "expected 'name' to be a text, found 7"),
-        ({}, "expected 'name' (The skill's name, as list_skills shows it), found none"),
     ],
 )
 async def test_what_cannot_be_read_is_told(client: Client, arguments: dict[str, object], told: str) -> None:
     assert told in await failed(client, "read_skill", **arguments)
-
-
-async def test_the_history_shows_verdicts_newest_first(client: Client, project: Path) -> None:
-    old = git(project, "rev-parse", "skillopt/rows")
-    new = accept(project, text="- Count.\n")
-
-    text = await say(client, "list_skills", name="rows")
-
-    assert text.index(new[:10]) < text.index(old[:10])
-    assert "| 4 of 8 → 6 of 8 tasks passed (score 0.50 → 0.75) | 3/5/0 |" in text
 
 
 async def test_the_history_shows_what_changed_between_versions_but_not_evals(client: Client, project: Path) -> None:
@@ -244,13 +214,6 @@ async def test_a_misspelt_name_is_answered_with_the_nearest_one(client: Client) 
         assert "found 'row'; did you mean 'rows'?" in await failed(client, tool, name="row")
 
 
-async def test_a_skill_without_versions_is_described_all_the_same(tmp_path: Path) -> None:
-    async with Client(make_server(make_repository(tmp_path))) as client:
-        assert "No version was accepted yet" in await say(client, "list_skills", name="rows")
-        assert "the skills here: rows" in await failed(client, "list_skills", name="../../etc")
-
-
-@EVERY_PROTOCOL
 async def test_rolling_back_publishes_the_older_text_again(client: Client, project: Path) -> None:
     old = git(project, "rev-parse", "skillopt/rows")
     new = accept(project, text="- Count.\n")
@@ -268,7 +231,6 @@ async def test_rolling_back_publishes_the_older_text_again(client: Client, proje
     assert "expected one accepted version" in await failed(client, "rollback_skill", name="rows", version=head)
 
 
-@EVERY_PROTOCOL
 async def test_an_unknown_tool_is_refused(client: Client) -> None:
     with pytest.raises(Exception, match="expected one of"):
         await client.call_tool("format_disk", {})

@@ -9,7 +9,7 @@ from mcp_types import CallToolResult
 
 from skillopt.runs.job_report import jobs
 from skillopt_mcp.server import make_server
-from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.mcp_clients import text_of
 from tests.fakes.projects import git, make_project, skillopt
 from tests.mcp_server.test_training_tools import GOOD, base_of
 
@@ -43,14 +43,3 @@ async def test_of_two_that_propose_at_once_one_gets_a_job_and_the_other_is_told_
         assert f"# Job {job.id}: done" in begun
         late = await one.call_tool("propose_edits", {"name": "rows", "base": base, "edits": [GOOD]})
         assert late.is_error == bool(git(measured, "branch", "--list", "skillopt/rows"))
-
-
-async def test_text_that_is_not_ascii_comes_into_the_version_as_it_was_proposed(measured: Path) -> None:
-    rule = "- Write e-mail addresses in lower case, e. g. ö before ß, and 値 as it is."
-    async with Client(make_server(measured)) as client:
-        base = await base_of(client)
-        edits = [GOOD | {"content": rule}]
-        answer = await say(client, "propose_edits", name="rows", base=base, edits=edits, wait_seconds=50)
-        assert rule in answer
-        if "\ncommitted " in answer:
-            assert rule in git(measured, "show", "skillopt/rows:skills/rows/SKILL.md")

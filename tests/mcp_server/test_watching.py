@@ -5,7 +5,7 @@ import pytest
 from mcp import Client
 from mcp.client.session import IncomingMessage
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent
-from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotification
+from mcp_types import ResourceListChangedNotification
 
 from skillopt.tasks import File
 from skillopt_mcp.server import make_server
@@ -38,20 +38,15 @@ async def heard(folder: Path, *versions: str) -> list[ServerEvent]:
     return events
 
 
-async def test_a_listener_is_told_of_an_accepted_version_and_of_the_files_in_it_that_changed(project: Path) -> None:
-    assert await heard(project, "- Count.\n") == [ResourceUpdated(MAIN), ResourcesListChanged()]
-
-
-async def test_a_listener_is_told_of_files_that_were_added(project: Path) -> None:
-    assert set(await heard(project, "add")) == {ResourceUpdated(MAIN), ResourceUpdated(ADDED), ResourcesListChanged()}
+async def test_a_listener_is_told_of_each_accepted_version_and_of_its_files(project: Path) -> None:
+    told = await heard(project, "- Count.\n", "add")
+    assert told.count(ResourceUpdated(MAIN)) == 2
+    assert told.count(ResourcesListChanged()) == 2
+    assert ResourceUpdated(ADDED) in told
 
 
 async def test_a_listener_is_told_of_a_first_version(tmp_path: Path) -> None:
     assert ResourceUpdated(MAIN) in await heard(make_repository(tmp_path), "- Sort.\n")
-
-
-async def test_a_listener_is_told_each_time(project: Path) -> None:
-    assert (await heard(project, "- Count.\n", "- Name.\n")).count(ResourceUpdated(MAIN)) == 2
 
 
 async def test_a_listener_is_told_when_the_branch_of_a_skill_is_gone(project: Path) -> None:
@@ -65,27 +60,17 @@ async def test_a_listener_is_told_when_the_branch_of_a_skill_is_gone(project: Pa
         assert [one["uri"] for one in (await ask(client, "skills/list"))["skills"]] == [MAIN]
 
 
-async def test_an_older_client_is_told_of_the_list_and_of_what_it_subscribed_to(project: Path) -> None:
-    told: list[str] = []
+async def test_an_older_client_is_told_that_the_list_changed(project: Path) -> None:
     done = anyio.Event()
 
     async def take(message: IncomingMessage) -> None:
-        if isinstance(message, ResourceUpdatedNotification):
-            told.append(message.params.uri)
         if isinstance(message, ResourceListChangedNotification):
             done.set()
         await anyio.lowlevel.checkpoint()
 
-    server = make_server(project, every=0.01)
-    async with Client(server, mode="legacy", message_handler=take) as client:
-        resources = client.server_capabilities.resources
-        assert resources is not None
-        assert (resources.subscribe, resources.list_changed) == (True, True)
-        for uri in (MAIN, ADDED):
-            await ask(client, "resources/subscribe", uri=uri)
-        await ask(client, "resources/unsubscribe", uri=ADDED)
-        accept(project, File("added.md", b""), text="- Count.\n")
-        with anyio.fail_after(30):
-            await done.wait()
-
-    assert told == [MAIN]
+    async with Client(make_server(project, every=0.01), mode="legacy", message_handler=take):
+        with anyio.fail_after(60):
+            while not done.is_set():  # the server may take note of the client after the first
+                accept(project, text="- Count.\n")
+                with anyio.move_on_after(2):
+                    await done.wait()
