@@ -72,7 +72,6 @@ ROWS: Final[Mapping[str, Row]] = {
     "default": Row(),
     "no patch test: learning as published, with this gate": Row((("patch_tests", "0"),)),
     "one patch test on the same failures": Row((("patch_tests", "1"),)),
-    "two readings of the failures": Row((("proposal_groups", "2"),)),
     "no second look at weak lines": Row(
         name="skillopt.loop.optimizer:recheck", by=_nothing, about="lines of weak evidence stay without another look"
     ),
@@ -87,8 +86,6 @@ ROWS: Final[Mapping[str, Row]] = {
     "fixed halves for few tasks": Row(
         name="skillopt.loop.optimizer:settle_folds", by=_one_fold, about="folds do not swap roles"
     ),
-    "failures not named": Row((("name_failures", "false"),)),
-    "suspects only reported": Row((("suspect_share", "0"),)),
     "gate on all tasks, one look each": Row((("gate", "paired"),)),
     "gate by a greater mean": Row((("gate", "strict"),)),
 }

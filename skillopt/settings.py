@@ -215,12 +215,6 @@ class PresetConstants(BaseModel):
     baseline_repeats: int = 1
     """Times the first skill is measured on `val`."""
 
-    name_failures: bool = True
-    """Whether a reflection names the kind of each failure; one kind is a verifier that looks wrong."""
-
-    suspect_share: float = 0.1
-    """Largest share of the train split that is set aside because its verifiers look wrong."""
-
     coverage: float = 0.4
     """Share of tasks that must have been measured of each side for a verdict."""
 
@@ -239,15 +233,6 @@ class AdvancedSettings(PresetConstants):
             le=10,
         ),
     ] = 3
-    proposal_groups: Annotated[
-        int,
-        Field(
-            description="Candidate patches of each reflection on failures, each looking for another kind of edit and "
-            "compared with the others; 1 for a single one.",
-            ge=1,
-            le=12,
-        ),
-    ] = 1
     edit_budget: Annotated[
         int,
         Field(description="Most edits of a patch; in the published loop of a step, at the start.", ge=1),
@@ -411,9 +396,6 @@ PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
         "min_edits": 2,
         "token_budget": 0,
         "scan_leaks": False,
-        "name_failures": False,
-        "suspect_share": 0.0,
-        "proposal_groups": 1,
         "patch_tests": 0,
         "metric": Metric.HARD,
         "gate": GateRule.STRICT,

@@ -18,7 +18,7 @@ _CHECKOUT: Final = Path(__file__).resolve().parent.parent
 _WIDTH: Final = 120  # columns
 _STYLES: Final = {
     r"\$ ": "bold",
-    r"gained|gate, .* accepted as version": "bold green",
+    r"gained|accepted as version": "bold green",
     r"\+": "green",
     r"-": "red",
     r"\[\d+ more lines\]": "dim",

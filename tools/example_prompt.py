@@ -53,7 +53,7 @@ def make_prompt(_: Path) -> dict[str, str]:
         _earlier(),
         "Keep it short.",
     )
-    aim = Aim(failures=True, budget=12, tokens=1200, kinds=True)
+    aim = Aim(failures=True, budget=12, tokens=1200)
     prompt = ask_reflection(SkillDocument(_SKILL), evidence, aim, told)
     return {"reflection-prompt.md": f"# What the optimizer model is asked\n\n{_NOTE}\n\n````text\n{prompt}````\n"}
 

@@ -17,8 +17,6 @@ __all__ = ["EditProposal", "Prompt", "read_prompt", "tasks_counted"]
 
 _FENCED = re.compile(r"<<<(\w+) ([0-9a-f]{12})\n(.*?)\n\1 \2>>>", re.DOTALL)
 _TASK = re.compile(r"Task: (.+)")
-_KINDS = re.compile(r'^\{"diagnosis": .*"failures": ', re.MULTILINE)
-_WANTED = re.compile(r"^In this reading, .*prefer edits that (add|replace|delete)\b", re.MULTILINE)
 _BUDGET = re.compile(r"\bat most (\d+)(?: edits|\.)|Only (\d+) of them", re.IGNORECASE)
 _HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
 _ROLLOUT = re.compile(r"^### Task (\S+)$", re.MULTILINE)
@@ -67,17 +65,6 @@ class Prompt:
         return int(found[1] or found[2]) if found else 1
 
     @cached_property
-    def asks_kinds(self) -> bool:
-        """Whether the reply is to name the kind of each failure."""
-        return _KINDS.search(self.text.partition("<<<")[0]) is not None
-
-    @cached_property
-    def wanted_kind(self) -> str:
-        """The kind of edit that this reading is to look for; empty for whatever helps."""
-        found = _WANTED.search(self.text.partition("<<<")[0])
-        return found[1] if found else ""
-
-    @cached_property
     def _fenced(self) -> dict[str, str]:
         """Fenced texts by the heading above them, else by kind."""
         parts = {}
@@ -100,7 +87,7 @@ class Prompt:
     @property
     def substance(self) -> tuple[str, ...]:
         """List what is asked and the data it is about, so that another wording of the rest changes no answer."""
-        return (self.task, str(self.budget), self.wanted_kind, str(self.asks_kinds), *self._fenced.values())
+        return (self.task, str(self.budget), *self._fenced.values())
 
     @cached_property
     def skill(self) -> str:

@@ -32,7 +32,6 @@ class Situation:
     lines: tuple[str, ...]
     rejected: tuple[str, ...]
     budget: int
-    wanted: str = ""
 
 
 def seeded(seed: int, *parts: object) -> Random:
@@ -69,8 +68,7 @@ class _Draft:
 def propose(world: World, seed: int, shown: Situation) -> tuple[EditProposal, ...]:
     """Propose edits for failing tasks, each citing the tasks it comes of."""
     causes = _causes(shown.failing)
-    asked = (shown.wanted,) if world.habits.obeys else ()
-    draw = seeded(seed, "propose", shown.text, sorted(causes.items()), shown.budget, shown.rejected, *asked)
+    draw = seeded(seed, "propose", shown.text, sorted(causes.items()), shown.budget, shown.rejected)
     order = list(causes)
     draw.shuffle(order)
     if world.habits.support:
@@ -115,8 +113,7 @@ def _answer(draft: _Draft, symptom: int, tasks: tuple[str, ...]) -> None:
     habits = world.habits
     why = f"{len(tasks)} {'tasks show' if len(tasks) > 1 else 'task shows'} {_name(symptom)}."
     bullets = [line for line in shown.lines if line.startswith("- ")]
-    wanted = shown.wanted if habits.obeys and draw.random() < habits.obeys else ""
-    if wanted == "delete" or (not wanted and draw.random() < habits.delete):
+    if draw.random() < habits.delete:
         draft.delete(bullets, tasks, why)
         return
     right = "" if symptom == _UNCLEAR else rule_line(symptom, draw.randrange(world.wordings))
@@ -127,11 +124,11 @@ def _answer(draft: _Draft, symptom: int, tasks: tuple[str, ...]) -> None:
         return
     line = right if clear and draw.random() >= habits.wrong else _wrong_line(world, draw)
     spoiler = f"- {block_line(symptom)}"
-    draft.add(line, tasks, why, spoiler if spoiler in bullets and _replaces(habits, wanted, draw) else "")
+    draft.add(line, tasks, why, spoiler if spoiler in bullets and _replaces(habits, draw) else "")
 
 
-def _replaces(habits: Habits, wanted: str, draw: Random) -> bool:
-    return wanted == "replace" or (not wanted and habits.replace > 0 and draw.random() < habits.replace)
+def _replaces(habits: Habits, draw: Random) -> bool:
+    return habits.replace > 0 and draw.random() < habits.replace
 
 
 def _wrong_line(world: World, draw: Random) -> str:

@@ -1,20 +1,18 @@
 """The simulated optimizer model: answers the prompt of every stage with the JSON that it asks for.
 
 Owns which stage gets which reply. A reply depends on the seed and on what the prompt shows, not on
-its wording. Does not own what is proposed (proposer), what failures are called (naming) or the layout of
+its wording. Does not own what is proposed (proposer), the layout of
 prompts (demo_prompts).
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.demo.prompts import EditProposal, Prompt, read_prompt, tasks_counted
-from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.worlds import World
-from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.rollouts import Reply, Usage
 
 __all__ = ["SimulatedModel"]
@@ -56,28 +54,22 @@ class SimulatedModel:
             raise ValueError(f"expected a prompt of one of {sorted(stages)}, found {read.task!r}; teach it to replies")
         return Reply(json.dumps(stages[read.task](read)), Usage(calls=1))
 
-    def _propose(self, prompt: Prompt, budget: int, but: Collection[str] = ()) -> tuple[EditProposal, ...]:
-        failing = tuple(pair for pair in prompt.shown if pair[0] not in but)
+    def _propose(self, prompt: Prompt, budget: int) -> tuple[EditProposal, ...]:
         return propose(
             self.world,
             self.seed,
             Situation(
-                failing,
+                tuple(prompt.shown),
                 prompt.skill,
                 prompt.open_lines,
                 prompt.rejected,
                 budget,
-                prompt.wanted_kind,
             ),
         )
 
     def _reflect(self, prompt: Prompt) -> Mapping[str, object]:
-        """Propose edits, none for a task whose verifier looks wrong, and name the failures where that is asked for."""
-        named = name_failures(self.world, self.seed, prompt.shown) if prompt.asks_kinds else {}
-        suspects = [task for task, kind in named.items() if kind is TaskFailureKind.VERIFIER_SUSPECT]
-        edits = [_shown(edit) for edit in self._propose(prompt, prompt.budget, suspects)]
-        failures = [{"task": task, "kind": kind.value} for task, kind in named.items()]
-        return {"diagnosis": "", "edits": edits, "failures": failures}
+        """Propose edits."""
+        return {"diagnosis": "", "edits": [_shown(edit) for edit in self._propose(prompt, prompt.budget)]}
 
     def _rank(self, prompt: Prompt) -> Mapping[str, object]:
         """Order edits at random, or by the number of tasks they cite."""

@@ -97,7 +97,6 @@ class Run:
     reported_true: float
     held_out: str
     flagged: tuple[int, int]
-    set_aside: tuple[int, int]
     tokens: int
     asked: int
     done: int
@@ -170,7 +169,6 @@ def _summary(job: Job, world: World, watch: Watch, reruns: int, done: int, wall:
         reported_true=watch.truth(text, watch.settings.metric),
         held_out=watch.held_out,
         flagged=_split(world, watch.suspected),
-        set_aside=_split(world, [event for event in watch.suspected if event.set_aside]),
         tokens=estimate_tokens(watch.document.body),
         asked=watch.end.rollouts - (2 * len(job.suite.tasks(Split.TEST)) if watch.held_out else 0),
         done=done,

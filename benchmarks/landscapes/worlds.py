@@ -23,10 +23,7 @@ class Habits:
     blame: float = 0.0
     heed: float = 0.0
     support: bool = False
-    spots: float = 0.0
-    slanders: float = 0.0
     replace: float = 0.0
-    obeys: float = 0.0
     pack: int = 1
     offers: int = 0
     late: float = 0.05
@@ -81,7 +78,6 @@ _STRONG: Final = World(
 )
 # Worlds with a difficulty of their own share these habits: wrong as often, with some harm and some deletions.
 _MIXED: Final = Habits(0.5, harmful=0.2, delete=0.1, heed=0.5)
-_JUDGE: Final = replace(_MIXED, spots=0.6, slanders=0.05)
 
 # What people have: few tasks, and scores of 0 or 1. Their optimizer model errs less, and a fifth of its errors do harm.
 _SOUND: Final = Habits(0.2, harmful=0.2, choices=40, heed=0.5)
@@ -182,12 +178,12 @@ WORLDS: Final[dict[str, World]] = {
     "broken-verifiers": World(
         "6 of the 60 train tasks never pass: their verifiers expect what no rule brings about; val and test are sound",
         stuck=6,
-        habits=_JUDGE,
+        habits=_MIXED,
     ),
     "spoiled": World(
         "the first document puts 4 of the 12 rules out of force; the optimizer model looks for what it is told to",
         spoiled=4,
-        habits=Habits(0.5, harmful=0.2, delete=0.25, heed=0.5, replace=0.2, obeys=0.8),
+        habits=Habits(0.5, harmful=0.2, delete=0.25, heed=0.5, replace=0.2),
     ),
     **_USERS,
 }

@@ -9,14 +9,13 @@ import difflib
 import sys
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 
 from benchmarks.llm.server import serve
 from benchmarks.llm.training import MOST_ROLLOUTS, Trained, train_skill
 from skillopt import Event, SkilloptError
 from skillopt.execution.results import EvaluateResult
-from skillopt.loop.event_lines import StepLines
+from skillopt.loop.events import event_line
 from tools.fetch_llm import MissingLlmError, find_llm
 
 __all__ = ["main"]
@@ -41,9 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"Suite: 40 questions of customers of a made-up shop, at most {MOST_ROLLOUTS} rollouts.\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="skillopt-demo-llm-") as store, serve(files) as base_url:
         try:
-            trained = train_skill(
-                base_url, Path(store), partial(_show, StepLines()), preset=chosen.preset, seed=chosen.seed
-            )
+            trained = train_skill(base_url, Path(store), _show, preset=chosen.preset, seed=chosen.seed)
         except SkilloptError as error:
             print(error, file=sys.stderr)
             return 1
@@ -51,8 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _show(steps: StepLines, event: Event) -> None:
-    for line in steps.lines(event):
+def _show(event: Event) -> None:
+    if line := event_line(event):
         print(line, flush=True)
 
 

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from skillopt.execution.runner import Activity, RunObserver
-from skillopt.loop.event_lines import StepLines, describe
 from skillopt.loop.events import (
     DraftGraded,
     EditScreened,
@@ -23,6 +22,7 @@ from skillopt.loop.events import (
     StepStarted,
     TrainMeasured,
     VersionAccepted,
+    event_line,
 )
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
@@ -59,7 +59,6 @@ class ProgressObserver(RunObserver):
     ) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._verbose, self._proposal, self._clock = verbose, proposal, clock
-        self._steps = StepLines()
         self._settings: Settings | None = None
         self._asked = 0
         self._spent = Usage()
@@ -90,7 +89,6 @@ class ProgressObserver(RunObserver):
     def begins(self, settings: "Settings") -> None:
         """Show what is used of its caps from here on."""
         self._settings = settings
-        self._steps = StepLines()
 
     def notice(self, text: str) -> None:
         """Show it above the live line."""
@@ -108,14 +106,8 @@ class ProgressObserver(RunObserver):
             self._place = f"step {event.step}{f' of {self._planned}' if self._planned else ''}"
         if isinstance(event, _NEWS):
             self._note(replace(self._noted, news=self._noted.news + 1))
-        if self._verbose:
-            line = describe(event)
-            if line:
-                self._print(line)
-            return
-        sibling = isinstance(event, SiblingMeasured)
-        for line in [describe(event)] if sibling else self._steps.lines(event):
-            used = f"  [{self._used()}]" if line.startswith(("step ", "gate, ")) else ""
+        if line := event_line(event, verbose=self._verbose):
+            used = f"  [{self._used()}]" if isinstance(event, PatchTested | GateDecided) else ""
             self._print(f"{line}{used}")
 
     def activity(self, activity: Activity) -> None:

@@ -52,7 +52,6 @@ RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "patch_tests": (1, 6),
     "edit_budget": (2, 40),
     "token_budget": (500, 6000),
-    "proposal_groups": (1, 4),
 }
 _HELD_OUT, _LEAST_HELD_OUT = 0.25, 4
 

@@ -62,26 +62,41 @@ def check_edits(
 
 def join_edits(
     document: SkillDocument, ranked: Sequence[Change], allow: Collection[LintClass]
-) -> tuple[Patch, tuple[Refusal, ...]]:
-    """Apply edits together; one that conflicts with a better-ranked one is refused, and says so."""
+) -> tuple[Patch, tuple[Refusal, ...], tuple[Refusal, ...]]:
+    """Apply edits together; return the patch, edits that together are refused, and rivals of better-ranked ones.
+
+    A rival is sound and changes the same text as an edit of the patch, so that only one of them can be taken.
+    """
     patch = Patch(document, ())
     refused: list[Refusal] = []
+    rivals: list[Refusal] = []
     with suppress(EditError):  # most often all go together, which is one application in place of one for each
         whole = apply_edits(document, [change.edit for change in ranked])
         if not check_change(document, whole.document, allow):
-            return whole, ()
+            return whole, (), ()
     for change in ranked:
-        together = [kept.edit for kept in patch.changes] + [change.edit]
         try:
-            wider = apply_edits(document, together)
+            wider = apply_edits(document, [*(kept.edit for kept in patch.changes), change.edit])
             problem = check_change(document, wider.document, allow)
         except EditConflictError as error:
             problem = str(error)
-        if problem:
+        against = [kept.edit.id for kept in patch.changes if problem and _collide(document, kept.edit, change.edit)]
+        if against:
+            rivals.append((change.edit, f"it rivals {', '.join(against)}: {problem}"))
+        elif problem:
             refused.append((change.edit, problem))
         else:
             patch = wider
-    return patch, tuple(refused)
+    return patch, tuple(refused), tuple(rivals)
+
+
+def _collide(document: SkillDocument, first: Edit, second: Edit) -> bool:
+    """Return whether two edits, each of them sound, change the same text."""
+    try:
+        apply_edits(document, [first, second])
+    except EditConflictError:
+        return True
+    return False
 
 
 def _check_size(edit: Edit) -> None:

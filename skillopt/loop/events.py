@@ -1,17 +1,31 @@
-"""Events of a run, one frozen value per thing that happened, and their JSON form.
+"""Events of a run, one frozen value per thing that happened, its line of text, and its JSON form.
 
 Events carry no clock and no fact of the machine, so a rerun gives the same ones.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
 from skillopt.gate.comparison import Tally, Verdict
+from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grading
+from skillopt.gate.headline import (
+    HELD_OUT,
+    VAL,
+    Headline,
+    compared_words,
+    headline_of_tallies,
+    headline_of_verdict,
+    passed_words,
+    tally_words,
+)
+from skillopt.safety.escaping import escape_terminal, truncate
+from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Change, Edit
 
 __all__ = [
@@ -22,15 +36,12 @@ __all__ = [
     "EditRefused",
     "EditScreened",
     "EditUnreadable",
-    "EditsGrounded",
     "EpochEnded",
     "Event",
-    "FailuresNamed",
     "GateDecided",
     "HeldOutTestMeasured",
     "MemoryUpdated",
     "PatchTested",
-    "PatchesCompared",
     "PromptSkipped",
     "ReleaseCheckWithheld",
     "RunEnded",
@@ -44,12 +55,25 @@ __all__ = [
     "VersionAccepted",
     "decode_event",
     "encode_event",
+    "event_line",
     "newest_draft",
 ]
 
 
+_MOST_NAMES: Final = 6
+_LONGEST_REASON: Final = 200
+
+
 @dataclass(frozen=True, slots=True)
-class RunStarted:
+class Event:
+    """Something that happened in a run; as text it is one line, empty for what is too small to tell."""
+
+    def __str__(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Event):
     """A run begins: which skill text, which suite, how many steps at most."""
 
     skill: str
@@ -58,18 +82,27 @@ class RunStarted:
     suite_digest: str
     steps: int
 
+    def __str__(self) -> str:
+        most = f": at most {count_noun(self.steps, 'step')}" if self.steps else ""
+        return f"{self.skill} on suite {self.suite}{most}"
+
 
 @dataclass(frozen=True, slots=True)
-class BaselineMeasured:
+class BaselineMeasured(Event):
     """The first skill was measured on `val`; `noise` is the standard error of a gain, if known."""
 
     tally: Tally
     noise: float | None
     least_gain: float | None
 
+    def __str__(self) -> str:
+        noise = "" if self.noise is None else f"; measured twice it differs by {self.noise:.3f} (standard error)"
+        least = "no gain" if self.least_gain is None else f"{self.least_gain:.0%} more tasks passed"
+        return f"baseline: {tally_words(self.tally, VAL)}{noise}; the least gain that a gate can prove: {least}"
+
 
 @dataclass(frozen=True, slots=True)
-class StepStarted:
+class StepStarted(Event):
     """A step begins, with at most `edits` edits."""
 
     epoch: int
@@ -78,81 +111,69 @@ class StepStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainMeasured:
+class TrainMeasured(Event):
     """The incumbent was run on the step's train tasks."""
 
     step: int
     tally: Tally
 
-
-@dataclass(frozen=True, slots=True)
-class FailuresNamed:
-    """A reflection named the kinds of failure: of tasks by id, and of the edits that are about them by id."""
-
-    step: int
-    tasks: tuple[tuple[str, str], ...]
-    edits: tuple[tuple[str, str], ...]
+    def __str__(self) -> str:
+        passed = passed_words(self.tally.passed * self.tally.measured, self.tally.measured)
+        return f"step {self.step}: {passed} train tasks pass"
 
 
 @dataclass(frozen=True, slots=True)
-class VerifierSuspected:
-    """A train task was flagged because what judges it looks wrong: `by` the `model`, or as `measured`.
-
-    `set_aside` if it is not trained on from here on; else the flag is all.
-    """
+class VerifierSuspected(Event):
+    """A train task was flagged because what judges it looks wrong: `by` the `model`, or as `measured`."""
 
     step: int
     task: str
     reason: str
     by: str
-    set_aside: bool
+
+    def __str__(self) -> str:
+        return f"step {self.step}: check the verifier of task {self.task}: {self.reason} ({self.by})"
 
 
 @dataclass(frozen=True, slots=True)
-class EditsGrounded:
-    """How far each proposed edit, by id, is supported by the rollouts that it cites, from 0 to 1."""
-
-    step: int
-    numbers: tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PatchesCompared:
-    """Candidate patches of one step, by what they were to look for, with the advantage of each in its group."""
-
-    step: int
-    advantages: tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PromptSkipped:
+class PromptSkipped(Event):
     """The run goes on without an answer about `tasks`: their prompt failed, as a whole and in halves, and why."""
 
     step: int
     reason: str
     tasks: tuple[str, ...]
 
+    def __str__(self) -> str:
+        tasks = f"{count_noun(len(self.tasks), 'task')} ({_names(self.tasks)})"
+        return f"reflection {self.step}: no proposal for {tasks}: {_cut(self.reason)}"
+
 
 @dataclass(frozen=True, slots=True)
-class EditUnreadable:
+class EditUnreadable(Event):
     """A part of a reply could not be read as an edit and was left out, the rest was taken; `text` is cut short."""
 
     step: int
     text: str
     reason: str
 
+    def __str__(self) -> str:
+        return f"reflection {self.step}: left out a part of a reply: {_cut(self.reason)}: {_cut(self.text)}"
+
 
 @dataclass(frozen=True, slots=True)
-class EditRefused:
+class EditRefused(Event):
     """A proposed edit did not join the candidate, and why."""
 
     step: int
     edit: Edit
     reason: str
 
+    def __str__(self) -> str:
+        return f"step {self.step}: left out {self.edit.id}, {_cut(self.edit.summary)}: {_cut(self.reason)}"
+
 
 @dataclass(frozen=True, slots=True)
-class PatchTested:
+class PatchTested(Event):
     """A patch was run on failing tasks: its edits, the tasks run, those that moved on, and those that pass now."""
 
     step: int
@@ -161,9 +182,13 @@ class PatchTested:
     moved: tuple[str, ...]
     passed: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        tried = f"{count_noun(len(self.edits), 'edit')} together on {count_noun(len(self.tasks), 'failing task')}"
+        return f"step {self.step}: tried {tried}: {len(self.passed)} pass, {len(self.moved)} pass or fail otherwise"
+
 
 @dataclass(frozen=True, slots=True)
-class EditScreened:
+class EditScreened(Event):
     """An edit was left out on `tasks` train tasks, mean score `before` without it and `after` with it; `kept` or not.
 
     A score is None where nothing was run.
@@ -177,18 +202,27 @@ class EditScreened:
     kept: bool
     reason: str
 
+    def __str__(self) -> str:
+        with_it = "" if self.after is None else f", {self.after:.2f} with it"
+        scores = "" if self.before is None else f" (score {self.before:.2f} without it{with_it})"
+        edit = f"{self.edit.id}, {_cut(self.edit.summary)}"
+        return f"step {self.step}: {'kept' if self.kept else 'dropped'} {edit}: {self.reason}{scores}"
+
 
 @dataclass(frozen=True, slots=True)
-class StepFailed:
+class StepFailed(Event):
     """A step ended without a candidate: which stage, and why."""
 
     step: int
     stage: str
     reason: str
 
+    def __str__(self) -> str:
+        return f"step {self.step}: {self.stage}: {_cut(self.reason)}"
+
 
 @dataclass(frozen=True, slots=True)
-class SiblingMeasured:
+class SiblingMeasured(Event):
     """A sibling's tasks were run beside the first text and a candidate; no `verdict`: nothing was run, for a reason.
 
     `lowest` is what its true gain on new tasks exceeds.
@@ -201,9 +235,23 @@ class SiblingMeasured:
     fell: bool = False
     lowest: float = 0.0
 
+    @property
+    def words(self) -> str:
+        """What was found of the sibling."""
+        if self.verdict is None:
+            return f"sibling {self.sibling}: {self.reason}"
+        found = compared_words(self.verdict)
+        if self.fell:
+            return f"sibling {self.sibling} falls with it beside: {found}; {self.reason}"
+        limit = max(0.0, -self.lowest)
+        return f"sibling {self.sibling} is not shown to fall: {found}; on new tasks a loss of up to {limit:.2f} fits"
+
+    def __str__(self) -> str:
+        return f"step {self.step}: {self.words}"
+
 
 @dataclass(frozen=True, slots=True)
-class GateDecided:
+class GateDecided(Event):
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
     `kind` is `edits`, `slow update`, or `change` for one by people. `text` is the candidate's SKILL.md, `passed`
@@ -220,9 +268,22 @@ class GateDecided:
     passed: bool | None = None
     judged: tuple[str, ...] = ()
 
+    @property
+    def outcome(self) -> str:
+        """The outcome in a word or two; a change by people passes, is refused, or the gate cannot tell."""
+        if self.kind != "change":
+            return self.verdict.outcome.value
+        return {True: "passed", False: "refused", None: "cannot tell"}[self.passed]
+
+    def __str__(self) -> str:
+        what = count_noun(len(self.changes), "edit") if self.changes else self.kind
+        verdict, words = self.verdict, compared_words(self.verdict, "" if self.judged else VAL)
+        flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
+        return f"gate, {what}: {words}, {flips}: {self.outcome}, {_cut(verdict.reason)}"
+
 
 @dataclass(frozen=True, slots=True)
-class VersionAccepted:
+class VersionAccepted(Event):
     """A candidate became the incumbent: its whole SKILL.md, rollouts so far, what was found of protected siblings."""
 
     number: int
@@ -236,9 +297,13 @@ class VersionAccepted:
     grading: Grading | None = None
     siblings: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        grade = "" if self.grading is None else f", {grade_words(self.grading)}"
+        return f"accepted as version {self.number}{grade}"
+
 
 @dataclass(frozen=True, slots=True)
-class DraftChanged:
+class DraftChanged(Event):
     """The draft is another text: `text` is its whole SKILL.md, `changes` its edits; none, and it is the incumbent.
 
     Whatever ends the run, the newest of these is what is published.
@@ -248,9 +313,13 @@ class DraftChanged:
     text: str
     changes: tuple[Change, ...]
 
+    def __str__(self) -> str:
+        waiting = f"{count_noun(len(self.changes), 'edit')} in the draft" if self.changes else "no edit waits any more"
+        return f"step {self.step}: {waiting}"
+
 
 @dataclass(frozen=True, slots=True)
-class DraftGraded:
+class DraftGraded(Event):
     """What waits at the end of a run, by whatever it ended, was graded against the incumbent.
 
     `text` is the draft's whole SKILL.md, `incumbent` the digest of what it was compared with.
@@ -262,16 +331,22 @@ class DraftGraded:
     incumbent: str
     rollouts: int
 
+    def __str__(self) -> str:
+        return f"the draft, {count_noun(len(self.changes), 'edit')}, is {grade_words(self.grading)}"
+
 
 @dataclass(frozen=True, slots=True)
-class TasksSetAside:
+class TasksSetAside(Event):
     """Train tasks that failed under every patch, by id; at the end they are named, not waited for."""
 
     tasks: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return f"set aside, because they failed under every patch: {_names(self.tasks)}"
+
 
 @dataclass(frozen=True, slots=True)
-class MemoryUpdated:
+class MemoryUpdated(Event):
     """The optimizer model rewrote its strategy memory, which never ships."""
 
     epoch: int
@@ -279,15 +354,18 @@ class MemoryUpdated:
 
 
 @dataclass(frozen=True, slots=True)
-class EpochEnded:
+class EpochEnded(Event):
     """An epoch is over, with so many accepted versions."""
 
     epoch: int
     accepted: int
 
+    def __str__(self) -> str:
+        return f"epoch {self.epoch} over: {self.accepted} accepted"
+
 
 @dataclass(frozen=True, slots=True)
-class HeldOutTestMeasured:
+class HeldOutTestMeasured(Event):
     """The released skill and the last one were compared on the held-out `test` split.
 
     `released` is the digest of the released version, `look` counts the looks at this split for that version.
@@ -299,17 +377,28 @@ class HeldOutTestMeasured:
     released: str = ""
     look: int = 1
 
+    @property
+    def headline(self) -> Headline:
+        """Tasks passed by both."""
+        return headline_of_verdict(self.verdict, HELD_OUT) or headline_of_tallies(self.before, self.after, HELD_OUT)
+
+    def __str__(self) -> str:
+        return f"held-out test, look {self.look}: {self.headline.words}, {self.verdict.outcome.value}"
+
 
 @dataclass(frozen=True, slots=True)
-class ReleaseCheckWithheld:
+class ReleaseCheckWithheld(Event):
     """The held-out `test` split was not scored, and why; `look` is which look it would have been."""
 
     reason: str
     look: int = 2
 
+    def __str__(self) -> str:
+        return f"held-out test withheld: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True)
-class RunEnded:
+class RunEnded(Event):
     """The run is over: why, versions accepted, what was asked of target and optimizer model; `capped` by a cap."""
 
     reason: str
@@ -320,7 +409,7 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class CapsRaised:
+class CapsRaised(Event):
     """A run that had ended goes on under higher caps; None for no cap."""
 
     max_rollouts: int | None
@@ -328,35 +417,11 @@ class CapsRaised:
     max_usd: float | None
     max_tokens: int | None
 
-
-Event = (
-    RunStarted
-    | BaselineMeasured
-    | StepStarted
-    | TrainMeasured
-    | FailuresNamed
-    | VerifierSuspected
-    | EditsGrounded
-    | PatchesCompared
-    | PromptSkipped
-    | EditUnreadable
-    | EditRefused
-    | PatchTested
-    | EditScreened
-    | StepFailed
-    | SiblingMeasured
-    | GateDecided
-    | VersionAccepted
-    | DraftChanged
-    | DraftGraded
-    | TasksSetAside
-    | MemoryUpdated
-    | EpochEnded
-    | HeldOutTestMeasured
-    | ReleaseCheckWithheld
-    | RunEnded
-    | CapsRaised
-)
+    def __str__(self) -> str:
+        caps = {"rollouts": self.max_rollouts, "calls": self.max_calls, "tokens": self.max_tokens}
+        words = [f"{cap:,} {name}" for name, cap in caps.items() if cap]
+        words += [f"${self.max_usd:g}"] if self.max_usd else []
+        return f"goes on under higher caps: {', '.join(words) or 'none'}"
 
 
 def newest_draft(events: Iterable[Event]) -> DraftChanged | DraftGraded | None:
@@ -372,9 +437,24 @@ def newest_draft(events: Iterable[Event]) -> DraftChanged | DraftGraded | None:
     return found
 
 
+def event_line(event: Event, *, verbose: bool = False) -> str:
+    """Return the line that people are told of an event, of single edits only where every event is asked for."""
+    return "" if isinstance(event, EditRefused | EditScreened) and not verbose else str(event)
+
+
+def _names(tasks: Sequence[str]) -> str:
+    """List the first tasks by id."""
+    return ", ".join(tasks[:_MOST_NAMES]) + (", …" if len(tasks) > _MOST_NAMES else "")
+
+
+def _cut(reason: str) -> str:
+    """Return a reason on one line: one that quotes edits can be as long as they are."""
+    return escape_terminal(truncate(" ".join(reason.split()), _LONGEST_REASON))
+
+
 @cache
 def _adapters() -> dict[str, TypeAdapter[Event]]:
-    return {kind.__name__: TypeAdapter(kind) for kind in Event.__args__}
+    return {kind.__name__: TypeAdapter(kind) for kind in Event.__subclasses__()}
 
 
 def encode_event(event: Event) -> tuple[str, str]:

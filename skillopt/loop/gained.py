@@ -8,10 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.headline import (
-    HELD_OUT,
     VAL,
     Headline,
-    headline_of_tallies,
     headline_of_verdict,
     headline_of_versions,
 )
@@ -31,7 +29,7 @@ from skillopt.loop.events import (
 )
 from skillopt.safety.plurals import count_noun, count_were
 
-__all__ = ["gained_by_draft", "gained_by_gate", "gained_by_run", "gained_on_test", "why_nothing"]
+__all__ = ["gained_by_draft", "gained_by_gate", "gained_by_run", "why_nothing"]
 
 
 def gained_by_run(events: Iterable[Event]) -> Headline | None:
@@ -53,16 +51,11 @@ def gained_by_run(events: Iterable[Event]) -> Headline | None:
             case _:
                 pass
     if test is not None:
-        return gained_on_test(test)
+        return test.headline
     if not accepted:
         return gained_by_gate(gate) if gate is not None and gate.kind == "change" else None
     place = "" if gate is not None and gate.judged else VAL
     return headline_of_versions([event.verdict for event in accepted], place)
-
-
-def gained_on_test(event: HeldOutTestMeasured) -> Headline:
-    """Compare the two that the held-out test was scored for."""
-    return headline_of_verdict(event.verdict, HELD_OUT) or headline_of_tallies(event.before, event.after, HELD_OUT)
 
 
 def gained_by_gate(event: GateDecided) -> Headline | None:

@@ -168,9 +168,6 @@ _IDLE: Final = 2
 _DRY: Final = 12
 """Reflections in a row without a line that stays, after which no further one is worth its call."""
 
-_WEAK_PROPOSER: Final = (0.3, 0.15)
-"""Shares of lines that survive ablation below which a reflection has one more reading, for other ideas."""
-
 _FEWEST_TRIES: Final = 3
 MOST_TRIES: Final = 20
 """Most reflections on one symptom."""
@@ -206,7 +203,6 @@ class Learner:
         self.memory = Memory(refused)
         self.rates = PassRates()
         self.draw = draw
-        self.aside: frozenset[str] = frozenset()
         self.seen: dict[str, Seen] = {}
         self.start: dict[str, frozenset[str]] = {}
         self.tries: Counter[str] = Counter()
@@ -297,13 +293,6 @@ class Learner:
         """The share of proposed lines that survived ablation, with a prior of 1 in 2.5."""
         return min(0.95, self.kept / self.proposed)
 
-    @property
-    def readings(self) -> int:
-        """How often a reflection reads the same failures: more often where few of its edits survive."""
-        if self.harm:  # more lines at a time hide more harm
-            return 1
-        return 1 + sum(self.share < share for share in _WEAK_PROPOSER)
-
     def gave_up(self, symptom: str) -> bool:
         """Return whether so many reflections have failed at a symptom that another one is not worth its call."""
         tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - self.share))
@@ -317,7 +306,7 @@ class Learner:
         """Return failing tasks under the draft as it is: known ones first, then tasks never run, then passed ones."""
         first, noisy = not self.visits, self.rates.noisy
         wanted = self._wanted
-        order = [name for name in self.tasks if name not in self.aside and name not in self._unmeasurable]
+        order = [name for name in self.tasks if name not in self._unmeasurable]
         self.draw.shuffle(order)
         digest = self.draft.skill.digest
         known = [name for name in order if name in self.seen and self.live(self.seen[name].symptoms)]
@@ -380,7 +369,7 @@ class Learner:
     def next_batch(self, size: int) -> list[str]:
         """Return the next tasks of an epoch, in an order drawn for each."""
         if not self._epoch:
-            self._epoch = [name for name in self.tasks if name not in self.aside]
+            self._epoch = list(self.tasks)
             self.draw.shuffle(self._epoch)
         batch, self._epoch = self._epoch[:size], self._epoch[size:]
         self.visits += len(batch)
@@ -416,10 +405,9 @@ class Learner:
             return False
         if self.dry >= _DRY:
             return False
-        rest = {name: seen for name, seen in self.seen.items() if name not in self.aside}
-        if any(name not in rest for name in self.tasks.keys() - self.aside - self._unmeasurable):
+        if self.tasks.keys() - self.seen.keys() - self._unmeasurable:
             return True
-        counts = Counter(symptom for seen in rest.values() for symptom in seen.symptoms)
+        counts = Counter(symptom for seen in self.seen.values() for symptom in seen.symptoms)
         answered = self.answered
         return any(
             count >= (2 if len(self.tasks) >= _MANY else 1) and symptom not in answered and not self.gave_up(symptom)

@@ -106,8 +106,8 @@ def check_proposal(
             refused[change.edit.id] = (change.edit, over)
         else:
             fitting.append(change)
-    patch, conflicts = join_edits(document, fitting, settings.allow)
-    refused |= {edit.id: (edit, reason) for edit, reason in conflicts}
+    patch, conflicts, rivals = join_edits(document, fitting, settings.allow)
+    refused |= {edit.id: (edit, reason) for edit, reason in (*conflicts, *rivals)}
     ids = {change.edit.id for change in patch.changes}
     order = [edit.id for edit in edits]
     kept = tuple(change for change in fitting if change.edit.id in ids)
@@ -144,7 +144,7 @@ def _try(
         learner = Learner(skill, suite.tasks(Split.TRAIN), draw, settings.metric)
         yield from go([_test(proposal, learner)], Answerer(runner.replies, rollouts.measure))
         kept = [change for change in proposal if change.edit in learner.draft.waiting]
-    patch, _ = join_edits(skill.document, kept, settings.allow)
+    patch, _, _ = join_edits(skill.document, kept, settings.allow)
     if not patch.changes:
         yield StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
         return "no edit helped on the tasks that it cites", 0

@@ -18,6 +18,7 @@ from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.prompts.stages import (
     META_UPDATE_SCHEMA,
     SLOW_UPDATE_SCHEMA,
+    Told,
     ask_meta_update,
     ask_slow_update,
     read_meta_update,
@@ -126,7 +127,7 @@ def learn_as_published(run: TrainingRun) -> Generator[Event, None, str]:
 
 def _batches(run: TrainingRun, epoch: int) -> Iterator[tuple[int, Sequence[Task]]]:
     """Shuffle the train split and cut it; give each batch with its step. Every task is seen once an epoch."""
-    order, size = run.tasks, run.settings.batch_size
+    order, size = list(run.tasks), run.settings.batch_size
     run.random("batches", epoch).shuffle(order)
     for number, start in enumerate(range(0, len(order), size)):
         yield (epoch - 1) * run.batches + number + 1, order[start : start + size]
@@ -140,12 +141,11 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     check_coverage(f"step {step}", rollouts, settings.coverage)
     yield TrainMeasured(step, tally(rollouts))
     yield from run.suspicions(step)
-    aside = run.suspects.set_aside
-    shown = [(task, one) for task, one in zip(batch, found, strict=True) if one and task.id not in aside]
+    shown = [(task, one) for task, one in zip(batch, found, strict=True) if one]
     steps = run.batches * settings.epochs
     budget = scheduled_edits(step, steps, settings.edit_budget, min(settings.min_edits, settings.edit_budget))
     yield StepStarted(epoch, step, budget)
-    briefing = Briefing(draft.skill.document, "", memory.listing(), memory.notes, memory.by_people)
+    briefing = Briefing(draft.skill.document, Told("", memory.listing(), memory.notes), memory.by_people)
     proposal = finish(propose_edits(briefing, shown, settings, step, budget), run.answers)
     yield from proposal.findings
     for edit, reason in (*proposal.refused, *proposal.untried):

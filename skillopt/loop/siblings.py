@@ -12,7 +12,6 @@ from typing import Final
 
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.harm import measure_harm, whole_repeats
-from skillopt.gate.headline import compared_words
 from skillopt.gate.pairs import Pairs
 from skillopt.loop.caps import CappedRunner
 from skillopt.loop.events import SiblingMeasured
@@ -29,7 +28,6 @@ __all__ = [
     "error_for_each",
     "identify_siblings",
     "rollouts_kept",
-    "sibling_words",
     "without_siblings",
 ]
 
@@ -59,17 +57,6 @@ def error_for_each(siblings: int, confidence: float) -> float:
     0.025
     """
     return (1.0 - confidence) / siblings
-
-
-def sibling_words(event: SiblingMeasured) -> str:
-    """Say in one line what was found of a sibling."""
-    if event.verdict is None:
-        return f"sibling {event.sibling}: {event.reason}"
-    found = compared_words(event.verdict)
-    if event.fell:
-        return f"sibling {event.sibling} falls with it beside: {found}; {event.reason}"
-    limit = max(0.0, -event.lowest)
-    return f"sibling {event.sibling} is not shown to fall: {found}; on new tasks a loss of up to {limit:.2f} fits"
 
 
 def rollouts_kept(siblings: Sequence[Sibling], settings: Settings) -> int:
@@ -115,7 +102,7 @@ class SiblingGuard:
             for sibling in self.protected:
                 event = self._measure(step, sibling, candidate)
                 yield event
-                words.append(sibling_words(event))
+                words.append(event.words)
                 if event.fell:
                     self.refused.add(candidate.digest)
                     return words[-1]

@@ -48,7 +48,7 @@ def take_pooled_step(run: TrainingRun, learner: Learner, step: int) -> Course[No
     yield from run.suspicions(step)
     yield TrainMeasured(step, tally(seen.rollout for seen in found.values()))
     learner.note_scores(found)
-    failing = {name: seen for name, seen in found.items() if seen.symptoms and name not in learner.aside}
+    failing = {name: seen for name, seen in found.items() if seen.symptoms}
     if failing:
         yield from take_pooled(run, learner, step, failing)
 
@@ -209,8 +209,7 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
         learner.tries[symptom] = 0 if symptom in done else learner.tries[symptom] + asked
     # What the patch mends elsewhere fails here by noise, or by what is in its way: ablation finds that out.
     tested = {name: Seen(seen.rollout, seen.symptoms - sure, seen.text) for name, seen in test.after.items()}
-    over = tested.keys() | learner.aside
-    waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in over}
+    waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in tested}
     again = yield from learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested))
     left = {name: seen for name, seen in (tested | again).items() if learner.live(seen.symptoms)}
     chain.shown = left

@@ -63,7 +63,7 @@ class TrainingRun:
         self.first_text = skill.document
         """What is known from before any version; text that was added since is looked at for leaks as a whole."""
         self.suite, self.settings = suite, settings
-        self._train, self.val, self.test = (suite.tasks(split) for split in Split)
+        self.tasks, self.val, self.test = (suite.tasks(split) for split in Split)
         self.plan = plan_rollouts(suite, settings)
         self._refused = refused
         kept = rollouts_kept(siblings, settings) + (self.plan.gate if settings.patch_tests else 0)
@@ -74,12 +74,12 @@ class TrainingRun:
         self.increments = Increments(self.val, settings, self.runner)
         self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
         self.answers = Answerer(self.runner.replies, self.rollouts.measure)
-        self.learner = self._learner("learning", self._train, MOST_TRIES)
+        self.learner = self._learner("learning", self.tasks, MOST_TRIES)
         folds = [
             self._learner(f"fold {number}", fold, _TRIES_IN_A_FOLD) for number, fold in enumerate(suite.folds or (), 1)
         ]
         self.learners = folds or [self.learner]
-        self.suspects = SuspectVerifiers(sum(len(one.tasks) for one in self.learners), settings.suspect_share)
+        self.suspects = SuspectVerifiers()
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
         self.versions = self.step = 0
         self.measured = False
@@ -106,11 +106,6 @@ class TrainingRun:
         return self.learner.memory
 
     @property
-    def tasks(self) -> list[Task]:
-        """List the train tasks that are not set aside."""
-        return [task for task in self._train if task.id not in self.suspects.set_aside]
-
-    @property
     def steps(self) -> int:
         """Count the steps of the published loop; 0 where learning ends by what it finds."""
         return 0 if self.settings.patch_tests else self.batches * self.settings.epochs
@@ -118,7 +113,7 @@ class TrainingRun:
     @property
     def batches(self) -> int:
         """Count the batches of an epoch of the published loop."""
-        return -(-len(self._train) // self.settings.batch_size)
+        return -(-len(self.tasks) // self.settings.batch_size)
 
     def raise_caps(self, settings: Settings) -> None:
         """Go on under higher caps, with all that was learned."""
@@ -137,8 +132,6 @@ class TrainingRun:
     def suspicions(self, step: int) -> Iterator[Event]:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
         yield from self.suspects.add_rollouts(step, self.rollouts.read())
-        for learner in self.learners:
-            learner.aside = self.suspects.set_aside
 
     def join(self, step: int | None = None) -> Iterator[Event]:
         """Join what the folds have learned to one draft, without what carries protected text.

@@ -15,7 +15,6 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
-from skillopt.loop.gained import gained_on_test
 from skillopt.nightly.dashboard import SkillFacts
 from skillopt.nightly.due import why_no_training
 from skillopt.nightly.handover import ReviewState, SkillOffers
@@ -160,7 +159,7 @@ def _unfit_run(record: RunRecord, ledger: Ledger, grade: Grade | None) -> str:
     events = [decode_event(row.kind, row.payload) for row in reversed(ledger.events(record.id))]
     test = next((event for event in events if isinstance(event, HeldOutTestMeasured)), None)
     if test is not None and test.verdict.outcome is Outcome.REJECT:
-        return f"it is no better on the held-out test: {gained_on_test(test).words}"
+        return f"it is no better on the held-out test: {test.headline.words}"
     if test is None and grade is None:
         withheld = (event.reason for event in events if isinstance(event, ReleaseCheckWithheld))
         return f"it was not compared on the held-out test: {next(withheld, 'its run made no such comparison')}"

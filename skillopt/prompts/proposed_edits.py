@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import EditError, ReplyError
 from skillopt.prompts.evidence import shorten_middle
-from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind, read_kind
 from skillopt.prompts.json_replies import find_object
 from skillopt.skills.edits import Edit, Op, blocks_of
 
@@ -21,6 +20,7 @@ MOST_EDITS_READ: Final = 64
 DOUBLED: Final = "expected its new text as content or as lines, found both; put all of it into one of them"
 
 _SHOWN_TOKENS: Final = 60
+_LONGEST_REASON: Final = 2_000
 _Text = Annotated[str, Field(max_length=20_000)]
 _Name = Annotated[str, Field(max_length=200)]
 _TEXTS: Final = ("anchor", "section", "content", "rationale")
@@ -99,16 +99,15 @@ class Reflection:
     """What a reflection says."""
 
     edits: tuple[ProposedEdit, ...]
-    kinds: tuple[TaskFailureKind | None, ...]
-    failures: tuple[NamedFailure, ...]
+    suspects: tuple[tuple[str, str], ...] = ()
+    """Tasks whose verifier looks wrong, each with the reason."""
     unread: tuple[Unread, ...] = ()
 
 
 def read_reflection(reply: str) -> Reflection:
-    """Read edits, and what the reply says of failures; an unknown kind of failure counts as none."""
+    """Read edits, and the tasks whose verifier the reply calls wrong."""
     found = find_object(reply, "edits", part="op")
     edits: list[ProposedEdit] = []
-    kinds: list[TaskFailureKind | None] = []
     unread: list[Unread] = []
     stated = _list(found["edits"])
     for raw in stated[:MOST_EDITS_READ]:
@@ -116,13 +115,15 @@ def read_reflection(reply: str) -> Reflection:
             edits.append(_read_edit(raw))
         except ReplyError as error:
             unread.append((_shown(raw), str(error)))
-        else:
-            kinds.append(read_kind(raw.get("kind")) if isinstance(raw, dict) else None)
     if unread and not edits:
         raise ReplyError(f"expected edits, found none that can be read; the first: {unread[0][1]}: {unread[0][0]}")
     unread += [(_shown(raw), f"expected at most {MOST_EDITS_READ} edits") for raw in stated[MOST_EDITS_READ:]]
-    failures = [_read_failure(raw) for raw in _list(found.get("failures"))]
-    return Reflection(tuple(edits), tuple(kinds), tuple(one for one in failures if one is not None), tuple(unread))
+    suspects = tuple(
+        (_text(raw.get("task")), _text(raw.get("reason")).strip()[:_LONGEST_REASON])
+        for raw in _list(found.get("suspects"))
+        if isinstance(raw, dict)
+    )
+    return Reflection(tuple(edits), suspects, tuple(unread))
 
 
 def _read_edit(raw: object) -> ProposedEdit:
@@ -156,14 +157,6 @@ def _plain(raw: Mapping[str, object]) -> dict[str, object]:
     if found["op"] == Op.REWRITE and not found["section"]:
         found["section"] = found["anchor"]
     return found
-
-
-def _read_failure(raw: object) -> NamedFailure | None:
-    """Read what a reply calls the failure of a task; None for what is no kind that is known."""
-    kind = read_kind(raw.get("kind")) if isinstance(raw, dict) else None
-    if kind is None or not isinstance(raw, dict):
-        return None
-    return NamedFailure(_text(raw.get("task")), kind, _text(raw.get("reason")).strip()[:2_000])
 
 
 def _text(value: object) -> str:

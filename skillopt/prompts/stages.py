@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from pydantic import BaseModel, Field
 
 from skillopt.errors import ReplyError
 from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence, shorten_middle
-from skillopt.prompts.failure_kinds import TASK_FAILURE_KINDS, TaskFailureKind, explain_kinds
 from skillopt.prompts.json_replies import read_object, schema_of
 from skillopt.prompts.proposed_edits import MOST_EDITS_READ, ProposedEdit
 from skillopt.prompts.tried_edits import TriedEdit, render_tried
@@ -40,12 +39,6 @@ __all__ = [
 ]
 
 _NOTHING = "(nothing yet)"
-_KINDS = """\
-Say of every task that is shown in full what kind of failure it is, in `"failures"`, a list of
-`{"task": "…", "kind": "…", "reason": "…"}` with one sentence of reason, and give each edit the `"kind"` that it
-is about. The kinds are"""
-
-_Kind = Annotated[TaskFailureKind | None, WithJsonSchema({"type": "string", "enum": list(TASK_FAILURE_KINDS)})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +48,6 @@ class Aim:
     failures: bool
     budget: int
     tokens: int = 0
-    focus: str = ""
-    kinds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +64,13 @@ class _Edits(BaseModel):
     edits: Annotated[tuple[ProposedEdit, ...], Field(max_length=MOST_EDITS_READ)]
 
 
-class _KindedEdit(ProposedEdit):
-    kind: _Kind = None
-
-
-class _Failure(BaseModel):
+class _Suspect(BaseModel):
     task: str
-    kind: _Kind = None
     reason: str = ""
 
 
-class _Reflection(BaseModel):
-    diagnosis: str = ""
-    edits: Annotated[tuple[_KindedEdit, ...], Field(max_length=MOST_EDITS_READ)]
-    failures: tuple[_Failure, ...] = ()
+class _Reflection(_Edits):
+    suspects: tuple[_Suspect, ...] = ()
 
 
 class _Ranking(BaseModel):
@@ -116,7 +100,6 @@ def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told)
     common = {
         "budget": str(aim.budget),
         "tokens": f", with at most about {aim.tokens} tokens of changed text in all" if aim.tokens else "",
-        "focus": f"\n\n{aim.focus}" if aim.focus else "",
         "skill": fence("skill", document.text),
         "tried": render_tried(told.tried) or _NOTHING,
         "memory": _note(told.memory),
@@ -124,9 +107,7 @@ def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told)
     }
     if not aim.failures:
         return fill("reflect_successes", **common)
-    kinds = {"kinds": f"\n\n{_KINDS}\n{explain_kinds()}", "named": ', "failures": [ … ]'}
-    more = kinds if aim.kinds else dict.fromkeys(kinds, "")
-    return fill("reflect_failures", **common, digest=told.digest or _NOTHING, **more)
+    return fill("reflect_failures", **common, digest=told.digest or _NOTHING)
 
 
 def ask_merge(document: SkillDocument, proposals: Sequence[Sequence[ProposedEdit]], *, memory: str) -> str:

@@ -13,7 +13,6 @@ from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.headline import headline_of_verdict, passed_words
 from skillopt.gate.pareto import Worth, front, known_losses
 from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
-from skillopt.loop.event_lines import describe
 from skillopt.loop.events import (
     BaselineMeasured,
     CapsRaised,
@@ -21,7 +20,6 @@ from skillopt.loop.events import (
     DraftGraded,
     EditRefused,
     EditScreened,
-    EditsGrounded,
     Event,
     GateDecided,
     HeldOutTestMeasured,
@@ -357,7 +355,7 @@ def _with_found(view: RunView, event: VerifierSuspected | PromptSkipped | Siblin
         case PromptSkipped():
             return replace(view, skipped=(*view.skipped, event))
         case SiblingMeasured():
-            return replace(view, siblings=(*view.siblings, describe(event)))
+            return replace(view, siblings=(*view.siblings, str(event)))
 
 
 def _passed(verdict: Verdict, *, after: bool) -> str:
@@ -426,7 +424,6 @@ class _EditFates:
     def __init__(self, train: Collection[str] | None) -> None:
         self._train = train
         self._edits: dict[str, EditView] = {}
-        self._support: dict[str, float] = {}
         self._tested: set[str] = set()
         self._gates = 0
 
@@ -451,8 +448,6 @@ class _EditFates:
     def note(self, event: Event, text: str) -> None:
         """Take in the next event of the run."""
         match event:
-            case EditsGrounded():
-                self._support |= dict(event.numbers)
             case EditRefused():
                 self._refused(event, text)
             case PatchTested():
@@ -515,8 +510,7 @@ class _EditFates:
             return self._edits[edit.id]
         # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
         cited = tuple(task for task in edit.tasks if self._train is None or task in self._train)
-        found = _edit_view(replace(edit, tasks=cited), step, SkillDocument(text))
-        return replace(found, support=self._support.get(edit.id))
+        return _edit_view(replace(edit, tasks=cited), step, SkillDocument(text))
 
 
 def _edit_view(edit: Edit, step: int, document: SkillDocument) -> EditView:

@@ -363,8 +363,8 @@ def _patch_test(found: PatchTestView) -> str:
 def _suspects(view: RunView) -> list[ReportBlock]:
     """List the train tasks whose verifier looks wrong; they are for a person to look at."""
     rows = [
-        f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}, "
-        f"{'set aside in this run' if one.set_aside else 'still trained on'}: {cited(one.reason)}"
+        f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}: "
+        f"{cited(one.reason)}"
         for one in view.suspects
     ]
     return [Bullets(rows)] if rows else []

@@ -154,7 +154,6 @@ class EditView:
     ablation: AblationView | None = None
     gate: int | None = None
     version: int | None = None
-    support: float | None = None
     diff: str = ""
 
 

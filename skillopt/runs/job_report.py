@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from skillopt.loop.event_lines import StepLines
-from skillopt.loop.events import decode_event
+from skillopt.loop.events import decode_event, event_line
 from skillopt.project import Project
 from skillopt.rollouts import Usage
 from skillopt.runs.run_status import RunStatus, run_status
@@ -126,8 +125,8 @@ def _report(root: Path, found: Job) -> JobReport:
             record = _run_of(ledger, found)
             if record is not None:
                 run = run_status(root, ledger, record)
-                events, steps = (decode_event(row.kind, row.payload) for row in ledger.events(record.id)), StepLines()
-                lines = [line for event in events for line in steps.lines(event)]
+                events = (decode_event(row.kind, row.payload) for row in ledger.events(record.id))
+                lines = [line for event in events if (line := event_line(event))]
     own = found.noted.roles if found.noted else {}
     spent = run.spent if run is not None and run.spent else own
     return JobReport(found, run, tuple(lines[-_LINES:]), _next_step(found), _progress_line(found), spent)

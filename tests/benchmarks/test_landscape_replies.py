@@ -5,17 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.demo.prompts import EditProposal, read_prompt
+from benchmarks.demo.prompts import EditProposal
 from benchmarks.landscapes.lines import SECTION, START, block_line, idle_line, is_doubtful, rule_line
-from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose
 from benchmarks.landscapes.replies import SimulatedModel
-from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS, Habits, World
-from skillopt.loop.readings import plan_readings
 from skillopt.prompts.evidence import fence
-from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import (
     Aim,
@@ -46,11 +42,9 @@ def situation(text: str = START.document.text, rejected: tuple[str, ...] = (), b
     return Situation(TASKS, text, tuple(text.splitlines()), rejected, budget)
 
 
-def reflection(
-    document: SkillDocument = START.document, *, failures: bool = True, budget: int = 4, kinds: bool = False
-) -> str:
+def reflection(document: SkillDocument = START.document, *, failures: bool = True, budget: int = 4) -> str:
     evidence = "\n\n".join(f"### Task {task}\nscore: 0.000\nfeedback:\n{text}\nprompt:\nDo." for task, text in TASKS)
-    aim = Aim(failures=failures, budget=budget, kinds=kinds)
+    aim = Aim(failures=failures, budget=budget)
     return ask_reflection(
         document, fence("evidence", evidence), aim, Told(tried=(TriedEdit("- tried", EditFate.TRIED, "worse"),))
     )
@@ -127,69 +121,6 @@ def test_a_proposal_depends_on_what_is_shown_and_not_on_the_words_around_it() ->
     assert model.reply(prompt.replace("You improve a skill", "Your task is a skill")) == model.reply(prompt)
     assert model.reply(prompt.replace("symptom S01", "symptom S11")) != model.reply(prompt)
     assert SimulatedModel(PLAIN, 1).reply(prompt) != model.reply(prompt)
-
-
-def suspects(chosen: World, seed: int, shown: tuple[tuple[str, str], ...]) -> list[str]:
-    named = name_failures(chosen, seed, shown)
-    return [task for task, kind in named.items() if kind is TaskFailureKind.VERIFIER_SUSPECT]
-
-
-def test_broken_verifiers_are_spotted_and_sound_ones_slandered_as_often_as_planted() -> None:
-    judging = WORLDS["broken-verifiers"]
-    broken = tuple((task, "found symptom S01") for task in sorted(broken_tasks(judging)))
-    sound = tuple((f"train-{number:03d}", "found symptom S01") for number in range(1, 10))
-    spotted = sum(len(suspects(judging, seed, broken)) for seed in range(200)) / (200 * len(broken))
-    slandered = sum(len(suspects(judging, seed, sound)) for seed in range(200)) / (200 * len(sound))
-    assert spotted == pytest.approx(0.6, abs=0.06)
-    assert slandered == pytest.approx(0.05, abs=0.02)
-
-
-def test_the_same_evidence_of_a_task_gets_the_same_name_beside_whatever_else() -> None:
-    judging = replace(PLAIN, habits=Habits(slanders=0.5))
-    together = suspects(judging, 0, TASKS)
-    assert 0 < len(together) < len(TASKS)
-    assert [task for task, text in TASKS if suspects(judging, 0, ((task, f"{text}\n\n"),))] == together
-    assert suspects(judging, 0, tuple((task, f"{text}!") for task, text in TASKS)) != together
-
-
-def test_a_suspect_is_named_where_that_is_asked_for_and_gets_no_edit() -> None:
-    model = SimulatedModel(replace(PLAIN, habits=Habits(wrong=0.0, slanders=0.5)), 0)
-    asked, plain = (read_reflection(model.reply(reflection(budget=8, kinds=kinds)).text) for kinds in (True, False))
-    named = {failure.task for failure in asked.failures if failure.kind is TaskFailureKind.VERIFIER_SUSPECT}
-    assert {task for edit in asked.edits for task in edit.tasks} == {task for task, _ in TASKS} - named
-    assert 0 < len(named) < len(TASKS)
-    assert not plain.failures
-    assert {task for edit in plain.edits for task in edit.tasks} == {task for task, _ in TASKS}
-
-
-def test_a_model_without_the_habit_names_no_failure_and_proposes_the_same_whether_it_is_asked_to_or_not() -> None:
-    model = SimulatedModel(PLAIN, 0)
-    assert model.reply(reflection(kinds=True)) == model.reply(reflection())
-    assert not read_reflection(model.reply(reflection(kinds=True)).text).failures
-
-
-def test_what_a_reading_is_to_look_for_is_read_from_the_prompt() -> None:
-    for reading in plan_readings(3):
-        aim = Aim(failures=True, budget=4, focus=reading.focus, kinds=True)
-        prompt = read_prompt(ask_reflection(START.document, fence("evidence", ""), aim, Told()))
-        assert prompt.wanted_kind == reading.name
-    assert not read_prompt(reflection()).wanted_kind
-
-
-@pytest.mark.parametrize(("wanted", "ops"), [("add", {"add"}), ("delete", {"delete"}), ("replace", {"add", "replace"})])
-def test_a_model_that_obeys_makes_edits_of_the_kind_that_is_asked_for(wanted: str, ops: set[str]) -> None:
-    text = document_of((block_line(3), idle_line(1)))
-    shown = replace(situation(text), wanted=wanted)
-    edits = propose(world(obeys=1.0, delete=0.5, replace=1.0), 0, shown)
-    assert {edit.op for edit in edits} == ops
-    replaced = [(edit.anchor, edit.content) for edit in edits if edit.op == "replace"]
-    assert replaced == ([(f"- {block_line(3)}", f"- {rule_line(3)}")] if wanted == "replace" else [])
-
-
-def test_a_model_that_obeys_nothing_answers_every_reading_alike() -> None:
-    text = document_of((block_line(3), idle_line(1)))
-    edits = [propose(world(delete=0.5), 0, replace(situation(text), wanted=op)) for op in ("", "add", "delete")]
-    assert edits[0] == edits[1] == edits[2]
 
 
 def test_a_line_in_the_way_is_replaced_as_often_as_planted() -> None:

@@ -22,16 +22,6 @@ def test_a_run_is_the_same_again() -> None:
     assert figures(run_job(job)) == figures(run_job(job))
 
 
-def test_what_a_run_flags_is_counted_by_whether_the_verifier_is_broken() -> None:
-    run = run_job(Job("broken-verifiers", "default", 0, 400))
-    reported = run_job(Job("broken-verifiers", "default", 0, 400, (("suspect_share", "0"),)))
-    assert run.set_aside[0] > run.set_aside[1]
-    assert 0 < sum(run.set_aside) <= 6
-    assert all(aside <= flagged for aside, flagged in zip(run.set_aside, run.flagged, strict=True))
-    assert reported.set_aside == (0, 0)
-    assert reported.flagged[0] > 0
-
-
 def test_a_run_in_a_spoiled_world_starts_from_its_document_and_mends_it() -> None:
     runs = [run_job(Job("spoiled", "default", seed, 800, shipped=True)) for seed in range(300, 304)]
     world = WORLDS["spoiled"]

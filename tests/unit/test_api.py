@@ -41,7 +41,7 @@ SKILL = Skill(
     "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")
 )
 WORDS = ("alpha", "beta", "gamma", "delta")
-FAST = Settings(epochs=2, confidence=0.8, proposal_groups=1)
+FAST = Settings(epochs=2, confidence=0.8)
 
 
 class Says:

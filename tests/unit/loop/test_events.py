@@ -1,5 +1,7 @@
 """Events survive their JSON form."""
 
+from dataclasses import replace
+
 import pytest
 
 from skillopt.errors import LedgerError
@@ -12,15 +14,12 @@ from skillopt.loop.events import (
     DraftGraded,
     EditRefused,
     EditScreened,
-    EditsGrounded,
     EditUnreadable,
     EpochEnded,
     Event,
-    FailuresNamed,
     GateDecided,
     HeldOutTestMeasured,
     MemoryUpdated,
-    PatchesCompared,
     PatchTested,
     PromptSkipped,
     ReleaseCheckWithheld,
@@ -35,6 +34,7 @@ from skillopt.loop.events import (
     VersionAccepted,
     decode_event,
     encode_event,
+    event_line,
     newest_draft,
 )
 from skillopt.skills.edits import Change, Edit, Op
@@ -44,15 +44,13 @@ CHANGES = (Change(EDIT, 3, 9, 4, "--- a\n+++ b"),)
 TALLY = Tally(1 / 3, 0.1, 9, 1)
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.1, 0.1 + 0.2, 0.97, 5, 3, 1, ("a",), (), 1)
 GRADING = Grading(Grade.PROVEN_HERE, 0.98, 0.25, 0.05, 0.4, 12, 5, "5 of 12 tasks changed, all for the better")
+NAMED = "s1e1, replace 'änchor' by 'neu'"
 EVENTS: list[Event] = [
     RunStarted("rows", "d1", "suite", "d2", 8),
     BaselineMeasured(TALLY, None, 0.08),
     StepStarted(1, 2, 3),
     TrainMeasured(1, TALLY),
-    FailuresNamed(1, (("t1", "format"), ("t2", "verifier-suspect")), (("s1e1", "format"),)),
-    VerifierSuspected(1, "t2", "it wants ½ where ½ was found", "model", set_aside=True),
-    EditsGrounded(1, (("s1e1", 2 / 3),)),
-    PatchesCompared(1, (("add", 1.5), ("delete", -0.5))),
+    VerifierSuspected(1, "t2", "it wants ½ where ½ was found", "model"),
     EditRefused(1, EDIT, "no"),
     PromptSkipped(1, "the prompt got no answer: too_large", ("t1", "t2")),
     EditUnreadable(1, '{"op": "magic"}', "op: unknown"),
@@ -80,7 +78,50 @@ def test_an_event_is_the_same_after_its_json_form(event: Event) -> None:
 
 
 def test_every_kind_of_event_is_tried() -> None:
-    assert {type(event) for event in EVENTS} == set(Event.__args__)
+    assert {type(event).__name__ for event in EVENTS} == {kind.__name__ for kind in Event.__subclasses__()}
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (RunStarted("rows", "d", "tables", "s", 8), "rows on suite tables: at most 8 steps"),
+        (RunStarted("rows", "d", "tables", "s", 0), "rows on suite tables"),
+        (TrainMeasured(2, Tally(0.7, 0.25, 8, 1)), "step 2: 2 of 8 train tasks pass"),
+        (
+            PatchTested(1, (EDIT, EDIT), ("a", "b", "c"), ("a", "c"), ("a",)),
+            "step 1: tried 2 edits together on 3 failing tasks: 1 pass, 2 pass or fail otherwise",
+        ),
+        (
+            EditScreened(1, EDIT, 2, 0.0, 0.5, kept=True, reason="left out 2 times: tasks fail without it"),
+            f"step 1: kept {NAMED}: left out 2 times: tasks fail without it (score 0.00 without it, 0.50 with it)",
+        ),
+        (EditRefused(1, EDIT, "it adds\na link"), f"step 1: left out {NAMED}: it adds a link"),
+        (DraftChanged(4, "text", CHANGES), "step 4: 1 edit in the draft"),
+        (DraftChanged(4, "text", ()), "step 4: no edit waits any more"),
+        (
+            PromptSkipped(3, "no JSON", tuple("abcdefgh")),
+            "reflection 3: no proposal for 8 tasks (a, b, c, d, e, f, …): no JSON",
+        ),
+        (
+            GateDecided(2, "edits", CHANGES, VERDICT, "text"),
+            "gate, 1 edit: score 0.100 → 0.300, fixed 1, broke 0: accept, better",
+        ),
+        (
+            GateDecided(0, "change", (), VERDICT),
+            "gate, change: score 0.100 → 0.300, fixed 1, broke 0: cannot tell, better",
+        ),
+    ],
+)
+def test_an_event_is_told_in_a_line(event: Event, line: str) -> None:
+    assert event_line(event, verbose=True) == line
+
+
+def test_texts_of_models_cannot_steer_the_terminal_and_are_cut_and_single_edits_are_told_on_request_alone() -> None:
+    hostile = EditRefused(1, replace(EDIT, content="\x1b[31m" + "x" * 500), "\x1b[2J" + "y" * 500)
+    line = event_line(hostile, verbose=True)
+    assert "\x1b" not in line
+    assert len(line) < 450
+    assert not event_line(hostile)
 
 
 def test_what_waits_is_the_newest_draft_since_the_last_version() -> None:

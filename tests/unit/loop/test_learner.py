@@ -53,14 +53,6 @@ def test_no_more_than_a_prompt_needs_is_run_of_many_failing_tasks() -> None:
     assert runs(world) <= 30
 
 
-def test_what_is_set_aside_is_neither_run_nor_shown() -> None:
-    world = mixed()
-    learner = world.learner()
-    learner.aside = frozenset({"train-0", "train-1"})
-    assert not {"train-0", "train-1"} & set(pick(learner))
-    assert not {"train-0", "train-1"} & {request.task.id for request in world.requests}
-
-
 def test_what_could_not_be_measured_is_no_failure() -> None:
     world = mixed(dead=frozenset({"train-3"}))
     assert "train-3" not in pick(world.learner())

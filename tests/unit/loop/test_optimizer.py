@@ -38,7 +38,7 @@ from tests.fakes.constants import settings_with
 SKILL = Skill(
     "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")
 )
-BASE = {"epochs": 2, "batch_size": 12, "minibatch_size": 12, "slow_tasks": 4, "confidence": 0.8, "proposal_groups": 1}
+BASE = {"epochs": 2, "batch_size": 12, "minibatch_size": 12, "slow_tasks": 4, "confidence": 0.8}
 WORDS = ("alpha", "beta", "gamma", "delta")
 
 
@@ -351,36 +351,13 @@ def accuse(*tasks: str) -> Callable[[str], str]:
 
     def answer(prompt: str) -> str:
         reply = json.loads(teach(prompt))
-        claims = [{"task": task, "kind": "verifier-suspect", "reason": "looks right"} for task in tasks]
-        return json.dumps(reply | {"failures": claims})
+        return json.dumps(reply | {"suspects": [{"task": task, "reason": "looks right"} for task in tasks]})
 
     return answer
 
 
-def test_a_task_whose_verifier_looks_wrong_is_reported_and_neither_run_nor_shown_again() -> None:
-    def broken(request: RolloutRequest) -> Rollout:
-        return scored(request, 0.0, "no") if request.task.id == "train-5" else by_words(request)
-
-    runner = ScriptedRunner(broken, accuse("train-5"))
-    events = run(runner, epochs=3, patience=0)
-    (flag,) = only(events, VerifierSuspected)
-    assert (flag.task, flag.by, flag.set_aside) == ("train-5", "model", True)
-    assert sum(request.task.id == "train-5" for request in runner.requests) == 1
-    shown = ["### Task train-5\n" in prompt for prompt in runner.prompts if prompt.startswith("Task: reflect")]
-    assert shown[0]
-    assert not any(shown[1:])
-    assert only(events, VersionAccepted)
-
-
 def test_a_model_that_suspects_every_verifier_cannot_stop_the_training_and_is_reported_each_time() -> None:
     train = [f"train-{number}" for number in range(12)]
-    runner = ScriptedRunner(by_words, accuse(*train))
-    events = run(runner)
-    flags = only(events, VerifierSuspected)
-    assert {flag.task for flag in flags} == set(train)
-    assert sum(flag.set_aside for flag in flags) == 1
+    events = run(ScriptedRunner(by_words, accuse(*train)))
+    assert {flag.task for flag in only(events, VerifierSuspected)} == set(train)
     assert all(f"- {word}" in only(events, VersionAccepted)[-1].text for word in WORDS)
-
-
-def test_with_kinds_off_no_verifier_is_suspected_on_a_word_of_the_model() -> None:
-    assert not only(run(ScriptedRunner(by_words, accuse("train-5")), name_failures=False), VerifierSuspected)

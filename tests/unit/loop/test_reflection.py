@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.loop import proposing
 from skillopt.loop.course import Answerer, finish
-from skillopt.loop.events import EditsGrounded, EditUnreadable, FailuresNamed, PatchesCompared, PromptSkipped
+from skillopt.loop.events import EditUnreadable, PromptSkipped
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.proposing import Briefing, Proposal
-from skillopt.prompts.failure_kinds import TaskFailureKind
+from skillopt.prompts.stages import Told
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings, make_settings
@@ -20,7 +20,7 @@ from skillopt.testing import ScriptedRunner, scored
 from tests.fakes.constants import settings_with
 
 DOCUMENT = SkillDocument("# Rules\n\n- One.\n- Two.\n")
-BRIEFING = Briefing(DOCUMENT)
+BRIEFING = Briefing(DOCUMENT, Told())
 
 
 def measured(failures: int, successes: int) -> list[tuple[Task, Rollout]]:
@@ -54,7 +54,6 @@ def test_all_failures_stand_in_one_prompt_and_successes_in_none() -> None:
     proposal = propose_edits(runner, BRIEFING, measured(9, 5), make_settings(), 2, 4)
     assert stages_asked(runner) == ["reflect on failures"]
     assert "### Task t0\nthe same feedback, but for its values: t1, t2, t3, t4, t5, t6, t7, t8\n" in runner.prompts[0]
-    assert proposal.shown == tuple(f"t{number}" for number in range(9))
     assert [change.edit.id for change in proposal.patch.changes] == ["s2e1"]
     assert proposal.patch.document.text == "# Rules\n\n- One.\n- Two.\n- new\n"
 
@@ -109,9 +108,9 @@ def test_alternatives_for_one_line_are_rivals_and_none_of_them_is_refused() -> N
     )
     proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
-    assert [(rival.change.edit.id, rival.instead_of) for rival in proposal.rivals] == [
-        ("s1e2", ("s1e1",)),
-        ("s1e3", ("s1e1",)),
+    assert [(edit.id, reason.partition(":")[0]) for edit, reason in proposal.untried] == [
+        ("s1e2", "it rivals s1e1"),
+        ("s1e3", "it rivals s1e1"),
     ]
     assert proposal.refused == ()
 
@@ -167,75 +166,20 @@ def told(*feedback: str) -> list[tuple[Task, Rollout]]:
     return [(task, scored(RolloutRequest(None, task), 0.0, text)) for task, text in zip(tasks, feedback, strict=True)]
 
 
-def test_how_far_tasks_support_their_edits_is_reported_and_the_models_order_decides_in_one_patch() -> None:
-    evidence = told("found no ISO date", "found no ISO date", "found no currency")
-    edits = [
-        {"op": "add", "content": "- Give each currency.", "tasks": ["t0", "t1"]},
-        {"op": "add", "content": "- Write an ISO date.", "tasks": ["t0", "t1"]},
-    ]
-    rank = {"order": ["s1e1", "s1e2"]}
-    settings = settings_with(PAPER)
-    proposal = propose_edits(runner_that_says(*edits, rank=rank), BRIEFING, evidence, settings, 1, 1)
-    assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
-    ((_, numbers),) = [(event, dict(event.numbers)) for event in proposal.findings if isinstance(event, EditsGrounded)]
-    assert numbers["s1e1"] < 0.5 < numbers["s1e2"]
-
-
-def test_kinds_of_failure_are_reported_for_shown_tasks_alone_and_survive_the_merge() -> None:
-    edit = {"op": "add", "content": "- new", "tasks": ["t0", "t1"]}
-    failures = [{"task": "t0", "kind": "tool"}, {"task": "t9", "kind": "format"}]
-    reflect = {"edits": [edit], "failures": failures}
-    settings = Settings(minibatch_size=1)
-    runner = runner_that_says(reflect=reflect, merge={"edits": [edit]})
-    proposal = propose_edits(runner, BRIEFING, told("a", "b"), settings, 1, 4)
-    assert proposal.findings[0] == FailuresNamed(1, (("t0", "tool"),), (("s1e1", "tool"),))
-    assert [failure.kind for failure in proposal.failures] == [TaskFailureKind.TOOL]
-    off = settings_with({"minibatch_size": 1, "name_failures": False})
-    assert not propose_edits(runner, BRIEFING, told("a", "b"), off, 1, 4).failures
-
-
-def test_a_group_asks_for_several_patches_and_prefers_the_edits_of_the_best_supported_one() -> None:
-    evidence = told("found no ISO date", "found no ISO date", "found no currency", "found no currency")
-
-    def answer(prompt: str) -> str:
-        if "prefer edits that add" in prompt:
-            return json.dumps({"edits": [{"op": "add", "content": "- Be kind.", "tasks": ["t0"]}]})
-        supported = {"op": "replace", "anchor": "- One.", "content": "- Write an ISO date.", "tasks": ["t0", "t1"]}
-        return json.dumps({"edits": [supported], "order": ["s3e1", "s3e2"]})
-
-    runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
-    proposal = propose_edits(runner, BRIEFING, evidence, settings_with({"proposal_groups": 2}), 3, 1)
-    assert stages_asked(runner).count("reflect on failures") == 2
-    assert [change.edit.id for change in proposal.patch.changes] == ["s3e2"]
-    (compared,) = [event for event in proposal.findings if isinstance(event, PatchesCompared)]
-    assert compared == PatchesCompared(3, (("add", -1.0), ("replace", 1.0)))
-
-
-def test_an_edit_that_several_patches_of_a_group_have_is_tried_once_and_cites_the_tasks_of_all() -> None:
-    cited = iter(["t0", "t1", "t2"])
-
-    def answer(_: str) -> str:
-        return json.dumps({"edits": [{"op": "add", "content": "- new", "tasks": [next(cited)]}]})
-
-    runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
-    settings = settings_with({"proposal_groups": 3})
-    (change,) = propose_edits(runner, BRIEFING, told("a", "b", "c"), settings, 1, 4).patch.changes
-    assert change.edit.tasks == ("t0", "t1", "t2")
-
-
-def test_each_candidate_patch_looks_for_another_kind_of_edit() -> None:
-    runner = runner_that_says({"op": "add", "content": "- new"})
-    weak = Briefing(DOCUMENT, readings=2)
-    propose_edits(runner, weak, measured(1, 0), make_settings(), 1, 4)
-    assert len(set(runner.prompts)) == 2
-    assert ["prefer edits that add" in " ".join(prompt.split()) for prompt in runner.prompts] == [True, False]
+def test_equal_edits_are_tried_once_and_cite_the_tasks_of_all_and_suspects_are_taken_over() -> None:
+    edits = [{"op": "add", "content": "- new", "tasks": [name]} for name in ("t0", "t1")]
+    runner = runner_that_says(reflect={"edits": edits, "suspects": [{"task": "t2", "reason": "it is right"}]})
+    proposal = propose_edits(runner, BRIEFING, told("a", "b", "c"), make_settings(), 1, 4)
+    (change,) = proposal.patch.changes
+    assert change.edit.tasks == ("t0", "t1")
+    assert proposal.suspects == {"t2": "it is right"}
 
 
 def test_an_edit_that_people_refused_is_not_tried_and_the_prompt_tells_of_it() -> None:
     runner = runner_that_says({"op": "add", "content": "- NEW "}, {"op": "add", "content": "- other"})
     refused = PeoplesRefusal(Edit("old", Op.ADD, content="- new"), "not ours to say", "Ada")
     memory = Memory([refused])
-    briefing = Briefing(DOCUMENT, "", memory.listing(), memory.notes, memory.by_people)
+    briefing = Briefing(DOCUMENT, Told("", memory.listing(), memory.notes), memory.by_people)
     proposal = propose_edits(runner, briefing, measured(2, 0), make_settings(), 1, 4)
     assert [change.edit.content for change in proposal.patch.changes] == ["- other"]
     assert [(edit.content.strip(), why) for edit, why in proposal.refused] == [

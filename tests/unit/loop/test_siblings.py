@@ -27,7 +27,6 @@ from skillopt.loop.siblings import (
     error_for_each,
     identify_siblings,
     rollouts_kept,
-    sibling_words,
     without_siblings,
 )
 from skillopt.protocols import RolloutRequest
@@ -136,7 +135,7 @@ def test_chat_shows_no_body_of_other_skills_so_nothing_is_run_for_a_change_of_it
     (event,), refused = checked(one)
     assert refused == ""
     assert event.verdict is None
-    assert "nothing was run" in sibling_words(event)
+    assert "nothing was run" in event.words
     assert one.kept == 0
 
 

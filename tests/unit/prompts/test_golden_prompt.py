@@ -15,7 +15,7 @@ def test_the_prompt_of_a_reflection_is_as_its_page_shows_it() -> None:
 def test_a_program_that_reads_prompts_finds_all_that_the_page_shows() -> None:
     page = make_prompt(Path())["reflection-prompt.md"]
     prompt = read_prompt(page.partition("````text\n")[2])
-    assert (prompt.task, prompt.budget, prompt.asks_kinds) == ("reflect on failures", 12, True)
+    assert (prompt.task, prompt.budget) == ("reflect on failures", 12)
     assert [task for task, _ in prompt.shown] == ["letter-03", "letter-04", "letter-09", "letter-11"]
     assert all("greeting" in text for _, text in prompt.shown[:3])
     assert [line.partition(" ")[0] for line in prompt.rejected] == ["add", "replace"]

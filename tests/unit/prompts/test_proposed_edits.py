@@ -5,7 +5,6 @@ import json
 import pytest
 
 from skillopt.errors import ReplyError
-from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind
 from skillopt.prompts.proposed_edits import DOUBLED, MOST_EDITS_READ, ProposedEdit, read_reflection
 from skillopt.skills.edits import Edit, Op
 
@@ -56,7 +55,6 @@ def test_line_ends_inside_of_texts_are_let_pass() -> None:
 def test_one_bad_edit_is_named_and_loses_none_of_the_others(bad: object, problem: str) -> None:
     found = read_reflection(json.dumps({"edits": [bad, GOOD]}))
     assert found.edits == (EDIT,)
-    assert found.kinds == (None,)
     ((text, reason),) = found.unread
     assert problem in reason
     assert len(text) < 400
@@ -117,11 +115,7 @@ def test_a_rewrite_names_its_section_even_as_an_anchor() -> None:
     assert edit.named("e") == Edit("e", Op.REWRITE, section="## Values", content="- a")
 
 
-def test_kinds_are_read_where_a_reply_names_them_and_a_reply_without_them_is_still_read() -> None:
-    edits = [{"op": "add", "content": "- a", "kind": "Format"}, {"op": "add", "content": "- b", "kind": "magic"}]
-    failures = [{"task": "t1", "kind": "verifier_suspect", "reason": " odd "}, {"task": "t2", "kind": "magic"}, "t3"]
-    found = read_reflection(json.dumps({"edits": edits, "failures": failures}))
-    assert found.kinds == (TaskFailureKind.FORMAT, None)
-    assert found.failures == (NamedFailure("t1", TaskFailureKind.VERIFIER_SUSPECT, "odd"),)
-    plain = read_reflection(json.dumps({"edits": [{"op": "add", "content": "- a"}]}))
-    assert (plain.edits, plain.kinds, plain.failures) == (found.edits[:1], (None,), ())
+def test_suspects_are_read_and_what_is_none_is_left_out() -> None:
+    suspects = [{"task": "t1", "reason": " odd "}, "t3"]
+    found = read_reflection(json.dumps({"edits": [GOOD], "suspects": suspects}))
+    assert (found.edits, found.suspects) == ((EDIT,), (("t1", "odd"),))

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from skillopt.errors import ReplyError
 from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import (
-    EDITS_SCHEMA,
-    REFLECTION_SCHEMA,
     Aim,
     Told,
     ask_merge,
@@ -85,24 +83,3 @@ def test_a_repair_names_the_problem_and_repeats_the_prompt() -> None:
     assert prompt.startswith("Task: repair a reply\n")
     assert "expected a JSON object" in prompt
     assert prompt.rstrip().endswith("THE PROMPT")
-
-
-def test_a_reflection_names_kinds_only_when_it_is_asked_to() -> None:
-    plain, kinds = (
-        ask_reflection(DOCUMENT, "", Aim(failures=True, budget=3, kinds=asked), Told()) for asked in (False, True)
-    )
-    assert "verifier-suspect" not in plain
-    assert '"edits": [ … ]}' in plain
-    assert "- verifier-suspect: the result is right" in kinds
-    assert '"edits": [ … ], "failures": [ … ]}' in kinds
-
-
-def test_a_focus_is_said_in_a_paragraph_of_its_own() -> None:
-    for failures in (True, False):
-        aim = Aim(failures=failures, budget=3, focus="Look for lies.")
-        assert "\n\nLook for lies.\n\n" in ask_reflection(DOCUMENT, "", aim, Told())
-
-
-def test_the_schema_of_a_reflection_with_kinds_lists_them_and_the_plain_one_does_not_ask_for_them() -> None:
-    assert '"enum": ["memory", "planning", "action", "tool", "format", "verifier-suspect"]' in REFLECTION_SCHEMA
-    assert "kind" not in EDITS_SCHEMA

@@ -69,12 +69,10 @@ def test_every_edit_that_was_taken_is_shown_as_a_diff() -> None:
 
 
 def test_a_verifier_that_looks_wrong_is_for_a_person_to_check() -> None:
-    suspected = VerifierSuspected(
-        2, "train5", "the same answer passed once and failed once", "measured", set_aside=True
-    )
+    suspected = VerifierSuspected(2, "train5", "the same answer passed once and failed once", "measured")
     text = render_markdown(replace(make_view(), suspects=(suspected,)))
     assert "## Verifiers to check" in text
-    assert "- <code>train5</code>, by what was measured, set aside in this run" in text
+    assert "- <code>train5</code>, by what was measured: " in text
     assert "Verifiers to check" not in render_markdown(make_view(ended=False))
 
 
