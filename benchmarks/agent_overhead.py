@@ -19,8 +19,8 @@ from skillopt.rollouts import Status
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.claude_code.harness import ClaudeCodeHarness
-from skillopt.targets.codex.harness import CodexHarness
+from skillopt.targets.claude_code.client import ClaudeCodeHarness
+from skillopt.targets.codex.client import CodexHarness
 from skillopt.tasks import File, Task, VerifierSpec
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai

@@ -12,7 +12,7 @@ from skillopt.errors import FailureKind, ProviderError
 from skillopt.settings import Settings
 from skillopt.targets.agents import AGENTS, load_part
 from skillopt.targets.api_model import ApiModel
-from skillopt.targets.command_line.program import find_table_login
+from skillopt.targets.command_line.client import find_table_login
 from skillopt.targets.models import load_model
 from skillopt.targets.process import first_set
 from skillopt.tasks import Suite

@@ -29,20 +29,20 @@ class Agent:
 
 AGENTS: Final[Mapping[str, Agent]] = {
     "claude-code": Agent(
-        harness="skillopt.targets.claude_code.harness:ClaudeCodeHarness",
+        harness="skillopt.targets.claude_code.client:ClaudeCodeHarness",
         takes=("model", "mode", "max_usd", "prices", "sandbox"),
-        model="skillopt.targets.claude_code.model:ClaudeCodeModel",
+        model="skillopt.targets.claude_code.client:ClaudeCodeModel",
         register="claude mcp add skillopt -- skillopt-mcp",
-        login="skillopt.targets.claude_code.command:find_claude_login",
+        login="skillopt.targets.claude_code.client:find_claude_login",
         sessions=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
         logs="skillopt.targets.claude_code.sessions:ClaudeSessions",
     ),
     "codex": Agent(
-        harness="skillopt.targets.codex.harness:CodexHarness",
+        harness="skillopt.targets.codex.client:CodexHarness",
         takes=("model", "mode", "max_tokens", "prices", "sandbox"),
-        model="skillopt.targets.codex.model:CodexModel",
+        model="skillopt.targets.codex.client:CodexModel",
         register="codex mcp add skillopt -- skillopt-mcp",
-        login="skillopt.targets.codex.command:find_codex_login",
+        login="skillopt.targets.codex.client:find_codex_login",
         sessions=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
         logs="skillopt.targets.codex.sessions:CodexSessions",
     ),

@@ -47,7 +47,7 @@ HARNESSES = {
 """Every driver by name."""
 
 _OF_TABLES: Final = HarnessDriver(
-    "skillopt.targets.command_line.harness:CommandLineHarness",
+    "skillopt.targets.command_line.client:CommandLineHarness",
     ("name", "table", "project", "model", "mode", "prices", "sandbox"),
 )
 """The driver of every agent that has a table."""

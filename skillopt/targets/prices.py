@@ -1,14 +1,26 @@
-"""Prices of tokens: a dated table, and the user's own prices over it.
+"""Prices of tokens: a dated table and the user's own prices over it, and bounds on what a run of an agent can cost.
 
-A model that is not listed has no known price, which is never 0.
+A model that is not listed has no known price, which is never 0. A client checks its own limit after each request, so
+one request more than the limit can be made; how long it can be is what the largest context windows allow.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
+from skillopt.errors import SettingsError
+from skillopt.rollouts import Usage
 from skillopt.settings import Price
 
-__all__ = ["PRICES", "PRICES_AS_OF", "cost_of", "find_price", "guess_full_names"]
+__all__ = [
+    "PRICES",
+    "PRICES_AS_OF",
+    "bound_by_tokens",
+    "bound_by_turns",
+    "cost_of",
+    "find_price",
+    "guess_full_names",
+    "with_price",
+]
 
 PRICES_AS_OF: Final = "2026-11-21"
 """The day the table was read."""
@@ -25,6 +37,11 @@ _FAMILIES: Final = {
 """How the names of a family of models begin, and who serves them; the first that fits counts."""
 
 _MILLION: Final = 1_000_000
+_CONTEXT: Final = 400_000
+"""Tokens that one request can hold."""
+
+_OUTPUT: Final = 64_000
+"""Tokens that one answer can have."""
 
 
 def _price(cache_read: float, plain: float, output: float, cache_write: float | None, *, long_over: int = 0) -> Price:
@@ -106,3 +123,28 @@ def cost_of(price: Price | None, plain: int, output: int, *, cache_read: int = 0
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
     return factor * (plain * price.input + output * price.output + cache_read * read + cache_write * write) / _MILLION
+
+
+def bound_by_turns(model: str, turns: int, usd: float | None, prices: Mapping[str, Price]) -> Usage:
+    """Bound a run that may take so many turns, and so many US dollars when that is limited."""
+    request = cost_of(find_price(model, prices), 0, _OUTPUT, cache_write=_CONTEXT)
+    cost = request if request is None else request * turns if usd is None else usd + request
+    return Usage(turns, turns * _CONTEXT, turns * _OUTPUT, cost)
+
+
+def bound_by_tokens(model: str, tokens: int | None, prices: Mapping[str, Price]) -> Usage:
+    """Bound a run that may take so many tokens."""
+    if tokens is None:
+        raise SettingsError(
+            "expected a limit on one rollout beside max_usd or max_tokens, found none for codex; set rollout_tokens"
+        )
+    most = tokens + _CONTEXT
+    return Usage(1, most, _OUTPUT, cost_of(find_price(model, prices), 0, _OUTPUT + most))
+
+
+def with_price(usage: Usage, model: str, prices: Mapping[str, Price], cached: int = 0) -> Usage:
+    """Return a usage that the client knows no price of one from the table, where the model is listed."""
+    if usage.usd is not None or not model:
+        return usage
+    usd = cost_of(find_price(model, prices), usage.input_tokens - cached, usage.output_tokens, cache_read=cached)
+    return Usage(usage.calls, usage.input_tokens, usage.output_tokens, usd)

@@ -19,24 +19,19 @@ from time import monotonic
 from typing import Final
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
-from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Message, Trajectory, Usage
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.limits import rollout_limits
 from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process
-from skillopt.sandbox.workspace import Workspace, changed_files
-from skillopt.skills.folder import files_of
-from skillopt.targets.stream import ClientRun, ClientStream, Ending
+from skillopt.sandbox.workspace import Workspace
+from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File
 
 __all__ = [
     "AgentCommand",
     "AgentHome",
     "EndedRun",
-    "agent_trajectory",
     "find_program",
     "first_set",
-    "install_skills",
     "prepare_folder",
     "program_version",
 ]
@@ -198,27 +193,3 @@ def prepare_folder(folder: str, skill_folder: str = "", files: Sequence[File] = 
         place.write_bytes(file.content)
         if file.content.startswith(b"#!"):
             place.chmod(0o755)
-
-
-def install_skills(request: RolloutRequest, workspace: str, folder: str) -> None:
-    """Make the workspace the root of a repository, and install the skills of a rollout where the client looks."""
-    prepare_folder(workspace)
-    for one in request.installed:
-        prepare_folder(workspace, f"{folder}/{one.name}", files_of(one))
-
-
-def agent_trajectory(
-    request: RolloutRequest,
-    places: tuple[str, str, tuple[str, ...]],
-    stream: ClientStream,
-    ending: Ending,
-    notes: Sequence[Message],
-    usage: Usage,
-) -> Trajectory:
-    """Return what a client did; `places` are the workspace, its home, and what is its own in the workspace."""
-    workspace, home, own = places
-    changed = tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(own))
-    messages = (Message("user", request.task.prompt), *notes, *stream.messages())
-    return Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage).with_texts(
-        lambda text: text.replace(workspace, "/workspace").replace(home, "/home/agent")
-    )

@@ -5,15 +5,18 @@ A failure is classified by its HTTP status or by the client's words.
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.rollouts import Message, Status, ToolCall
+from skillopt.rollouts import Message, Status, ToolCall, Usage
 from skillopt.safety.credentials import mask
+from skillopt.skills.document import Skill
 
 __all__ = [
     "ClientRun",
@@ -26,10 +29,10 @@ __all__ = [
     "failure_kind_of_status",
     "failure_kind_of_words",
     "provider_error",
+    "read_events",
     "read_lines",
     "shorten_call",
     "shorten_reason",
-    "until_chosen",
 ]
 
 TokenCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
@@ -83,17 +86,7 @@ class StreamEvent(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class ClientStream(Protocol):
-    """What a client printed, as its driver reads it."""
-
-    @property
-    def answer(self) -> str:
-        """The final answer."""
-        ...
-
-    def messages(self) -> Iterator[Message]:
-        """Yield the model's turns."""
-        ...
+EventType = TypeVar("EventType", bound=StreamEvent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +108,6 @@ class ClientRun:
     seconds: float = 0.0
     exceeded: str = ""
 
-    @property
-    def over_limit(self) -> Ending:
-        """Tell of a run that used more than its limits."""
-        return Ending(Status.LIMIT, f"limit: the rollout was ended because it used {self.exceeded}")
-
     def without_result(self, *, answered: bool, failing: tuple[FailureKind, str] | None) -> Ending:
         """Judge a run that did not say how it ended."""
         if self.interrupted and failing is not None:
@@ -136,6 +124,54 @@ class ClientRun:
         return failed_run(kind, f"{self.client} ended with status {self.exit_status} and no result: {words}")
 
 
+class ClientStream(ABC):
+    """What a client printed, as its driver reads it."""
+
+    tells_tools = True
+    """Whether it tells which tools were used."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> str:
+        """The final answer."""
+
+    @abstractmethod
+    def messages(self) -> Iterator[Message]:
+        """Yield the model's turns, each with its tool calls."""
+
+    @property
+    @abstractmethod
+    def usage(self) -> Usage:
+        """What the client counted."""
+
+    @property
+    def cached_tokens(self) -> int:
+        """How many of the tokens read came from the provider's cache."""
+        return 0
+
+    @abstractmethod
+    def loads(self, skill: str) -> bool | None:
+        """Return whether the model loaded a skill; None where the output does not tell."""
+
+    def took(self, skill: Skill) -> bool:  # noqa: ARG002 - by default it is in the prompt
+        """Return whether a forced skill reached the model."""
+        return True
+
+    def complaint(self, skill: Skill, *, forced: bool) -> str:  # noqa: ARG002 - by default nothing is refused
+        """Return which skill the client did not take, and why; empty where it took it."""
+        return ""
+
+    @abstractmethod
+    def judge(self, run: "ClientRun", *, changed: bool) -> "Ending":
+        """Judge how a run within its limits ended; `changed` is whether it changed files."""
+
+    def ending(self, run: "ClientRun", *, changed: bool = False) -> "Ending":
+        """Judge how a run ended."""
+        if run.exceeded:
+            return Ending(Status.LIMIT, f"limit: the rollout was ended because it used {run.exceeded}")
+        return self.judge(run, changed=changed)
+
+
 def read_lines(stdout: str) -> Iterator[str]:
     """Return the lines of a stream that hold a JSON object; a line that was cut off does not count."""
     for line in stdout.splitlines():
@@ -146,6 +182,13 @@ def read_lines(stdout: str) -> Iterator[str]:
             except ValueError:
                 continue
             yield text
+
+
+def read_events(kind: type[EventType], stdout: str) -> Iterator[EventType]:
+    """Return the events of a stream; a line that another version writes in another way is left out."""
+    for text in read_lines(stdout):
+        with suppress(ValidationError):
+            yield kind.model_validate_json(text)
 
 
 def failure_kind_of_status(status: int, words: str) -> FailureKind:
@@ -164,11 +207,6 @@ def failure_kind_of_words(words: str) -> FailureKind:
 def failed_run(kind: FailureKind, words: str) -> Ending:
     """Return the ending of a run that failed before anything was measured."""
     return Ending(Status.INFRA_ERROR, f"{kind}: {shorten_reason(words)}")
-
-
-def until_chosen(ending: Ending) -> Ending:
-    """Take the end of a limit as a good end, for a rollout of which only the first steps count."""
-    return Ending(Status.OK) if ending.status in (Status.LIMIT, Status.TIMEOUT) else ending
 
 
 def provider_error(ending: Ending) -> ProviderError:

@@ -10,12 +10,8 @@ from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status, Usage
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.claude_code.command import find_claude_credential
-from skillopt.targets.claude_code.harness import ClaudeCodeHarness
-from skillopt.targets.claude_code.model import ClaudeCodeModel
-from skillopt.targets.codex.command import CodexSetup, find_codex
-from skillopt.targets.codex.harness import CodexHarness
-from skillopt.targets.codex.model import CodexModel
+from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeModel, find_claude_credential
+from skillopt.targets.codex.client import CodexHarness, CodexModel, CodexSetup, find_codex
 from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, prepare_folder, program_version
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.fakes.projects import git

@@ -11,7 +11,7 @@ from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.settings import SkillMode
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.command_line.harness import CommandLineHarness
+from skillopt.targets.command_line.client import CommandLineHarness
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.fakes.fake_gemini import fake_gemini

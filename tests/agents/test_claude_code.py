@@ -12,8 +12,7 @@ from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.claude_code.harness import ClaudeCodeHarness
-from skillopt.targets.claude_code.model import ClaudeCodeModel
+from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeModel
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from skillopt.rollouts import Message, Status, ToolCall, Usage
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.claude_code.stream import ClaudeStream
 from skillopt.targets.stream import ClientRun
 
@@ -195,8 +196,8 @@ def test_a_skill_is_loaded_when_the_model_used_the_tool_and_it_worked() -> None:
     assert stream(INIT, called).loads("rows")
     assert not stream(INIT, called).loads("columns")
     assert not stream(INIT, called, {"type": "user", "message": {"content": [failed]}}).loads("rows")
-    assert stream(INIT).offers("rows")
-    assert not stream(INIT).offers("columns")
+    assert stream(INIT).took(Skill("rows", SkillDocument("")))
+    assert not stream(INIT).took(Skill("columns", SkillDocument("")))
 
 
 def test_lines_of_no_known_form_are_passed_over() -> None:

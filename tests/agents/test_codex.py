@@ -12,8 +12,7 @@ from skillopt.errors import ProviderError
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.codex.harness import CodexHarness
-from skillopt.targets.codex.model import CodexModel
+from skillopt.targets.codex.client import CodexHarness, CodexModel
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract

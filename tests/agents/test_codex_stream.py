@@ -5,7 +5,8 @@ import json
 import pytest
 
 from skillopt.rollouts import Message, Status, ToolCall, Usage
-from skillopt.targets.codex.stream import CodexStream, load_complaint
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.targets.codex.stream import CodexStream
 from skillopt.targets.stream import ClientRun
 
 START = {"type": "thread.started", "thread_id": "x"}
@@ -130,5 +131,7 @@ def test_a_skill_is_loaded_when_its_document_was_read() -> None:
 
 def test_why_a_skill_was_not_taken_is_found_in_the_complaints() -> None:
     stderr = "2026 ERROR codex_core: failed to load skill /w/.agents/skills/rows/SKILL.md: missing field `description`"
-    assert load_complaint(stderr, "rows") == "missing field `description`"
-    assert load_complaint(stderr, "columns") == ""
+    found = CodexStream("", stderr)
+    rows, columns = Skill("rows", SkillDocument("")), Skill("columns", SkillDocument(""))
+    assert found.complaint(rows, forced=True) == "'rows': missing field `description`; check its frontmatter"
+    assert found.complaint(columns, forced=False) == ""

@@ -9,10 +9,8 @@ from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.claude_code.harness import ClaudeCodeHarness
-from skillopt.targets.claude_code.model import ClaudeCodeModel
-from skillopt.targets.codex.harness import CodexHarness
-from skillopt.targets.codex.model import CodexModel
+from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeModel
+from skillopt.targets.codex.client import CodexHarness, CodexModel
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.fakes.faults import FAULTS, MESSAGES, NO_SUCH_TOOL, RESPONSES, WORDS, provider
 from tools.fake_providers.fake_anthropic import failure as messages_failure

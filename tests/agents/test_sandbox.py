@@ -17,8 +17,8 @@ from skillopt.sandbox import bubblewrap as sandbox
 from skillopt.sandbox.bubblewrap import Sandbox, sandbox_warning
 from skillopt.sandbox.limits import process_numbers, rollout_limits
 from skillopt.sandbox.workspace import Workspace
-from skillopt.targets.claude_code.harness import ClaudeCodeHarness
-from skillopt.targets.codex.harness import CodexHarness
+from skillopt.targets.claude_code.client import ClaudeCodeHarness
+from skillopt.targets.codex.client import CodexHarness
 from skillopt.targets.process import AgentCommand, AgentHome, EndedRun
 from tests.agents.test_claude_code import RULE, TASK, ask
 from tools.fake_providers.fake_anthropic import fake_anthropic

@@ -8,8 +8,8 @@ import pytest
 from skillopt.protocols import Discovery, Harness, RolloutRequest
 from skillopt.rollouts import Status, skills_loaded
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.claude_code.harness import ClaudeCodeHarness
-from skillopt.targets.codex.harness import CodexHarness
+from skillopt.targets.claude_code.client import ClaudeCodeHarness
+from skillopt.targets.codex.client import CodexHarness
 from skillopt.triggers.loading import trigger_task
 from skillopt.triggers.queries import Query
 from tests.fakes.skill_chooser import (

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from skillopt.errors import FailureKind
 from skillopt.rollouts import Message, Status, ToolCall, Usage
+from skillopt.skills.document import Skill
 from skillopt.targets.stream import (
     ClientRun,
+    ClientStream,
     Dollars,
     Ending,
     StreamEvent,
@@ -25,7 +27,7 @@ from skillopt.targets.stream import (
     failed_run,
     failure_kind_of_status,
     failure_kind_of_words,
-    read_lines,
+    read_events,
     shorten_call,
     shorten_reason,
 )
@@ -95,14 +97,15 @@ class _Line(StreamEvent):
 
 
 @dataclass(frozen=True)
-class ClaudeStream:
+class ClaudeStream(ClientStream):
     """The events of one run."""
 
     stdout: str
 
     @cached_property
     def _lines(self) -> tuple[_Line, ...]:
-        return tuple(_parsed(self.stdout))
+        # What a subagent says is the business of the tool call that started it.
+        return tuple(line for line in read_events(_Line, self.stdout) if line.parent_tool_use_id is None)
 
     @cached_property
     def _result(self) -> _Line | None:
@@ -157,7 +160,7 @@ class ClaudeStream:
         usd = None if guessed else result.total_cost_usd
         return Usage(calls, result.usage.read, result.usage.output_tokens, usd)
 
-    def offers(self, skill: str) -> bool:
+    def _offers(self, skill: str) -> bool:
         """Return whether the client found a skill."""
         return any(skill in line.skills for line in self._lines if line.subtype == "init")
 
@@ -179,13 +182,19 @@ class ClaudeStream:
             for block in said.blocks
         )
 
-    def ending(self, story: ClientRun) -> Ending:
+    def took(self, skill: Skill) -> bool:
+        """Return whether the client found a skill, which it puts into the first request when it is forced."""
+        return self._offers(skill.name)
+
+    def complaint(self, skill: Skill, *, forced: bool) -> str:  # noqa: ARG002 - it lists forced ones as well
+        """Return which skill the client did not find."""
+        return "" if self._offers(skill.name) else f"{skill.name!r}; check its SKILL.md"
+
+    def judge(self, run: ClientRun, *, changed: bool) -> Ending:  # noqa: ARG002 - it tells how it ended
         """Judge how the run ended."""
-        if story.exceeded:
-            return story.over_limit
         result = self._result
-        if result is None or (story.interrupted and result.subtype == "error_during_execution"):
-            return story.without_result(answered=bool(self._answers), failing=self._failing)
+        if result is None or (run.interrupted and result.subtype == "error_during_execution"):
+            return run.without_result(answered=bool(self._answers), failing=self._failing)
         if result.is_error:
             return _judge_error(result, result.result or "; ".join(result.errors or ()) or result.subtype)
         if result.num_turns == 0 or not (self._answers or result.usage.output_tokens):
@@ -224,17 +233,6 @@ def _judge_error(result: _Line, words: str) -> Ending:
 def _means(written: JsonValue, skill: str) -> bool:
     """Return whether a call names a skill, be it with the plugin or the slash that it may have before its name."""
     return isinstance(written, str) and written.strip().removeprefix("/").rpartition(":")[2] == skill
-
-
-def _parsed(stdout: str) -> Iterator[_Line]:
-    """Return the events; a line that another version writes in another way is left out."""
-    for text in read_lines(stdout):
-        try:
-            line = _Line.model_validate_json(text)
-        except ValidationError:
-            continue
-        if line.parent_tool_use_id is None:  # What a subagent says is the business of the tool call that started it.
-            yield line
 
 
 def _plain(content: JsonValue) -> str:

@@ -10,24 +10,26 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from skillopt.errors import FailureKind
 from skillopt.rollouts import Message, Status, ToolCall, Usage
+from skillopt.skills.document import Skill
 from skillopt.targets.stream import (
     ClientRun,
+    ClientStream,
     Ending,
     StreamEvent,
     TokenCount,
     failed_run,
     failure_kind_of_status,
     failure_kind_of_words,
-    read_lines,
+    read_events,
     shorten_call,
     shorten_reason,
 )
 
-__all__ = ["CodexStream", "load_complaint"]
+__all__ = ["CodexStream"]
 
 _REFUSED: Final = re.compile(r"flagged|usage policy|content policy|cyber_policy|safety", re.IGNORECASE)
 _BUDGET: Final = "budget reached"
@@ -76,14 +78,16 @@ class _Line(StreamEvent):
 
 
 @dataclass(frozen=True)
-class CodexStream:
+class CodexStream(ClientStream):
     """The events of one run."""
 
     stdout: str
+    stderr: str = ""
+    injected: bool = False
 
     @cached_property
     def _lines(self) -> tuple[_Line, ...]:
-        return tuple(_parsed(self.stdout))
+        return tuple(read_events(_Line, self.stdout))
 
     @cached_property
     def _items(self) -> tuple[_Item, ...]:
@@ -133,13 +137,22 @@ class CodexStream:
             if item.type == "command_execution"
         )
 
-    def ending(self, story: ClientRun) -> Ending:
+    def took(self, skill: Skill) -> bool:
+        """Return whether a forced skill was in the first request, or the model read it."""
+        return self.injected or self.loads(skill.name)
+
+    def complaint(self, skill: Skill, *, forced: bool) -> str:
+        """Return which skill the client did not take, and why, as it complained or as its record shows."""
+        found = _UNLOADED.finditer(self.stderr)
+        why = next((one["why"] for one in found if f"/{skill.name}/" in one["path"]), "")
+        why = why or ("it was not in the first request" if forced and not self.injected else "")
+        return f"{skill.name!r}: {why}; check its frontmatter" if why else ""
+
+    def judge(self, run: ClientRun, *, changed: bool) -> Ending:  # noqa: ARG002 - it tells how it ended
         """Judge how the run ended."""
-        if story.exceeded:
-            return story.over_limit
         last = next((line for line in reversed(self._lines) if line.type in ("turn.completed", "turn.failed")), None)
         if last is None:
-            return story.without_result(answered=bool(self._items), failing=self._failing)
+            return run.without_result(answered=bool(self._items), failing=self._failing)
         if last.type == "turn.completed":
             called = any(message.tool_calls for message in self.messages())
             empty = failed_run(FailureKind.EMPTY, "the model answered nothing")
@@ -165,11 +178,6 @@ def _reads(command: str, skill: str) -> bool:
     return bool(inside or re.search(rf"(?<![\w.-]){name}/SKILL\.md", command))
 
 
-def load_complaint(stderr: str, skill: str) -> str:
-    """Return why the client did not take a skill, as it complained; empty when it did not complain."""
-    return next((found["why"] for found in _UNLOADED.finditer(stderr) if f"/{skill}/" in found["path"]), "")
-
-
 def _kind_of(words: str) -> FailureKind:
     """Judge by the status when there is one; a bad request is the provider's own JSON, handed through."""
     kind = failure_kind_of_words(words)
@@ -193,12 +201,3 @@ def _call_of(item: _Item) -> ToolCall | None:
 
 def _written(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _parsed(stdout: str) -> Iterator[_Line]:
-    """Return the events; a line that another version writes in another way is left out."""
-    for text in read_lines(stdout):
-        try:
-            yield _Line.model_validate_json(text)
-        except ValidationError:
-            continue

@@ -16,7 +16,7 @@ from typing import Final
 
 from skillopt.agent_table import ALLOWED_AGENTS, SHIPPED, AgentTable
 from skillopt.errors import SettingsError
-from skillopt.targets.command_line.program import TableProgram, key_words
+from skillopt.targets.command_line.client import TableProgram, key_words
 
 __all__ = ["AgentTerms", "expect_agreement", "is_unsandboxed_by_file"]
 

@@ -14,6 +14,7 @@ from skillopt.errors import FailureKind
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 from skillopt.targets.stream import (
     ClientRun,
+    ClientStream,
     Ending,
     failed_run,
     failure_kind_of_status,
@@ -42,7 +43,7 @@ class _Turn:
 
 
 @dataclass(frozen=True)
-class TableOutput:
+class TableOutput(ClientStream):
     """What an agent printed in one run."""
 
     table: AgentTable
@@ -123,20 +124,23 @@ class TableOutput:
             if not call.result.startswith(_FAILED)
         )
 
-    def ending(self, story: ClientRun, *, changed: bool) -> Ending:
+    @property
+    def tells_tools(self) -> bool:  # type: ignore[override]  # what its table says, not what a class does
+        """Whether its table says where uses of tools stand."""
+        return self.table.tool is not None
+
+    def judge(self, run: ClientRun, *, changed: bool) -> Ending:
         """Judge how the run ended."""
-        if story.exceeded:
-            return story.over_limit
-        if story.interrupted:
-            return story.without_result(answered=bool(self._turns) or changed, failing=self._failing)
-        status = self._by_exit(story.exit_status)
+        if run.interrupted:
+            return run.without_result(answered=bool(self._turns) or changed, failing=self._failing)
+        status = self._by_exit(run.exit_status)
         if status in (Status.LIMIT, Status.REFUSAL):
-            words = shorten_reason(self._failing[1] if self._failing else story.stderr) or "it does not say why"
-            return Ending(status, f"{status}: {story.client} ended with status {story.exit_status}: {words}")
+            words = shorten_reason(self._failing[1] if self._failing else run.stderr) or "it does not say why"
+            return Ending(status, f"{status}: {run.client} ended with status {run.exit_status}: {words}")
         if self._failing is not None:
             return failed_run(*self._failing)
         if status is Status.INFRA_ERROR:
-            return story.without_result(answered=bool(self._turns), failing=None)
+            return run.without_result(answered=bool(self._turns), failing=None)
         return Ending(Status.OK) if self._turns else self._nothing()
 
     def _by_exit(self, status: int) -> Status:

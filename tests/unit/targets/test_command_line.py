@@ -14,7 +14,7 @@ from skillopt.sandbox import bubblewrap
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.settings import SkillMode
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.command_line.harness import CommandLineHarness
+from skillopt.targets.command_line.client import CommandLineHarness
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 
@@ -84,9 +84,8 @@ def test_the_prompt_is_input_argument_or_file(tmp_path: Path, command: list[str]
 
 def test_a_prompt_that_no_argument_can_hold_is_missing_data_that_says_what_to_do(tmp_path: Path) -> None:
     harness = agent(tmp_path, "true", command=["{project}/agent.sh", "{prompt}"])
-    trajectory = run(harness, tmp_path, Task("t1", "x" * 100_001, VerifierSpec("exact")))
-    assert trajectory.status is Status.INFRA_ERROR
-    assert trajectory.reason.startswith("too_large: the prompt is longer than 100000 bytes; pass it by {prompt_file}")
+    with pytest.raises(ProviderError, match=r"^too_large: .* longer than 100000 bytes; pass it by {prompt_file}"):
+        run(harness, tmp_path, Task("t1", "x" * 100_001, VerifierSpec("exact")))
 
 
 def test_it_sees_the_keys_that_its_table_names_and_nothing_else(

@@ -1,8 +1,15 @@
-"""The program of an agent that a table describes: where it is, its version, its key, and its command line."""
+"""Agents that a table `[agents.NAME]` describes, as targets: their program and their command line.
+
+The skill is installed as a folder where the table says. With `forced` its document stands before the task's prompt;
+with `discovery` the agent has to find it, and where its output does not tell of tools nobody knows whether it did.
+
+An agent gets the keys that its table names, a home of its own and nothing else of the user's, and runs in the sandbox
+as the other agents do.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -11,17 +18,137 @@ from urllib.parse import urlsplit
 
 from skillopt.agent_table import AgentTable, fill_placeholders
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Trajectory, Usage
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
-from skillopt.targets.process import AgentHome, find_program, first_set
+from skillopt.settings import Price
+from skillopt.skills.document import Skill
+from skillopt.targets.client import LoadingMode, run_client
+from skillopt.targets.command_line.output import TableOutput
+from skillopt.targets.prices import bound_by_turns, with_price
+from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, find_program, first_set
+from skillopt.tasks import File, digest_of
 
-__all__ = ["TableProgram", "find_table_login", "key_words"]
+__all__ = ["CommandLineHarness", "TableProgram", "find_table_login", "key_words"]
 
 _PROJECT: Final = "{project}"
 _VERSION_SECONDS: Final = 30.0
 _DIGEST: Final = len("files=")
 _QUIET: Final = {"NO_COLOR": "1", "TERM": "dumb"}
+_LONGEST_ARGUMENT: Final = 100_000
+"""Bytes; Linux takes 131,072 of one argument."""
+
+_FORCED: Final = """\
+Follow the skill {name}. Its folder is {folder}. Its document:
+
+<skill name="{name}">
+{document}
+</skill>
+
+{prompt}"""
+
+
+@dataclass(frozen=True)
+class CommandLineHarness:
+    """Runs tasks with an agent that a table describes."""
+
+    name: str
+    table: AgentTable
+    project: Path
+    _: KW_ONLY
+    model: str = ""
+    mode: LoadingMode = "forced"
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    sandbox: SandboxChoice = "auto"
+
+    @property
+    def identity(self) -> str:
+        """Name agent, version, table, model and mode."""
+        table = digest_of(self.table.model_dump_json())[:12]
+        boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
+        version = self._program.version(self.sandbox)
+        return f"{self.name} {version} table={table} model={self.model or 'default'} mode={self.mode}{boxed}"
+
+    @property
+    def _program(self) -> "TableProgram":
+        return TableProgram(self.name, self.table, str(self.project.resolve()), self.model)
+
+    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the agent's limit holds for every task
+        """Bound a rollout by the requests that the agent may make, and one more."""
+        if not self.table.turns:
+            raise SettingsError(
+                f"expected a limit on one rollout beside max_usd or max_tokens, found none for {self.name}; say in "
+                f"[agents.{self.name}] how many requests it makes at most (turns), or cap max_rollouts instead"
+            )
+        return bound_by_turns(self._priced_model, self.table.turns + 1, None, self.prices)
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Let the agent do the task in the workspace."""
+        return run_client(self, request, workspace)
+
+    @property
+    def client(self) -> str:
+        """Its name."""
+        return self.name
+
+    @property
+    def skills(self) -> str:
+        """Where in the workspace it looks for skill folders."""
+        return self.table.skills
+
+    def forced_prompt(self, skill: Skill, prompt: str) -> str:
+        """Put the skill's document before the prompt."""
+        folder = f"{self.table.skills}/{skill.name}"
+        return _FORCED.format(name=skill.name, folder=folder, document=skill.document.text.strip(), prompt=prompt)
+
+    def files(self, request: RolloutRequest) -> tuple[File, ...]:  # noqa: ARG002 - they name folders of a rollout
+        """Return no files: those of the table name folders that are not there yet."""
+        return ()
+
+    def command(self, request: RolloutRequest, home: AgentHome, workspace: str, prompt: str) -> AgentCommand:  # noqa: ARG002 - the prompt has it all
+        """Write the files of its home, and return its command line."""
+        passes = any("{prompt}" in word for word in self.table.command)
+        if passes and len(prompt.encode("utf-8", "replace")) > _LONGEST_ARGUMENT:
+            raise ProviderError(
+                FailureKind.TOO_LARGE,
+                f"{FailureKind.TOO_LARGE}: the prompt is longer than {_LONGEST_ARGUMENT} bytes; pass it by "
+                "{prompt_file} or standard input",
+            )
+        program, file = self._program, Path(home.path, "task.txt")
+        values = {
+            "home": home.path,
+            "config": home.config,
+            "workspace": workspace,
+            "prompt": prompt.replace("\0", ""),
+            "prompt_file": str(file),
+        }
+        program.write_files(home, values)
+        file.write_bytes(prompt.encode("utf-8", "replace"))
+        reads = not passes and not any("{prompt_file}" in word for word in self.table.command)
+        return AgentCommand(
+            program.argv(values),
+            program.environment(home, values),
+            prompt if reads else "",
+            Sandbox(self.sandbox),
+            next(iter(self.table.url), ""),
+            others=self.table.url[1:],
+            shown=program.own_files(),
+        )
+
+    def read(self, ended: EndedRun, home: AgentHome, request: RolloutRequest) -> TableOutput:  # noqa: ARG002 - it printed all
+        """Read what it printed."""
+        return TableOutput(self.table, ended.result.stdout)
+
+    def usage(self, usage: Usage, cached: int) -> Usage:
+        """Return what a rollout consumed, by the price of its model where it tells none."""
+        return with_price(usage, self._priced_model, self.prices, cached)
+
+    @property
+    def _priced_model(self) -> str:
+        """Name the model as the table of prices does, without the name of who serves it."""
+        return self.model.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +191,18 @@ class TableProgram:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(self._filled(text, values), encoding="utf-8")
 
-    @property
-    def passes_prompt(self) -> bool:
-        """Whether the prompt is an argument."""
-        return any("{prompt}" in word for word in self.table.command)
-
-    @property
-    def reads_prompt(self) -> bool:
-        """Whether the prompt is the standard input."""
-        return not any("{prompt}" in word or "{prompt_file}" in word for word in self.table.command)
-
     def own_files(self) -> tuple[str, ...]:
         """List the files of the project that its table names, which are shown in the sandbox."""
         found: dict[str, None] = {}
         root = os.path.realpath(self.project)
-        for field, word in self.table.project_words:
+        for setting, word in self.table.project_words:
             path = os.path.abspath(self._filled(word).rstrip(":;,"))  # noqa: PTH100 - keeps a link's name
             if not Path(path).is_file():
                 continue
             real = os.path.realpath(path)
             if not Path(real).is_relative_to(root):
                 raise SettingsError(
-                    f"[agents.{self.name}] {field}: expected a file of the project, found that {word!r} is {real}; "
+                    f"[agents.{self.name}] {setting}: expected a file of the project, found that {word!r} is {real}; "
                     "put the file into the project, or the program on the PATH"
                 )
             found[path] = None
