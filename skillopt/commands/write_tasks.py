@@ -24,23 +24,13 @@ from skillopt.rollouts import Rollout, Usage
 from skillopt.runs.prospect import what_it_can_show
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
-from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import review_lock
 from skillopt.suites import load_suite
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.suites.review_file import ReviewEntry, read_review, render_review, without_entries
 from skillopt.suites.suite_file import add_tasks, suite_file_of, tasks_in
-from skillopt.suites.trials import (
-    Drafting,
-    FixedAnswers,
-    RunRequests,
-    TrialLimits,
-    TrialRunners,
-    Tried,
-    draft_tasks,
-    try_drafts,
-)
+from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, Tried, draft_tasks, try_drafts
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite, Task
 
@@ -177,18 +167,20 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
     known, skill, review = _known(target), target.skill(), _review_path(project, target)
     _expect_reviewed(review, target.name)
     _expect_language_model(target)
+    caps = target.settings
     with closing(Ledger.open(project.root)) as ledger:
         work = _Work(target, project, ledger, observer)
-        drafting = work.draft(skill, known, count)
-        reading = drafting.reading
-        runners, drivers = work.runners(reading.drafts)
-        caps = target.settings
-        limits = TrialLimits(
-            repeats,
-            max(0, caps.max_calls - drafting.calls) if caps.max_calls else count,
-            caps.max_rollouts // (2 * repeats) if caps.max_rollouts else count,
+        observer.notice(f"drafting {count} tasks with {caps.model}")
+        reading, calls = draft_tasks(work.runner(work.drivers), skill, known, count, caps.max_calls or _MANY)
+        judged = next((draft for draft in reading.drafts if draft.task.verifier.judged), None)
+        trials = replace(
+            work.trials(judged),
+            repeats=repeats,
+            solved=max(0, caps.max_calls - calls) if caps.max_calls else count,
+            measured=caps.max_rollouts // (2 * repeats) if caps.max_rollouts else count,
         )
-        tried = try_drafts(reading.drafts, skill, runners, known, limits)
+        tried = try_drafts(reading.drafts, skill, trials, known)
+    drivers = work.drivers
     if any(one.result.kept for one in tried):
         model = drivers.model.identity if drivers.model else ""
         put_file(review, render_review(target.name, tried, model=model, target=drivers.harness.identity))
@@ -241,20 +233,15 @@ class _Work:
     def __init__(self, target: Target, project: Project, ledger: Ledger, observer: RunObserver) -> None:
         self._settings, self._root = target.settings, project.root
         self._ledger, self._observer = ledger, observer
-        self._drivers = load_drivers(target.settings, Suite("drafts", ()), project.root)
+        self.drivers = load_drivers(target.settings, Suite("drafts", ()), project.root)
         self.made: list[RecordedRunner] = []
 
-    def draft(self, skill: Skill, known: Sequence[Task], count: int) -> Drafting:
-        """Ask for drafts."""
-        self._observer.notice(f"drafting {count} tasks with {self._settings.model}")
-        most = self._settings.max_calls or _MANY
-        return draft_tasks(self._runner(self._drivers), skill, known, count, most)
-
-    def runners(self, drafts: Sequence[TaskDraft]) -> tuple[TrialRunners, Drivers]:
+    def trials(self, judged: TaskDraft | None) -> Trials:
         """Make who answers in the trials; a judge only where a draft has criteria."""
-        judged = [(Split.VAL, draft.task) for draft in drafts if draft.task.verifier.judged][:1]
-        suite, meter = Suite("drafts", tuple(judged)), self._drivers.meter
-        drivers = load_drivers(self._settings, suite, self._root, Given(meter=meter))
+        if judged is not None:
+            suite = Suite("drafts", ((Split.VAL, judged.task),))
+            self.drivers = load_drivers(self._settings, suite, self._root, Given(meter=self.drivers.meter))
+        drivers = self.drivers
         if drivers.model is None:
             raise AssertionError("expected an optimizer model, which load_drivers makes")
         model, target = self._settings.model, self._settings.harness
@@ -265,11 +252,12 @@ class _Work:
             (f"running {target} with the skill and without", drivers.harness),
         )
         bare = replace(drivers, model=None, notice="")
-        return TrialRunners(*(self._told(what, replace(bare, harness=harness)) for what, harness in trials)), drivers
+        empty, echo, solver, runs = (self._told(what, replace(bare, harness=harness)) for what, harness in trials)
+        return Trials(empty, echo, solver, runs)
 
     def _told(self, what: str, drivers: Drivers) -> RunRequests:
         """Make a runner that says what it does."""
-        runner = self._runner(drivers)
+        runner = self.runner(drivers)
 
         def run(requests: Sequence[RolloutRequest]) -> Sequence[Rollout]:
             if requests:
@@ -278,7 +266,7 @@ class _Work:
 
         return run
 
-    def _runner(self, drivers: Drivers) -> RecordedRunner:
+    def runner(self, drivers: Drivers) -> RecordedRunner:
         executor = make_executor(self._settings, self._observer.notice, drivers.cluster)
         breaker = self._settings.executor.breaker
         self.made.append(RecordedRunner(self._ledger, "", drivers, executor, self._observer, breaker))

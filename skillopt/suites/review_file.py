@@ -4,7 +4,6 @@ What a person changes in a block is what is taken. Model text stands on one line
 tick itself or another one.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ from typing import Final
 
 from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.trials import TrialResult, Tried
-from skillopt.suites.writing import yaml_text
+from skillopt.suites.writing import task_entry, yaml_text
 from skillopt.tasks import Task
 
-__all__ = ["ReviewEntry", "read_review", "render_candidates", "render_review", "task_entry", "without_entries"]
+__all__ = ["ReviewEntry", "read_review", "render_candidates", "render_review", "without_entries"]
 
 _HEADING: Final = re.compile(r"^## \[(?P<tick>[ xX])\] (?P<id>\S+)[ \t]*$")
 _ANY_HEADING: Final = re.compile(r"^##? ")
@@ -107,16 +106,6 @@ def without_entries(text: str, entries: Sequence[ReviewEntry]) -> str:
     """Take entries out of a review file."""
     gone = {line for entry in entries for line in range(entry.line - 1, entry.end - 1)}
     return "".join(line for at, line in enumerate(text.splitlines(keepends=True)) if at not in gone)
-
-
-def task_entry(task: Task) -> dict[str, object]:
-    """Return a task as an entry of a suite in the native format."""
-    entry: dict[str, object] = {"id": task.id, "prompt": task.prompt}
-    if task.tags:
-        entry["tags"] = list(task.tags)
-    if task.files:
-        entry["files"] = [{"path": file.path, "text": file.content.decode("utf-8", "replace")} for file in task.files]
-    return {**entry, "verifier": {"kind": task.verifier.kind, **json.loads(task.verifier.options)}}
 
 
 def _entry(task: Task, remarks: Sequence[str]) -> Iterator[str]:

@@ -50,8 +50,7 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
     """
     before = path.read_text(encoding="utf-8") if path.exists() else None
     old = [task.id for task in tasks_in(path)]
-    entries = [block_entry(block) for block in blocks]
-    ids = tuple(str(entry.get("id", "")) for entry in entries)
+    ids = tuple(str(block_entry(block).get("id", "")) for block in blocks)
     twice = sorted({name for name in ids if name in old or ids.count(name) > 1})
     if twice:
         raise SuiteError(
@@ -62,22 +61,17 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
         sides = {name: (Split.TRAIN, Split.VAL)[at % 2] for at, name in enumerate(ids)}
     try:
         whole = _put(path, before or "", blocks, ids, sides)
-        leaks = find_split_leaks(whole) if sides else ()
-        for at, name in enumerate(ids):
-            beside = _split_of_twin(leaks, name, ids[at:])
-            if beside is not None:
-                sides[name] = beside
-                whole = _put(path, before or "", blocks, ids, sides)
-                leaks = find_split_leaks(whole)
+        if sides and (leaks := find_split_leaks(whole)):
+            splits = {task.id: split for split, task in whole.splits if task.id in old}
+            for name in ids:
+                splits[name] = sides[name] = _split_of_twin(leaks, name, splits) or sides[name]
+            whole = _put(path, before or "", blocks, ids, sides)
     except SuiteError:
-        _restore(path, before)
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            put_file(path, before)
         raise
-    left_out = set(ids) - {task.id for _, task in whole.splits}
-    if left_out:
-        _restore(path, before)
-        raise SuiteError(
-            f"expected tasks that can be run, found {', '.join(sorted(left_out))}; correct the review file"
-        )
     return ids
 
 
@@ -85,51 +79,53 @@ def _put(path: Path, before: str, blocks: Sequence[str], ids: Sequence[str], sid
     """Write the file with more tasks, each in its split where it has one, and read it."""
     if sides:
         blocks = [f"{block}\nsplit: {sides[name].value}" for block, name in zip(blocks, ids, strict=True)]
-    put_file(path, _append_lines(before, blocks) if path.suffix == ".jsonl" else append_tasks(before, blocks, path))
-    return load_suite(path)
+    if path.suffix == ".jsonl":
+        rows = "".join(f"{json.dumps(block_entry(block), ensure_ascii=False)}\n" for block in blocks)
+        put_file(path, before + ("" if not before or before.endswith("\n") else "\n") + rows)
+    else:
+        put_file(path, append_tasks(before, blocks, path))
+    whole = load_suite(path)
+    left_out = set(ids) - {task.id for _, task in whole.splits}
+    if left_out:
+        raise SuiteError(
+            f"expected tasks that can be run, found {', '.join(sorted(left_out))}; correct the review file"
+        )
+    return whole
 
 
-def _split_of_twin(leaks: Sequence[SplitLeak], name: str, moving: Sequence[str]) -> Split | None:
-    """Return the split of a task that nearly is a new one, or tells of it; None where none in another split does."""
-    for leak in leaks:
-        pairs = ((leak.task, leak.other, leak.parts[1]), (leak.other, leak.task, leak.parts[0]))
-        for own, other, part in pairs:
-            if own == name != other and other not in moving:
-                return Split(part)
-    return None
+def _split_of_twin(leaks: Sequence[SplitLeak], name: str, splits: Mapping[str, Split]) -> Split | None:
+    """Return the split of a placed task that nearly is another one, or tells of it; None where none does."""
+    others = (leak.other if leak.task == name else leak.task for leak in leaks if name in (leak.task, leak.other))
+    return next((splits[other] for other in others if other != name and other in splits), None)
 
 
 def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
     """Append tasks to the text of a suite file."""
-    entries = [block_entry(block) for block in blocks]
-    wanted = _with_tasks(_value(text, path), entries)
-    if not text.strip():
-        text = "tasks: []\n"
+    value, lines = _value(text, path), _items(blocks, _INDENT)
+    before = {} if value is None else value
     empty, begun = _EMPTY.search(text), _TASKS.search(text)
     if empty is not None:
-        after = f"{text[: empty.start()]}tasks:\n{_items(blocks, _INDENT)}{text[empty.end() :].removeprefix(chr(10))}"
+        after = f"{text[: empty.start()]}tasks:\n{lines}{text[empty.end() :].removeprefix(chr(10))}"
     elif begun is not None:
         following = _NEXT_KEY.search(text, begun.end())
         end = len(text) if following is None else following.start()
         item = _ITEM.search(text, begun.end(), end)
-        own = text[:end] + ("" if text[:end].endswith("\n") else "\n")
-        after = own + _items(blocks, _INDENT if item is None else item[1]) + text[end:]
+        after = _ended(text[:end]) + _items(blocks, _INDENT if item is None else item[1]) + text[end:]
     else:
-        after = f"{text}{'' if text.endswith(chr(10)) else chr(10)}tasks:\n{_items(blocks, _INDENT)}"
+        after = f"{_ended(text)}tasks:\n{lines}"
     try:
-        as_wanted = _value(after, path) == wanted
-    except SuiteError:
+        found = _value(after, path)
+        tasks = [*(before.get("tasks") or []), *map(block_entry, blocks)] if isinstance(before, dict) else None
+        as_wanted = isinstance(before, dict) and found == {**before, "tasks": tasks}
+    except (SuiteError, TypeError):
         as_wanted = False
     if not as_wanted:
-        lines = _items(blocks, _INDENT)
         raise SuiteError(f"{path}: expected tasks one below the other, found another form; add them by hand:\n{lines}")
     return after
 
 
-def _append_lines(text: str, blocks: Sequence[str]) -> str:
-    """Append tasks to JSON lines."""
-    rows = "".join(f"{json.dumps(block_entry(block), ensure_ascii=False)}\n" for block in blocks)
-    return text + ("" if not text or text.endswith("\n") else "\n") + rows
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _items(blocks: Sequence[str], indent: str) -> str:
@@ -156,16 +152,6 @@ def _value(text: str, path: Path) -> object:
         raise SuiteError(f"{path}: expected YAML, found: {problem}; correct it") from error
 
 
-def _with_tasks(value: object, entries: list[dict[str, object]]) -> object:
-    """Return what the file must say with more tasks; None for a file that holds something else."""
-    if value is None:
-        return {"tasks": entries}
-    if not isinstance(value, dict):
-        return None
-    tasks = value.get("tasks") or []
-    return {**value, "tasks": [*tasks, *entries]} if isinstance(tasks, list) else None
-
-
 def tasks_in(suite: Path) -> tuple[Task, ...]:
     """List the tasks of a suite in the native format; none where it is not there, or has none yet."""
     path = suite_file_of(suite)
@@ -185,13 +171,6 @@ def _have_splits(path: Path) -> bool:
         value = _value(text, path)
         rows = (value.get("tasks") or []) if isinstance(value, dict) else []
     return bool(rows) and all(isinstance(row, dict) and "split" in row for row in rows)
-
-
-def _restore(path: Path, before: str | None) -> None:
-    if before is None:
-        path.unlink(missing_ok=True)
-    else:
-        put_file(path, before)
 
 
 _SCAFFOLD: Final = """\

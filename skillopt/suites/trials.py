@@ -22,17 +22,7 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 from skillopt.verifiers import load_verifier
 
-__all__ = [
-    "Drafting",
-    "FixedAnswers",
-    "RunRequests",
-    "TrialLimits",
-    "TrialResult",
-    "TrialRunners",
-    "Tried",
-    "draft_tasks",
-    "try_drafts",
-]
+__all__ = ["FixedAnswers", "RunRequests", "TrialResult", "Trials", "Tried", "draft_tasks", "try_drafts"]
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 300
@@ -82,27 +72,19 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialRunners:
-    """Who answers in a trial."""
+class Trials:
+    """Who answers in the trials, and how much they may take."""
 
     empty: RunRequests
     echo: RunRequests
     solver: RunRequests
     target: RunRequests
-
-
-@dataclass(frozen=True, slots=True)
-class TrialLimits:
-    """How much a trial may take."""
-
     repeats: int = 1
     solved: int = 1_000
     measured: int = 1_000
 
 
-def try_drafts(
-    drafts: Sequence[TaskDraft], skill: Skill, runners: TrialRunners, known: Sequence[Task], limits: TrialLimits
-) -> tuple[Tried, ...]:
+def try_drafts(drafts: Sequence[TaskDraft], skill: Skill, trials: Trials, known: Sequence[Task]) -> tuple[Tried, ...]:
     """Try drafts, what costs nothing first; what is out is tried no further."""
     out: dict[str, Tried] = {}
     contents = {task.content_digest for task in known}
@@ -110,21 +92,25 @@ def try_drafts(
         found = _at_sight(draft, contents)
         out |= {} if found is None else {draft.task.id: found}
         contents.add(draft.task.content_digest)
+    rounds = (
+        (trials.empty, TrialResult.EMPTY_PASSES, len(drafts)),
+        (trials.echo, TrialResult.ECHO_PASSES, len(drafts)),
+        (trials.solver, TrialResult.UNSOLVED, trials.solved),
+    )
+    for run, result, most in rounds:
+        # A judge costs something, and is not taken in by a request that comes back.
+        unjudged = result is TrialResult.ECHO_PASSES
+        left = [draft for draft in drafts if draft.task.id not in out and not (unjudged and draft.task.verifier.judged)]
+        out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, _NO_CALLS) for draft in left[most:]}
+        rollouts = run([_request(skill if run is trials.solver else None, draft.task) for draft in left[:most]])
+        for draft, rollout in zip(left[:most], rollouts, strict=True):
+            if rollout.score is None:
+                out[draft.task.id] = Tried(draft, TrialResult.NOT_TRIED, _line(rollout.reason))
+            elif rollout.score.passed is not (result is TrialResult.UNSOLVED):
+                out[draft.task.id] = Tried(draft, result, _line(rollout.score.feedback))
     left = [draft for draft in drafts if draft.task.id not in out]
-    empty = runners.empty([_request(None, draft.task) for draft in left])
-    out |= _dropped(left, empty, TrialResult.EMPTY_PASSES, passing=True)
-    # A judge costs something, and is not taken in by a request that comes back.
-    left = [draft for draft in drafts if draft.task.id not in out and not draft.task.verifier.judged]
-    echo = runners.echo([_request(None, draft.task) for draft in left])
-    out |= _dropped(left, echo, TrialResult.ECHO_PASSES, passing=True)
-    left = [draft for draft in drafts if draft.task.id not in out]
-    out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, _NO_CALLS) for draft in left[limits.solved :]}
-    left = left[: limits.solved]
-    solved = runners.solver([_request(skill, draft.task) for draft in left])
-    out |= _dropped(left, solved, TrialResult.UNSOLVED, passing=False)
-    left = [draft for draft in drafts if draft.task.id not in out]
-    out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, _NO_ROLLOUTS) for draft in left[limits.measured :]}
-    out |= _measured(left[: limits.measured], skill, runners.target, limits.repeats)
+    out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, _NO_ROLLOUTS) for draft in left[trials.measured :]}
+    out |= _measured(left[: trials.measured], skill, trials)
     return tuple(out[draft.task.id] for draft in drafts)
 
 
@@ -169,29 +155,14 @@ def _words(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
-def _dropped(
-    drafts: Sequence[TaskDraft], rollouts: Sequence[Rollout], result: TrialResult, *, passing: bool
-) -> dict[str, Tried]:
-    """Return the drafts that a trial takes out: those whose rollout passed, or those whose did not."""
-    out = {}
-    for draft, rollout in zip(drafts, rollouts, strict=True):
-        if rollout.score is None:
-            out[draft.task.id] = Tried(draft, TrialResult.NOT_TRIED, _line(rollout.reason))
-        elif rollout.score.passed is passing:
-            out[draft.task.id] = Tried(draft, result, _line(rollout.score.feedback))
-    return out
-
-
-def _measured(drafts: Sequence[TaskDraft], skill: Skill, run: RunRequests, repeats: int) -> dict[str, Tried]:
+def _measured(drafts: Sequence[TaskDraft], skill: Skill, trials: Trials) -> dict[str, Tried]:
     """Run the target with the skill and without it."""
-    sides = (skill, None)
-    requests = [
-        _request(side, draft.task, number) for draft in drafts for side in sides for number in range(1, repeats + 1)
-    ]
-    rollouts = iter(run(requests))
+    sides, numbers = (skill, None), range(1, trials.repeats + 1)
+    requests = [_request(side, draft.task, number) for draft in drafts for side in sides for number in numbers]
+    rollouts = iter(trials.target(requests))
     found = {}
     for draft in drafts:
-        with_skill, without = ([next(rollouts) for _ in range(repeats)] for _ in sides)
+        with_skill, without = ([next(rollouts) for _ in numbers] for _ in sides)
         found[draft.task.id] = _compared(draft, with_skill, without)
     return found
 
@@ -229,48 +200,37 @@ _SPARE_CALLS: Final = 2
 """Calls beyond those needed, for replies that hold fewer tasks than were asked for, or that must be repaired."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drafting:
-    """What was drafted, and how many calls it took."""
-
-    reading: DraftReading
-    calls: int
-
-
-def draft_tasks(runner: Runner, skill: Skill, known: Sequence[Task], count: int, most_calls: int) -> Drafting:
-    """Ask for drafts until there are enough, or a few calls more than needed were made."""
+def draft_tasks(
+    runner: Runner, skill: Skill, known: Sequence[Task], count: int, most_calls: int
+) -> tuple[DraftReading, int]:
+    """Ask for drafts until there are enough, or a few calls more than needed were made; count the calls."""
     drafts: list[TaskDraft] = []
     unread: list[tuple[str, str]] = []
-    calls = 0
-    most = min(most_calls, -(-count // _A_REPLY) + _SPARE_CALLS)
+    calls, most = 0, min(most_calls, -(-count // _A_REPLY) + _SPARE_CALLS)
+    asked, broken = "", ""
     while len(drafts) < count and calls < most:
         wanted = min(_A_REPLY, count - len(drafts))
-        prompts = [task.prompt for task in known] + [draft.task.prompt for draft in drafts]
-        taken = [task.id for task in known] + [draft.task.id for draft in drafts] + [name for name, _ in unread]
-        asked = ask_task_drafts(skill, wanted, prompts, judged=True)
+        tasks = [*known, *(draft.task for draft in drafts)]
+        if not broken:
+            asked = ask_task_drafts(skill, wanted, [task.prompt for task in tasks], judged=True)
+        (reply,) = runner.replies([broken or asked], TASK_DRAFTS_SCHEMA)
+        calls += 1
         try:
-            reading, calls = _ask(runner, asked, taken, calls, most)
+            reading = read_task_drafts(reply.text, [task.id for task in tasks] + [name for name, _ in unread])
         except ReplyError as error:
+            # A reply that cannot be read is asked for once more.
+            if not broken and calls < most:
+                broken = ask_repair(asked, reply.text, str(error))
+                continue
             if not drafts:
                 message = f"the model's replies hold no task: {error}; run the command again with another model"
                 raise ReplyError(message) from error
             unread.append(("a reply", str(error)))
             break
+        broken = ""
         drafts += reading.drafts[:wanted]
         unread += reading.unread
-    return Drafting(DraftReading(tuple(drafts), tuple(unread)), calls)
-
-
-def _ask(runner: Runner, asked: str, taken: Sequence[str], calls: int, most: int) -> tuple[DraftReading, int]:
-    """Ask once, and once more for a reply that cannot be read; give the drafts, and how many calls were made so far."""
-    (reply,) = runner.replies([asked], TASK_DRAFTS_SCHEMA)
-    try:
-        return read_task_drafts(reply.text, taken), calls + 1
-    except ReplyError as error:
-        if calls + 1 >= most:
-            raise
-        (again,) = runner.replies([ask_repair(asked, reply.text, str(error))], TASK_DRAFTS_SCHEMA)
-        return read_task_drafts(again.text, taken), calls + 2
+    return DraftReading(tuple(drafts), tuple(unread)), calls
 
 
 @dataclass(frozen=True, slots=True)

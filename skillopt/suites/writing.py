@@ -12,9 +12,9 @@ from ruamel.yaml.scalarstring import LiteralScalarString
 
 from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.foreign_files import task_id
-from skillopt.tasks import File, Split, Task, VerifierSpec
+from skillopt.tasks import File, Split, Task
 
-__all__ = ["folder_names", "write_suite", "yaml_text"]
+__all__ = ["folder_names", "task_entry", "write_suite", "yaml_text"]
 
 _TIMEOUT: Final = 600.0
 _WIDTH: Final = 1_000_000
@@ -33,7 +33,7 @@ def write_suite(
     entries = []
     folders = (f"files/{name}" for name in folder_names([task for _, task in tasks]))
     for folder, (split, task) in zip(folders, tasks, strict=True):
-        entries.append(_entry(folder, split, task))
+        entries.append(task_entry(task, split, folder))
         files += [File(f"{folder}/input/{file.path}", file.content) for file in task.files]
         files += [File(f"{folder}/reference/{file.path}", file.content) for file in task.verifier.files]
     return (File("suite.yaml", f"{yaml_text({**suite, 'tasks': entries})}\n".encode()), *files)
@@ -49,24 +49,22 @@ def folder_names(tasks: Sequence[Task]) -> Iterator[str]:
         yield name
 
 
-def _entry(folder: str, split: Split | None, task: Task) -> dict[str, object]:
-    entry: dict[str, object] = {"id": task.id}
+def task_entry(task: Task, split: Split | None = None, folder: str = "") -> dict[str, object]:
+    """Return a task as an entry of a suite; its files are in a folder of the suite, or else written out."""
+    entry: dict[str, object] = {"id": task.id, "prompt": task.prompt}
     if split is not None:
         entry["split"] = split.value
     if task.tags:
         entry["tags"] = list(task.tags)
     if task.timeout != _TIMEOUT:
         entry["timeout"] = int(task.timeout) if task.timeout.is_integer() else task.timeout
-    entry["prompt"] = task.prompt
-    if task.files:
+    if task.files and folder:
         entry["files"] = {file.path: f"{folder}/input/{file.path}" for file in task.files}
-    entry["verifier"] = _verifier(folder, task.verifier)
-    return entry
-
-
-def _verifier(folder: str, spec: VerifierSpec) -> dict[str, object]:
-    files = {file.path: f"{folder}/reference/{file.path}" for file in spec.files}
-    return {"kind": spec.kind, **json.loads(spec.options), **({"files": files} if files else {})}
+    elif task.files:
+        entry["files"] = [{"path": file.path, "text": file.content.decode("utf-8", "replace")} for file in task.files]
+    references = {file.path: f"{folder}/reference/{file.path}" for file in task.verifier.files}
+    options = {**json.loads(task.verifier.options), **({"files": references} if references else {})}
+    return {**entry, "verifier": {"kind": task.verifier.kind, **options}}
 
 
 def yaml_text(entry: Mapping[str, object]) -> str:

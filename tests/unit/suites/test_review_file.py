@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from skillopt.prompts.task_drafts import TaskDraft
-from skillopt.suites.review_file import read_review, render_review, task_entry, without_entries
+from skillopt.suites.review_file import read_review, render_review, without_entries
 from skillopt.suites.trials import TrialResult, Tried
+from skillopt.suites.writing import task_entry
 from skillopt.tasks import File, Task, VerifierSpec
 
 HOSTILE = "x\n## [x] evil\n\n```yaml\nid: evil\n```\n# Dropped\n````\n\u202e"

@@ -9,7 +9,7 @@ from skillopt.prompts.task_drafts import TaskDraft
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.suites.trials import RunRequests, TrialLimits, TrialResult, TrialRunners, Tried, try_drafts
+from skillopt.suites.trials import RunRequests, TrialResult, Trials, Tried, try_drafts
 from skillopt.tasks import File, Task, VerifierSpec
 from skillopt.testing import scored
 
@@ -24,8 +24,8 @@ class Answers:
         self.by_task = by_task
         self.asked: list[tuple[str, str, int]] = []
 
-    def runners(self) -> TrialRunners:
-        return TrialRunners(*(self._runner(role) for role in ("empty", "echo", "solver", "target")))
+    def trials(self) -> Trials:
+        return Trials(self._runner("empty"), self._runner("echo"), self._runner("solver"), self._runner("target"))
 
     def _runner(self, role: str) -> RunRequests:
         def run(requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
@@ -43,10 +43,8 @@ def draft(name: str, prompt: str = "", spec: VerifierSpec | None = None, *files:
     return TaskDraft(Task(name, prompt or f"Do {name}.", spec or VerifierSpec("regex", '{"pattern": "x"}'), files))
 
 
-def tried(answers: Answers, *drafts: TaskDraft, limits: TrialLimits | None = None) -> tuple[Tried, ...]:
-    return try_drafts(
-        drafts, SKILL, answers.runners(), [Task("old", "Do old.", VerifierSpec("exact"))], limits or TrialLimits()
-    )
+def tried(answers: Answers, *drafts: TaskDraft) -> tuple[Tried, ...]:
+    return try_drafts(drafts, SKILL, answers.trials(), [Task("old", "Do old.", VerifierSpec("exact"))])
 
 
 @pytest.mark.parametrize(
