@@ -17,7 +17,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_skill
 from skillopt.skills.frontmatter import read_leniently
 from skillopt.suites import load_suite
-from skillopt.suites.formats import find_tasks, suite_named, suites_beside
+from skillopt.suites.formats import find_tasks, suite_named
 from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import worktree_folders
@@ -180,17 +180,16 @@ class Project:
     def with_suites(self, names: Mapping[str, str]) -> tuple[FoundSkill, ...]:
         """Find the tasks of some skills of the project."""
         given = {path: self.entries[name].get("suite") for name, path in self.configured_paths().items()}
-        beside = suites_beside(self.root)
         found = []
         for path, name in names.items():
-            own = given.get(path) or suite_named(name, beside) or find_tasks(self.root / path) or ""
+            own = given.get(path) or suite_named(name, self.root) or find_tasks(self.root / path) or ""
             shown = own.relative_to(self.root).as_posix() if isinstance(own, Path) else str(own)
             found.append(FoundSkill(name, path, shown))
         return tuple(found)
 
     def find_suite(self, name: str, folder: Path) -> Path | None:
         """Find the tasks of a skill that no setting names: in a folder of suites, else its own."""
-        beside = suite_named(name, suites_beside(self.root)) if folder.is_relative_to(self.root.resolve()) else ""
+        beside = suite_named(name, self.root) if folder.is_relative_to(self.root.resolve()) else ""
         return self.root / beside if beside else find_tasks(folder)
 
     def skill_names(self) -> dict[str, str]:

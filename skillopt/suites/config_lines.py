@@ -53,7 +53,7 @@ def add_to_config(text: str, lines: ConfigLines, path: Path) -> str:
     except ValueError as error:
         raise SettingsError(f"{path}: not readable as TOML: {error}") from error
     try:
-        as_wanted = tomllib.loads(added) == _merged(before, lines)
+        as_wanted = _holds(tomllib.loads(added), before)
     except ValueError:
         as_wanted = False
     if not as_wanted:
@@ -67,17 +67,22 @@ def drop_skills(text: str, names: Collection[str]) -> str | None:
     blocks: list[list[str]] = [[]]
     for line in text.splitlines(keepends=True):
         if _HEADER.match(line):
-            blocks.append(_take_comment(blocks[-1]))
+            at = len(blocks[-1])
+            while at and blocks[-1][at - 1].lstrip().startswith("#"):
+                at -= 1
+            blocks.append(blocks[-1][at:])
+            del blocks[-2][at:]
         blocks[-1].append(line)
-    kept = [block for block in blocks if not any(_is_of(line, name) for line in block for name in names)]
+    headers = tuple(start for name in names for start in (skill_header(name), f"{skill_header(name)[:-1]}."))
+    kept = [block for block in blocks if not any(line.lstrip().startswith(headers) for line in block)]
     shorter = "".join(line for block in kept for line in block)
     shorter = shorter if len(kept) == len(blocks) else shorter.rstrip("\r\n") + "\n"
     try:
-        before, after = (_without(tomllib.loads(version), names) for version in (text, shorter))
-        whole = tomllib.loads(shorter).get("skills", {})
+        before, after = tomllib.loads(text), tomllib.loads(shorter)
     except ValueError:
         return None
-    return shorter if before == after and not set(names).intersection(whole) else None
+    skills = {name: entry for name, entry in before.get("skills", {}).items() if name not in names}
+    return shorter if {"skills": {}, **after} == {**before, "skills": skills} else None
 
 
 def put_file(path: Path, text: str) -> None:
@@ -131,36 +136,8 @@ def _tables(skills: Mapping[str, tuple[str, ...]]) -> list[str]:
     return [line for name, own in skills.items() for line in ("", skill_header(name), *own)]
 
 
-def _merged(before: dict[str, object], lines: ConfigLines) -> dict[str, object]:
-    """Return what the file must say with the lines added."""
-    merged = {**before, **tomllib.loads("\n".join(lines.top))}
-    if not lines.skills:
-        return merged
-    known = before.get("skills", {})
-    skills = dict(known) if isinstance(known, dict) else {}
-    for name, own in lines.skills.items():
-        entry = skills.get(name, {})
-        skills[name] = {**(entry if isinstance(entry, dict) else {}), **tomllib.loads("\n".join(own))}
-    return {**merged, "skills": skills}
-
-
-def _is_of(line: str, name: str) -> bool:
-    """Return whether a line is the header of a skill's table, or of a table in it."""
-    header = skill_header(name)
-    return line.lstrip().startswith((header, f"{header[:-1]}."))
-
-
-def _take_comment(lines: list[str]) -> list[str]:
-    """Take the comment off the end of some lines."""
-    at = len(lines)
-    while at and lines[at - 1].lstrip().startswith("#"):
-        at -= 1
-    taken, lines[at:] = lines[at:], []
-    return taken
-
-
-def _without(values: dict[str, object], names: Collection[str]) -> dict[str, object]:
-    """Return what a skillopt.toml says without some skills; no table of skills is the same as an empty one."""
-    known = values.get("skills", {})
-    skills = {name: entry for name, entry in known.items() if name not in names} if isinstance(known, dict) else {}
-    return {**values, "skills": skills}
+def _holds(after: object, before: object) -> bool:
+    """Return whether a value has all that another one says, in tables of tables too."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        return all(name in after and _holds(after[name], value) for name, value in before.items())
+    return after == before

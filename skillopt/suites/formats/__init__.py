@@ -1,13 +1,13 @@
 """Formats of task files: how each is recognised, and its reader; one file per format, imported on use."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from skillopt.skills.folder import SKILL_FILE
 
-__all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "find_triggers", "recognise", "suite_named", "suites_beside"]
+__all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "find_triggers", "recognise", "suite_named"]
 
 _EVALS: Final = "skillopt.suites.formats.evals_json:read_evals"
 _NATIVE: Final = "native"
@@ -133,20 +133,8 @@ def _matches(folder: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
 _SUITE_FOLDERS: Final = ("suites", "benchmarks/suites", "evals")
 
 
-def suites_beside(root: Path) -> dict[str, frozenset[str]]:
-    """List what is in the folders of suites of a project."""
-    return {folder: _entries(root / folder) for folder in _SUITE_FOLDERS}
-
-
-def suite_named(name: str, beside: Mapping[str, frozenset[str]]) -> str:
+def suite_named(name: str, root: Path) -> str:
     """Find the suite that has the name of a skill: its path in the project, empty for none."""
     spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
-    found = (f"{place}/{spelling}" for place in beside for spelling in spellings if spelling in beside[place])
-    return next(found, "")
-
-
-def _entries(folder: Path) -> frozenset[str]:
-    try:
-        return frozenset(entry.name for entry in folder.iterdir())
-    except OSError:
-        return frozenset()
+    places = (f"{folder}/{spelling}" for folder in _SUITE_FOLDERS for spelling in spellings)
+    return next((place for place in places if (root / place).exists()), "")
