@@ -26,6 +26,8 @@ __all__ = [
     "FileName",
     "Options",
     "decode_reference",
+    "decode_result",
+    "expect_one",
     "failed",
     "last_code_block",
     "load_verifier",
@@ -33,6 +35,7 @@ __all__ = [
     "read_options",
     "read_reference",
     "read_result",
+    "read_text",
     "shorten_end",
 ]
 
@@ -54,6 +57,7 @@ VERIFIERS = {
 _WITH_JUDGE = JUDGED_KINDS | {"checks"}
 _WITH_SANDBOX = frozenset({"command", "checks"})
 
+_LARGEST_TEXT = 1_000_000
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -174,12 +178,25 @@ class Deliverable:
     name: str
     content: bytes
 
-    def text(self) -> str | Score:
-        """Decode as UTF-8, a byte order mark left out; text that is none has a score of 0."""
-        try:
-            return self.content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            return failed(f"{self.name}: expected UTF-8 text, found {error.reason} at byte {error.start}")
+
+def read_text(file: str | None, trajectory: Trajectory, workspace: str) -> tuple[str, str] | Score:
+    """Read the name and the text of a result, a byte order mark left out, or give the score of one that is no text."""
+    result = read_result(file, trajectory, workspace, _LARGEST_TEXT)
+    return result if isinstance(result, Score) else decode_result(result)
+
+
+def decode_result(result: Deliverable) -> tuple[str, str] | Score:
+    """Decode a result as UTF-8; one that is no text has a score of 0."""
+    try:
+        return result.name, result.content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return failed(f"{result.name}: expected UTF-8 text, found {error.reason} at byte {error.start}")
+
+
+def expect_one(spec: VerifierSpec, options: BaseModel) -> None:
+    """Refuse options that give both or none of `value` and `expected`."""
+    if len({"value", "expected"} & options.model_fields_set) != 1:
+        raise SuiteError(f"verifier {spec.kind!r}: expected one of the options 'value' and 'expected'; keep or add one")
 
 
 def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit: int) -> Deliverable | Score:

@@ -4,10 +4,19 @@ from typing import Annotated
 
 from pydantic import Field
 
-from skillopt.errors import SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import FileName, Options, failed, quote_json, read_options, read_reference, read_result
+from skillopt.verifiers import (
+    FileName,
+    Options,
+    decode_result,
+    expect_one,
+    failed,
+    quote_json,
+    read_options,
+    read_reference,
+    read_result,
+)
 
 __all__ = ["ExactOptions", "ExactVerifier"]
 
@@ -28,15 +37,16 @@ class ExactVerifier:
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = read_options(ExactOptions, spec)
-        if (options.value is None) == (options.expected is None):
-            raise SuiteError("verifier 'exact': expected one of the options 'value' and 'expected'; keep or add one")
+        expect_one(spec, options)
         self._options = options
         if options.value is not None:
             self._expected = options.value.encode("utf-8", "surrogatepass")
         else:
             self._expected = read_reference(spec, options.expected or "")
-        # What is not text can only be compared byte by byte.
-        self._text = _text(self._expected)
+        try:
+            self._text: str | None = self._expected.decode("utf-8-sig")
+        except UnicodeDecodeError:  # what is not text can only be compared byte by byte
+            self._text = None
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Compare the result with what is expected."""
@@ -47,23 +57,17 @@ class ExactVerifier:
             return Score(1.0, passed=True)
         if self._text is None:
             return failed(f"{result.name}: the bytes differ from what is expected")
-        found = result.text()
-        if isinstance(found, Score):
-            return found
-        if self._normal(found) == self._normal(self._text):
+        read = decode_result(result)
+        if isinstance(read, Score):
+            return read
+        wanted, found = self._normal(self._text), self._normal(read[1])
+        if found == wanted:
             return Score(1.0, passed=True)
-        return failed(f"{result.name}{_first_difference(self._normal(self._text), self._normal(found))}")
+        return failed(f"{result.name}{_first_difference(wanted, found)}")
 
     def _normal(self, text: str) -> str:
         text = text.strip() if self._options.strip else text
         return text.casefold() if self._options.ignore_case else text
-
-
-def _text(content: bytes) -> str | None:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
 
 
 def _first_difference(expected: str, found: str) -> str:

@@ -19,18 +19,18 @@ from skillopt.verifiers import (
     FileName,
     Options,
     decode_reference,
+    expect_one,
     failed,
     last_code_block,
     quote_json,
     read_options,
-    read_result,
+    read_text,
 )
 
 __all__ = ["JsonComparison", "JsonOptions", "JsonVerifier", "Tolerance", "compare_values"]
 
 _Place: TypeAlias = "tuple[_Place, str | int] | None"  # the steps to a value, last first
 
-_LARGEST = 1_000_000
 _PLAIN = re.compile(r"[A-Za-z_]\w{0,79}", re.ASCII)
 _ABSENT: Final = object()
 
@@ -60,8 +60,7 @@ class JsonVerifier:
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = read_options(JsonOptions, spec)
-        if ("value" in options.model_fields_set) == (options.expected is not None):
-            raise SuiteError("verifier 'json': expected one of the options 'value' and 'expected'; keep or add one")
+        expect_one(spec, options)
         self._options = options
         self._tolerance = Tolerance(options.absolute_tolerance, options.relative_tolerance)
         self._expected: object = options.value
@@ -75,20 +74,18 @@ class JsonVerifier:
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Compare the result with what is expected; of an answer, the last code block counts."""
-        result = read_result(self._options.file, trajectory, workspace, _LARGEST)
-        if isinstance(result, Score):
-            return result
-        text = result.text()
-        if isinstance(text, Score):
-            return text
+        read = read_text(self._options.file, trajectory, workspace)
+        if isinstance(read, Score):
+            return read
+        name, text = read
         try:
             found = json.loads(last_code_block(text) if self._options.file is None else text)
         except (ValueError, RecursionError) as error:
-            return failed(f"{result.name}: expected JSON, found {error}")
+            return failed(f"{name}: expected JSON, found {error}")
         compared = compare_values(self._expected, found, self._tolerance, self._options.max_feedback)
         if not compared.wrong:
             return Score(1.0, passed=True)
-        feedback = "\n".join(f"{result.name} {difference}" for difference in compared.differences)
+        feedback = "\n".join(f"{name} {difference}" for difference in compared.differences)
         return Score(1 - compared.wrong / compared.total, passed=False, feedback=feedback)
 
 

@@ -10,11 +10,19 @@ from pydantic import Field
 from skillopt.errors import SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import FileName, Options, decode_reference, failed, quote_json, read_options, read_result
+from skillopt.verifiers import (
+    FileName,
+    Options,
+    decode_reference,
+    expect_one,
+    failed,
+    quote_json,
+    read_options,
+    read_text,
+)
 
 __all__ = ["NumericOptions", "NumericVerifier", "Pick", "find_number"]
 
-_LARGEST = 1_000_000
 _ROUNDING = 1e-9
 _NUMBER = re.compile(
     r"(?<![\w.])[-+\u2212]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
@@ -60,8 +68,7 @@ class NumericVerifier:
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = read_options(NumericOptions, spec)
-        if (options.value is None) == (options.expected is None):
-            raise SuiteError("verifier 'numeric': expected one of the options 'value' and 'expected'; keep or add one")
+        expect_one(spec, options)
         text = decode_reference(spec, options.expected) if options.expected is not None else str(options.value)
         expected = find_number(text, Pick.LAST)
         if expected is None:
@@ -77,18 +84,16 @@ class NumericVerifier:
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Find the number in the result and compare it."""
-        result = read_result(self._options.file, trajectory, workspace, _LARGEST)
-        if isinstance(result, Score):
-            return result
-        text = result.text()
-        if isinstance(text, Score):
-            return text
+        read = read_text(self._options.file, trajectory, workspace)
+        if isinstance(read, Score):
+            return read
+        name, text = read
         found = find_number(text, self._options.pick)
         if found is None:
-            return failed(f"{result.name}: expected the number {self._expected}, found no number")
+            return failed(f"{name}: expected the number {self._expected}, found no number")
         if self._is_close(found):
             return Score(1.0, passed=True)
-        return failed(f"{result.name}: expected the number {self._expected}, found {found}")
+        return failed(f"{name}: expected the number {self._expected}, found {found}")
 
     def _is_close(self, found: Decimal) -> bool:
         if found.is_nan() or self._expected.is_nan():

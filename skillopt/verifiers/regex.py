@@ -7,12 +7,10 @@ from pydantic import Field
 
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import Options, failed, quote_json, read_options, read_result
+from skillopt.verifiers import Options, failed, quote_json, read_options, read_text
 from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
 
 __all__ = ["RegexOptions", "RegexVerifier"]
-
-_LARGEST = 1_000_000
 
 
 class RegexOptions(Options):
@@ -36,30 +34,21 @@ class RegexVerifier:
     """
 
     def __init__(self, spec: VerifierSpec) -> None:
-        self._options = read_options(RegexOptions, spec)
-        choices = (
-            (self._options.ignore_case, re.IGNORECASE),
-            (self._options.multiline, re.MULTILINE),
-            (self._options.dotall, re.DOTALL),
-        )
-        flags = re.NOFLAG
-        for chosen, flag in choices:
-            flags |= flag if chosen else re.NOFLAG
-        self._pattern = SearchedPattern.read("regex", self._options.pattern, flags)
+        options = self._options = read_options(RegexOptions, spec)
+        flags = options.ignore_case * re.IGNORECASE | options.multiline * re.MULTILINE | options.dotall * re.DOTALL
+        self._pattern = SearchedPattern.read("regex", options.pattern, re.RegexFlag(flags))
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Search the result."""
-        result = read_result(self._options.file, trajectory, workspace, _LARGEST)
-        if isinstance(result, Score):
-            return result
-        text = result.text()
-        if isinstance(text, Score):
-            return text
+        read = read_text(self._options.file, trajectory, workspace)
+        if isinstance(read, Score):
+            return read
+        name, text = read
         found = search_pattern(self._pattern, text, self._options.time_limit)
         pattern = quote_json(self._options.pattern)
         if found is None:
-            return failed(f"{result.name}: the search for {pattern} took more than {self._options.time_limit:g} s")
+            return failed(f"{name}: the search for {pattern} took more than {self._options.time_limit:g} s")
         if found is self._options.absent:
             wanted, seen = ("no match", "one") if self._options.absent else ("a match", "none")
-            return failed(f"{result.name}: expected {wanted} of {pattern}, found {seen}")
+            return failed(f"{name}: expected {wanted} of {pattern}, found {seen}")
         return Score(1.0, passed=True)

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,14 +17,12 @@ from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, 
 
 __all__ = [
     "RECORDED_TOOLS",
-    "CallSearch",
     "ToolOrderOptions",
     "ToolOrderVerifier",
     "ToolStep",
     "ToolUsedOptions",
     "ToolUsedVerifier",
     "asked_tools",
-    "calls_of",
     "is_recorded",
     "is_tool",
 ]
@@ -60,8 +58,7 @@ _PATCH: Final = "apply_patch"
 _MCP: Final = re.compile(r"mcp__(?P<server>.+?)__(?P<tool>.+)")
 
 
-def calls_of(trajectory: Trajectory) -> Iterator[ToolCall]:
-    """Yield the tool calls in order."""
+def _calls_of(trajectory: Trajectory) -> Iterator[ToolCall]:
     return (call for message in trajectory.messages for call in message.tool_calls)
 
 
@@ -75,12 +72,14 @@ def is_tool(asked: str, used: str) -> bool:
     return fnmatchcase(found, name) or (found == _PATCH and name in ("edit", "write"))
 
 
-class CallSearch:
+_SEARCH_SECONDS = 5.0
+
+
+class _CallSearch:
     """Looks for calls by tool and arguments, all within one bound on time."""
 
-    def __init__(self, time_limit: float) -> None:
-        self._limit = time_limit
-        self._end = time.monotonic() + time_limit
+    def __init__(self) -> None:
+        self._end = time.monotonic() + _SEARCH_SECONDS
 
     def is_match(self, call: ToolCall, tool: str, pattern: SearchedPattern | None) -> bool:
         """Return whether a call is one of a tool, with arguments in which a pattern is found."""
@@ -91,7 +90,7 @@ class CallSearch:
         left = self._end - time.monotonic()
         found = search_pattern(pattern, call.arguments, left) if left > 0 else None
         if found is None:
-            raise TimeoutError(f"the search for {quote_json(pattern.text)} took more than {self._limit:g} s")
+            raise TimeoutError(f"the search for {quote_json(pattern.text)} took more than {_SEARCH_SECONDS:g} s")
         return found
 
 
@@ -111,80 +110,16 @@ def _plain(name: str) -> str:
 
 def asked_tools(spec: VerifierSpec) -> Iterator[str]:
     """Yield the tools whose use decides a score, those of a check among several too."""
-    return _asked(spec.kind, json.loads(spec.options))
-
-
-def _asked(kind: str, options: Any) -> Iterator[str]:  # noqa: ANN401 - options of any kind, as JSON
-    match kind:
-        case "tool_used":
+    for part in spec.parts:
+        options = json.loads(part.options)
+        if part.kind == "tool_used":
             yield options["tool"]
-        case "tool_order":
+        elif part.kind == "tool_order":
             yield from (step["tool"] for step in options["steps"])
-        case "checks":
-            for check in options["checks"]:
-                yield from _asked(check["kind"], check.get("options", {}))
-        case _:
-            return
 
 
 class ToolStep(BaseModel):
     """A call of a tool."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    tool: Annotated[str, Field(description="Name of the tool.", min_length=1, max_length=200)]
-    arguments: Annotated[
-        str | None,
-        Field(description="Pattern that is found in its arguments.", min_length=1, max_length=LONGEST_PATTERN),
-    ] = None
-
-
-class ToolOrderOptions(BaseModel):
-    """Options of the verifier `tool_order`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    steps: Annotated[
-        tuple[ToolStep, ...],
-        Field(description="Calls, each with `tool` and perhaps `arguments`, in order.", min_length=2, max_length=20),
-    ]
-
-
-class ToolOrderVerifier:
-    """Scores 1 when the first call of each step comes before the first call of the next, else 0."""
-
-    def __init__(self, spec: VerifierSpec) -> None:
-        self._steps = [
-            (step, None if step.arguments is None else SearchedPattern.read("tool_order", step.arguments))
-            for step in read_options(ToolOrderOptions, spec).steps
-        ]
-
-    def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
-        """Look for the first call of each step."""
-        try:
-            return self._order(tuple(calls_of(trajectory)))
-        except TimeoutError as error:
-            return failed(f"tools: {error}")
-
-    def _order(self, calls: tuple[ToolCall, ...]) -> Score:
-        search = CallSearch(_SEARCH_SECONDS)
-        before, last = -1, ""
-        for step, pattern in self._steps:
-            first = next((at for at, call in enumerate(calls) if search.is_match(call, step.tool, pattern)), None)
-            name = quote_json(step.tool)
-            if first is None:
-                return failed(f"tools: expected a call of {name}, found it missing")
-            if first <= before:
-                return failed(f"tools: expected the first call of {name} after that of {last}, found it before")
-            before, last = first, name
-        return Score(1.0, passed=True)
-
-
-_SEARCH_SECONDS = 5.0
-
-
-class ToolUsedOptions(BaseModel):
-    """Options of the verifier `tool_used`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -204,6 +139,53 @@ class ToolUsedOptions(BaseModel):
             max_length=LONGEST_PATTERN,
         ),
     ] = None
+
+    def pattern(self, kind: str) -> SearchedPattern | None:
+        """Compile the pattern of the arguments."""
+        return None if self.arguments is None else SearchedPattern.read(kind, self.arguments)
+
+
+class ToolOrderOptions(BaseModel):
+    """Options of the verifier `tool_order`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    steps: Annotated[
+        tuple[ToolStep, ...],
+        Field(description="Calls, each with `tool` and perhaps `arguments`, in order.", min_length=2, max_length=20),
+    ]
+
+
+class ToolOrderVerifier:
+    """Scores 1 when the first call of each step comes before the first call of the next, else 0."""
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        self._steps = [(step, step.pattern(spec.kind)) for step in read_options(ToolOrderOptions, spec).steps]
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
+        """Look for the first call of each step."""
+        try:
+            return self._order(tuple(_calls_of(trajectory)))
+        except TimeoutError as error:
+            return failed(f"tools: {error}")
+
+    def _order(self, calls: tuple[ToolCall, ...]) -> Score:
+        search = _CallSearch()
+        before, last = -1, ""
+        for step, pattern in self._steps:
+            first = next((at for at, call in enumerate(calls) if search.is_match(call, step.tool, pattern)), None)
+            name = quote_json(step.tool)
+            if first is None:
+                return failed(f"tools: expected a call of {name}, found it missing")
+            if first <= before:
+                return failed(f"tools: expected the first call of {name} after that of {last}, found it before")
+            before, last = first, name
+        return Score(1.0, passed=True)
+
+
+class ToolUsedOptions(ToolStep):
+    """Options of the verifier `tool_used`."""
+
     min: Annotated[int, Field(description="Fewest calls.", ge=0)] = 1
     max: Annotated[int | None, Field(description="Most calls; without it, any number.", ge=0)] = None
 
@@ -217,14 +199,14 @@ class ToolUsedVerifier:
             raise SuiteError(
                 f"verifier 'tool_used': expected 'max' of at least {options.min}, found {options.max}; correct one"
             )
-        self._pattern = None if options.arguments is None else SearchedPattern.read("tool_used", options.arguments)
+        self._pattern = options.pattern(spec.kind)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
         """Count the calls."""
         options = self._options
-        search = CallSearch(_SEARCH_SECONDS)
+        search = _CallSearch()
         try:
-            found = sum(search.is_match(call, options.tool, self._pattern) for call in calls_of(trajectory))
+            found = sum(search.is_match(call, options.tool, self._pattern) for call in _calls_of(trajectory))
         except TimeoutError as error:
             return failed(f"tools: {error}")
         if options.min <= found and (options.max is None or found <= options.max):
