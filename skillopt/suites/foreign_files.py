@@ -15,8 +15,8 @@ from skillopt.safety.credentials import find_credentials
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE, is_left_out
 from skillopt.suites.reading import read_suite_file
-from skillopt.suites.sources import describe_error
 from skillopt.tasks import File
+from skillopt.verifiers import describe_invalid
 
 __all__ = [
     "LONGEST_SECONDS",
@@ -59,7 +59,7 @@ def read_entry(model: type[Entry], value: object) -> Entry:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise SuiteError(describe_error(error)[1]) from error
+        raise SuiteError(describe_invalid(error, "key", list(model.model_fields))[1]) from error
 
 
 def task_id(name: str, otherwise: str) -> str:

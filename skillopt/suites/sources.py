@@ -2,14 +2,12 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
@@ -28,7 +26,6 @@ from skillopt.errors import SuiteError
 __all__ = [
     "Source",
     "ValuePath",
-    "describe_error",
     "error_at",
     "numbered_lines",
     "parse_yaml",
@@ -68,25 +65,6 @@ class Source:
 def error_at(path: Path, line: int, problem: str) -> SuiteError:
     """Make an error that starts with file and line."""
     return SuiteError(f"{path}:{line}: {problem}")
-
-
-def describe_error(error: ValidationError, known: Collection[str] = ()) -> tuple[ValuePath, str]:
-    """Return the place of the first mistake that pydantic found, and what is wrong there."""
-    # A misspelt key is two mistakes: one that nobody knows, and one that is missing.
-    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
-    place, message = first["loc"], first["msg"]
-    where = ".".join(map(str, place)) or "the file"
-    match first["type"]:
-        case "extra_forbidden":
-            near = get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else "see `skillopt docs suite-format`"
-            return place, f"unknown key {where!r}; {hint}"
-        case "missing":
-            return place, f"expected the key {where!r}, found none; add it"
-        case "value_error":
-            return place, f"{where}: {message.removeprefix('Value error, ')}"
-        case _:
-            return place, f"{where}: {message}, found {first['input']!r:.100}; see `skillopt docs suite-format`"
 
 
 def read_json(path: Path) -> Source:

@@ -5,6 +5,7 @@ Running the rollout is in execution.
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -27,6 +28,7 @@ __all__ = [
     "Options",
     "decode_reference",
     "decode_result",
+    "describe_invalid",
     "expect_one",
     "failed",
     "last_code_block",
@@ -124,21 +126,27 @@ def read_options(model: type[AnyOptions], spec: VerifierSpec) -> AnyOptions:
     try:
         return model.model_validate_json(spec.options)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        # A misspelt option is two mistakes: one that nobody knows, and one that is missing.
-        first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
-        name = ".".join(map(str, first["loc"])) or "options"
-        if first["type"] == "extra_forbidden":
-            near = get_close_matches(name, model.model_fields, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known options: {', '.join(model.model_fields)}"
-            problem = f"unknown option {name!r}; {hint}"
-        elif first["type"] == "missing":
-            problem = f"expected the option {name!r}, found none; add it"
-        elif first["type"] == "value_error":
-            problem = f"{name}: {first['msg'].removeprefix('Value error, ')}"
-        else:
-            problem = f"{name}: {first['msg']}, found {first['input']!r}; correct the option"
+        _, problem = describe_invalid(error, "option", list(model.model_fields))
         raise SuiteError(f"verifier {spec.kind!r}: {problem}") from error
+
+
+def describe_invalid(error: ValidationError, noun: str, known: Sequence[str]) -> tuple[tuple[str | int, ...], str]:
+    """Return the place of the first mistake in keys or options, and what is wrong there."""
+    # A misspelt key is two mistakes: one that nobody knows, and one that is missing.
+    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    place = first["loc"]
+    name = ".".join(map(str, place)) or "the file"
+    match first["type"]:
+        case "extra_forbidden":
+            near = get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known {noun}s: {', '.join(dict.fromkeys(known))}"
+            return place, f"unknown {noun} {name!r}; {hint}"
+        case "missing":
+            return place, f"expected the {noun} {name!r}, found none; add it"
+        case "value_error":
+            return place, f"{name}: {first['msg'].removeprefix('Value error, ')}"
+        case _:
+            return place, f"{name}: {first['msg']}, found {first['input']!r:.100}; see `skillopt docs suite-format`"
 
 
 def read_reference(spec: VerifierSpec, name: str) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.rollouts import Score, Trajectory
@@ -72,14 +72,8 @@ class Reward(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    score: Annotated[float | None, Field(ge=0, le=1)] = None
-    reward: Annotated[float | None, Field(ge=0, le=1)] = None
+    score: Annotated[float, Field(ge=0, le=1, validation_alias=AliasChoices("score", "reward"))]
     feedback: str = ""
-
-    @property
-    def value(self) -> float | None:
-        """The score by whichever name it has."""
-        return self.reward if self.score is None else self.score
 
 
 class CommandVerifier:
@@ -118,10 +112,13 @@ class CommandVerifier:
                 return failed(f"workspace: not copied for the check within {self._options.timeout:g} s")
             ended = run_check(self._program(library.path, copy.path, left), copy.path, Sandbox(self._sandbox))
             if ended.timed_out or ended.exceeded:
-                return failed(self._ending(ended) + self._left_out(workspace))
+                limit = f"did not end within {self._options.timeout:g} s"
+                how = limit if ended.timed_out else f"was ended because it used {ended.exceeded}"
+                return failed(f"the check {how}{self._left_out(workspace)}")
             _refuse_crash(self._options.argv[0], ended)
             self._refuse_changed(copy.path)
-            score = _verdict(ended, self._reward(ended, copy.path))
+            named = self._options.reward
+            score = _verdict(ended, _read_reward(copy.path, named) if named and ended.status == 0 else None)
         return score if score.passed else replace(score, feedback=score.feedback + self._left_out(workspace))
 
     def _program(self, library: str, workspace: str, seconds: float) -> CheckProgram:
@@ -130,17 +127,6 @@ class CommandVerifier:
         folders = [f"{library}/{folder}".rstrip("/") for folder in _module_folders(self._files)]
         mine = [workspace] if self._options.collect is not None else []
         return CheckProgram(argv, seconds, tuple(dict.fromkeys([*folders, library, *mine])), (library,))
-
-    def _reward(self, ended: ProcessResult, workspace: str) -> Reward | None:
-        """Read the reward that the suite names; None where it names none or the status is not 0."""
-        if self._options.reward is None or ended.status != 0:
-            return None
-        return _read_reward(workspace, self._options.reward)
-
-    def _ending(self, ended: ProcessResult) -> str:
-        if ended.timed_out:
-            return f"the check did not end within {self._options.timeout:g} s"
-        return f"the check was ended because it used {ended.exceeded}"
 
     def _refuse_changed(self, folder: str) -> None:
         for file in self._files:
@@ -192,22 +178,18 @@ def _read_reward(workspace: str, path: str) -> Reward:
     if not isinstance(content, bytes):
         raise InfrastructureError(f"{path}: {content.reason}; correct the verifier")
     try:
-        reward = Reward.model_validate_json(content)
+        return Reward.model_validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
+        found = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise InfrastructureError(
-            f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; correct the verifier"
+            f"{path}: expected 'score' or 'reward' in [0, 1], found: {found}; correct the verifier"
         ) from error
-    if reward.value is None:
-        raise InfrastructureError(
-            f"{path}: expected 'score' or 'reward' in [0, 1], found neither; correct the verifier"
-        )
-    return reward
 
 
 def _verdict(ended: ProcessResult, reward: Reward | None) -> Score:
     """Passed means status 0 and, where there is a reward, a full one."""
-    value = (1.0 if ended.status == 0 else 0.0) if reward is None or reward.value is None else reward.value
+    value = float(ended.status == 0) if reward is None else reward.score
     passed = ended.status == 0 and value == 1.0
     feedback = "" if passed else f"the check ended with status {ended.status}\n{ended.stdout}{ended.stderr}".strip()
     if reward is not None and reward.feedback:

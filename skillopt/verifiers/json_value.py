@@ -27,7 +27,7 @@ from skillopt.verifiers import (
     read_text,
 )
 
-__all__ = ["JsonComparison", "JsonOptions", "JsonVerifier", "Tolerance", "compare_values"]
+__all__ = ["JsonOptions", "JsonVerifier", "Tolerance", "compare_values"]
 
 _Place: TypeAlias = "tuple[_Place, str | int] | None"  # the steps to a value, last first
 
@@ -82,11 +82,10 @@ class JsonVerifier:
             found = json.loads(last_code_block(text) if self._options.file is None else text)
         except (ValueError, RecursionError) as error:
             return failed(f"{name}: expected JSON, found {error}")
-        compared = compare_values(self._expected, found, self._tolerance, self._options.max_feedback)
-        if not compared.wrong:
+        total, wrong, lines = compare_values(self._expected, found, self._tolerance, self._options.max_feedback)
+        if not wrong:
             return Score(1.0, passed=True)
-        feedback = "\n".join(f"{name} {difference}" for difference in compared.differences)
-        return Score(1 - compared.wrong / compared.total, passed=False, feedback=feedback)
+        return Score(1 - wrong / total, passed=False, feedback="\n".join(f"{name} {line}" for line in lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +107,11 @@ class Tolerance:
             return False
 
 
-@dataclass(frozen=True, slots=True)
-class JsonComparison:
-    """What a comparison found."""
+def compare_values(expected: object, found: object, tolerance: Tolerance, most: int) -> tuple[int, int, list[str]]:
+    """Compare two JSON values leaf by leaf: the number of leaves, how many are wrong, and the first differences.
 
-    total: int
-    wrong: int
-    differences: tuple[str, ...]
-
-
-def compare_values(expected: object, found: object, tolerance: Tolerance, most: int) -> JsonComparison:
-    """Compare two JSON values leaf by leaf.
-
-    >>> compare_values({"a": [1, 2]}, {"a": [1, 3]}, Tolerance(), 9).differences
-    ('$.a[1]: expected 2, found 3',)
+    >>> compare_values({"a": [1, 2]}, {"a": [1, 3]}, Tolerance(), 9)
+    (2, 1, ['$.a[1]: expected 2, found 3'])
     """
     total = wrong = 0
     lines: list[str] = []
@@ -138,7 +128,7 @@ def compare_values(expected: object, found: object, tolerance: Tolerance, most: 
             wrong += leaves
             if len(lines) < most:
                 lines.append(f"{_path(place)}: {_describe(right, given)}")
-    return JsonComparison(total, wrong, tuple(lines))
+    return total, wrong, lines
 
 
 def _pairs(expected: object, found: object) -> list[tuple[str | int, object, object]] | None:
@@ -155,12 +145,9 @@ def _leaves(value: object) -> int:
     count, left = 0, [value]
     while left:
         one = left.pop()
-        if isinstance(one, dict) and one:
-            left.extend(one.values())
-        elif isinstance(one, list) and one:
-            left.extend(one)
-        else:
-            count += 1
+        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        left.extend(inner)
+        count += not inner
     return count
 
 

@@ -9,6 +9,7 @@ import re
 import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SuiteError
@@ -90,21 +91,15 @@ def fits_path(path: str, pattern: str) -> bool:
     >>> [fits_path(path, "src/**/*.py") for path in ("src/a.py", "src/b/c/a.py", "a.py")]
     [True, True, False]
     """
-    if path == pattern:
-        return True
-    globs = pattern.split("/")
-    at = _passing({0}, globs)
-    for part in path.split("/"):
-        here = {each for each in at if each < len(globs) and globs[each] == "**"}
-        next_ = {each + 1 for each in at - here if each < len(globs) and fnmatchcase(part, globs[each])}
-        at = _passing(here | next_, globs)
-    return len(globs) in at
+    parts, globs = path.split("/"), pattern.split("/")
 
+    @lru_cache
+    def fits(part: int, glob: int) -> bool:
+        if glob == len(globs):
+            return part == len(parts)
+        if globs[glob] == "**" and fits(part, glob + 1):
+            return True
+        is_here = part < len(parts) and (globs[glob] == "**" or fnmatchcase(parts[part], globs[glob]))
+        return is_here and fits(part + 1, glob + (globs[glob] != "**"))
 
-def _passing(places: set[int], globs: list[str]) -> set[int]:
-    """Add the places that are reached where `**` stands for no folder at all."""
-    reached = set(places)
-    for at, glob in enumerate(globs):
-        if at in reached and glob == "**":
-            reached.add(at + 1)
-    return reached
+    return path == pattern or fits(0, 0)

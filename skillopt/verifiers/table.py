@@ -22,7 +22,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from enum import Enum, StrEnum
+from enum import StrEnum
 from itertools import chain, islice, zip_longest
 from pathlib import PurePosixPath
 from typing import Annotated, Final
@@ -123,9 +123,7 @@ class TableVerifier:
             raise SuiteError(
                 f"verifier 'table': key: expected one row per {list(key)} in {options.expected}, found more"
             )
-        self._options = options
-        self._key = key
-        self._expected = expected
+        self._options, self._key, self._expected = options, key, expected
         self._limit = max(_SMALLEST_LIMIT, _GROWTH * len(content))
         # The same bytes in the same format are the same table; there is no need to parse them.
         self._same = content if reference_format is self._format else None
@@ -145,7 +143,6 @@ class TableVerifier:
         except ValueError as error:
             return failed(f"{result.name}: {error}")
         comparison = _Comparison(result.name, self._expected, found, self._options)
-        comparison.compare_headers()
         for expected_row, found_row in _align(self._expected, found, self._key):
             comparison.compare_rows(expected_row, found_row)
         return comparison.score()
@@ -155,70 +152,56 @@ class _Comparison:
     """Counts right and wrong cells, and keeps of each kind of defect as many as could be shown."""
 
     def __init__(self, name: str, expected: TextTable, found: TextTable, options: TableOptions) -> None:
-        self._name = name
-        self._expected = expected
-        self._found = found
-        self._options = options
+        self._name, self._expected, self._found, self._options = name, expected, found, options
         self._tolerant = options.absolute_tolerance > 0 or options.relative_tolerance > 0
         self._columns = _columns(expected.header, found.header)
         self._extra_columns = len(found.header) - sum(column is not None for column in self._columns)
         self._same_header = expected.header == found.header
-        self._total = 0
-        self._wrong = 0
-        self._structure: list[str] = []
-        self._defects: defaultdict[_Defect | int, list[tuple[int, int, str]]] = defaultdict(list)
-
-    def compare_headers(self) -> None:
-        """Compare the headers place by place, and the number of rows."""
-        expected, found = self._expected, self._found
         places = list(zip_longest(expected.header, found.header))
-        self._count(len(places), sum(left != right for left, right in places))
-        if not self._same_header:
-            names = (
-                quote_json([shorten_end(name) for name in header[:_WIDEST]])
-                for header in (expected.header, found.header)
-            )
-            self._structure.append(": expected columns {}, found {}".format(*names))
-        if len(expected.rows) != len(found.rows):
-            self._structure.append(f": expected {len(expected.rows)} rows, found {len(found.rows)}")
+        self._total, self._wrong = len(places), sum(left != right for left, right in places)
+        # What is wrong with rows, by its kind; a wrong cell is a defect of its column.
+        self._defects: defaultdict[str | int, list[tuple[int, int, str]]] = defaultdict(list)
 
     def compare_rows(self, expected_at: int | None, found_at: int | None) -> None:
         """Compare two rows, or count a row that has no partner; rows are given by their indices."""
-        match expected_at, found_at:
-            case int(), int():
-                self._compare_cells(expected_at, self._expected.rows[expected_at], self._found.rows[found_at])
-            case int(), None:
-                self._count_row(_Defect.MISSING, expected_at, self._expected)
-            case None, int():
-                self._count_row(_Defect.UNEXPECTED, found_at, self._found)
-
-    def score(self) -> Score:
-        """Sum up."""
-        if not self._wrong:
-            return Score(1.0, passed=True)
-        feedback = "\n".join(f"{self._name}{line}" for line in (*self._structure, *self._chosen()))
-        return Score(1 - self._wrong / self._total, passed=False, feedback=feedback)
-
-    def _count(self, total: int, wrong: int) -> None:
-        self._total += total
-        self._wrong += wrong
-
-    def _count_row(self, defect: "_Defect", at: int, table: TextTable) -> None:
-        self._count(len(table.header), len(table.header))
-        if self._has_room(defect):
+        if expected_at is not None and found_at is not None:
+            self._compare_cells(expected_at, self._expected.rows[expected_at], self._found.rows[found_at])
+            return
+        kind, at, table = (
+            ("missing", expected_at, self._expected) if found_at is None else ("unexpected", found_at, self._found)
+        )
+        self._total += len(table.header)
+        self._wrong += len(table.header)
+        if at is not None and self._has_room(kind):
             cells = zip(table.header[:_WIDEST], table.rows[at], strict=False)
             row = quote_json({shorten_end(name): shorten_end(cell) for name, cell in cells})
-            self._defects[defect].append((at, -1, f" row {at + 1}: {defect.value} row {row}"))
+            self._defects[kind].append((at, -1, f" row {at + 1}: {kind} row {row}"))
+
+    def score(self) -> Score:
+        """Sum up: the header and the number of rows, then one defect of every kind, a second, up to the limit."""
+        if not self._wrong:
+            return Score(1.0, passed=True)
+        lines, headers = [], (self._expected.header, self._found.header)
+        if not self._same_header:
+            names = (quote_json([shorten_end(name) for name in header[:_WIDEST]]) for header in headers)
+            lines.append(": expected columns {}, found {}".format(*names))
+        rows = len(self._expected.rows), len(self._found.rows)
+        if rows[0] != rows[1]:
+            lines.append(": expected {} rows, found {}".format(*rows))
+        rounds = filter(None, chain.from_iterable(zip_longest(*self._defects.values())))
+        lines += [line for _, _, line in sorted(islice(rounds, self._options.max_feedback))]
+        feedback = "\n".join(f"{self._name}{line}" for line in lines)
+        return Score(1 - self._wrong / self._total, passed=False, feedback=feedback)
 
     def _compare_cells(self, at: int, expected: Sequence[str], found: Sequence[str]) -> None:
         width = len(self._found.header)
         excess = self._extra_columns + max(len(found) - width, 0)
-        self._count(len(expected) + excess, excess)
+        self._total += len(expected) + excess
+        self._wrong += excess
         if self._same_header and expected == found:
             return
-        if len(found) != width and self._has_room(_Defect.WIDTH):
-            line = f" row {at + 1}: expected {width} cells, found {len(found)}"
-            self._defects[_Defect.WIDTH].append((at, -1, line))
+        if len(found) != width and self._has_room("width"):
+            self._defects["width"].append((at, -1, f" row {at + 1}: expected {width} cells, found {len(found)}"))
         for index, (column, wanted) in enumerate(zip(self._columns, expected, strict=True)):
             given = found[column] if column is not None and column < len(found) else None
             if given is not None and (given == wanted or (self._tolerant and self._is_close(wanted, given))):
@@ -238,22 +221,8 @@ class _Comparison:
         options = self._options
         return math.isclose(left, right, rel_tol=options.relative_tolerance, abs_tol=options.absolute_tolerance)
 
-    def _has_room(self, defect: "_Defect | int") -> bool:
-        return len(self._defects[defect]) < self._options.max_feedback
-
-    def _chosen(self) -> list[str]:
-        """Take one defect of every kind, then a second, up to the limit; give them by row and column."""
-        rounds = chain.from_iterable(zip_longest(*self._defects.values()))
-        chosen = islice((defect for defect in rounds if defect is not None), self._options.max_feedback)
-        return [line for _, _, line in sorted(chosen)]
-
-
-class _Defect(Enum):
-    """What can be wrong with a row; a wrong cell is a defect of its column, given by index."""
-
-    MISSING = "missing"
-    UNEXPECTED = "unexpected"
-    WIDTH = "width"
+    def _has_room(self, kind: str | int) -> bool:
+        return len(self._defects[kind]) < self._options.max_feedback
 
 
 def read_table(content: bytes, written: Format, sheet: str | None = None) -> TextTable:

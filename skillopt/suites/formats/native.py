@@ -15,9 +15,9 @@ from skillopt.errors import SuiteError
 from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder
 from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading, check_inputs
-from skillopt.suites.sources import Source, ValuePath, describe_error, error_at, read_json_lines, read_yaml
+from skillopt.suites.sources import Source, ValuePath, error_at, read_json_lines, read_yaml
 from skillopt.tasks import File, Split, Task, VerifierSpec
-from skillopt.verifiers import FileName, load_verifier
+from skillopt.verifiers import FileName, describe_invalid, load_verifier
 
 __all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
 
@@ -276,5 +276,5 @@ def _validate(model: type[Entry], source: Source) -> Entry:
     try:
         return model.model_validate(source.value)
     except ValidationError as error:
-        place, problem = describe_error(error, _KEYS)
+        place, problem = describe_invalid(error, "key", _KEYS)
         raise error_at(source.path, source.line_of(place), problem) from error
