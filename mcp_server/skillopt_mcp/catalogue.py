@@ -18,7 +18,7 @@ from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageErr
 from skillopt.project import Project
 from skillopt.skills.discovery import name_skills
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, files_of, is_left_out, is_shipped, skill_from_files
+from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, files_of, is_left_out, skill_from_files
 from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter, read_leniently
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
@@ -318,15 +318,13 @@ class Catalogue:
             return error
 
     def _files_of(self, places: Mapping[str, FolderAt]) -> dict[str, tuple[File, ...]]:
-        """Read the files of folders; those with links one by one, as they have to be followed."""
+        """Read the files of folders."""
         root, names = self.repository.root, [name for name, place in places.items() if place.path]
-        listed = dict(zip(names, list_folders(root, [places[name] for name in names], is_shipped), strict=True))
-        shas = list(dict.fromkeys(sha for files in listed.values() for sha in (files or {}).values()))
+        listed = dict(zip(names, list_folders(root, [places[name] for name in names]), strict=True))
+        shas = list(dict.fromkeys(sha for files in listed.values() for sha in files.values()))
         contents = dict(zip(shas, read_objects(root, shas), strict=True))
         return {
-            name: self.repository.read_folder(places[name].commit, places[name].path)
-            if files is None
-            else tuple(File(path, contents[sha]) for path, sha in sorted(files.items()))
+            name: tuple(File(path, contents[sha]) for path, sha in sorted(files.items()))
             for name, files in listed.items()
         }
 
@@ -365,6 +363,6 @@ class Catalogue:
 
     def _root_name(self) -> str:
         """Name the skill at the root as it names itself."""
-        (text,) = read_found(self.repository.root, [f"{self.default}:{SKILL_FILE}"], "blob")
+        (text,) = read_found(self.repository.root, [f"{self.default}:{SKILL_FILE}"])
         named = read_leniently(SkillDocument.parse(text or b"")).name
         return named or self.repository.root.name

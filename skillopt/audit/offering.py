@@ -21,7 +21,7 @@ from skillopt.suites.config_lines import drop_skills
 from skillopt.tasks import digest_of
 from skillopt.versions.objects import read_found
 from skillopt.versions.remotes import Remote
-from skillopt.versions.removals import REMOVAL_BRANCH, LinkedTree, Removal, RemovalBranch
+from skillopt.versions.removals import REMOVAL_BRANCH, Removal, RemovalBranch, links_into
 from skillopt.versions.repository import Repository
 
 __all__ = ["names_removal", "offer_removals", "removal_body", "removal_title"]
@@ -39,7 +39,6 @@ class _Place:
     base: str
     into: str
     skills: dict[str, FoundSkill]
-    tree: LinkedTree
 
 
 def offer_removals(project: Project, report: AuditReport, forge: Forge, remote: Remote | None) -> RemovalOffer:
@@ -50,7 +49,7 @@ def offer_removals(project: Project, report: AuditReport, forge: Forge, remote: 
     if not base:
         raise UsageError("expected a commit with the skills, found none; commit them and run this again")
     skills = {one.path: one for one in project.discover().skills}
-    place = _Place(project, repository, base, into, skills, LinkedTree.read(repository, base))
+    place = _Place(project, repository, base, into, skills)
     requests = forge.pull_requests(REMOVAL_BRANCH)
     opened = next((one.url for one in requests if one.state == "open"), "")
     if report.stopped and opened:
@@ -126,11 +125,13 @@ def _linked(place: _Place, row: AuditedSkill, others: Sequence[FoundSkill]) -> s
     """Name the file of a skill that stays which a link into the folder of this one leads to; empty for none."""
     root = place.repository.relative(place.project.root)
     removed = posixpath.normpath(posixpath.join(root, row.path))
+    links = links_into(place.repository, place.base, (removed,))
     for one in others:
         for kept in filter(None, (one.path, one.suite)):
             # As written, not resolved: a suite can lie outside of the repository, or be such a link.
-            if lost := place.tree.lost_by(posixpath.normpath(posixpath.join(root, kept)), removed):
-                return f"{lost} of the skill {one.name} is, or needs, a link into its folder"
+            where = posixpath.normpath(posixpath.join(root, kept))
+            if lost := next((name for name in links if f"{name}/".startswith(f"{where}/") or where == "."), ""):
+                return f"{lost} of the skill {one.name} is a link into its folder"
     return ""
 
 
@@ -139,7 +140,7 @@ def _removal(place: _Place, rows: Sequence[AuditedSkill]) -> tuple[Removal, tupl
     folders = {place.repository.relative(place.project.root / row.path): row.skill for row in rows}
     names = {name for name, path in place.project.configured_paths().items() if path in {row.path for row in rows}}
     config = place.repository.relative(place.project.root / CONFIG)
-    (content,) = read_found(place.repository.root, [f"{place.base}:{config}"], "blob")
+    (content,) = read_found(place.repository.root, [f"{place.base}:{config}"])
     files: tuple[tuple[str, bytes], ...] = ()
     notes: tuple[str, ...] = ()
     if content is not None and names:

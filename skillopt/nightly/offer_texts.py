@@ -163,9 +163,9 @@ def changed_by_people(place: OfferPlace, line: EditLine) -> tuple[PersonsCommit,
     """List the commits by which people changed the skill, oldest first; merges that took a side are none."""
     ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.skill}
     return tuple(
-        PersonsCommit(one.commit.sha, one.author, one.commit.subject)
+        PersonsCommit(one.sha, one.author, one.subject)
         for one in commits_between(place.repository, place.base, place.tip)
-        if one.commit.sha in ours and all(place.text(one.commit.sha) != place.text(parent) for parent in one.parents)
+        if one.sha in ours and all(place.text(one.sha) != place.text(side) for side in (one.parent, one.merged) if side)
     )
 
 

@@ -15,12 +15,10 @@ from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.due import DueFacts
 from skillopt.project import Selection, Target
 from skillopt.runs.plan import Start, read_version
-from skillopt.skills.folder import SKILL_FILE, decode_skill, is_shipped, skill_from_files
+from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
-from skillopt.versions.objects import FolderAt, list_folders, read_objects
 from skillopt.versions.repository import Repository
 
 __all__ = ["DefaultBranch", "SkillState", "measured_pass_rate", "read_skill_state"]
@@ -127,17 +125,7 @@ def _branch_texts(repository: Repository, skill: str, path: str, tip: str, versi
     """Return the digest of every text that a branch had, from its tip to the one that training began with."""
     begun = [version.parent for version in versions[-1:]] + [version.merged for version in versions]
     commits = list(dict.fromkeys(filter(None, [tip, *(one.sha for one in versions), *begun])))
-    listed = list_folders(repository.root, [FolderAt(commit, path) for commit in commits], is_shipped)
-    objects = list(dict.fromkeys(sha for files in listed for sha in (files or {}).values()))
-    contents = dict(zip(objects, read_objects(repository.root, objects), strict=True))
-    digests = []
-    for commit, files in zip(commits, listed, strict=True):
-        if files and SKILL_FILE in files:
-            read = tuple(File(name, contents[sha]) for name, sha in sorted(files.items()))
-            digests.append(skill_from_files(skill, read).digest)
-        else:  # its folder has links, had another name, or was not there
-            digests.append(read_version(repository, skill, commit, path, missing_ok=True).digest)
-    return digests
+    return [read_version(repository, skill, commit, path, missing_ok=True).digest for commit in commits]
 
 
 def _on_default(repository: Repository, target: Target, path: str, default_branch: DefaultBranch) -> str:

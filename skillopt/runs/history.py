@@ -111,6 +111,7 @@ def list_versions(selection: Selection) -> ListedVersions:
             one.at,
             one.trailers,
             one.merged,
+            one.author,
             kind=commit_kind(one),
             grade=grade_of(one.trailers),
             declined=declined.get(one.sha),

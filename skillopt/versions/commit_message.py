@@ -32,12 +32,13 @@ __all__ = [
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
+_AUTHOR = re.compile(r"^author (.*) <", re.MULTILINE)
 _COMMITTED = re.compile(r"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version as it was committed: the commit, its message and its trailers."""
+    """A version as it was committed; the author's name is untrusted."""
 
     sha: str
     parent: str
@@ -46,6 +47,7 @@ class Version:
     at: str
     trailers: tuple[tuple[str, str], ...]
     merged: str
+    author: str
 
     def trailer(self, key: str) -> str:
         """Return the value of a trailer, empty when there is none."""
@@ -72,14 +74,14 @@ def parse_commit(sha: str, content: str) -> Version:
     """Read a raw commit object."""
     head, _, message = content.partition("\n\n")
     parents = [line.removeprefix("parent ") for line in head.splitlines() if line.startswith("parent ")]
-    committed = _COMMITTED.search(head)
+    committed, author = _COMMITTED.search(head), _AUTHOR.search(head)
     at = datetime.fromtimestamp(int(committed[1]) if committed else 0, UTC).isoformat()
     subject, *paragraphs = message.strip().split("\n\n")
     matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].split("\n")] if paragraphs else []
     trailers = tuple((match[1], match[2]) for match in matches if match) if all(matches) else ()
     body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
     parent, merged, *_ = [*parents, "", ""]
-    return Version(sha, parent, single_line(subject), body, at, trailers, merged)
+    return Version(sha, parent, single_line(subject), body, at, trailers, merged, author[1] if author else "")
 
 
 ACCEPTED: Final = "Val-After"

@@ -141,9 +141,7 @@ def _taken_out(text: str, step: TextStep, edit: Edit) -> str | None:
     for one in step.edits:
         with suppress(EditError):
             document = apply_edits(document, [one]).document if one != edit else document
-    sides = (side.encode("utf-8", "replace") for side in (step.after, text, document.text))
-    merged = merge_texts(*sides)
-    return merged.decode("utf-8", "replace") if isinstance(merged, bytes) else None
+    return merge_texts(step.after, text, document.text)
 
 
 def _text_at(repository: Repository, path: str, commit: str) -> str:

@@ -1,7 +1,6 @@
 """Merge texts and branches without a work tree, name conflicts, and write the commit that training starts from."""
 
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,15 +8,13 @@ from typing import Final
 from skillopt.errors import RepositoryError
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
+from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, run_git, translate_write_errors, try_git
-from skillopt.versions.objects import read_objects
+from skillopt.versions.objects import read_found
 from skillopt.versions.repository import NewVersion, Repository
 from skillopt.versions.snapshot import snapshot_of
 
 __all__ = ["Conflict", "StartPlace", "default_tip", "find_conflicts", "merge_texts", "start_conflicts", "write_start"]
-
-_MARK: Final = 40
-"""Length of the marks around a conflict: no text of a skill has one as long at the beginning of a line."""
 
 _REMOTE_HEAD: Final = "refs/remotes/origin/HEAD"
 
@@ -36,58 +33,49 @@ def default_tip(repository: Repository) -> str:
     return repository.ref_tip(_REMOTE_HEAD) or snapshot_of(repository.root).default
 
 
-def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[Conflict, ...]:
-    """Merge what two sides made of a text, line by line; give the conflicts where they changed the same lines."""
+def merge_texts(base: str, ours: str, theirs: str) -> str | None:
+    """Merge what two sides made of a text, line by line; None where they changed the same lines."""
     if ours in (base, theirs):
         return theirs
     with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-merge-") as folder:
         names = ("ours", "base", "theirs")
         for name, content in zip(names, (ours, base, theirs), strict=True):
-            (Path(folder) / name).write_bytes(content)
-        asked = ["merge-file", "-p", f"--marker-size={_MARK}", *names]
-        status, merged, problem = try_git(Path(folder), asked)
-    if status == 0:
-        return merged
-    found = _conflicts("", merged)
-    if not found:
-        raise RepositoryError(f"git could not merge the texts: {problem.strip() or 'no text'}; merge them by hand")
-    return found
+            (Path(folder) / name).write_bytes(content.encode("utf-8", "replace"))
+        status, merged, _ = try_git(Path(folder), ["merge-file", "-p", *names])
+    return merged.decode("utf-8", "replace") if status == 0 else None
 
 
 def find_conflicts(repository: Repository, ours: str, theirs: str, folder: str) -> tuple[Conflict, ...]:
     """Find what keeps two branches from merging in the folder of a skill; empty where they merge there."""
     if repository.contains(ours, theirs) or repository.contains(theirs, ours):
         return ()
-    status, bases, _ = try_git(repository.root, ["merge-base", ours, theirs])
-    if status:
-        message = f"expected a commit that {ours[:10]} and {theirs[:10]} have in common, found none here"
+    status, out, problem = _merge_tree(repository, ours, theirs)
+    if status == 0:
+        return ()
+    if status != 1:
+        message = f"git could not merge {ours[:10]} and {theirs[:10]}: {single_line(problem)}"
         raise RepositoryError(f"{message}; in a shallow clone, run `git fetch --unshallow`")
-    base = bases.decode().split()[0]
-    sides = [_objects(repository, commit, folder) for commit in (base, ours, theirs)]
+    tree, *names = out.partition("\0\0")[0].split("\0")
+    prefix = "" if folder == "." else f"{folder}/"
     found: list[Conflict] = []
-    for path in sorted({path for side in sides for path in side}):
-        found += _file_conflicts(repository, path, [side.get(path, "") for side in sides])
+    for name in dict.fromkeys(name for name in names if name.startswith(prefix)):
+        merged, *sides = read_found(repository.root, [f"{side}:{name}" for side in (tree, ours, theirs)])
+        if any(b"\0" in (content or b"") for content in sides):
+            found.append(Conflict(name, "(a binary file)", "(another binary file)"))
+        elif conflicts := _conflicts(name, merged or b""):
+            found += conflicts
+        else:  # one side deleted it
+            one, other = ((content or b"").decode("utf-8", "replace").rstrip("\n") for content in sides)
+            found.append(Conflict(name, one, other))
     return tuple(found)
 
 
-def _objects(repository: Repository, commit: str, folder: str) -> dict[str, str]:
-    prefix = "" if folder == "." else f"{folder}/"
-    return {path: sha for _, sha, path in repository.tree(commit, prefix)}
-
-
-def _file_conflicts(repository: Repository, path: str, shas: Sequence[str]) -> tuple[Conflict, ...]:
-    """Compare a file in three commits; an empty object name is a file that is not there."""
-    before, one, other = shas
-    if one == other or before in (one, other):
-        return ()
-    known = dict(zip(filter(None, shas), read_objects(repository.root, [sha for sha in shas if sha]), strict=True))
-    contents = [known.get(sha, b"") for sha in shas]
-    if any(b"\0" in content for content in contents):
-        return (Conflict(path, "(a binary file)", "(another binary file)"),)
-    merged = merge_texts(contents[0], contents[1], contents[2])
-    if isinstance(merged, bytes):
-        return ()
-    return tuple(Conflict(path, conflict.ours, conflict.theirs) for conflict in merged)
+def _merge_tree(repository: Repository, ours: str, theirs: str) -> tuple[int, str, str]:
+    """Merge two commits to a tree; return git's status, the tree with the names of files in conflict, and errors."""
+    root = repository.root
+    asked = ["-c", "merge.conflictStyle=merge", "merge-tree", "--write-tree", "-z", "--name-only", ours, theirs]
+    status, out, problem = try_git(root, asked, env=disabled_hooks(root))
+    return status, out.decode("utf-8", "surrogateescape"), problem
 
 
 def _conflicts(path: str, merged: bytes) -> tuple[Conflict, ...]:
@@ -96,11 +84,11 @@ def _conflicts(path: str, merged: bytes) -> tuple[Conflict, ...]:
     sides: tuple[list[str], list[str]] = ([], [])
     at = -1
     for line in merged.decode("utf-8", "replace").splitlines():
-        if line.startswith("<" * _MARK):
+        if line.startswith("<<<<<<< "):
             sides, at = ([], []), 0
-        elif line == "=" * _MARK and at == 0:
+        elif line == "=======" and at == 0:
             at = 1
-        elif line.startswith(">" * _MARK) and at == 1:
+        elif line.startswith(">>>>>>> ") and at == 1:
             found.append(Conflict(path, "\n".join(sides[0]), "\n".join(sides[1])))
             at = -1
         elif at >= 0:
@@ -177,11 +165,8 @@ def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
 
 
 def _merged_tree(place: StartPlace) -> str:
-    root = place.repository.root
-    status, out, problem = try_git(
-        root, ["merge-tree", "--write-tree", "--name-only", place.tip, place.merged], env=disabled_hooks(root)
-    )
-    tree = out.decode("utf-8", "replace").split("\n", 1)[0].strip()
+    status, out, problem = _merge_tree(place.repository, place.tip, place.merged)
+    tree = out.partition("\0")[0]
     if status == 1 and not find_conflicts(place.repository, place.tip, place.merged, place.path):
         return tree  # what conflicts lies outside of the skill, and there the default branch's holds
     if status:

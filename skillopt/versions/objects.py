@@ -1,28 +1,34 @@
-"""Read git objects and folders of many commits with few processes, follow symbolic links in a tree, write blobs."""
+"""Read git objects and folders of commits with `git cat-file --batch`, and write blobs."""
 
 import os
-from bisect import bisect_left
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from skillopt.errors import RepositoryError
-from skillopt.skills.folder import is_left_out
 from skillopt.versions.git_process import run_git
 
-__all__ = [
-    "LINK",
-    "FolderAt",
-    "follow_links",
-    "list_folders",
-    "read_found",
-    "read_objects",
-    "size_objects",
-    "write_blobs",
-]
+__all__ = ["LINK", "FolderAt", "list_folders", "read_found", "read_objects", "size_objects", "write_blobs"]
+
+LINK: Final = "120000"
+"""Mode of a symbolic link."""
+
+_TREE: Final = "40000"
+_DEEPEST: Final = 40
+"""Levels of folders that are read, links to folders included."""
+
+_Object = tuple[str, str, bytes | None]
+"""Name, type and content; the first two are empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderAt:
+    """A folder as a commit has it; POSIX, `.` for the root."""
+
+    commit: str
+    path: str
 
 
 def read_objects(root: Path, shas: Sequence[str]) -> list[bytes]:
@@ -30,28 +36,86 @@ def read_objects(root: Path, shas: Sequence[str]) -> list[bytes]:
     contents = []
     for sha, content in zip(shas, read_found(root, shas), strict=True):
         if content is None:
-            message = f"object {sha} is missing from {root}; fetch the full history"
-            raise RepositoryError(message)
+            raise RepositoryError(f"object {sha} is missing from {root}; fetch the full history")
         contents.append(content)
     return contents
 
 
-def read_found(root: Path, names: Sequence[str], kind: str = "") -> list[bytes | None]:
+def read_found(root: Path, names: Sequence[str]) -> list[bytes | None]:
     """Return the content of objects, None for one that is not there."""
+    return [content for _, _, content in _read(root, names)]
+
+
+def _read(root: Path, names: Sequence[str]) -> Iterator[_Object]:
+    """Yield name, type and content of objects; a link in `commit:path` is followed as far as it leads inside."""
     if not names:
-        return []
+        return
     asked = os.fsencode("\n".join("" if "\n" in name else name for name in names) + "\n")
-    out = BytesIO(run_git(root, "cat-file", "--batch", stdin=asked))
-    contents: list[bytes | None] = []
+    out = BytesIO(run_git(root, "cat-file", "--batch", "--follow-symlinks", stdin=asked))
     for _ in names:
-        head = out.readline().rsplit(b" ", 2)
-        if len(head) != 3 or not head[2].strip().isdigit():  # noqa: PLR2004 - object, type, size
-            contents.append(None)
-            continue
-        content = out.read(int(head[2]))
-        contents.append(content if kind in ("", head[1].decode()) else None)
-        out.readline()
-    return contents
+        match out.readline().rstrip().rsplit(b" ", 2):
+            case [sha, kind, size] if size.isdigit():
+                yield sha.decode(), kind.decode(), out.read(int(size) + 1)[:-1]
+            case [_, size] if size.isdigit():  # of a link that leads to no object of the commit: where it leads
+                out.read(int(size) + 1)
+                yield "", "", None
+            case _:
+                yield "", "", None
+
+
+def list_folders(root: Path, places: Sequence[FolderAt]) -> list[dict[str, str]]:
+    """Return the objects of the files below folders, by their paths there.
+
+    Symbolic links that stay inside the repository are followed, except to a folder that they lie in.
+    """
+    found: list[dict[str, str]] = [{} for _ in places]
+    objects: dict[str, _Object] = {}
+    needed = {_name(place.commit, ".") for place in places}
+    waiting = [(at, "", _name(place.commit, place.path), _above(place)) for at, place in enumerate(places)]
+    for _ in range(_DEEPEST):
+        asked = dict.fromkeys(name for _, _, inner, around in waiting for name in (inner, *around))
+        _learn(root, objects, [name for name in asked if name not in objects], needed)
+        level, waiting = waiting, []
+        for at, shown, name, around in level:
+            sha, kind, content = objects[name]
+            if kind == "blob" and shown:
+                found[at][shown] = sha
+            if kind != "tree" or content is None or sha in {objects[one][0] for one in around}:
+                continue
+            start = f"{shown}/" if shown else ""
+            for mode, entry, inner in _entries(content, len(sha) // 2):
+                below = f"{name}{'' if name[-1] == ':' else '/'}{entry}"
+                if mode in (_TREE, LINK):
+                    waiting.append((at, start + entry, below, (*around, name)))
+                    needed |= {below} if mode == _TREE else set()
+                elif mode.startswith("100"):
+                    found[at][start + entry] = inner
+    return found
+
+
+def _learn(root: Path, objects: dict[str, _Object], names: Sequence[str], needed: set[str]) -> None:
+    """Read objects; one that is needed must be there."""
+    objects |= zip(names, _read(root, names), strict=True)
+    if lost := next((name for name in names if name in needed and not objects[name][1]), ""):
+        raise RepositoryError(f"folder {lost!r} is missing from {root}; fetch the full history")
+
+
+def _name(commit: str, path: str) -> str:
+    return f"{commit}:{'' if path == '.' else path}"
+
+
+def _above(place: FolderAt) -> tuple[str, ...]:
+    return tuple(_name(place.commit, parent.as_posix()) for parent in PurePosixPath(place.path).parents)
+
+
+def _entries(tree: bytes, width: int) -> Iterator[tuple[str, str, str]]:
+    """Read a tree object: mode, name and object of each entry."""
+    at = 0
+    while at < len(tree):
+        space, end = tree.index(b" ", at), tree.index(b"\0", at)
+        mode, name = tree[at:space].decode(), tree[space + 1 : end].decode("utf-8", "surrogateescape")
+        at = end + 1 + width
+        yield mode, name, tree[end + 1 : at].hex()
 
 
 def size_objects(root: Path, shas: Sequence[str]) -> list[int]:
@@ -68,136 +132,3 @@ def write_blobs(root: Path, contents: Sequence[bytes], folder: Path) -> list[str
         place.write_bytes(content)
     listed = os.fsencode("".join(f"{place}\n" for place in places))
     return run_git(root, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listed).decode().split()
-
-
-LINK: Final = "120000"
-"""Mode of a symbolic link."""
-
-_MOST_HOPS: Final = 40
-"""Links that are followed for one path, as Linux does."""
-
-_MOST_FILES: Final = 100_000
-
-
-def follow_links(files: Collection[str], links: Mapping[str, str], folder: str) -> dict[str, str]:
-    """Return each file that a folder has when links are followed, and the regular file that it is.
-
-    A link that leads out of the repository, to nothing, to what tools keep for themselves or to a folder around it is
-    left out.
-    """
-    tree = _Tree(files, links)
-    start = "" if folder == "." else folder
-    found: dict[str, str] = {}
-    waiting: deque[tuple[str, str, tuple[str, ...]]] = deque([("", start, (start,))])
-    while waiting and len(found) < _MOST_FILES:
-        prefix, place, around = waiting.popleft()
-        for path in tree.below(place):
-            shown = prefix + path[len(place) + 1 if place else 0 :]
-            real = tree.resolve(path) if path in links else path
-            if real is None:
-                continue
-            if real in tree.files:
-                found[shown] = real
-            elif tree.below(real) and not _is_around(real, path, around):
-                waiting.append((f"{shown}/", real, (*around, real)))
-    return found
-
-
-def _is_around(folder: str, link: str, around: tuple[str, ...]) -> bool:
-    """Return whether a link leads to a folder that it lies in."""
-    return folder in around or not folder or link.startswith(f"{folder}/")
-
-
-class _Tree:
-    """Paths of a tree, and what is below a folder."""
-
-    def __init__(self, files: Collection[str], links: Mapping[str, str]) -> None:
-        self.files = frozenset(files)
-        self._links = links
-        self._paths = sorted({*files, *links})
-
-    def below(self, folder: str) -> list[str]:
-        """List the files and links below a folder, at any depth."""
-        if not folder:
-            return self._paths
-        first, last = (bisect_left(self._paths, f"{folder}{sign}") for sign in "/0")  # 0 follows / in ASCII
-        return self._paths[first:last]
-
-    def resolve(self, path: str) -> str | None:
-        """Return the regular file or folder that a path leads to, None for none."""
-        parts, done, hops = deque(path.split("/")), list[str](), 0
-        while parts:
-            part = parts.popleft()
-            if part in ("", "."):
-                continue
-            if part == "..":
-                if not done:
-                    return None
-                done.pop()
-                continue
-            target = self._links.get("/".join([*done, part]))
-            if target is None:
-                done.append(part)
-                continue
-            hops += 1
-            if hops > _MOST_HOPS or target.startswith("/"):
-                return None
-            parts.extendleft(reversed(target.split("/")))
-        real = "/".join(done)
-        return None if is_left_out(real) else real
-
-
-_TREE = "40000"
-
-
-@dataclass(frozen=True, slots=True)
-class FolderAt:
-    """A folder as a commit has it; POSIX, `.` for the root."""
-
-    commit: str
-    path: str
-
-
-@dataclass(slots=True)
-class _Listing:
-    """What was found below a folder; links are for others to follow."""
-
-    files: dict[str, str] = field(default_factory=dict)
-    linked: bool = False
-
-
-def list_folders(root: Path, places: Sequence[FolderAt], wanted: Callable[[str], bool]) -> list[dict[str, str] | None]:
-    """Return the objects of the files below folders, by their paths there."""
-    listings = [_Listing(linked="\n" in place.path) for place in places]
-    waiting = [(at, "", _name(place)) for at, place in enumerate(places) if not listings[at].linked]
-    while waiting:
-        names = list(dict.fromkeys(name for _, _, name in waiting))
-        trees = dict(zip(names, read_found(root, names, "tree"), strict=True))
-        width = len(places[0].commit) // 2
-        level, waiting = waiting, []
-        for at, prefix, name in level:
-            for mode, entry, sha in _entries(trees[name] or b"", width):
-                path = prefix + entry
-                if not wanted(path):
-                    continue
-                if mode == _TREE:
-                    waiting.append((at, f"{path}/", sha))
-                elif mode == LINK:
-                    listings[at].linked = True
-                elif mode.startswith("100"):
-                    listings[at].files[path] = sha
-    return [None if listing.linked else listing.files for listing in listings]
-
-
-def _name(place: FolderAt) -> str:
-    return f"{place.commit}^{{tree}}" if place.path == "." else f"{place.commit}:{place.path}"
-
-
-def _entries(tree: bytes, width: int) -> Iterable[tuple[str, str, str]]:
-    """Read a tree object: mode, name and object of each entry."""
-    at = 0
-    while at < len(tree):
-        space, end = tree.index(b" ", at), tree.index(b"\0", at)
-        mode, name = tree[at:space].decode(), tree[space + 1 : end].decode("utf-8", "surrogateescape")
-        at = end + 1 + width
-        yield mode, name, tree[end + 1 : at].hex()

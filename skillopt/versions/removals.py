@@ -8,19 +8,16 @@ so does a branch that is checked out.
 
 import os
 import posixpath
-import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.versions.commit_message import compose_message
-from skillopt.versions.git_process import disabled_hooks, run_git, translate_write_errors
-from skillopt.versions.objects import LINK, follow_links, read_objects, write_blobs
+from skillopt.versions.git_process import disabled_hooks, run_git
+from skillopt.versions.objects import LINK, read_objects
 from skillopt.versions.repository import Repository
 
-__all__ = ["REMOVAL_BRANCH", "REMOVED", "LinkedTree", "Removal", "RemovalBranch"]
+__all__ = ["REMOVAL_BRANCH", "REMOVED", "Removal", "RemovalBranch", "links_into"]
 
 REMOVAL_BRANCH: Final = "skillopt-audit/removals"
 
@@ -45,44 +42,14 @@ class Removal:
     skills: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedTree:
-    """The files of a commit, and where its symbolic links lead."""
-
-    files: frozenset[str]
-    links: Mapping[str, str]
-
-    @classmethod
-    def read(cls, repository: Repository, commit: str) -> Self:
-        """Read them from git."""
-        rows = repository.tree(commit, "")
-        linked = [(name, sha) for mode, sha, name in rows if mode == LINK]
-        said = read_objects(repository.root, [sha for _, sha in linked])
-        links = {name: os.fsdecode(content) for (name, _), content in zip(linked, said, strict=True)}
-        return cls(frozenset(name for mode, _, name in rows if mode != LINK), links)
-
-    def into(self, folders: tuple[str, ...]) -> tuple[str, ...]:
-        """List the links outside of some folders that lead into them, which their removal deletes."""
-        return tuple(
-            name
-            for name, led in self.links.items()
-            if not _inside(name, folders)
-            and _inside(posixpath.normpath(posixpath.join(posixpath.dirname(name), led)), folders)
-        )
-
-    def lost_by(self, kept: str, removed: str) -> str:
-        """Name a file or link of a folder that stays which goes with one that is removed; empty for none."""
-        gone = self.into((removed,))
-        if direct := [name for name in gone if kept == "." or _inside(name, (kept,))]:
-            return min(direct)
-        after = LinkedTree(
-            frozenset(name for name in self.files if not _inside(name, (removed,))),
-            {name: led for name, led in self.links.items() if name not in gone and not _inside(name, (removed,))},
-        )
-        start = "" if kept == "." else f"{kept}/"
-        left = follow_links(after.files, after.links, kept)
-        lost = (f"{start}{shown}" for shown in follow_links(self.files, self.links, kept) if shown not in left)
-        return min((name for name in lost if not _inside(name, (removed,))), default="")
+def links_into(repository: Repository, commit: str, folders: tuple[str, ...]) -> list[str]:
+    """List the symbolic links of a commit outside of some folders that lead into them."""
+    linked = [(name, sha) for mode, sha, name in repository.tree(commit, "") if mode == LINK]
+    led = zip(linked, read_objects(repository.root, [sha for _, sha in linked]), strict=True)
+    ends = {name: posixpath.join(posixpath.dirname(name), os.fsdecode(content)) for (name, _), content in led}
+    return [
+        name for name, end in ends.items() if not _inside(name, folders) and _inside(posixpath.normpath(end), folders)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +68,15 @@ class RemovalBranch:
 
         Links that lead into a removed folder go with it.
         """
-        root, at = self.repository.root, self.repository.commit(removal.base).at
-        env = disabled_hooks(root) | self.repository.signature(at)
-        tree = self._write_tree(removal, env)
+        root, base = self.repository.root, removal.base
+        env = disabled_hooks(root) | self.repository.signature(self.repository.commit(base).at)
+        gone = [name for _, _, name in self.repository.tree(base, "") if _inside(name, removal.folders)]
+        gone += links_into(self.repository, base, removal.folders)
+        files = [("100644", name, content) for name, content in removal.files]
+        tree = self.repository.write_tree(base, gone, files, env)
         trailers = (*((REMOVED, skill) for skill in removal.skills), (_TREE, tree))
         message = compose_message(removal.subject, removal.body, trailers).encode("utf-8", "replace")
-        return (
-            run_git(root, "commit-tree", "-p", removal.base, "-F", "-", tree, stdin=message, env=env).decode().strip()
-        )
+        return run_git(root, "commit-tree", "-p", base, "-F", "-", tree, stdin=message, env=env).decode().strip()
 
     def is_ours(self, commit: str) -> bool:
         """Return whether an audit wrote a commit, as it is."""
@@ -142,21 +110,6 @@ class RemovalBranch:
             raise VersionConflictError(f"{message}; switch to another branch there, then run this again")
         if problem := self.repository.move_branch(_REF, tip or None, commit):
             raise RepositoryError(f"{problem}; mend that and run this again")
-
-    def _write_tree(self, removal: Removal, env: dict[str, str]) -> str:
-        root, base = self.repository.root, removal.base
-        tree = LinkedTree.read(self.repository, base)
-        gone = [name for name in (*tree.files, *tree.links) if _inside(name, removal.folders)]
-        gone += tree.into(removal.folders)
-        rows = [f"0 {'0' * len(base)}\t{name}\0" for name in gone]
-        with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
-            shas = write_blobs(root, [content for _, content in removal.files], Path(folder))
-            rows += [f"100644 {sha}\t{name}\0" for sha, (name, _) in zip(shas, removal.files, strict=True)]
-            private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
-            run_git(root, "read-tree", base, env=private)
-            listed = "".join(rows).encode("utf-8", "surrogateescape")
-            run_git(root, "update-index", "-z", "--index-info", stdin=listed, env=private)
-            return run_git(root, "write-tree", env=private).decode().strip()
 
 
 def _inside(name: str, folders: tuple[str, ...]) -> bool:

@@ -11,10 +11,11 @@ Invariants:
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
@@ -35,9 +36,9 @@ from skillopt.versions.git_process import (
     translate_write_errors,
     try_git,
 )
-from skillopt.versions.objects import LINK, follow_links, read_objects, size_objects, write_blobs
+from skillopt.versions.objects import FolderAt, list_folders, read_objects, size_objects, write_blobs
 
-__all__ = ["SKILL_NAME", "BranchCommit", "NewVersion", "Repository", "commits_between", "read_histories"]
+__all__ = ["SKILL_NAME", "NewVersion", "Repository", "commits_between", "read_histories"]
 
 SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 """What a skill's name must match in full to have a branch."""
@@ -93,8 +94,7 @@ class Repository:
     @property
     def identity(self) -> str:
         """The name and address that versions are committed under."""
-        name, email = read_identity(self.root)
-        return f"{name} <{email}>"
+        return "{} <{}>".format(*read_identity(self.root))
 
     @property
     def user_name(self) -> str:
@@ -157,27 +157,10 @@ class Repository:
 
         Symbolic links that stay inside the repository are followed, all others are left out.
         """
-        found = self._files(commit, path)
+        (found,) = list_folders(self.root, [FolderAt(commit, path)])
         names = sorted(found)
         contents = read_objects(self.root, [found[name] for name in names])
         return tuple(File(name, content) for name, content in zip(names, contents, strict=True))
-
-    def _files(self, commit: str, path: str) -> dict[str, str]:
-        """Return the object of each file of a folder."""
-        prefix = "" if path == "." else f"{path}/"
-        entries = self.tree(commit, prefix)
-        if any(mode == LINK for mode, _, _ in entries):
-            return self._followed(commit, path)
-        return {name.removeprefix(prefix): sha for mode, sha, name in entries if mode.startswith("100")}
-
-    def _followed(self, commit: str, path: str) -> dict[str, str]:
-        """Return the object of each file of a folder, following its symbolic links."""
-        rows = self.tree(commit, "")
-        links = [(name, sha) for mode, sha, name in rows if mode == LINK]
-        targets = read_objects(self.root, [sha for _, sha in links])
-        regular = {name: sha for mode, sha, name in rows if mode.startswith("100")}
-        led = {name: os.fsdecode(target) for (name, _), target in zip(links, targets, strict=True)}
-        return {shown: regular[real] for shown, real in follow_links(regular, led, path).items()}
 
     def tree(self, commit: str, prefix: str) -> list[tuple[str, str, str]]:
         """List (mode, object, path) of all files of a commit below a prefix, which ends in a slash or is empty."""
@@ -222,7 +205,7 @@ class Repository:
     def write_commit(self, new: NewVersion) -> str:
         """Write the commit of a version, which no branch leads to yet, and give it."""
         env = disabled_hooks(self.root) | self.signature(new.at)
-        tree = self._write_tree(new, env)
+        tree = self._version_tree(new, env)
         stdin = compose_message(new.subject, new.body, new.trailers).encode("utf-8", "replace")
         parents = [part for commit in (new.parent, new.merges) if commit for part in ("-p", commit)]
         return run_git(self.root, "commit-tree", *parents, "-F", "-", tree, stdin=stdin, env=env).decode().strip()
@@ -275,27 +258,39 @@ class Repository:
         seconds = int(datetime.fromisoformat(at).timestamp())
         return self._signer() | {f"GIT_{role}_DATE": f"@{seconds} +0000" for role in _ROLES}
 
-    def _write_tree(self, new: NewVersion, env: Mapping[str, str]) -> str:
-        """Write the tree of a version with an index of its own."""
+    def _version_tree(self, new: NewVersion, env: Mapping[str, str]) -> str:
+        """Write the tree of a version; a file that is the same stays as it is, be it reached by a link."""
         prefix = "" if new.path == "." else f"{new.path}/"
         base = new.merges or new.parent
         entries = self.tree(base, prefix) if base else []
         modes = {name: mode for mode, _, name in entries if mode.startswith("100")}
-        known = self._files(base, new.path) if base else {}
+        known = list_folders(self.root, [FolderAt(base, new.path)])[0] if base else {}
         kept = {prefix + file.path for file in new.files}
         gone = [name for name in modes if name not in kept and is_shipped(name.removeprefix(prefix))]
         # Of a folder of which only a part ships, what is not in the new version may be in the next one.
         sizes = size_objects(self.root, [sha for path, sha in known.items() if is_shipped(path)]) if gone else []
         if len(sizes) > MAX_FILES or sum(sizes) > MAX_SKILL_BYTES:
             gone = []
+        files = [(modes.get(name := prefix + file.path, "100644"), name, file.content) for file in new.files]
+        return self.write_tree(base, gone, files, env, {prefix + path: sha for path, sha in known.items()})
+
+    def write_tree(
+        self,
+        base: str,
+        gone: Iterable[str],
+        files: Sequence[tuple[str, str, bytes]],
+        env: Mapping[str, str],
+        known: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
+        """Write the tree of a commit without some files and with others, each as (mode, path, content).
+
+        A file whose known object is the same stays as it is.
+        """
         with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
-            shas = write_blobs(self.root, [file.content for file in new.files], Path(folder))
-            # A file that is the same stays as it is, be it reached by a link.
-            changed = [
-                (sha, file.path) for sha, file in zip(shas, new.files, strict=True) if known.get(file.path) != sha
-            ]
-            rows = [f"{modes.get(prefix + path, '100644')} {sha}\t{prefix}{path}\0" for sha, path in changed]
-            rows = [*(f"0 {'0' * len(base)}\t{name}\0" for name in gone), *rows]
+            shas = write_blobs(self.root, [content for _, _, content in files], Path(folder))
+            rows = [f"0 {'0' * len(base)}\t{name}\0" for name in gone]
+            written = zip(shas, files, strict=True)
+            rows += [f"{mode} {sha}\t{name}\0" for sha, (mode, name, _) in written if known.get(name) != sha]
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
             run_git(self.root, "read-tree", base or "--empty", env=private)
             listed = "".join(rows).encode("utf-8", "surrogateescape")
@@ -350,31 +345,8 @@ def _walk(skill: str, tip: str, contents: Mapping[str, bytes]) -> Iterator[Versi
 _MOST_BETWEEN: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class BranchCommit:
-    """A commit with the name of its author, which is untrusted, and all its parents."""
-
-    commit: Version
-    author: str
-    parents: tuple[str, ...]
-
-
-def commits_between(repository: Repository, base: str, tip: str) -> tuple[BranchCommit, ...]:
+def commits_between(repository: Repository, base: str, tip: str) -> tuple[Version, ...]:
     """List the commits from a base to a tip, oldest first, without those that came in by merges."""
     without = ["--not", base] if base else []
-    arguments = [
-        "log",
-        "--first-parent",
-        f"--max-count={_MOST_BETWEEN}",
-        "--format=%H%x00%an%x00%P",
-        tip,
-        *without,
-        "--",
-    ]
-    rows = [row.split("\0") for row in os.fsdecode(run_git(repository.root, *arguments)).splitlines() if row]
-    contents = read_objects(repository.root, [sha for sha, *_ in rows])
-    found = [
-        BranchCommit(parse_commit(sha, content.decode("utf-8", "replace")), author, tuple(parents.split()))
-        for (sha, author, parents), content in zip(rows, contents, strict=True)
-    ]
-    return tuple(reversed(found))
+    listed = run_git(repository.root, "rev-list", "--first-parent", f"--max-count={_MOST_BETWEEN}", tip, *without)
+    return tuple(map(repository.commit, reversed(listed.decode().split())))

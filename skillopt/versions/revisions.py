@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -35,11 +34,6 @@ __all__ = [
 ]
 
 _ROOT = "."
-_LEAST_ALIKE = 0.5
-"""From this similarity on, a deleted folder and a new one are the same skill; it is git's threshold, too."""
-
-_MOST_COMPARED = 200_000
-"""Characters of a text that are compared, so that a huge one costs no minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +80,15 @@ def changed_folders(repository: Repository, before: str, after: str) -> tuple[Fo
 def changed_in_worktree(
     repository: Repository, before: str, present: Mapping[str, Sequence[File]]
 ) -> tuple[FolderChange, ...]:
-    """List the skill folders that differ between a commit and the work tree.
-
-    A renamed folder is found by what its SKILL.md has in common with one that is gone.
-    """
-    folders = _folders(repository.tree(before, ""))
-    old: dict[str, dict[str, bytes]] = {}
-    for folder in folders:
-        files = repository.read_folder(before, folder)
-        old[folder] = {file.path: file.content for file in files if is_shipped(file.path)}
-    new: dict[str, dict[str, bytes]] = {
-        folder: {file.path: file.content for file in files} for folder, files in present.items()
-    }
+    """List the skill folders that differ between a commit and the work tree; a renamed one by its SKILL.md."""
+    kept = {folder: repository.read_folder(before, folder) for folder in _folders(repository.tree(before, ""))}
+    old, new = (
+        {folder: {file.path: file.content for file in files if is_shipped(file.path)} for folder, files in side.items()}
+        for side in (kept, present)
+    )
     gone, come = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
-    return _paired(old, new, _alike(old, new, gone, come))
+    moved = {one: other for one in gone for other in come if old[one][SKILL_FILE] == new[other].get(SKILL_FILE)}
+    return _paired(old, new, moved)
 
 
 def worktree_folders(repository: Repository) -> tuple[str, ...]:
@@ -212,21 +201,6 @@ def _renamed(
 
 def _skill_file(folder: str) -> str:
     return SKILL_FILE if folder == _ROOT else f"{folder}/{SKILL_FILE}"
-
-
-def _alike(old: _Contents, new: _Contents, gone: Sequence[str], come: Sequence[str]) -> dict[str, str]:
-    """Pair deleted folders with new ones, the most similar first."""
-    ratios = [(_likeness(old[before], new[after]), before, after) for before in gone for after in come]
-    found: dict[str, str] = {}
-    for ratio, before, after in sorted(ratios, key=lambda row: (-row[0], row[1:])):
-        if ratio >= _LEAST_ALIKE and before not in found and after not in found.values():
-            found[before] = after
-    return found
-
-
-def _likeness(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> float:
-    one, other = (side[SKILL_FILE][:_MOST_COMPARED].splitlines() for side in (old, new))
-    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 _LARGEST: Final = 64_000

@@ -29,7 +29,7 @@ def looked(folder: Path, name: str, error: float, held_out: list[Query] = HELD_O
 
 def described(training: str, error: str) -> Version:
     trailers = ((TRIGGER_TRAINING, training), (ERROR_SPENT, error))
-    return Version("sha", "", "", "", "", trailers, "")
+    return Version("sha", "", "", "", "", trailers, "", "")
 
 
 def test_a_training_gets_what_those_before_it_left(tmp_path: Path) -> None:

@@ -3,12 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from skillopt.skills.folder import is_shipped
-from skillopt.tasks import File
-from skillopt.versions.objects import FolderAt, list_folders, read_objects
 from skillopt.versions.repository import Repository, read_histories
 from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
+from tests.fakes.repositories import NEW_VERSION, commit, make_repository
 
 
 def test_what_is_read_at_once_is_what_each_branch_says_by_itself(tmp_path: Path) -> None:
@@ -31,20 +28,3 @@ def test_what_is_read_at_once_is_what_each_branch_says_by_itself(tmp_path: Path)
     assert [version.sha for version in found["sums"]] == [tips["sums"]]
     assert read_histories(repository.root, {"sums": tips["sums"]}) == {"sums": found["sums"]}
     assert read_histories(repository.root, {}) == {}
-
-
-def test_folders_of_several_commits_are_read_at_once(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path)
-    new = commit(folder, files=(*NEW_VERSION.files, File("deep/er/ü b.txt", b"1")))
-    repository = Repository.find(folder)
-    main = repository.head() or ""
-    places = [FolderAt(main, FOLDER), FolderAt(new, FOLDER), FolderAt(new, "no/where"), FolderAt(main, "README")]
-
-    found = list_folders(repository.root, places, is_shipped)
-
-    for place, listed in zip(places[:2], found, strict=False):
-        assert listed is not None
-        files = repository.read_folder(place.commit, place.path)
-        shipped = {file.path: file.content for file in files if is_shipped(file.path)}
-        assert dict(zip(listed, read_objects(repository.root, list(listed.values())), strict=True)) == shipped
-    assert found[2:] == [{}, {}]

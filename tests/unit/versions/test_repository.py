@@ -120,7 +120,7 @@ class TestMessages:
         sha = commit(folder)
         parent = git(folder, "rev-parse", "main")
         assert newest(folder) == Version(
-            sha, parent, NEW_VERSION.subject, NEW_VERSION.body, NEW_VERSION.at, NEW_VERSION.trailers, ""
+            sha, parent, NEW_VERSION.subject, NEW_VERSION.body, NEW_VERSION.at, NEW_VERSION.trailers, "", "Tester"
         )
 
     def test_no_text_forges_a_trailer_or_a_subject(self, folder: Path) -> None:
