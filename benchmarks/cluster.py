@@ -90,8 +90,7 @@ def _simulated_nodes(nodes: int) -> Iterator[Cluster]:
 
 def _print_row(what: str, latency: float, workers: int, batches: int, address: str) -> None:
     """Measure a first batch on new workers, then one on workers that are there."""
-    run_on = "ray" if address else "threads"
-    named = {"harness": "demo", "model": "demo", "run_on": run_on, "address": address or "auto", "workers": workers}
+    named = {"harness": "demo", "model": "demo", "ray": address, "workers": workers}
     settings = make_settings(("flags", named))
     tasks = tuple(Task(f"t{number}", f"Do {number}.", _VERIFIER) for number in range(workers * batches))
     suite = Suite("paced", tuple((Split.VAL, task) for task in tasks))

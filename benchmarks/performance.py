@@ -37,7 +37,7 @@ __all__ = ["main"]
 
 _SEED = 7
 _SKILLS = 500
-_LONG = ("--set", "epochs=12", "--set", "confidence=0.99")
+_LONG = ("--set", "confidence=0.99")
 
 
 def main() -> int:

@@ -24,7 +24,7 @@ from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import ReviewAnswer
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Metric, Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite
 from skillopt.testing import ScriptedRunner, scored
@@ -170,7 +170,7 @@ def _gate(
 
 
 def _settings(run: int) -> Settings:
-    return make_settings(("run", {"seed": run, "metric": "soft"}))
+    return Settings(seed=run, metric=Metric.SOFT)
 
 
 def _candidate(number: int) -> Skill:

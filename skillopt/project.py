@@ -102,8 +102,6 @@ class Project:
     root: Path
     entries: Mapping[str, Mapping[str, object]]
     values: Mapping[str, object]
-    harvest: object = None  # the table [harvest], which is none of a run's settings
-    siblings: object = None  # the table [siblings], likewise
 
     @classmethod
     def find(cls, start: Path) -> "Project":
@@ -129,7 +127,7 @@ class Project:
         entries = loaded.pop("skills", {})
         if "agents" in loaded:
             loaded["agents"] = read_agent_tables(loaded["agents"], str(config))
-        return cls(root, entries, loaded, loaded.pop("harvest", None), loaded.pop("siblings", None))
+        return cls(root, entries, loaded)
 
     @property
     def config(self) -> Path:

@@ -267,10 +267,8 @@ class Forge(Protocol):
         """Give a pull request this title and text, and make it a draft or ready for review; None leaves that."""
         ...
 
-    def label(
-        self, number: int, labels: Sequence[str], reviewers: Sequence[str] = (), assignees: Sequence[str] = ()
-    ) -> None:
-        """Add labels, reviewers (`owner/team` for a team) and assignees to a pull request; none is removed."""
+    def label(self, number: int, labels: Sequence[str], reviewers: Sequence[str] = ()) -> None:
+        """Add labels and reviewers (`owner/team` for a team) to a pull request; none is removed."""
         ...
 
     def comment(self, number: int, topic: str, body: str) -> None:

@@ -20,8 +20,6 @@ from skillopt.tasks import digest_of
 __all__ = [
     "PRESETS",
     "TABLES",
-    "AdvancedSettings",
-    "ExecutorSettings",
     "GateRule",
     "Metric",
     "NightlySettings",
@@ -30,18 +28,16 @@ __all__ = [
     "Price",
     "Settings",
     "SkillMode",
-    "Weekday",
     "flatten_tables",
     "make_settings",
     "read_setting",
 ]
 
-Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-"""A day of the week, as settings name it."""
-
 _Amount = Annotated[float, Field(allow_inf_nan=False)]
-_CANNOT_CHANGE_A_RESULT = {"max_minutes", "executor", "nightly", "agents"}
-"""Tables of agents can, but are part of the target's identity, as its version is."""
+_CANNOT_CHANGE_A_RESULT = {
+    *("max_minutes", "workers", "ray", "retry_seconds", "nightly", "harvest"),
+    *("agents", "protect"),  # parts of the identities of the target and of a run
+}
 
 
 _Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -108,36 +104,6 @@ class Metric(StrEnum):
         return {Metric.SOFT: "score", Metric.HARD: "share passed", Metric.MIXED: "mean of score and passed"}[self]
 
 
-class ExecutorSettings(BaseModel):
-    """How calls are made, in the table `[executor]`; nothing in it can change a result."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    workers: Annotated[int, Field(description="Calls made at a time; cannot change a result.", ge=1, le=256)] = 2
-    run_on: Annotated[
-        Literal["threads", "ray"],
-        Field(description="Where rollouts run: `threads` of this machine, or nodes of `ray`."),
-    ] = "threads"
-    address: Annotated[str, Field(description="Of Ray: HOST:PORT, `auto` for a cluster here, or `local`.")] = "auto"
-    retry_seconds: Annotated[
-        float, Field(description="How long a call of an API is repeated while it fails for a passing reason.", ge=0)
-    ] = 120.0
-    breaker: Annotated[
-        int, Field(description="Failures in a row, by provider or verifier, after which a command stops.", ge=1)
-    ] = 5
-    unsandboxed: Annotated[
-        bool,
-        Field(
-            description="Whether agents and `command` verifiers may run without a sandbox where `CI` is set; else they "
-            "refuse to start there. On a machine of your own there is a warning."
-        ),
-    ] = False
-    job_targets: Annotated[
-        tuple[str, ...],
-        Field(description="Harnesses, beside `harness`, that agents may choose for jobs, as `chat/openai/gpt-5`."),
-    ] = ()
-
-
 class NightlySettings(BaseModel):
     """What `skillopt nightly` does beside training, in the table `[nightly]`."""
 
@@ -151,45 +117,20 @@ class NightlySettings(BaseModel):
             min_length=1,
         ),
     ] = "none"
-    forge_url: Annotated[
-        str,
-        Field(
-            description="Address of the forge's API, as in `https://github.example.com/api/v3`; empty for "
-            "`GITHUB_API_URL` or `CI_API_V4_URL`, else github.com or gitlab.com. For all skills."
-        ),
-    ] = ""
     remote: Annotated[
         str, Field(description="Git remote that `nightly` pushes to; empty for none. For all skills.")
     ] = "origin"
-    due_days: Annotated[
-        float, Field(description="Days after which `nightly` trains a skill again; 0 for never.", ge=0)
-    ] = 30.0
-    share: Annotated[float, Field(description="Most of a night's budget that the skill may take.", gt=0, le=1)] = 0.5
-    train_days: Annotated[
-        tuple[Weekday, ...], Field(description="Weekdays on which `nightly` trains (`mon`, …, `sun`); empty for all.")
-    ] = ()
-    train_hours: Annotated[
-        str,
-        Field(
-            description="Hours in which `nightly` begins training, as in `22-6`, by its clock; empty for all.",
-            pattern=r"^((2[0-3]|[01]?[0-9])-(2[0-4]|[01]?[0-9]))?$",
-        ),
-    ] = ""
     monthly_usd: Annotated[
         _Amount | None, Field(description="Cap on US dollars of a month's nights; needs `dashboard`. For all.", gt=0)
     ] = None
     dashboard: Annotated[
         bool, Field(description="Keep one issue with the state of every skill, in place. For all skills.")
     ] = False
-    most_open: Annotated[
-        int | None, Field(description="Open pull requests at which `nightly` opens no more. For all.", gt=0)
-    ] = None
     labels: Annotated[tuple[str, ...], Field(description="Labels that new pull requests get.")] = ()
     reviewers: Annotated[
         tuple[str, ...],
         Field(description="Who is asked to review new pull requests that are no drafts; `owner/team` for a team."),
     ] = ()
-    assignees: Annotated[tuple[str, ...], Field(description="Who new pull requests are assigned to.")] = ()
 
 
 class PresetConstants(BaseModel):
@@ -215,55 +156,29 @@ class PresetConstants(BaseModel):
     baseline_repeats: int = 1
     """Times the first skill is measured on `val`."""
 
+    epochs: int = 4
+    """Passes over the train split."""
+
+    token_budget: int = 3000
+    """Most changed tokens of a step; 0 for no limit."""
+
+    scan_leaks: bool = True
+    """Whether edits that repeat text of verifiers, answers or held-out tasks, or one training answer, are refused."""
+
+    metric: Metric = Metric.MIXED
+    """What the gate compares."""
+
+    test_looks: int = 1
+    """Most looks at the held-out test for one released version; each asks for more confidence than the one before."""
+
     coverage: float = 0.4
     """Share of tasks that must have been measured of each side for a verdict."""
 
 
-class AdvancedSettings(PresetConstants):
-    """Settings for experts, in the table `[advanced]`."""
+class Settings(PresetConstants):
+    """What shapes a run; all but the tables stand at the top of skillopt.toml."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-    patch_tests: Annotated[
-        int,
-        Field(
-            description="Most patch tests in a row on the same failures; 0 is the published loop: epochs of batches, "
-            "and no test of a patch before the gate.",
-            ge=0,
-            le=10,
-        ),
-    ] = 3
-    edit_budget: Annotated[
-        int,
-        Field(description="Most edits of a patch; in the published loop of a step, at the start.", ge=1),
-    ] = 30
-    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 3000
-    scan_leaks: Annotated[
-        bool,
-        Field(
-            description="Refuse edits that repeat text of verifiers, answers or held-out tasks, or one training answer."
-        ),
-    ] = True
-    gate: Annotated[
-        GateRule,
-        Field(
-            description="`sequential`: measure incumbent and candidate side by side until it is decided, with "
-            "confidence over all verdicts of the run; `paired`: on all tasks, with confidence of one look; `strict`: a "
-            "greater mean than the incumbent's recorded one, as published."
-        ),
-    ] = GateRule.SEQUENTIAL
-    test_looks: Annotated[
-        int,
-        Field(
-            description="Most looks at the held-out test for one released version; each is recorded and asks for more "
-            "confidence than the one before, so that all together err as one may.",
-            ge=1,
-        ),
-    ] = 1
-
-
-class Settings(AdvancedSettings):
-    """What shapes a run; these stand at the top of skillopt.toml."""
 
     preset: Annotated[Preset, Field(description="Set of settings to start from.")] = Preset.DEFAULT
     harness: Annotated[
@@ -299,7 +214,7 @@ class Settings(AdvancedSettings):
         Literal["auto", "bwrap", "none"],
         Field(
             description="Where agents and programs of verifiers run: in bubblewrap where it works (`auto`), always "
-            "(`bwrap`), never (`none`)."
+            "(`bwrap`), never (`none`). Where `CI` is set, `auto` refuses to run them without it."
         ),
     ] = "auto"
     prices: Annotated[
@@ -307,19 +222,7 @@ class Settings(AdvancedSettings):
         Field(description="Own prices by model, in US dollars per million tokens (`input`, `output`, …)."),
     ] = {}
 
-    epochs: Annotated[
-        int,
-        Field(
-            description="Passes over the train split in the published loop (preset `paper`); else learning ends by "
-            "what it finds, or by a cap.",
-            ge=1,
-            le=1000,
-        ),
-    ] = 4
     seed: Annotated[int, Field(description="Seed of every draw the loop makes.", ge=0)] = 0
-    metric: Annotated[
-        Metric, Field(description="What the gate compares: `soft` scores, `hard` passes, or their mean, `mixed`.")
-    ] = Metric.MIXED
     confidence: Annotated[
         float, Field(description="Confidence that the gain is real which the gate asks for.", gt=0.5, lt=1)
     ] = 0.9
@@ -338,18 +241,12 @@ class Settings(AdvancedSettings):
     max_rollouts: Annotated[
         int | None, Field(description="Cap on rollouts of a run, held-out test included.", gt=0)
     ] = None
-    max_calls: Annotated[
-        int | None, Field(description="Cap on calls of the optimizer model and the judge of a run.", gt=0)
-    ] = None
     max_usd: Annotated[
         _Amount | None, Field(description="Cap on US dollars of a run, held-out test included.", gt=0)
     ] = None
     max_tokens: Annotated[int | None, Field(description="Cap on tokens of a run, held-out test included.", gt=0)] = None
     max_minutes: Annotated[
         _Amount | None, Field(description="Minutes that a command may take; the same command goes on.", gt=0)
-    ] = None
-    rollout_usd: Annotated[
-        _Amount | None, Field(description="Most US dollars of one rollout of `claude-code`.", gt=0)
     ] = None
     rollout_tokens: Annotated[
         int | None,
@@ -359,12 +256,49 @@ class Settings(AdvancedSettings):
             gt=0,
         ),
     ] = None
-    temperature: Annotated[
-        float | None,
-        Field(description="Temperature of a target on an `openai-compatible` server; without it, the server's own."),
-        Field(ge=0, le=2),
-    ] = None
-    executor: Annotated[ExecutorSettings, Field(description="How calls are made.")] = ExecutorSettings()
+    gate: Annotated[
+        GateRule,
+        Field(
+            description="`sequential`: measure incumbent and candidate side by side until it is decided, with "
+            "confidence over all verdicts of the run; `paired`: on all tasks, with confidence of one look; `strict`: a "
+            "greater mean than the incumbent's recorded one, as published."
+        ),
+    ] = GateRule.SEQUENTIAL
+    patch_tests: Annotated[
+        int,
+        Field(
+            description="Most patch tests in a row on the same failures; 0 is the published loop: epochs of batches, "
+            "and no test of a patch before the gate.",
+            ge=0,
+            le=10,
+        ),
+    ] = 3
+    edit_budget: Annotated[
+        int, Field(description="Most edits of a patch; in the published loop of a step, at the start.", ge=1)
+    ] = 30
+    # What can change no result
+    workers: Annotated[int, Field(description="Calls made at a time; cannot change a result.", ge=1, le=256)] = 2
+    ray: Annotated[
+        str,
+        Field(
+            description="Ray cluster whose nodes do the rollouts: HOST:PORT, `auto` for one of this machine, or "
+            "`local`; empty for threads of this machine. Cannot change a result."
+        ),
+    ] = ""
+    retry_seconds: Annotated[
+        float, Field(description="How long a call of an API is repeated while it fails for a passing reason.", ge=0)
+    ] = 120.0
+    harvest: Annotated[
+        tuple[Literal["claude-code", "codex"], ...],
+        Field(description="Clients whose past sessions on this machine `skillopt harvest` may read."),
+    ] = ()
+    protect: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Skills whose `val` tasks are run with the old and the new text beside them before a version "
+            "of another skill is accepted; a fall that is shown refuses it. `skillopt docs audit`"
+        ),
+    ] = ()
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()
     agents: Annotated[dict[str, AgentTable], Field(description="Agents run by their command line, by name.")] = {}
 
@@ -408,15 +342,8 @@ PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
 
 def _tables() -> dict[str, str]:
     """Return by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
-    found: dict[str, str] = {}
-    for name, field in Settings.model_fields.items():
-        if name in PresetConstants.model_fields:
-            continue
-        if field.annotation in (ExecutorSettings, NightlySettings):
-            found |= dict.fromkeys(field.annotation.model_fields, name)
-        else:
-            found[name] = "advanced" if name in AdvancedSettings.model_fields else ""
-    return found
+    top = [name for name in Settings.model_fields if name not in {*PresetConstants.model_fields, "nightly"}]
+    return dict.fromkeys(top, "") | dict.fromkeys(NightlySettings.model_fields, "nightly")
 
 
 TABLES: Final = MappingProxyType(_tables())
@@ -440,12 +367,11 @@ def flatten_tables(origin: str, values: Mapping[str, object]) -> dict[str, objec
 def read_setting(name: str, text: str) -> object:
     """Read the value of a setting where it is one text: values of a list stand apart by commas.
 
-    >>> read_setting("labels", "skills,bot"), read_setting("epochs", "3")
+    >>> read_setting("labels", "skills,bot"), read_setting("seed", "3")
     (('skills', 'bot'), '3')
     """
-    own = TABLES.get(name, "")
-    table = Settings.model_fields[own].annotation if own in Settings.model_fields else Settings
-    field = table.model_fields.get(name) if table is not None else None
+    table = NightlySettings if TABLES.get(name) else Settings
+    field = table.model_fields.get(name)
     is_list = field is not None and get_origin(field.annotation) is tuple
     return tuple(filter(None, (one.strip() for one in text.split(",")))) if is_list else text
 
@@ -483,13 +409,9 @@ def _placed(origin: str, values: Mapping[str, object]) -> Iterator[tuple[str, st
 
 
 def _nested(values: Mapping[str, object]) -> dict[str, object]:
-    """Put the settings of tables that are models of their own below their table."""
-    own = {"executor", "nightly"}
-    tables: dict[str, dict[str, object]] = {table: {} for table in own}
-    for name, value in values.items():
-        if TABLES[name] in own:
-            tables[TABLES[name]][name] = value
-    return {name: value for name, value in values.items() if TABLES[name] not in own} | tables
+    """Put the settings of the table `[nightly]` below it."""
+    nightly = {name: value for name, value in values.items() if TABLES[name]}
+    return {name: value for name, value in values.items() if not TABLES[name]} | {"nightly": nightly}
 
 
 def _unknown(origin: str, name: str) -> str:

@@ -25,12 +25,8 @@ from typer.core import TyperGroup
 from skillopt.agent_table import AgentTable
 from skillopt.commands.app import COMMANDS, load_command
 from skillopt.gate.joint_sign_flips import HERE_ROUNDS
-from skillopt.harvest.settings import HarvestSettings
-from skillopt.runs.siblings import SiblingSettings
 from skillopt.settings import (
     PRESETS,
-    AdvancedSettings,
-    ExecutorSettings,
     NightlySettings,
     Preset,
     PresetConstants,
@@ -49,13 +45,12 @@ _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
 _FORMATS: Final = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- end of formats -->)", re.DOTALL)
 _FIELDS: Final = re.compile(r"(?<=<!-- fields -->\n).*?(?=<!-- end of fields -->)", re.DOTALL)
-_OWN = {"executor": ExecutorSettings, "nightly": NightlySettings}
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
 
 def settings_page() -> str:
     """Render the settings reference from the declarations."""
-    top = set(Settings.model_fields) - set(AdvancedSettings.model_fields) - _OWN.keys() - {"agents"}
+    top = set(Settings.model_fields) - {"nightly", "agents"}
     return "\n".join(
         [
             "# Settings",
@@ -65,11 +60,7 @@ def settings_page() -> str:
             "`SKILLOPT_<NAME>` < command line (`--set NAME=VALUE`, or a flag). An unknown name is refused.",
             "A cap has no default: where it is left out there is none, and 0 is refused.",
             *_section("Settings of a run", "At the top of `skillopt.toml`, before every `[table]`.", Settings, top),
-            *_section("[executor]", "How calls are made. Nothing here can change a result.", ExecutorSettings),
             *_section("[nightly]", "What `skillopt nightly` does beside training.", NightlySettings),
-            *_section("[harvest]", "What `skillopt harvest` may read.", HarvestSettings),
-            *_section("[siblings]", "Skills that training of another one may not lower.", SiblingSettings),
-            *_section("[advanced]", "For experts. The defaults were chosen by measurement.", AdvancedSettings),
             "",
             "## [agents.NAME]",
             "",

@@ -30,7 +30,7 @@ __all__ = ["EXAMPLES", "MAKERS", "main", "make_pull_request"]
 
 EXAMPLES: Final = Path(__file__).resolve().parent.parent / "docs" / "examples"
 _SKILL = "tidy-tables"
-_FLAGS = {"seed": 1, "epochs": 2}
+_FLAGS = {"seed": 1}
 _NOTE = """\
 > Title and text of a pull request, made by `python -m tools.generate_examples`. Target and optimizer are the
 > rule-following programs that are built in, not language models. Names stand for ids, commits and times."""

@@ -25,7 +25,6 @@ path = "skills/{_SKILL}"
 suite = "suites/tidy_tables"
 harness = "demo"  # a program that understands table rules only, not a language model
 model = "demo"
-epochs = 10     # rollouts of the demo target cost nothing, so train longer than by default
 """
 
 

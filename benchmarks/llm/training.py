@@ -41,7 +41,7 @@ def train_skill(
     preset: str = "default",
     seed: int = 0,
 ) -> Trained:
-    """Train at temperature 0, so that the same machine gives the same run."""
+    """Train on a server that answers at temperature 0, so that the same machine gives the same run."""
     settings = Settings.model_validate(
         {
             "harness": HARNESS,
@@ -51,7 +51,6 @@ def train_skill(
             "max_rollouts": MOST_ROLLOUTS,
             "max_minutes": _MOST_MINUTES,
             "rollout_tokens": _ANSWER_TOKENS,
-            "temperature": 0.0,
         }
     )
     start = load_skill(_FOLDER / "shop-desk")

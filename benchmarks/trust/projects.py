@@ -13,7 +13,7 @@ OPTIMIZE: Final = ("optimize", "rows", "--json", "--quiet", "--workers", "4", "-
 """Trains the skill of a project in about a second."""
 
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
-_SETTINGS: Final = "harness = 'demo'\nmodel = 'demo'\nepochs = 3\n"
+_SETTINGS: Final = "harness = 'demo'\nmodel = 'demo'\n"
 _SKILL: Final = """---
 name: {}
 description: Cleans small vendor tables. Use for any table that must follow the house format.

@@ -13,7 +13,7 @@ import anyio
 from anyio import to_thread
 from pydantic import Field
 
-from skillopt.forecast.job_plan import JobLimits, choose_target, start_evaluation, start_training
+from skillopt.forecast.job_plan import JobLimits, start_evaluation, start_training
 from skillopt.runs.job_report import JobReport, cancel, glance, job, jobs, locate
 from skillopt.runs.plan import Start
 from skillopt_mcp.pages import paginate, quoted, table
@@ -103,13 +103,6 @@ def start_job_tool(
         Literal["train", "val"], Field(description="evaluate only: train gathers evidence, val is the gate's.")
     ] = "train",
     repeats: Annotated[int, Field(description="evaluate only: runs of each task.", ge=1, le=16)] = 1,
-    harness: Annotated[
-        str | None,
-        Field(
-            description="How the target is run, if job_targets in skillopt.toml lists it; else the project's.",
-            max_length=100,
-        ),
-    ] = None,
     of: Annotated[
         Literal["incumbent", "draft"],
         Field(description="evaluate only: measure what training goes on from, or the draft that waits."),
@@ -123,7 +116,7 @@ def start_job_tool(
     """Measure a skill (evaluate) or train it with the project's optimizer model (optimize), in its own process. Gives
     the job's id at once. Runs the target, which may cost money: agree on limits with the user first.
     """
-    selection = choose_target(selection_of(folder, name), harness)
+    selection = selection_of(folder, name)
     limits = JobLimits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
     if work == "optimize":
         begun = start_training(selection, start=start, limits=limits)

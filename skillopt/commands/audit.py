@@ -310,7 +310,7 @@ def _audit(plan: _AuditPlan, observer: RunObserver) -> AuditReport:
                 settings, one.suite, plan.project.root, Given(meter=meter, allowance=allowance), optimizer=False
             )
             executor = make_executor(settings, observer.notice, drivers.cluster)
-            runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
+            runner = RecordedRunner(ledger, "", drivers, executor, observer)
             series.append(AuditSeries(one, plan.ask, runner, len(plan.subjects)))
         try:
             for begun in series:

@@ -26,8 +26,7 @@ from skillopt.harvest.redaction import FindSecrets, Redaction
 from skillopt.harvest.requests import Request, failure_key, repeated_failures, session_requests
 from skillopt.harvest.secret_scanner import secret_scanner
 from skillopt.harvest.session import PastSession, SessionKind
-from skillopt.harvest.settings import HarvestSettings, read_harvest_settings
-from skillopt.project import CONFIG, Project, Selection, Target
+from skillopt.project import Project, Selection, Target
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import review_lock
@@ -57,7 +56,8 @@ _END: Final = ".review.md"
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 _ELSEWHERE: Final = "in other folders"
-_DAY: Final = 86_400
+_NEWEST: Final = 90 * 86_400
+"""Seconds within which a session must have been written to."""
 _MOST_REQUESTS: Final = 3_000
 _NOTICE: Final = 200
 """Logs after which it is said how far it is."""
@@ -156,7 +156,7 @@ def harvest(
 ) -> None:
     """Make candidates for tasks from your past sessions in this repository, for you to review.
 
-    Reads what Claude Code and Codex keep on this machine, where skillopt.toml says `enabled = true` under [harvest].
+    Reads what Claude Code and Codex keep on this machine, of the clients that `harvest` in skillopt.toml names.
     Nothing leaves the machine; secrets and personal data are taken out before anything is written. Nothing becomes a
     task before you say so with --accept. Ends with 1 when there is no candidate.
     """
@@ -229,26 +229,26 @@ def _harvest(
     All is read and written on this machine only, and secrets and personal data are taken out before.
     """
     project = selection.project()
-    settings = _opted_in(project)
+    clients = _opted_in(project)
     names = [selection.name] if selection.name is not None else sorted(project.skill_names().values())
     targets = [project.target(Selection(name)) for name in names]
     for target in targets:
         _expect_reviewed(project, target.name)
     (headless, unskilled), repository = takes, project.repository()
     with secret_scanner() as find:
-        read = _read_sessions(worktree_roots(repository), settings, places, headless=headless, quiet=quiet)
+        read = _read_sessions(worktree_roots(repository), clients, places, headless=headless, quiet=quiet)
         work = _Work(project, repository, find, read)
         return work.result(tuple(work.harvest(target, count, unskilled=unskilled) for target in targets))
 
 
-def _opted_in(project: Project) -> HarvestSettings:
-    settings = read_harvest_settings(CONFIG, project.harvest)
-    if not settings.enabled:
+def _opted_in(project: Project) -> Sequence[str]:
+    clients = project.settings().harvest
+    if not clients:
         raise UsageError(
             f"expected the consent of this project to read your past sessions, found none in {project.config}; add the "
-            "lines `[harvest]` and `enabled = true` (what is read and kept: `skillopt docs suite-format`)"
+            'line `harvest = ["claude-code", "codex"]` at its top (what is read and kept: `skillopt docs suite-format`)'
         )
-    return settings
+    return clients
 
 
 def _expect_reviewed(project: Project, skill: str) -> None:
@@ -463,7 +463,7 @@ def _read(path: Path) -> str:
 
 
 def _read_sessions(
-    roots: Sequence[str], settings: HarvestSettings, places: Sequence[Path], *, headless: bool, quiet: bool
+    roots: Sequence[str], clients: Sequence[str], places: Sequence[Path], *, headless: bool, quiet: bool
 ) -> _ReadSessions:
     """Read the sessions of a repository on this machine: those of people, in its folders, and no others."""
     kinds = {SessionKind.PERSON, *((SessionKind.HEADLESS,) if headless else ())}
@@ -473,7 +473,7 @@ def _read_sessions(
     def wanted(folder: str, kind: SessionKind) -> bool:
         return kind in kinds and within(folder)
 
-    for logs, path in _newest(_found(read, folders, settings, places)):
+    for logs, path in _newest(_found(read, folders, clients, places)):
         session = logs.read(read_log(path, read.tally), read.tally, wanted)
         reason = _why_not(session, within, kinds)
         if reason:
@@ -510,11 +510,11 @@ def _why_not(session: PastSession, within: Callable[[str], bool], kinds: set[Ses
 
 
 def _found(
-    read: _ReadSessions, roots: tuple[str, ...], settings: HarvestSettings, places: Sequence[Path]
+    read: _ReadSessions, roots: tuple[str, ...], clients: Sequence[str], places: Sequence[Path]
 ) -> Iterator[tuple[_SessionLogs, Path]]:
-    readers = [_reader(client) for client in settings.clients]
+    readers = [_reader(client) for client in clients]
     if not places:
-        yield from ((logs, path) for logs in readers for path in _recent(read, logs, roots, settings.days))
+        yield from ((logs, path) for logs in readers for path in _recent(read, logs, roots))
     for place in places:
         if not place.exists():
             raise UsageError(f"expected a folder or file of sessions, found nothing at {place}; correct --from")
@@ -528,8 +528,8 @@ def _reader(client: str) -> _SessionLogs:
     return made
 
 
-def _recent(read: _ReadSessions, logs: _SessionLogs, roots: tuple[str, ...], days: int) -> Iterator[Path]:
-    since = time.time() - days * _DAY
+def _recent(read: _ReadSessions, logs: _SessionLogs, roots: tuple[str, ...]) -> Iterator[Path]:
+    since = time.time() - _NEWEST
     for path in find_logs(logs.folder, read.tally):
         if not logs.may_hold(path, roots):
             read.left_out[_ELSEWHERE] += 1

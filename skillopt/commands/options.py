@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AllSplitsOption",
-    "CallsOption",
-    "ExecutorOption",
     "HarnessOption",
     "JsonOption",
     "MinutesOption",
@@ -64,9 +62,6 @@ RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of ea
 PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of every draw.")]
 WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
-ExecutorOption = Annotated[
-    Literal["threads", "ray"] | None, typer.Option("--executor", help="Where rollouts run; cannot change a result.")
-]
 HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the target is run.")]
 SandboxOption = Annotated[
     str | None, typer.Option("--sandbox", help="Where agents and checks run: auto, bwrap or none.")
@@ -74,7 +69,6 @@ SandboxOption = Annotated[
 ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
 RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")]
-CallsOption = Annotated[int | None, typer.Option("--max-calls", help="Cap on calls of optimizer model and judge.")]
 UsdOption = Annotated[float | None, typer.Option("--max-usd", help="Cap on US dollars of the run.")]
 TokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Cap on tokens of the run.")]
 MinutesOption = Annotated[float | None, typer.Option("--max-minutes", help="Cap on minutes of this command.")]
@@ -107,12 +101,10 @@ class RunOptions:
     preset: PresetOption = None
     seed: SeedOption = None
     workers: WorkersOption = None
-    run_on: ExecutorOption = None
     harness: HarnessOption = None
     sandbox: SandboxOption = None
     model: ModelOption = None
     max_rollouts: RolloutsOption = None
-    max_calls: CallsOption = None
     max_usd: UsdOption = None
     max_tokens: TokensOption = None
     max_minutes: MinutesOption = None

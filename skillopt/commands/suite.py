@@ -293,9 +293,9 @@ def _checked(selection: Selection, *, run: bool, readings: int, observer: RunObs
             tasks = [task for split, task in suite.splits if split is not Split.TEST]
             scoring.measure([(target.name, target.skill())], tasks, _REPEATS)
         rollouts = recorded_rollouts(ledger, drivers, suite)
-        executor = ThreadExecutor(target.settings.executor.workers, observer.notice)
+        executor = ThreadExecutor(target.settings.workers, observer.notice)
         judging = Drivers(drivers.harness, drivers.judge, None, drivers.meter)
-        judge = RecordedRunner(ledger, "", judging, executor, observer, target.settings.executor.breaker)
+        judge = RecordedRunner(ledger, "", judging, executor, observer)
         more = _read_again(judge, suite, rollouts, readings) if run and drivers.judge is not None else {}
     criteria = marks_of_criteria(rollouts, more)
     undecided = sorted((one for one in criteria if one.undecided), key=lambda one: -max(one.differs, one.cannot_tell))

@@ -51,7 +51,6 @@ __all__ = ["RANGES", "tune", "tuning_suite"]
 RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "patch_tests": (1, 6),
     "edit_budget": (2, 40),
-    "token_budget": (500, 6000),
 }
 _HELD_OUT, _LEAST_HELD_OUT = 0.25, 4
 
@@ -62,7 +61,6 @@ def tune(
     *,
     trials: Annotated[int, typer.Option("--trials", min=1, help="Settings to try, those in force included.")] = 16,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of the loop for each of them.")] = 8,
-    space: Annotated[str, typer.Option("--space", metavar="NAME,..", help="Settings to search; all by default.")] = "",
     options: RunOptions,
     start: StartOption = "auto",
     quiet: QuietOption = False,
@@ -78,7 +76,7 @@ def tune(
     check_cap_option(options.max_rollouts)
     selection = replace(options, max_rollouts=None).select(skill)
     base = selection.project().target(selection).settings
-    ranges = _choose_ranges(tuple(name.strip() for name in space.split(",") if name.strip()), base)
+    ranges = _choose_ranges(base)
     plan, first = make_plan(selection), {name: getattr(base, name) for name in ranges}
     root, numbers = plan.repository.root, tuple(range(base.seed, base.seed + seeds))
     suite = tuning_suite(plan.suite.first_fold_suite, base.seed)
@@ -142,16 +140,14 @@ def _text(found: Mapping[str, Any]) -> str:
 
 def _toml(changes: Mapping[str, int]) -> str:
     """Write settings as they stand in skillopt.toml."""
-    return "".join(["[advanced]\n"] * bool(changes) + [f"{name} = {changes[name]}\n" for name in sorted(changes)])
+    return "".join([f"{name} = {changes[name]}\n" for name in sorted(changes)])
 
 
-def _choose_ranges(names: tuple[str, ...], base: Settings) -> dict[str, tuple[int, int]]:
-    """Return the ranges of some settings, or of all, widened to the values in force."""
-    if unknown := set(names) - set(RANGES):
-        raise SettingsError(f"--space: expected some of {', '.join(RANGES)}, found {min(unknown)!r}")
+def _choose_ranges(base: Settings) -> dict[str, tuple[int, int]]:
+    """Return the ranges of the settings that are searched, widened to the values in force."""
     if not base.patch_tests:
         raise SettingsError("expected the default loop, found patch_tests = 0, the published one, which is not tuned")
-    start = {name: getattr(base, name) for name in names or RANGES}
+    start = {name: getattr(base, name) for name in RANGES}
     return {name: (min(RANGES[name][0], at), max(RANGES[name][1], at)) for name, at in start.items()}
 
 
@@ -200,7 +196,7 @@ class _Runs:
             load_drivers(settings, self._suite, root, Given(meter=free, allowance=self._meter)), notice=""
         )
         executor = make_executor(settings, observer.notice, drivers.cluster)
-        runner = RecordedRunner(ledger, study, drivers, executor, observer, settings.executor.breaker)
+        runner = RecordedRunner(ledger, study, drivers, executor, observer)
         tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0
         for event in train(self._skill, self._suite, settings, runner):
             runner.keep_failures()

@@ -171,12 +171,11 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
     with closing(Ledger.open(project.root)) as ledger:
         work = _Work(target, project, ledger, observer)
         observer.notice(f"drafting {count} tasks with {caps.model}")
-        reading, calls = draft_tasks(work.runner(work.drivers), skill, known, count, caps.max_calls or _MANY)
+        reading = draft_tasks(work.runner(work.drivers), skill, known, count)
         judged = next((draft for draft in reading.drafts if draft.task.verifier.judged), None)
         trials = replace(
             work.trials(judged),
             repeats=repeats,
-            solved=max(0, caps.max_calls - calls) if caps.max_calls else count,
             measured=caps.max_rollouts // (2 * repeats) if caps.max_rollouts else count,
         )
         tried = try_drafts(reading.drafts, skill, trials, known)
@@ -268,8 +267,7 @@ class _Work:
 
     def runner(self, drivers: Drivers) -> RecordedRunner:
         executor = make_executor(self._settings, self._observer.notice, drivers.cluster)
-        breaker = self._settings.executor.breaker
-        self.made.append(RecordedRunner(self._ledger, "", drivers, executor, self._observer, breaker))
+        self.made.append(RecordedRunner(self._ledger, "", drivers, executor, self._observer))
         return self.made[-1]
 
 

@@ -18,8 +18,8 @@ from skillopt.tasks import Task
 
 __all__ = ["Cluster", "NodeLostError", "make_executor", "open_cluster"]
 
-_CLUSTERS: Final = {"ray": "skillopt.execution.ray_cluster:RayCluster"}
-"""Clusters of other machines, imported on use."""
+_RAY: Final = "skillopt.execution.ray_cluster"
+"""Imported on use: Ray takes seconds."""
 
 
 class NodeLostError(ProviderError):
@@ -50,26 +50,24 @@ def open_cluster(
     settings: Settings, project: Path, harness: Harness, own: Harness | None = None, tasks: Sequence[Task] = ()
 ) -> Cluster | None:
     """Return the cluster that the settings name; None for threads of this process. Nothing is connected yet."""
-    name = settings.executor.run_on
-    if name not in _CLUSTERS:
+    if not settings.ray:
         return None
     if own is None and settings.harness == "handoff":
-        raise SettingsError('harness = "handoff" is done by people on this machine; set run_on = "threads"')
-    module, _, factory = _CLUSTERS[name].partition(":")
+        raise SettingsError('harness = "handoff" is done by people on this machine; leave ray out')
     try:
-        made = getattr(import_module(module), factory)(settings, project, harness, own, tasks)
+        made = import_module(_RAY).RayCluster(settings, project, harness, own, tasks)
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f'run_on = "{name}": expected the package {name}, found none; install it with '
-            f"`pip install 'PATH-OF-CLONE[{name}]'`, or set run_on = \"threads\""
+            f"ray = {settings.ray!r}: expected the package ray, found none; install it with `pip install "
+            "'PATH-OF-CLONE[ray]'`, or leave ray out for threads of this machine"
         ) from error
-    return cast("Cluster", made)  # the table names only clusters
+    return cast("Cluster", made)  # it has no type: Ray is an extra
 
 
 def make_executor(settings: Settings, notice: Callable[[str], None], cluster: Cluster | None) -> Executor:
     """Make what runs calls: threads, which wait for their rollouts where a cluster does them."""
     if cluster is None:
-        return ThreadExecutor(settings.executor.workers, notice)
+        return ThreadExecutor(settings.workers, notice)
     cluster.notice = notice
     cluster.ready()
 
@@ -77,4 +75,4 @@ def make_executor(settings: Settings, notice: Callable[[str], None], cluster: Cl
         cluster.drop()
         stop_all_processes()
 
-    return ThreadExecutor(settings.executor.workers, notice, drop)
+    return ThreadExecutor(settings.workers, notice, drop)

@@ -133,7 +133,7 @@ def load_drivers(
         judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, root, waits)
     meter = given.meter or Meter(caps_of(settings))
     meters = [*([given.allowance] if given.allowance else []), meter]
-    longest = max(_LONGEST_CALL, _SILENCE + settings.executor.retry_seconds)
+    longest = max(_LONGEST_CALL, _SILENCE + settings.retry_seconds)
     exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
     notices = (exposed, checks_warning(suite, settings.sandbox), collected_code_note(suite))
     return Drivers(
@@ -158,7 +158,7 @@ def _load_model(name: str, settings: Settings, root: Path, waits: WaitNotices | 
     """Make a model by its name, whose transient failures are retried unless its client does that."""
     model = load_model(name, settings, _handoff(root), target=target)
     retried = MODELS[name.partition("/")[0]].retried
-    return RetryingModel(model, Retry(settings.executor.retry_seconds, notices=waits)) if retried else model
+    return RetryingModel(model, Retry(settings.retry_seconds, notices=waits)) if retried else model
 
 
 def _load_judge(settings: Settings, suite: Suite, root: Path, waits: WaitNotices) -> Model:

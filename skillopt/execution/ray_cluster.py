@@ -145,7 +145,7 @@ def pack(workspace: str) -> bytes:
     if size > _MOST_BYTES:
         raise InfrastructureError(
             f"expected a rollout that leaves at most {_MOST_BYTES // 1_000_000} MB in its workspace, which is what a "
-            f'node sends back, found {size // 1_000_000} MB; run this suite with run_on = "threads"'
+            f"node sends back, found {size // 1_000_000} MB; leave ray out for this suite, so that threads run it"
         )
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -211,7 +211,7 @@ class RayCluster:
                 return
             for value in (self._job, *self._tasks):
                 _expect_no_key(value)
-            _connect(self._settings.executor.address)
+            _connect(self._settings.ray)
             here = describe_node(self._job)
             nodes = ray.nodes()  # type: ignore[no-untyped-call]  # Ray gives it no type
             found = [self._facts_of(node["NodeID"]) for node in nodes if node["Alive"]]
@@ -278,10 +278,10 @@ def _connect(address: str) -> None:
         ray.init(address, include_dashboard=shown, log_to_driver=False, logging_level=logging.CRITICAL)
     except (RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise SettingsError(
-            f'address = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
+            f'ray = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
             f"{platform.python_version()}, found: {_first_line(error)}; start one with `ray start --head`, which "
-            "prints its address, give its password in RAY_AUTH_TOKEN with RAY_AUTH_MODE=token, or set run_on = "
-            '"threads"'
+            "prints its address, give its password in RAY_AUTH_TOKEN with RAY_AUTH_MODE=token, or leave ray out "
+            "for threads of this machine"
         ) from error
 
 
@@ -296,13 +296,13 @@ def _expect_listener(address: str) -> None:
         return
     host, _, port = found.rpartition(":")
     if not host or not port.isdigit() or "/" in host:
-        raise SettingsError(f'address: expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found {found!r}')
+        raise SettingsError(f'ray: expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found {found!r}')
     try:
         socket.create_connection((host, int(port)), _DIAL_SECONDS).close()
     except (OSError, OverflowError) as error:
         raise SettingsError(
-            f'address = "{address}": expected a Ray cluster, found nobody who listens at {found} ({error}); `ray start '
-            '--head` prints its address, or set run_on = "threads"'
+            f'ray = "{address}": expected a Ray cluster, found nobody who listens at {found} ({error}); `ray start '
+            "--head` prints its address, or leave ray out for threads of this machine"
         ) from error
 
 
@@ -313,7 +313,7 @@ def _expect_no_key(value: object) -> None:
     except Exception as error:
         raise SettingsError(
             f"expected a harness that can be sent to another machine, found {_first_line(error)}; pass one that can "
-            'be pickled, or set run_on = "threads"'
+            "be pickled, or leave ray out for threads of this machine"
         ) from error
     found = next((one for one in environment_masking().secrets if one.encode("utf-8", "surrogatepass") in sent), None)
     if found is not None:

@@ -47,7 +47,7 @@ class Recording:
         self.settings = settings
         self.raised = tuple(raised)
         executor = make_executor(settings, watch.notice, drivers.cluster)
-        self.runner = RecordedRunner(ledger, record.id, drivers, executor, watch, settings.executor.breaker)
+        self.runner = RecordedRunner(ledger, record.id, drivers, executor, watch)
         self._ledger = ledger
         self._watch = watch
         watch.begins((settings, *self.raised)[-1])

@@ -36,7 +36,7 @@ class Scoring:
     def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver | None) -> None:
         observer = observer or RunObserver()
         executor = make_executor(settings, observer.notice, drivers.cluster)
-        self._runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
+        self._runner = RecordedRunner(ledger, "", drivers, executor, observer)
         self._settings = settings
 
     @property

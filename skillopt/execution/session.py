@@ -19,7 +19,7 @@ from skillopt.execution.runner import RunObserver
 from skillopt.execution.scoring import Scoring
 from skillopt.loop.events import Event
 from skillopt.protocols import Harness, Model, VerifierFactory
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import PresetConstants, Settings, make_settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite
@@ -132,11 +132,13 @@ def _check(role: str, found: object, members: tuple[str, ...]) -> None:
 
 def settings_of(settings: Settings | Mapping[str, object] | None, **drivers: object) -> Settings:
     """Put settings together with the drivers that are named in the call."""
-    given = _values(settings) if isinstance(settings, Settings) else {} if settings is None else settings
+    given = {} if settings is None else _values(settings) if isinstance(settings, Settings) else settings
     if not isinstance(given, Mapping):
         raise UsageError(f"expected Settings, found {given!r}; pass Settings(max_usd=5) or {{'max_usd': 5}}")
     named = {role: name for role, name in drivers.items() if isinstance(name, str)}
-    return make_settings(("settings", given), ("arguments", named))
+    constants = {name: value for name, value in given.items() if name in PresetConstants.model_fields}
+    known = {name: value for name, value in given.items() if name not in constants}
+    return make_settings(("settings", known), ("arguments", named)).model_copy(update=constants)
 
 
 def _values(settings: BaseModel) -> dict[str, object]:

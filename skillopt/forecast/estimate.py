@@ -141,8 +141,8 @@ def estimate(
         (train or val, val, test),
         settings.harness,
         settings.model,
-        settings.executor.workers,
-        settings.executor.run_on,
+        settings.workers,
+        settings.ray or "threads",
         pass_rate,
         records.known,
         likely,
@@ -187,7 +187,7 @@ class Records:
 
     def costs(self, settings: Settings, suite: Suite, skill: Skill) -> tuple[CallCost, CallCost]:
         """Return the cost of a rollout and of a call: as measured, else as typical."""
-        workers = settings.executor.workers
+        workers = settings.workers
         return (
             _measured(self.rollout, typical_rollout(settings, suite, skill), _FEWEST_ROLLOUTS, self.seconds, workers),
             _measured(self.call, typical_call(settings, skill), 1, None, 1),
@@ -213,8 +213,7 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
     except SkilloptError:
         return Records(Known(), {}, None, None, None, "")  # nothing was run yet
     # Where rollouts run changes none of their identities, and a forecast needs neither Ray nor its cluster.
-    here = target.settings.executor.model_copy(update={"run_on": "threads"})
-    settings = target.settings.model_copy(update={"executor": here})
+    settings = target.settings.model_copy(update={"ray": ""})
     with closing(ledger):
         earlier = describe_earlier_runs(ledger, target.name, suite, target.settings)
         target_identity = model_identity = ""

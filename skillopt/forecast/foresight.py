@@ -179,7 +179,7 @@ def _simulate(
     beside = [task for one in plain.siblings for task in one.tasks]
     others = draw_world(beside, StartingRates(), proposer.right, Random(f"{number}/siblings"), partial=partial)
     rollout, call = (cost.times(math.exp(draw.gauss(0.0, cost.spread))) for cost in costs)
-    runner = _SimulatedRunner((world, others), proposer, number, (rollout, call), plain.settings.executor.workers)
+    runner = _SimulatedRunner((world, others), proposer, number, (rollout, call), plain.settings.workers)
     quick = {"seed": number, "scan_leaks": False, "allow": UNCHECKED}
     events = train(START, plain.suite, plain.settings.model_copy(update=quick), runner, siblings=plain.siblings)
     text, grade, reason = _outcome(events)

@@ -33,17 +33,15 @@ from skillopt.versions.draft_branch import DRAFT
 __all__ = [
     "JobLimits",
     "JobPlan",
-    "choose_target",
     "plan_evaluation",
     "start_evaluation",
     "start_proposal",
     "start_training",
 ]
 
-_CAPS: Final = ("max_usd", "max_rollouts", "max_calls", "max_tokens", "max_minutes", "rollout_usd", "rollout_tokens")
+_CAPS: Final = ("max_usd", "max_rollouts", "max_tokens", "max_minutes", "rollout_tokens")
 _UNITS: Final = {
     "max_rollouts": "rollouts",
-    "max_calls": "calls of optimizer model and judge",
     "max_tokens": "tokens",
     "max_minutes": "minutes",
     "rollout_tokens": "tokens a rollout",
@@ -91,21 +89,6 @@ class JobLimits:
     def caps(self) -> dict[str, float]:
         """Those that are set by the names of settings."""
         return {name: value for name in self.__dataclass_fields__ if (value := getattr(self, name)) is not None}
-
-
-def choose_target(selection: Selection, harness: str | None) -> Selection:
-    """Let a job run with another harness or model than the project's, if the project lists it."""
-    settings = selection.project().target(selection).settings
-    if harness is None or harness == settings.harness:
-        return selection
-    listed = settings.executor.job_targets
-    if harness not in listed:
-        raise UsageError(
-            f"expected the project's harness {settings.harness!r} or one that job_targets in [executor] of {CONFIG} "
-            f"lists ({', '.join(listed) or 'none is'}), found {harness[:80]!r}; leave it out, or let the user "
-            "list it"
-        )
-    return replace(selection, flags={**selection.flags, "harness": harness})
 
 
 def plan_evaluation(
@@ -287,7 +270,7 @@ class _Chosen:
         """Write the plan, unless it is paid for and lacks a cap."""
         settings = self.settings
         costs = self.records(skill).costs(settings, self.plan.suite, skill)
-        likely = _priced(likely, costs, settings.executor.workers)
+        likely = _priced(likely, costs, settings.workers)
         self._expect_cap(likely)
         limits = {name: float(cap) for name in _CAPS if (cap := getattr(settings, name)) is not None}
         short = f" {_SHORT}" if likely.usd is not None and likely.usd[0] > limits.get("max_usd", inf) else ""
@@ -358,14 +341,13 @@ def _limit_words(limits: Mapping[str, float]) -> str:
 
     >>> _limit_words({"max_rollouts": 1_234_567, "max_minutes": 5})
     'Limits in force: 1,234,567 rollouts, 5 minutes; no cap on dollars is set.'
-    >>> _limit_words({"max_usd": 12, "rollout_usd": 0.015, "max_calls": 9})
-    'Limits in force: $12.00, $0.015 a rollout, 9 calls of optimizer model and judge.'
+    >>> _limit_words({"max_usd": 12, "rollout_tokens": 900})
+    'Limits in force: $12.00, 900 tokens a rollout.'
     """
 
     def said() -> Iterator[str]:
-        for name, end in (("max_usd", ""), ("rollout_usd", " a rollout")):
-            if usd := limits.get(name):
-                yield f"{write_dollars(usd)}{end}"
+        if usd := limits.get("max_usd"):
+            yield write_dollars(usd)
         for name, unit in _UNITS.items():
             if name in limits:
                 yield f"{limits[name]:,.15g} {unit}"

@@ -3,7 +3,6 @@
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from math import ceil
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
@@ -27,7 +26,7 @@ class CappedRunner:
     """A runner that stops before the batch that would pass a cap.
 
     Recorded answers count like paid ones, so a rerun stops at the same batch as the run it repeats. Calls are those
-    of the optimizer model and of the judge. Money, tokens and the judge's calls are foreseen from the mean of what was
+    of the optimizer model and of the judge. Money and tokens are foreseen from the mean of what was
     measured so far, with the held-out test kept back; that no call passes a cap on money or tokens is the meter's work
     (metering).
     """
@@ -49,7 +48,6 @@ class CappedRunner:
         self._asked: set[tuple[str, str, int]] = set()
         self._targets, self._optimizers = Usage(), Usage()
         self._measured = 0
-        self._judge_calls = 0
         self.rollouts_asked = 0
         self.calls_asked = 0
 
@@ -58,16 +56,15 @@ class CappedRunner:
         most = self._settings.max_rollouts
         cap = None if most is None else max(1, most - self._held_out - self._kept)
         keys = {(request.digest, request.task.id, request.repeat) for request in requests}
-        fresh = keys - self._asked
-        new = len(fresh)
-        self._check("rollouts", self.rollouts_asked + new, cap)
-        self._check_calls(0, new)
+        new = len(keys - self._asked)
+        wanted = self.rollouts_asked + new
+        if cap is not None and wanted > cap:
+            leaves = f"the cap leaves {cap} rollouts for {self._place}"
+            raise BudgetReached(f"{leaves}, and the next batch would make it {wanted}")
         self._foresee(new, self._targets, self._measured)
         self._asked |= keys
         self.rollouts_asked += new
         found = self._runner.rollouts(requests)
-        judged = {(one.skill_digest, one.task_id, one.repeat): one.score.usage.calls for one in found if one.score}
-        self._judge_calls += sum(calls for key, calls in judged.items() if key in fresh)
         self._targets += Usage.total(rollout.usage for rollout in found)
         self._measured += len(found)
         return found
@@ -103,25 +100,11 @@ class CappedRunner:
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
         """Ask the optimizer model, all prompts or, past the cap, none."""
         prompts = tuple(prompts)
-        self._check_calls(len(prompts), 0)
         self._foresee(len(prompts), self._optimizers, self.calls_asked)
         self.calls_asked += len(prompts)
         found = self._runner.replies(prompts, schema)
         self._optimizers += Usage.total(reply.usage for reply in found)
         return found
-
-    def _check_calls(self, prompts: int, rollouts: int) -> None:
-        """Stop before calls that pass their cap; those of the judge are foreseen from their mean so far."""
-        mean = self._judge_calls / self.rollouts_asked if self.rollouts_asked else 0.0
-        cap, kept = self._settings.max_calls, ceil(self._held_out * mean)
-        wanted = self.calls_asked + self._judge_calls + prompts + ceil(rollouts * mean)
-        if prompts or self._judge_calls:
-            self._check("calls", wanted, None if cap is None else max(1, cap - kept))
-
-    def _check(self, what: str, wanted: int, cap: int | None) -> None:
-        if cap is not None and wanted > cap:
-            leaves = f"the cap leaves {cap} {what} for {self._place}"
-            raise BudgetReached(f"{leaves}, and the next batch would make it {wanted}")
 
     def _foresee(self, count: int, spent: Usage, over: int) -> None:
         """Stop before a batch that, by the mean so far, would leave too little for the held-out test."""

@@ -413,12 +413,11 @@ class CapsRaised(Event):
     """A run that had ended goes on under higher caps; None for no cap."""
 
     max_rollouts: int | None
-    max_calls: int | None
     max_usd: float | None
     max_tokens: int | None
 
     def __str__(self) -> str:
-        caps = {"rollouts": self.max_rollouts, "calls": self.max_calls, "tokens": self.max_tokens}
+        caps = {"rollouts": self.max_rollouts, "tokens": self.max_tokens}
         words = [f"{cap:,} {name}" for name, cap in caps.items() if cap]
         words += [f"${self.max_usd:g}"] if self.max_usd else []
         return f"goes on under higher caps: {', '.join(words) or 'none'}"

@@ -61,7 +61,7 @@ def train(  # noqa: PLR0913 - what a run is made of
     yield from _train_to_the_caps(run, released, runner)
     for caps in raised:
         run.raise_caps(caps)
-        yield CapsRaised(caps.max_rollouts, caps.max_calls, caps.max_usd, caps.max_tokens)
+        yield CapsRaised(caps.max_rollouts, caps.max_usd, caps.max_tokens)
         yield from _train_to_the_caps(run, released, runner)
 
 

@@ -109,7 +109,7 @@ def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
     remote = Remote.find(repository, nightly.remote, login) if nightly.remote else None
     drafts = state_folder(project.root) / "pull-requests"
     driver = load_forge(nightly, remote.url if remote else "", drafts)
-    forge = retrying_forge(driver, Retry(settings.executor.retry_seconds))
+    forge = retrying_forge(driver, Retry(settings.retry_seconds))
     if remote is None:
         names = Remote.names(repository)
         # A repository without any remote may be trained; the name of one that does not exist is a mistake.

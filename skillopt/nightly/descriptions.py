@@ -136,9 +136,9 @@ def _train(night: Night, selection: Selection, target: Target, row: SkillNight) 
         due = why_description_due(basis, trained)
         if not due:
             return row
-        if waits := night.why_waiting(target.settings.nightly) or _why_outdated(night, target, path):
+        if waits := night.why_waiting() or _why_outdated(night, target, path):
             return replace(row, described=f"its description waits: {waits}")
-        meter = night.remaining.meter_for(target.settings.nightly.share, target.settings.max_rollouts or 0)
+        meter = night.remaining.meter_for(most=target.settings.max_rollouts or 0)
         night.observer.notice(f"{target.name}: {due}")
         return _spent(night, ask, meter, replace(row, described=due))
     except SuiteError:

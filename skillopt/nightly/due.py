@@ -1,17 +1,16 @@
-"""Which skills are due for training, in which order (the most promising first), and in which hours they may begin."""
+"""Which skills are due for training, and in which order (the most promising first)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from skillopt.settings import Weekday
 from skillopt.versions.staleness import Fit, compare_targets
 
-__all__ = ["Due", "DueCause", "DueFacts", "sort_by_priority", "why_due", "why_no_training"]
+__all__ = ["Due", "DueCause", "DueFacts", "sort_by_priority", "why_due"]
 
-_DAYS: Final[tuple[Weekday, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DUE_DAYS: Final = 30.0
+"""Days after which a skill is trained again."""
 
 
 class DueCause(StrEnum):
@@ -52,7 +51,7 @@ class Due:
     reason: str
 
 
-def why_due(facts: DueFacts, due_days: float) -> Due | None:
+def why_due(facts: DueFacts) -> Due | None:
     """Return why a skill is due, None when it is not."""
     fit = compare_targets(facts.trained_on, facts.target)
     found: tuple[tuple[bool, DueCause, str], ...] = (
@@ -61,7 +60,7 @@ def why_due(facts: DueFacts, due_days: float) -> Due | None:
         (facts.changed, DueCause.CHANGED, "people changed its text since it was trained"),
         (fit.fit is Fit.STALE, DueCause.STALE, fit.reason),
         (facts.trained_with not in ("", facts.suite), DueCause.STALE, "its suite changed since it was trained"),
-        (0 < due_days <= (facts.days or 0), DueCause.OLD, f"it was last trained {facts.days or 0:.0f} days ago"),
+        ((facts.days or 0) >= _DUE_DAYS, DueCause.OLD, f"it was last trained {facts.days or 0:.0f} days ago"),
     )
     return next((Due(facts, cause, reason) for holds, cause, reason in found if holds), None)
 
@@ -76,23 +75,3 @@ def sort_by_priority(due: Iterable[Due]) -> list[Due]:
         return causes.index(one.cause), score, -(facts.days or 0.0), facts.skill
 
     return sorted(due, key=rank)
-
-
-def why_no_training(days: Sequence[Weekday], hours: str, now: datetime) -> str:
-    """Return why no training may begin now; empty when it may.
-
-    >>> why_no_training(["sat", "sun"], "", datetime(2026, 11, 22, 14, 3))
-    ''
-    >>> why_no_training([], "22-6", datetime(2026, 11, 22, 14, 3))
-    'it is 14:03, and training begins between 22:00 and 6:00'
-    """
-    first, last = map(int, hours.split("-")) if hours else (0, 24)
-    passes_midnight = first >= last
-    is_early = passes_midnight and now.hour < last
-    inside = first <= now.hour or is_early if passes_midnight else first <= now.hour < last
-    if not inside:
-        return f"it is {now:%H:%M}, and training begins between {first}:00 and {last}:00"
-    day = _DAYS[(now - timedelta(days=is_early)).weekday()]
-    if days and day not in days:
-        return f"it is {day}, and training begins on {', '.join(one for one in _DAYS if one in days)}"
-    return ""

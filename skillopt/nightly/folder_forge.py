@@ -70,7 +70,6 @@ class FolderForge:
         number: int,
         labels: Sequence[str],
         reviewers: Sequence[str] = (),  # noqa: ARG002 - a folder asks nobody
-        assignees: Sequence[str] = (),  # noqa: ARG002 - as above
     ) -> None:
         """Record the labels of a text; nobody is asked to review a file."""
         one = self._all()[number - 1]

@@ -76,11 +76,12 @@ class ForgeAccount:
 def find_account(settings: NightlySettings) -> ForgeAccount | None:
     """Find the API and the token that settings, environment or this user's own programs name; None for no token."""
     place = _place_of(settings)
-    api = (settings.forge_url or os.environ.get(place.api_variable) or place.api).rstrip("/")
+    api = (os.environ.get(place.api_variable) or place.api).rstrip("/")
     parts = urlsplit(api)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         message = (
-            f"forge_url: expected an address with https, as in {place.api}, found {mask(api)!r}; a token goes there"
+            f"{place.api_variable}: expected an address with https, as in {place.api}, found {mask(api)!r}; a token "
+            "goes there"
         )
         raise SettingsError(message)
     token = next(filter(None, map(os.environ.get, place.tokens)), "")

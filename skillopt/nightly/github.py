@@ -156,18 +156,14 @@ class GitHubForge:
         with self._asking("change the pull request"):
             found.edit(title=f"{DRAFT_TITLE}{title}" if titled_draft else title, body=body)
 
-    def label(
-        self, number: int, labels: Sequence[str], reviewers: Sequence[str] = (), assignees: Sequence[str] = ()
-    ) -> None:
-        """Add labels, reviewers and assignees; a label that the repository does not have is made."""
+    def label(self, number: int, labels: Sequence[str], reviewers: Sequence[str] = ()) -> None:
+        """Add labels and reviewers; a label that the repository does not have is made."""
         teams = [name.rpartition("/")[2] for name in reviewers if "/" in name]
         people = [name for name in reviewers if "/" not in name]
         with self._asking("label the pull request"):
             issue = self._repository.get_issue(number)
             if labels:
                 issue.add_to_labels(*labels)
-            if assignees:
-                issue.add_to_assignees(*assignees)
         if reviewers:
             with self._asking("ask for a review of the pull request"):
                 self._repository.get_pull(number).create_review_request(reviewers=people, team_reviewers=teams)
@@ -272,11 +268,11 @@ class GitHubForge:
             raise ForgeDownError(message) from error
         except requests.RequestException as error:
             reason = mask(single_line(str(error)))
-            message = f"cannot reach GitHub to {doing} of {self._name}: {reason}; check the network and forge_url"
+            message = f"cannot reach GitHub to {doing} of {self._name}: {reason}; check the network and GITHUB_API_URL"
             raise ForgeDownError(message) from error
         except _MALFORMED as error:
             message = (
-                f"GitHub: expected an answer of its API to {doing} of {self._name}, found another; check forge_url"
+                f"GitHub: expected an answer of its API to {doing} of {self._name}, found another; check GITHUB_API_URL"
             )
             raise ForgeDownError(message) from error
 

@@ -136,17 +136,14 @@ class GitLabForge:
             is_draft = split_title(self._project.mergerequests.get(number).title)[0] if draft is None else draft
             self._change(number, title=f"{DRAFT_TITLE}{title}" if is_draft else title, description=body)
 
-    def label(
-        self, number: int, labels: Sequence[str], reviewers: Sequence[str] = (), assignees: Sequence[str] = ()
-    ) -> None:
-        """Add labels, reviewers and assignees; where a plan allows one of these only, GitLab keeps the first."""
+    def label(self, number: int, labels: Sequence[str], reviewers: Sequence[str] = ()) -> None:
+        """Add labels and reviewers; where a plan allows one reviewer only, GitLab keeps the first."""
         with self._asking("label the merge request"):
             found = self._project.mergerequests.get(number).asdict()
             change: dict[str, object] = {"add_labels": ",".join(labels)} if labels else {}
-            for role, names in (("reviewer", reviewers), ("assignee", assignees)):
-                if names:
-                    present = [one["id"] for one in found.get(f"{role}s") or ()]
-                    change[f"{role}_ids"] = list(dict.fromkeys([*present, *map(self._id_of, names)]))
+            if reviewers:
+                present = [one["id"] for one in found.get("reviewers") or ()]
+                change["reviewer_ids"] = list(dict.fromkeys([*present, *map(self._id_of, reviewers)]))
             if change:
                 self._change(number, **change)
 
@@ -217,8 +214,8 @@ class GitLabForge:
     def _id_of(self, name: str) -> int:
         users = self._gitlab.users.list(username=name, get_all=True)
         if not users:
-            message = f"GitLab: expected a user {name!r} to review or take the merge request, found none"
-            raise ForgeRefusedError(f"{message}; correct `reviewers` and `assignees` in [nightly]")
+            message = f"GitLab: expected a user {name!r} to review the merge request, found none"
+            raise ForgeRefusedError(f"{message}; correct `reviewers` in [nightly]")
         return int(users[0].id)
 
     def _note_headers(self, response: requests.Response, *_: object, **__: object) -> None:
@@ -238,16 +235,16 @@ class GitLabForge:
             raise ForgeDownError(message) from error
         except requests.RequestException as error:
             reason = mask(single_line(str(error)))
-            message = f"cannot reach GitLab to {what}: {reason}; check the network and forge_url"
+            message = f"cannot reach GitLab to {what}: {reason}; check the network and CI_API_V4_URL"
             raise ForgeDownError(message) from error
         except _MALFORMED as error:
-            message = f"GitLab: expected an answer of its API to {what}, found another; check forge_url"
+            message = f"GitLab: expected an answer of its API to {what}, found another; see CI_API_V4_URL"
             raise ForgeDownError(message) from error
 
     def _error(self, error: GitlabError, what: str) -> ForgeError:
         status = error.response_code
         if status is None:
-            return ForgeDownError(f"GitLab: expected an answer of its API to {what}, found another; check forge_url")
+            return ForgeDownError(f"GitLab: expected an answer of its API to {what}, found another; see CI_API_V4_URL")
         words = mask(single_line(str(error.error_message)))[:_LONGEST] or "no reason given"
         said, text = f"GitLab would not {what}: HTTP {status}: {words}", self._headers.get("Retry-After", "")
         wait = float(text) if text.isdecimal() else None

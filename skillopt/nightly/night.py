@@ -12,6 +12,8 @@ __all__ = ["Budget", "Nightly", "RemainingBudget", "SkillNight", "Training", "wi
 
 
 _LEAST_USD: Final = 1e-9
+_SHARE: Final = 0.5
+"""Most of a night's budget that one skill may take while others wait."""
 """Less is what adding dollars leaves of nothing."""
 
 
@@ -127,8 +129,8 @@ class RemainingBudget:
         rollouts, usd = self._left()
         return (self.budget.rollouts > 0 and rollouts < 1) or (self.budget.usd > 0 and usd < _LEAST_USD)
 
-    def meter_for(self, share: float, most: int = 0) -> Meter:
-        """Make a meter for one skill: capped at its share of the whole, and at what remains; of nothing, closed."""
+    def meter_for(self, share: float = _SHARE, most: int = 0) -> Meter:
+        """Make a meter for one skill: capped at a share of the whole, and at what remains; of nothing, closed."""
         if self.exhausted:
             return Meter(Caps(), closed="the night's budget is used up")
         total, (rollouts_left, usd_left) = self.budget, self._left()

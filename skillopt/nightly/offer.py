@@ -15,7 +15,7 @@ from skillopt.nightly.check import ForgeAccess, find_access
 from skillopt.nightly.dashboard import update_dashboard
 from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
 from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
-from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, open_request, post_answers, post_offer
+from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, post_answers, post_offer
 from skillopt.project import Project, Selection, Target
 from skillopt.storage.locks import writer_lock
 from skillopt.triggers.description import is_described
@@ -30,21 +30,15 @@ _PREFIXES: Final = {"version": "skillopt", "draft": "skillopt-draft", "descripti
 
 @dataclass(slots=True)
 class _Desk:
-    """Where offers are made: forge, remote, where its branches are now, and how many pull requests are open."""
+    """Where offers are made: forge, remote, and where its branches are now."""
 
     project: Project
     access: ForgeAccess
     tips: Tips | None
-    most_open: int
-    open: int = 0
 
     def post(self, target: Target, offer: BranchOffer, push: Callable[[], bool]) -> PullRequestUpdate:
-        """Post an offer as the settings of its skill say, and count what is open then."""
-        held = f"waits: {self.open} pull requests are open, and `most_open` is {self.most_open}"
-        held = held if 0 < self.most_open <= self.open else ""
-        done = post_offer(self.access.forge, offer, push, target.settings.nightly, held)
-        self.open += (done.action == "opened") - (done.action == "closed")
-        return done
+        """Post an offer as the settings of its skill say."""
+        return post_offer(self.access.forge, offer, push, target.settings.nightly)
 
     def checked(self, remote: Remote, target: Target, offer: BranchOffer, push: Callable[[], bool]) -> bool:
         """Push a branch after its commits were found to change only what training may change."""
@@ -70,10 +64,7 @@ def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, proj
     if remote is not None:
         read_bundle(remote.repository, folder / BUNDLE)
     settings, offers = found.settings(flags or {}).nightly, {one.skill: one for one in left.offers}
-    desk = _Desk(found, access, tips, settings.most_open or 0)
-    if desk.most_open:
-        branches = (f"{prefix}/{one.name}" for one in left.offers for prefix in _PREFIXES.values())
-        desk.open = sum(open_request(access.forge.pull_requests(branch)) is not None for branch in branches)
+    desk = _Desk(found, access, tips)
     rows = tuple(_post(desk, row, offers[row.skill]) if row.skill in offers else row for row in left.night.skills)
     done = replace(left.night, skills=rows)
     if not settings.dashboard:

@@ -16,7 +16,6 @@ from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
 from skillopt.nightly.dashboard import SkillFacts
-from skillopt.nightly.due import why_no_training
 from skillopt.nightly.handover import ReviewState, SkillOffers
 from skillopt.nightly.night import RemainingBudget
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
@@ -27,7 +26,6 @@ from skillopt.protocols import PullRequest
 from skillopt.runs.draft_publication import became_version, draft_obstacle
 from skillopt.runs.plan import read_version
 from skillopt.runs.version_message import grade_of, read_grading
-from skillopt.settings import NightlySettings
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import digest_of
 from skillopt.versions.commit_message import DROPPED_BY, Version, commit_kind
@@ -82,11 +80,11 @@ class Night:
             place = DraftBranch(repository, target.name, repository.relative(target.folder))
             self.remote.take_up_draft(place, self.tips)
 
-    def why_waiting(self, settings: NightlySettings) -> str:
+    def why_waiting(self) -> str:
         """Return why what is due is not trained now; empty when it is."""
         if self.remaining.exhausted:
             return "the night's budget is used up"
-        return self.no_money or why_no_training(settings.train_days, settings.train_hours, datetime.now().astimezone())
+        return self.no_money
 
 
 def offer_version(night: Night, state: SkillState, requests: Sequence[PullRequest], meter: Meter) -> BranchOffer | None:

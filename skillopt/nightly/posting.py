@@ -166,9 +166,9 @@ def decide_pull_request(offer: BranchOffer, requests: Sequence[PullRequest]) -> 
 
 
 def post_offer(
-    forge: Forge, offer: BranchOffer, push: Callable[[], bool], settings: NightlySettings | None = None, held: str = ""
+    forge: Forge, offer: BranchOffer, push: Callable[[], bool], settings: NightlySettings | None = None
 ) -> PullRequestUpdate:
-    """Do what the policy decides for the pull request of a branch; `held` says why no new one is opened now."""
+    """Do what the policy decides for the pull request of a branch."""
     settings = settings or NightlySettings()
     requests = _list_pull_requests(forge, offer, push)
     found = decide_pull_request(offer, requests)
@@ -193,21 +193,19 @@ def post_offer(
         notes = _introduce(forge, opened.number, settings, draft=False) if became_ready else ()
         action = "updated" if pushed or rewritten else ""
         return PullRequestUpdate(action, url, (*offer.notes, *notes), is_open=True)
-    if held:
-        return PullRequestUpdate("", "", (*offer.notes, held))
     new = forge.create(offer.branch, forge.facts().default_branch, offer.title, offer.body, draft=not offer.proven)
     notes = _introduce(forge, new.number, settings, draft=new.draft)
     return PullRequestUpdate("opened", new.url, (*offer.notes, *notes), is_open=True)
 
 
 def _introduce(forge: Forge, number: int, settings: NightlySettings, *, draft: bool) -> Sequence[str]:
-    """Add labels, reviewers and assignees to a pull request; a name that the forge does not take is a remark."""
+    """Add labels and reviewers to a pull request; a name that the forge does not take is a remark."""
     notes = []
     reviewers = () if draft else settings.reviewers
-    for labels, people, assignees in ((settings.labels, (), ()), ((), reviewers, ()), ((), (), settings.assignees)):
-        if labels or people or assignees:
+    for labels, people in ((settings.labels, ()), ((), reviewers)):
+        if labels or people:
             try:
-                forge.label(number, labels, people, assignees)
+                forge.label(number, labels, people)
             except (ForgeAccessError, ForgeMissingError, ForgeRefusedError) as error:
                 notes.append(str(error))
     return notes

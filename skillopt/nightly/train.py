@@ -183,7 +183,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
 
 def _why_due(night: Night, skill: str, state: SkillState) -> Due | None:
     """Return why a skill is due: by its state, or because people ask for it in a pull request."""
-    found = why_due(state.due_facts, state.target.settings.nightly.due_days)
+    found = why_due(state.due_facts)
     asked = next(iter(night.review.of(skill).training_wanted), None)
     if found is None and asked is not None:
         return Due(state.due_facts, DueCause.CHANGED, f"{asked.by} asked for it in {asked.url}")
@@ -198,7 +198,7 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
         return row
     row = replace(row, cause=due.reason)
     anew = any(one.verb is Verb.REBASE for one in night.review.of(row.skill).training_wanted)
-    waits = night.why_waiting(state.target.settings.nightly)
+    waits = night.why_waiting()
     if not waits and state.conflicts and not anew:
         waits = _contradiction(night, state)
     if waits:
@@ -206,7 +206,7 @@ def _train(night: Night, selection: Selection, row: SkillNight, *, last: bool) -
     if state.moves_on or state.conflicts:
         state = _begin_from_default_branch(night, selection, state)
     night.observer.notice(f"{state.target.name}: {due.reason}")
-    meter = night.remaining.meter_for(1.0 if last else state.target.settings.nightly.share)
+    meter = night.remaining.meter_for(1.0) if last else night.remaining.meter_for()
     return _trained(night, selection, state, row, meter)
 
 
@@ -274,7 +274,7 @@ def _offer(night: Night, skill: str, state: SkillState) -> SkillOffers:
 
 def _facts(night: Night, row: SkillNight, state: SkillState) -> SkillFacts:
     """Find out what the dashboard shows of a skill."""
-    due = why_due(state.due_facts, state.target.settings.nightly.due_days)
+    due = why_due(state.due_facts)
     review = night.review.of(row.skill)
     newest = max((*review.versions, *review.drafts), key=lambda one: one.number, default=None)
     return SkillFacts(

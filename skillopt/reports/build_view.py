@@ -178,7 +178,7 @@ class _Gathering:
         elif isinstance(event, ReleaseCheckWithheld):
             self._view = replace(self._view, test_withheld=event.reason)
         elif isinstance(event, CapsRaised):
-            caps = RunCaps(event.max_rollouts or 0, event.max_calls or 0, event.max_usd or 0.0, event.max_tokens or 0)
+            caps = RunCaps(event.max_rollouts or 0, event.max_usd or 0.0, event.max_tokens or 0)
             self._view = replace(self._view, limits=caps)
         elif isinstance(event, RunEnded):
             asked = replace(self._view.rollouts, asked=event.rollouts), replace(self._view.calls, asked=event.calls)

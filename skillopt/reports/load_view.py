@@ -103,7 +103,6 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         settings=tuple((name, _plain(value)) for name, value in settings.items() if value is not None),
         limits=RunCaps(
             int(_number(settings, "max_rollouts")),
-            int(_number(settings, "max_calls")),
             _number(settings, "max_usd"),
             int(_number(settings, "max_tokens")),
         ),

@@ -186,10 +186,9 @@ def _spend(view: RunView) -> Iterator[tuple[str, str]]:
         tokens = usage.input_tokens + usage.output_tokens
         yield "" if number else "spent", f"{role}: {usage.calls:,} calls, {tokens:,} tokens, {price}"
     spent, limits = Usage.total(view.spend.values()), view.limits
-    rollouts, calls = (max(one.asked or 0, one.paid) for one in (view.rollouts, view.calls))
+    rollouts = max(view.rollouts.asked or 0, view.rollouts.paid)
     caps: Sequence[tuple[str, float, float, str]] = (
         ("rollouts", rollouts, limits.rollouts, ",.0f"),
-        ("calls", calls, limits.calls, ",.0f"),
         ("tokens", spent.input_tokens + spent.output_tokens, limits.tokens, ",.0f"),
         ("dollars", spent.usd or 0.0, limits.usd, ",.2f"),
     )

@@ -307,7 +307,6 @@ class RunCaps:
     """What the run may consume at most; 0 is no cap."""
 
     rollouts: int = 0
-    calls: int = 0
     usd: float = 0.0
     tokens: int = 0
 

@@ -246,11 +246,7 @@ def describe_earlier_runs(ledger: Ledger, skill: str, suite: Suite, settings: Se
     )
     if not suite.tasks(Split.TEST):
         return f"{note}, and there is no held-out test to tell; new tasks would"
-    once, twice = (1.0 - (1.0 - settings.confidence) * 0.5**look for look in (1, 2))
-    return (
-        f"{note}. A second look at the held-out test needs test_looks=2 and confidence {twice:g} where the first "
-        f"needed {once:g}"
-    )
+    return note
 
 
 def _preset(run: RunRecord) -> str:

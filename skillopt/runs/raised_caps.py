@@ -20,7 +20,7 @@ from skillopt.tasks import Suite
 
 __all__ = ["check_not_lower", "ends_with", "find_capped", "stages_of"]
 
-_CAPS: Final = ("max_rollouts", "max_calls", "max_usd", "max_tokens")
+_CAPS: Final = ("max_rollouts", "max_usd", "max_tokens")
 _Caps = tuple[float | None, ...]
 
 
@@ -79,11 +79,7 @@ def _events(ledger: Ledger, record: RunRecord) -> list[Event]:
 
 
 def _raised(events: Sequence[Event]) -> list[_Caps]:
-    return [
-        (event.max_rollouts, event.max_calls, event.max_usd, event.max_tokens)
-        for event in events
-        if isinstance(event, CapsRaised)
-    ]
+    return [(event.max_rollouts, event.max_usd, event.max_tokens) for event in events if isinstance(event, CapsRaised)]
 
 
 def _first_caps(record: RunRecord) -> _Caps:

@@ -130,7 +130,6 @@ def find_changed_agent(
         "harness": (before.harness.partition("/")[0], kind),
         f"[agents.{kind}]": (find_agent_table(kind, before.agents), find_agent_table(kind, now.agents)),
         "sandbox": (before.sandbox, now.sandbox),
-        "unsandboxed": (before.executor.unsandboxed, now.executor.unsandboxed),
     }
     changed = ", ".join(name for name, (one, other) in pairs.items() if one != other)
     if not changed:

@@ -1,12 +1,10 @@
-"""The table `[siblings]` of skillopt.toml: skills whose tasks no accepted version of another skill may lower."""
+"""The setting `protect`: skills whose tasks no accepted version of another skill may lower."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from skillopt.errors import SettingsError, UsageError
+from skillopt.errors import UsageError
 from skillopt.gate.harm import can_show_harm
 from skillopt.loop.siblings import Sibling, error_for_each
 from skillopt.project import CONFIG, Project, Selection, Target
@@ -14,47 +12,16 @@ from skillopt.suites import read_tasks
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = [
-    "SiblingSettings",
     "protected_siblings",
-    "read_sibling_settings",
     "with_siblings",
 ]
 
 _MOST_TASKS: Final = 50
 
 
-class SiblingSettings(BaseModel):
-    """Which skills are protected."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    protect: Annotated[
-        tuple[str, ...],
-        Field(
-            description="Skills whose `val` tasks are run with the old and the new text beside them before a version "
-            "of another skill is accepted; a fall that is shown refuses it. `skillopt docs audit`"
-        ),
-    ] = ()
-
-
-def read_sibling_settings(origin: str, table: object) -> SiblingSettings:
-    """Read the table."""
-    if not isinstance(table, dict | None):
-        raise SettingsError(f"{origin}: expected the table [siblings], found siblings = {table!r}")
-    try:
-        return SiblingSettings.model_validate(table or {})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise SettingsError(
-            f"{origin} [siblings] {place}: {first['msg']}, found {first['input']!r}; expected as in "
-            'protect = ["other-skill"]'
-        ) from error
-
-
 def protected_siblings(project: Project, target: Target, flags: Mapping[str, object]) -> tuple[Sibling, ...]:
     """Read the skills that training of another one may not disturb, with their `val` tasks."""
-    names = read_sibling_settings(CONFIG, project.siblings).protect
+    names = target.settings.protect
     targets = {(one := project.target(Selection(name, flags, folder=project.root))).folder: one for name in names}
     targets.pop(target.folder, None)
     if targets:
@@ -84,7 +51,7 @@ def _check_held_out(target: Target, siblings: Iterable[Target]) -> None:
         for task in one.suite().tasks(Split.VAL):
             if twin := held_out.get(task.content_digest):
                 raise UsageError(
-                    f"{CONFIG} [siblings] protect: expected no val task of {one.name!r} among the held-out tasks of "
+                    f"{CONFIG} protect: expected no val task of {one.name!r} among the held-out tasks of "
                     f"{target.name!r}, found {task.id!r} ({_place(one, task)}) with prompt and files of {twin.id!r} "
                     f"({_place(target, twin)}); a held-out task decides nothing before a release: remove one of them"
                 )
@@ -104,7 +71,7 @@ def _sibling(target: Target, error: float) -> Sibling:
     if not can_show_harm(len(tasks), error):
         needed = next(count for count in range(2, _MOST_TASKS) if can_show_harm(count, error))
         raise UsageError(
-            f"{CONFIG} [siblings] protect: expected at least {needed} val tasks of {target.name!r}, with fewer no fall "
+            f"{CONFIG} protect: expected at least {needed} val tasks of {target.name!r}, with fewer no fall "
             f"can be shown, found {len(tasks)}; add some (`skillopt write-tasks {target.name}`), or take it out"
         )
     return Sibling(target.name, target.skill(), tasks)

@@ -28,7 +28,6 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _LONGEST: Final = 300
 """Characters of a detail that are shown."""
 
-_NO_CALLS: Final = "the cap on optimizer calls leaves none for it; raise max_calls"
 _NO_ROLLOUTS: Final = "the cap on rollouts leaves none for it; raise max_rollouts"
 
 _LEAST_ANSWER: Final = 4
@@ -80,7 +79,6 @@ class Trials:
     solver: RunRequests
     target: RunRequests
     repeats: int = 1
-    solved: int = 1_000
     measured: int = 1_000
 
 
@@ -93,17 +91,16 @@ def try_drafts(drafts: Sequence[TaskDraft], skill: Skill, trials: Trials, known:
         out |= {} if found is None else {draft.task.id: found}
         contents.add(draft.task.content_digest)
     rounds = (
-        (trials.empty, TrialResult.EMPTY_PASSES, len(drafts)),
-        (trials.echo, TrialResult.ECHO_PASSES, len(drafts)),
-        (trials.solver, TrialResult.UNSOLVED, trials.solved),
+        (trials.empty, TrialResult.EMPTY_PASSES),
+        (trials.echo, TrialResult.ECHO_PASSES),
+        (trials.solver, TrialResult.UNSOLVED),
     )
-    for run, result, most in rounds:
+    for run, result in rounds:
         # A judge costs something, and is not taken in by a request that comes back.
         unjudged = result is TrialResult.ECHO_PASSES
         left = [draft for draft in drafts if draft.task.id not in out and not (unjudged and draft.task.verifier.judged)]
-        out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, _NO_CALLS) for draft in left[most:]}
-        rollouts = run([_request(skill if run is trials.solver else None, draft.task) for draft in left[:most]])
-        for draft, rollout in zip(left[:most], rollouts, strict=True):
+        rollouts = run([_request(skill if run is trials.solver else None, draft.task) for draft in left])
+        for draft, rollout in zip(left, rollouts, strict=True):
             if rollout.score is None:
                 out[draft.task.id] = Tried(draft, TrialResult.NOT_TRIED, _line(rollout.reason))
             elif rollout.score.passed is not (result is TrialResult.UNSOLVED):
@@ -200,13 +197,11 @@ _SPARE_CALLS: Final = 2
 """Calls beyond those needed, for replies that hold fewer tasks than were asked for, or that must be repaired."""
 
 
-def draft_tasks(
-    runner: Runner, skill: Skill, known: Sequence[Task], count: int, most_calls: int
-) -> tuple[DraftReading, int]:
-    """Ask for drafts until there are enough, or a few calls more than needed were made; count the calls."""
+def draft_tasks(runner: Runner, skill: Skill, known: Sequence[Task], count: int) -> DraftReading:
+    """Ask for drafts until there are enough, or a few calls more than needed were made."""
     drafts: list[TaskDraft] = []
     unread: list[tuple[str, str]] = []
-    calls, most = 0, min(most_calls, -(-count // _A_REPLY) + _SPARE_CALLS)
+    calls, most = 0, -(-count // _A_REPLY) + _SPARE_CALLS
     asked, broken = "", ""
     while len(drafts) < count and calls < most:
         wanted = min(_A_REPLY, count - len(drafts))
@@ -230,7 +225,7 @@ def draft_tasks(
         broken = ""
         drafts += reading.drafts[:wanted]
         unread += reading.unread
-    return DraftReading(tuple(drafts), tuple(unread)), calls
+    return DraftReading(tuple(drafts), tuple(unread))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Agent:
 AGENTS: Final[Mapping[str, Agent]] = {
     "claude-code": Agent(
         harness="skillopt.targets.claude_code.client:ClaudeCodeHarness",
-        takes=("model", "mode", "max_usd", "prices", "sandbox"),
+        takes=("model", "mode", "prices", "sandbox"),
         model="skillopt.targets.claude_code.client:ClaudeCodeModel",
         register="claude mcp add skillopt -- skillopt-mcp",
         login="skillopt.targets.claude_code.client:find_claude_login",

@@ -92,7 +92,6 @@ def load_harness(name: str, wanted: HarnessParts) -> Harness:
         "model": lambda: model,
         "mode": lambda: settings.skill_mode.value,
         "seed": lambda: settings.seed,
-        "max_usd": lambda: settings.rollout_usd,
         "max_tokens": lambda: settings.rollout_tokens,
         "prices": lambda: settings.prices,
         "sandbox": lambda: settings.sandbox,

@@ -37,7 +37,7 @@ MODELS: Final = {
     "openai": ModelDriver("skillopt.targets.openai:OpenAIModel", ("model", "prices", "max_tokens"), retried=True),
     "openai-compatible": ModelDriver(
         "skillopt.targets.openai_compatible:OpenAICompatibleModel",
-        ("model", "prices", "base_url", "max_tokens", "temperature"),
+        ("model", "prices", "base_url", "max_tokens"),
         retried=True,
     ),
 }
@@ -67,7 +67,6 @@ def load_model(
         "prices": lambda: settings.prices,
         "base_url": lambda: settings.base_url or None,
         "max_tokens": lambda: settings.rollout_tokens if target else None,
-        "temperature": lambda: settings.temperature if target else None,
         "seed": lambda: settings.seed,
         "folder": lambda: folder,
     }

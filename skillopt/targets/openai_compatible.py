@@ -66,7 +66,6 @@ class OpenAICompatibleModel(ApiModel):
     driver = "openai-compatible"
     example = "llama4"
 
-    temperature: float | None = None
     _without_json_mode: Event = field(default_factory=Event, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -78,11 +77,6 @@ class OpenAICompatibleModel(ApiModel):
                 'set it in skillopt.toml, as in base_url = "http://localhost:11434/v1"'
             )
 
-    @property
-    def identity(self) -> str:
-        """Name API, model, limit and server, and the temperature where one is set."""
-        return super().identity + ("" if self.temperature is None else f" temperature={self.temperature:g}")
-
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer one prompt, in JSON mode where a schema is given; the schema itself is more than many servers know."""
         import openai  # noqa: PLC0415 - takes half a second to import
@@ -90,7 +84,7 @@ class OpenAICompatibleModel(ApiModel):
         messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": prompt}]
         if system:
             messages.insert(0, {"role": "system", "content": system})
-        more: dict[str, Any] = {} if self.temperature is None else {"temperature": self.temperature}
+        more: dict[str, Any] = {}
         in_json = bool(schema) and not self._without_json_mode.is_set()
         if in_json:
             more["response_format"] = {"type": "json_object"}

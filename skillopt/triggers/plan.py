@@ -78,7 +78,7 @@ class TriggerPlan:
     def runner(self, ledger: Ledger, drivers: Drivers, observer: RunObserver) -> RecordedRunner:
         """Make a runner that records every answer."""
         executor = make_executor(self.settings, observer.notice, drivers.cluster)
-        return RecordedRunner(ledger, "", drivers, executor, observer, self.settings.executor.breaker)
+        return RecordedRunner(ledger, "", drivers, executor, observer)
 
     @property
     def discovery(self) -> Discovery:

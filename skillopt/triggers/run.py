@@ -180,7 +180,7 @@ def train_triggers(
             number=begin_look(root, name, begun.id, request_digests(held_out)),
             earlier=earlier,
             refused=begun.refused,
-            rounds=min(5, plan.settings.max_calls or 5),
+            rounds=5,
             told=observer.notice,
         )
         trained = train_description(begun.start, training)

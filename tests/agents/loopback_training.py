@@ -18,7 +18,7 @@ from tools.fake_providers.fake_openai import fake_openai
 
 __all__ = ["main"]
 
-_OPTIONS = ("epochs=1", "confidence=0.8", "gate=paired")
+_OPTIONS = ("confidence=0.8", "gate=paired")
 
 
 def main(client: str, folder: Path) -> None:

@@ -111,12 +111,12 @@ def test_a_rollout_with_claude_code_is_told_from_its_stream(tmp_path: Path) -> N
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     program = script(tmp_path, f"echo 1 > made.txt; {saying(*CLAUDE)}")
-    harness = ClaudeCodeHarness("opus", program=program, base_url="http://127.0.0.1:9", max_usd=2)
+    harness = ClaudeCodeHarness("opus", program=program, base_url="http://127.0.0.1:9")
     trajectory = harness.run(RolloutRequest(SKILL, TASK), str(workspace))
     assert (trajectory.status, trajectory.answer, trajectory.files_changed) == (Status.OK, "Done.", ("made.txt",))
     assert [turn.text for turn in trajectory.messages] == ["Clean it.", "skill rows loaded: yes (forced)", "Done."]
     assert trajectory.usage == Usage(1, 0, 0, 0.25)
-    assert harness.identity.startswith("claude-code 9.8.7 model=opus mode=forced max_turns=30 max_usd=2")
+    assert harness.identity.startswith("claude-code 9.8.7 model=opus mode=forced max_turns=30")
 
 
 def test_a_skill_that_claude_code_does_not_take_is_missing_data(tmp_path: Path) -> None:

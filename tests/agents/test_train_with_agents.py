@@ -14,7 +14,7 @@ from tools.fake_providers.fake_openai import fake_openai
 
 pytestmark = pytest.mark.agents
 
-OPTIONS = ("preset=paper", "epochs=2", "metric=soft")
+OPTIONS = ("preset=paper", "metric=soft")
 TASKS = 8
 """Of each split of the demo's suite; all of them would take ten times as long."""
 

@@ -17,6 +17,7 @@ from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import DraftGraded, Event, RunEnded, StepStarted, VersionAccepted
 from skillopt.settings import make_settings
 from skillopt.skills.document import SkillDocument
+from tests.fakes.constants import settings_with
 
 FIRST = document_of((rule_line(0), rule_line(1), idle_line(3)))
 SECOND = document_of((rule_line(0), rule_line(1), rule_line(2)))
@@ -44,7 +45,7 @@ def draft(text: str, grading: Grading, incumbent: str = START.document.text) -> 
 def handed(*events: Event) -> Handover:
     world = WORLDS["distractors"]
     runner = SimulatedRunner(Target(world, 0), SimulatedModel(world, 0))
-    watch = Watch(world, make_settings(("test", {"metric": "soft"})), runner, START.document, make_suite(world), 0)
+    watch = Watch(world, settings_with({"metric": "soft"}), runner, START.document, make_suite(world), 0)
     for event in (*events, RunEnded("the end", 0, 200, 20)):
         watch.take(event)
     return hand_over(watch, 210)

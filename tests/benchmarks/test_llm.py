@@ -75,7 +75,7 @@ def test_training_makes_a_real_model_answer_many_more_questions_that_it_was_not_
 
 @pytest.mark.llm
 def test_the_same_request_gets_the_same_answer_whatever_was_asked_before(base_url: str) -> None:
-    model = OpenAICompatibleModel("smollm2", max_tokens=24, base_url=base_url, temperature=0.0)
+    model = OpenAICompatibleModel("smollm2", max_tokens=24, base_url=base_url)
     first, other, again = (model.reply(f"What is the capital of {place}?") for place in ("France", "Egypt", "France"))
 
     assert "Paris" in first.text

@@ -70,7 +70,7 @@ class Site:
             GITHUB_TOKEN=TOKEN,
             GITHUB_REPOSITORY=self.forge.name,
             SKILLOPT_FORGE="github",
-            SKILLOPT_FORGE_URL=self.forge.url,
+            GITHUB_API_URL=self.forge.url,
             SKILLOPT_RETRY_SECONDS="0",
         )
 
@@ -152,7 +152,7 @@ def test_a_commit_of_a_person_on_the_branch_is_left_alone(site: Site) -> None:
         GITHUB_TOKEN=TOKEN,
         GITHUB_REPOSITORY=site.forge.name,
         SKILLOPT_FORGE="github",
-        SKILLOPT_FORGE_URL=site.forge.url,
+        GITHUB_API_URL=site.forge.url,
     )
     assert (ended.returncode, site.tip()) == (2, tip)
     assert "has commits of people" in ended.stderr

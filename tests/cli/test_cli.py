@@ -116,8 +116,6 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> Non
         *FAST,
         "--preset",
         "paper",
-        "--set",
-        "epochs=500",
     ]
     process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True, env=unmeasured())
     assert process.stderr is not None
@@ -145,7 +143,6 @@ def test_a_second_run_on_the_same_skill_is_told_who_holds_the_lock(project: Path
         (["optimize", "rowz"], 2, "did you mean 'rows'?"),
         (["optimize", "rows", "--set", "sede=1"], 2, "did you mean 'seed'?"),
         (["optimize", "rows", "--set", "seed"], 2, "expected KEY=VALUE"),
-        (["optimize", "rows", "--set", "epochs=0"], 2, "epochs"),
         (["optimize", "rows", "--max-rollouts", "5"], 2, "max_rollouts of at least 26"),
         (["optimize", "rows", "--max-rollouts", "0"], 2, "above 0, found 0; leave it out for no cap"),
         (["evaluate", "rows", "--max-usd", "0"], 2, "above 0, found 0.0; leave it out for no cap"),
@@ -290,7 +287,7 @@ def test_doctor_names_what_is_amiss_and_ends_with_2(project: Path) -> None:
 
 @pytest.mark.process
 def test_estimate_simulates_the_published_loop_too(project: Path) -> None:
-    paper = ("rows", "--json", "--preset", "paper", "--set", "epochs=2")
+    paper = ("rows", "--json", "--preset", "paper")
     likely = json.loads(skillopt(project, "estimate", *paper).stdout)["likely"]
     asked = json.loads(skillopt(project, "optimize", *paper).stdout)
     for kind in ("rollouts", "calls"):
@@ -315,19 +312,19 @@ def test_estimate_says_what_simulated_runs_took_and_that_a_cap_ends_them(project
 @pytest.mark.parametrize("command", ["estimate", "evaluate"])
 def test_the_options_of_optimize_are_those_of_other_commands(project: Path, command: str) -> None:
     options = ["--harness", "demo", "--model", "demo", "--seed", "3", "--preset", "default", "--workers", "1"]
-    caps = ["--max-rollouts", "90", "--max-calls", "50", "--max-usd", "5", "--max-tokens", "9000000"]
-    ended = skillopt(project, command, "rows", *options, *caps, "--max-minutes", "30", "--set", "metric=soft")
+    caps = ["--max-rollouts", "90", "--max-usd", "5", "--max-tokens", "9000000"]
+    ended = skillopt(project, command, "rows", *options, *caps, "--max-minutes", "30", "--set", "confidence=0.8")
     assert ended.returncode == 0, ended.stderr
 
 
 @pytest.mark.process
 def test_the_environment_sits_between_the_file_and_the_flags(project: Path) -> None:
-    paper = ("estimate", "rows", "--preset", "paper")
-    assert "SKILLOPT" not in skillopt(project, *paper).stderr
-    few = json.loads(skillopt(project, *paper, "--json", SKILLOPT_EPOCHS="1").stdout)
-    many = json.loads(skillopt(project, *paper, "--json", "--set", "epochs=3", SKILLOPT_EPOCHS="1").stdout)
-    assert many["likely"]["calls"]["median"] > few["likely"]["calls"]["median"]
-    assert skillopt(project, "estimate", "rows", SKILLOPT_EPOCSH="1").returncode == 2
+    found = [
+        json.loads(skillopt(project, "estimate", "rows", "--json", *flags, SKILLOPT_WORKERS="3").stdout)["workers"]
+        for flags in ((), ("--workers", "4"))
+    ]
+    assert found == [3, 4]
+    assert skillopt(project, "estimate", "rows", SKILLOPT_WORKRES="1").returncode == 2
 
 
 def test_version_help_and_no_arguments_answer_at_once(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.fakes.projects import Trained, skillopt
 pytestmark = pytest.mark.process
 
 ADVICE = "; it was left as it is, move it away to start with an empty one"
-OPTIMIZE = ("optimize", "rows", "--yes", "--set", "epochs=1")
+OPTIMIZE = ("optimize", "rows", "--yes")
 
 
 def ledger_of(folder: Path) -> Path:

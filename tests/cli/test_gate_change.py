@@ -168,13 +168,9 @@ def test_a_change_cannot_allow_itself_what_is_always_refused_but_who_runs_the_co
     [
         ('sandbox = "none"', "sandbox"),
         ('harness = "tiny"\nagents.tiny.command = ["{project}/always-right.sh"]', "harness, [agents.tiny]"),
-        ("executor.unsandboxed = true", "unsandboxed"),
     ],
 )
-def test_a_change_is_not_measured_by_an_agent_that_it_brings_itself(
-    project: Path, monkeypatch: pytest.MonkeyPatch, lines: str, told: str
-) -> None:
-    monkeypatch.delenv("SKILLOPT_UNSANDBOXED", raising=False)  # which tests have in CI, and holds for both texts
+def test_a_change_is_not_measured_by_an_agent_that_it_brings_itself(project: Path, lines: str, told: str) -> None:
     config = (project / "skillopt.toml").read_text()
     kept = "\n".join(line for line in config.splitlines() if not (line.startswith("harness") and "harness" in lines))
     (project / "skillopt.toml").write_text(f"{lines}\n{kept}\n")

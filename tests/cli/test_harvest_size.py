@@ -22,8 +22,8 @@ LIMIT = 700_000_000
 
 def test_logs_of_300_megabytes_and_a_line_of_a_hundred_are_harvested_in_bounded_memory(tmp_path: Path) -> None:
     project, home = make_project(tmp_path / "project"), tmp_path / "home"
-    with (project / "skillopt.toml").open("a", encoding="utf-8") as config:
-        config.write("\n[harvest]\nenabled = true\n")
+    config = project / "skillopt.toml"
+    config.write_text(f'harvest = ["claude-code"]\n{config.read_text(encoding="utf-8")}', encoding="utf-8")
     folder = home / ".claude" / "projects" / "".join(sign if sign.isalnum() else "-" for sign in str(project))
     folder.mkdir(parents=True)
     rows = [

@@ -12,7 +12,7 @@ from tests.fakes.projects import git, make_project, recorded_view, skillopt
 
 pytestmark = pytest.mark.process
 
-FAST = ("--set", "epochs=6", "--set", "confidence=0.7")
+FAST = ("--set", "confidence=0.7")
 TESTED = re.compile(r"\d+ of \d+ → \d+ of \d+ held-out tasks passed")
 GATED = re.compile(r"([\d.]+ of \d+ → [\d.]+ of \d+) (?:val )?tasks passed \((score [\d.]+ → [\d.]+)\)")
 

@@ -59,7 +59,7 @@ def training(folder: Path, monkeypatch: pytest.MonkeyPatch, *more: str, workers:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         with subprocess.Popen(
-            [sys.executable, "-m", "skillopt", *command, "--workers", str(workers), "--set", "epochs=1", *more],
+            [sys.executable, "-m", "skillopt", *command, "--workers", str(workers), *more],
             cwd=folder,
             start_new_session=True,
             stdout=subprocess.DEVNULL,

@@ -91,7 +91,7 @@ def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldPro
 
 @pytest.mark.process
 def test_a_training_job_shows_its_run_while_and_after_it_runs(project: Path) -> None:
-    begun = start_training(selection(project, epochs=1), limits=JobLimits(max_rollouts=200))
+    begun = start_training(selection(project), limits=JobLimits(max_rollouts=200))
     report = ended(project, begun.id)
     assert report.job.command[0] == "optimize"
     assert report.run is not None

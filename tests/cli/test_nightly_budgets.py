@@ -49,19 +49,17 @@ class TestBudgets:
 
     def test_a_skill_takes_its_share_and_the_last_one_what_is_left(self, tmp_path: Path, forge: FakeForge) -> None:
         nights = make_nights(tmp_path, forge, ("dates", "mail", "rows"))
-        config = nights.folder / "skillopt.toml"
-        config.write_text(config.read_text().replace("[skills.dates]\n", "[skills.dates]\nshare = 0.25\n"))
         rows = nights.run("--max-rollouts", "40")
-        assert {name: row["rollouts"] for name, row in rows.items()} == {"dates": 10, "mail": 20, "rows": 10}
+        assert {name: row["rollouts"] for name, row in rows.items()} == {"dates": 20, "mail": 20, "rows": 0}
 
     def test_skills_for_which_nothing_is_left_wait_and_come_first_once_begun(
         self, tmp_path: Path, forge: FakeForge
     ) -> None:
         nights = make_nights(tmp_path, forge, ("dates", "rows"))
-        rows = nights.run("--max-rollouts", "20", "--set", "share=1")
+        rows = nights.run("--max-rollouts", "20")
         assert (rows["dates"]["training"], rows["rows"]["training"]) == ("stopped", "waiting")
         assert rows["rows"]["reason"] == "the night's budget is used up"
-        rows = nights.run("--set", "share=1")
+        rows = nights.run()
         assert list(rows) == ["dates", "rows"]
         assert rows["dates"]["cause"].startswith("its last run ended early")
         assert rows["rows"]["cause"] == "it was never trained"

@@ -143,45 +143,15 @@ def test_a_new_pull_request_gets_its_labels_and_people_and_a_name_that_is_none_i
     nights: Nights, forge: FakeForge
 ) -> None:
     config = nights.folder / "skillopt.toml"
-    people = '[nightly]\nlabels = ["skills"]\nreviewers = ["ada", "nobody"]\nassignees = ["eve"]\n\n[skills.rows]'
+    people = '[nightly]\nlabels = ["skills"]\nreviewers = ["ada", "nobody"]\n\n[skills.rows]'
     config.write_text(config.read_text().replace("[skills.rows]", people))
     row = nights.run()["rows"]
     assert row["offer"]["action"] == "opened"
     assert "Reviews may only be requested from collaborators" in "; ".join(row["offer"]["notes"])
-    assert (forge.pulls[1]["labels"], forge.pulls[1]["assignees"]) == (["skills"], ["eve"])
+    assert forge.pulls[1]["labels"] == ["skills"]
     forge.pulls[1]["labels"] = []
     nights.run()
     assert forge.pulls[1]["labels"] == []
-
-
-def test_no_more_than_so_many_are_open_and_what_waits_is_pushed_and_opened_later(
-    tmp_path: Path, forge: FakeForge
-) -> None:
-    nights = make_nights(tmp_path, forge, ("rows", "tables"))
-    limit = ("--set", "most_open=1")
-    rows = nights.run(*limit)
-    assert [rows[name]["offer"]["action"] for name in ("rows", "tables")] == ["opened", ""]
-    assert "waits: 1 pull requests are open, and `most_open` is 1" in rows["tables"]["offer"]["notes"]
-    assert nights.tip("tables")
-    rows = nights.run(*limit)
-    assert (rows["tables"]["offer"]["action"], len(forge.pulls)) == ("", 1)
-    forge.set_state(1, merged=True)
-    git(nights.folder, "fetch", "--quiet", "origin", "skillopt/rows")
-    git(nights.folder, "merge", "--quiet", "FETCH_HEAD")
-    git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
-    rows = nights.run(*limit)
-    assert (rows["tables"]["offer"]["action"], rows["tables"]["rollouts"]) == ("opened", 0)
-
-
-def test_outside_of_its_window_a_night_trains_nothing_and_still_keeps_pull_requests(
-    nights: Nights, forge: FakeForge
-) -> None:
-    hour = datetime.now().astimezone().hour
-    closed = f"train_hours={(hour + 2) % 24}-{(hour + 3) % 24}"
-    row = nights.run("--set", closed)["rows"]
-    assert (row["training"], row["rollouts"]) == ("waiting", 0)
-    assert "and training begins between" in row["reason"]
-    assert not forge.pulls
 
 
 def test_a_limit_of_the_forge_is_one_request_and_one_line_for_all_skills_and_says_until_when(

@@ -57,10 +57,7 @@ def spy_as_agent(nights: Nights, place: Path, forge_token: str, *options: str) -
     return read_findings(reason)
 
 
-def test_an_agent_without_a_sandbox_finds_no_token_of_the_forge(
-    tmp_path: Path, forge: FakeForge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SKILLOPT_UNSANDBOXED", "true")
+def test_an_agent_without_a_sandbox_finds_no_token_of_the_forge(tmp_path: Path, forge: FakeForge) -> None:
     nights = make_nights(tmp_path, forge)
     found = spy_as_agent(nights, tmp_path, token(), "--set", "sandbox=none")
     assert found["forge"] == 0
@@ -75,10 +72,7 @@ def test_an_agent_in_the_sandbox_finds_no_key_either(tmp_path: Path, forge: Fake
     assert (found["forge"], found["key"]) == (0, 0)
 
 
-def test_a_verifier_finds_no_token_of_the_forge(
-    tmp_path: Path, forge: FakeForge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SKILLOPT_UNSANDBOXED", "true")
+def test_a_verifier_finds_no_token_of_the_forge(tmp_path: Path, forge: FakeForge) -> None:
     nights, own = make_nights(tmp_path, forge), token()
     spy = write_spy(nights.folder / "suites" / "spy.py", nights.folder, forge=own, key=KEY)
     suite = nights.folder / "suites" / "rows.jsonl"

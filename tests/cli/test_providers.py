@@ -18,7 +18,7 @@ from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
 KEY = "sk-ant-loopback-only-0123456789abcdef"
-FAST = ("epochs=1", "confidence=0.6", "retry_seconds=0", "workers=4")
+FAST = ("confidence=0.6", "retry_seconds=0", "workers=4")
 SETTINGS = tuple(part for option in FAST for part in ("--set", option))
 PRICES = '[prices."fake"]\ninput = 1.0\noutput = 5.0\n'
 

@@ -64,7 +64,7 @@ def test_every_skillopt_and_git_command_to_begin_with_works_in_order(tmp_path: P
     shown = [line for block in blocks(CHECKOUT / page, "console") for line in block.splitlines()]
     commands = [line.removeprefix("$ ").split("#")[0].split() for line in shown]
     inline = re.findall(r"`(git checkout [^`]+)`", (CHECKOUT / page).read_text(encoding="utf-8"))
-    quick = ("--set", "epochs=6", "--set", "confidence=0.7")
+    quick = ("--set", "confidence=0.7")
     assert inline
     for command in [*commands, *(line.split() for line in inline)]:
         if command[0] == "make":
@@ -143,7 +143,7 @@ def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_pa
     ]
     found = []
     for command in commands:
-        ended = skillopt(folder, *command, "--json", "--set", "epochs=2")
+        ended = skillopt(folder, *command, "--json")
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
         found.append(json.loads(ended.stdout))
     assert found[0]["study"] == found[1]["study"]
@@ -218,7 +218,7 @@ def test_every_command_of_the_page_on_reviewing_works_in_order(tmp_path: Path) -
     run_shown(folder, gating)
     assert "Skill gate: 1 skill differs: 1 passed" in (folder / "summary.md").read_text(encoding="utf-8")
     git(folder, "checkout", "--quiet", "-B", "change", "main")
-    quick = ("--set", "epochs=6", "--set", "confidence=0.7")
+    quick = ("--set", "confidence=0.7")
     assert skillopt(folder, "optimize", "my-skill", *quick).returncode == 0
     newest = git(folder, "rev-parse", "skillopt/my-skill")
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))

@@ -136,7 +136,6 @@ class FakeForge:
             "POST /issues/N/comments": lambda: self._comment(number, asked.body["body"], self.login),
             "PATCH /issues/comments/N": lambda: self._edit_comment(number, asked.body["body"]),
             "POST /issues/N/labels": lambda: self._add(number, "labels", asked.body["items"]),
-            "POST /issues/N/assignees": lambda: self._add(number, "assignees", asked.body["assignees"]),
         }
         return routes.get(shape, lambda: refusal(404, "Not Found"))()
 

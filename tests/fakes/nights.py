@@ -19,7 +19,7 @@ TOKEN = "ghp_" + "d4" * 18
 _FLAGS = ("--json", "--quiet")
 _REACHING = ("--forge", "--remote", "--set")
 _TRAINING = ("--max-rollouts", "--max-usd", "--workers", "--set", "--quiet")
-_QUICK = "harness = 'demo'\nmodel = 'demo'\nepochs = 3\nconfidence = 0.7\n"
+_QUICK = "harness = 'demo'\nmodel = 'demo'\nconfidence = 0.7\n"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Nights:
             "GITHUB_TOKEN": TOKEN,
             "GITHUB_REPOSITORY": self.forge.name,
             "SKILLOPT_FORGE": "github",
-            "SKILLOPT_FORGE_URL": self.forge.url,
+            "GITHUB_API_URL": self.forge.url,
             "SKILLOPT_RETRY_SECONDS": "0",
         }
 

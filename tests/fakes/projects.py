@@ -35,7 +35,7 @@ __all__ = [
     "without_agents",
 ]
 
-FAST = ("--set", "epochs=3", "--set", "confidence=0.7")
+FAST = ("--set", "confidence=0.7")
 """Settings with which the project of `make_project` is trained in a second."""
 
 Trained = tuple[Path, dict[str, Any]]
@@ -102,7 +102,7 @@ def make_tidy_tables(folder: Path, tasks: int) -> Path:
     (suite / "tasks.jsonl").write_text("".join(kept), encoding="utf-8")
     config = 'harness = "demo"\nmodel = "demo"\n\n'
     config += '[skills.tidy-tables]\npath = "skills/tidy-tables"\nsuite = "suites/tidy_tables"\n'
-    (folder / "skillopt.toml").write_text(config + "epochs = 10\n", encoding="utf-8")
+    (folder / "skillopt.toml").write_text(config, encoding="utf-8")
     return _commit_all(folder)
 
 

@@ -57,16 +57,6 @@ async def test_where_no_price_is_known_any_cap_does(project: Path) -> None:
     assert "no price is known for it, so set max_rollouts" in await refused(project)
 
 
-async def test_another_harness_than_the_projects_must_be_listed(project: Path) -> None:
-    assert "job_targets in [executor] of skillopt.toml lists (none is), found 'codex'" in await refused(
-        project, harness="codex"
-    )
-    with (project / "skillopt.toml").open("a", encoding="utf-8") as config:
-        config.write('[executor]\njob_targets = ["chat/anthropic/fake"]\n')
-    assert "lists (chat/anthropic/fake), found 'codex'" in await refused(project, harness="codex")
-    assert "no price is known for it" in await refused(project, harness="chat/anthropic/fake")
-
-
 async def test_a_suite_that_cannot_be_read_and_a_base_that_is_not_clear_are_told_before_a_job_starts(
     project: Path,
 ) -> None:

@@ -40,12 +40,12 @@ def test_a_skill_is_named_by_configuration_or_folder_or_is_the_only_one(folder: 
 def test_a_table_of_a_skill_wins_over_the_top_level_and_loses_to_the_environment(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "skillopt.toml").write_text('epochs = 1\nseed = 1\n[skills.rows]\npath = "skills/rows"\nepochs = 2\n')
+    (folder / "skillopt.toml").write_text('workers = 1\nseed = 1\n[skills.rows]\npath = "skills/rows"\nworkers = 2\n')
     selection = Selection("rows", folder=folder)
-    assert selection.project().target(selection).settings.epochs == 2
-    monkeypatch.setitem(os.environ, "SKILLOPT_EPOCHS", "3")
+    assert selection.project().target(selection).settings.workers == 2
+    monkeypatch.setitem(os.environ, "SKILLOPT_WORKERS", "3")
     settings = selection.project().target(selection).settings
-    assert (settings.epochs, settings.seed) == (3, 1)
+    assert (settings.workers, settings.seed) == (3, 1)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from skillopt.errors import SkilloptError
 from skillopt.execution.retry import Retry, retrying_forge
 from skillopt.nightly.forges import find_account, load_forge
 from skillopt.reports.escape_markdown import inline_code
-from skillopt.settings import ExecutorSettings, NightlySettings
+from skillopt.settings import NightlySettings, Settings
 
 __all__ = ["comment_on_change", "count_neutral", "gate_outputs", "reason_of", "report_check"]
 
@@ -53,7 +53,7 @@ def reason_of(said: str) -> str:
 
 def comment_on_change(event: Mapping[str, Any], text: str, folder: str) -> None:
     """Keep the one comment of a gate in a working directory up to date."""
-    forge = retrying_forge(load_forge(_settings(), "", Path()), Retry(ExecutorSettings().retry_seconds))
+    forge = retrying_forge(load_forge(_settings(), "", Path()), Retry(Settings().retry_seconds))
     forge.comment(int(event["pull_request"]["number"]), _topic(folder), f"{_place(folder)}{text}")
 
 
@@ -75,12 +75,12 @@ def report_check(event: Mapping[str, Any], verdict: str, text: str, folder: str)
         text.partition("\n")[0].lstrip("# ") or f"Skill gate: {verdict}",
         text,
     )
-    Retry(ExecutorSettings().retry_seconds).call(lambda: GitHubForge(account, repository).post_check_run(run))
+    Retry(Settings().retry_seconds).call(lambda: GitHubForge(account, repository).post_check_run(run))
 
 
 def _settings() -> NightlySettings:
     """Return where the token is sent. Not the project's settings: they are part of the change."""
-    return NightlySettings(forge="github", forge_url=os.environ.get("GITHUB_API_URL", ""))
+    return NightlySettings(forge="github")
 
 
 def _plain(folder: str) -> str:

@@ -75,7 +75,6 @@ class ClaudeCodeHarness:
     program: str | None = None
     base_url: str | None = None
     max_turns: int = 30
-    max_usd: float | None = None
     retries: int = _RETRIES
     prices: Mapping[str, Price] = field(default_factory=dict)
     sandbox: SandboxChoice = "auto"
@@ -86,14 +85,14 @@ class ClaudeCodeHarness:
     @property
     def identity(self) -> str:
         """Name client, version, model, mode and limits."""
-        limits = f"max_turns={self.max_turns}" + (f" max_usd={self.max_usd:g}" if self.max_usd is not None else "")
+        limits = f"max_turns={self.max_turns}"
         boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
         named = _named(self.model, self.program)
         return f"{named} mode={self.mode} {limits}{_address(self.base_url)}{boxed}"
 
     def worst_case(self, request: RolloutRequest) -> Usage:
         """Bound a rollout by the client's own limits and one request more."""
-        return bound_by_turns(self.model, self._turns(request), self.max_usd, self.prices)
+        return bound_by_turns(self.model, self._turns(request), None, self.prices)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Let Claude Code do the task in the workspace."""
@@ -114,7 +113,6 @@ class ClaudeCodeHarness:
             *("--dangerously-skip-permissions", "--strict-mcp-config", "--setting-sources", "project"),
             *("--tools", _TOOLS, "--settings", _SETTINGS, "--max-turns", str(self._turns(request))),
             *(("--model", self.model) if self.model else ()),
-            *(("--max-budget-usd", f"{self.max_usd:g}") if self.max_usd is not None else ()),
         )
         url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or _URL
         return AgentCommand(argv, _environment(home, self.base_url, self.retries), prompt, Sandbox(self.sandbox), url)

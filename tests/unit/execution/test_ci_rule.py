@@ -1,6 +1,7 @@
 """What models steer runs in CI in a sandbox or not at all."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -24,15 +25,15 @@ def suite(verifier: VerifierSpec) -> Suite:
     return Suite("rows", ((Split.VAL, Task("a", "Do it.", verifier)),))
 
 
-def settings(harness: str, **executor: bool) -> Settings:
-    return Settings(harness=harness, model="demo", executor={"unsandboxed": False, **executor})
+def settings(harness: str, sandbox: Literal["auto", "none"] = "auto") -> Settings:
+    return Settings(harness=harness, model="demo", sandbox=sandbox)
 
 
 def test_an_agent_is_refused_and_the_message_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"expected a sandbox for agents, found .*bwrap.* is missing") as caught:
         load_drivers(settings("claude-code"), suite(VerifierSpec("exact", '{"answer":"x"}')), tmp_path)
     assert "Install the package bubblewrap" in str(caught.value)
-    assert "unsandboxed = true in [executor]" in str(caught.value)
+    assert 'sandbox = "none" in skillopt.toml' in str(caught.value)
 
 
 def test_a_command_verifier_is_refused_whatever_the_target(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_a_command_verifier_is_refused_whatever_the_target(tmp_path: Path) -> No
 
 
 def test_one_setting_lets_them_start(tmp_path: Path) -> None:
-    assert load_drivers(settings("demo", unsandboxed=True), suite(COMMAND), tmp_path).harness is not None
+    assert load_drivers(settings("demo", sandbox="none"), suite(COMMAND), tmp_path).harness is not None
 
 
 def test_what_runs_no_program_needs_no_sandbox(tmp_path: Path) -> None:

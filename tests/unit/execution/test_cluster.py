@@ -127,7 +127,7 @@ def test_a_cluster_is_ready_before_anything_runs_and_threads_need_none() -> None
 
 
 def test_people_do_tasks_on_one_machine_only() -> None:
-    chosen: Settings = make_settings(("flags", {"harness": "handoff", "model": "demo", "run_on": "ray"}))
+    chosen: Settings = make_settings(("flags", {"harness": "handoff", "model": "demo", "ray": "auto"}))
     with pytest.raises(SettingsError, match="is done by people on this machine"):
         open_cluster(chosen, Path(), ScriptedHarness(lambda *_: Trajectory()))
 
@@ -178,5 +178,5 @@ def test_a_workspace_that_is_too_large_is_refused_with_its_size(monkeypatch: pyt
     monkeypatch.setattr(ray_cluster, "_MOST_BYTES", 1_000_000)
     with Workspace.create() as there:
         Path(there.path, "large").write_bytes(bytes(2_000_000))
-        with pytest.raises(InfrastructureError, match=r"at most 1 MB in its workspace.*found 2 MB.*run_on = "):
+        with pytest.raises(InfrastructureError, match=r"at most 1 MB in its workspace.*found 2 MB.*leave ray out"):
             pack(there.path)

@@ -31,11 +31,11 @@ from pathlib import Path
 from skillopt import Suite
 from skillopt.execution.drivers import load_drivers
 from skillopt.settings import make_settings
-chosen = make_settings(("flags", {{"harness": "demo", "model": "demo", "run_on": "ray", "address": {address!r}}}))
+chosen = make_settings(("flags", {{"harness": "demo", "model": "demo", "ray": {address!r}}}))
 load_drivers(chosen, Suite("none", ()), Path(), optimizer=False).cluster.ready()
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
-    assert "skillopt.errors.SettingsError: address" in ended.stderr
+    assert "skillopt.errors.SettingsError: ray" in ended.stderr
     return ended.stderr
 
 
@@ -46,7 +46,7 @@ from pathlib import Path
 from skillopt import Suite
 from skillopt.execution.drivers import load_drivers
 from skillopt.settings import make_settings
-chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "run_on": "ray"}))
+chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "ray": "auto"}))
 load_drivers(chosen, Suite("none", ()), Path(), optimizer=False)
 """
     path = os.pathsep.join((str(tmp_path), str(ROOT)))

@@ -88,9 +88,8 @@ def cluster() -> Iterator[SimulatedCluster]:
 
 def settings(address: str, **more: object) -> Settings:
     # Programs of tests are the tests' own, in CI too.
-    safety = {"sandbox": "none", "unsandboxed": True}
-    named = {"harness": "demo", "model": "demo", "run_on": "ray", "address": address, "workers": 4}
-    return make_settings(("flags", {**named, **safety, **more}))
+    named = {"harness": "demo", "model": "demo", "ray": address, "workers": 4, "sandbox": "none"}
+    return make_settings(("flags", {**named, **more}))
 
 
 def drivers(chosen: Settings, root: Path, harness: Harness | None = None) -> Drivers:
@@ -108,7 +107,7 @@ def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
 ) -> None:
     requests = [RolloutRequest(SKILL, one, beside=(Skill("other", SkillDocument("")),)) for one in TASKS]
     found = {}
-    for name, chosen in (("ray", settings(cluster.address)), ("threads", settings("", run_on="threads"))):
+    for name, chosen in (("ray", settings(cluster.address)), ("threads", settings(""))):
         (tmp_path / name).mkdir()
         with closing(Ledger.open(tmp_path / name)) as ledger:
             asked = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness()))
@@ -190,7 +189,7 @@ def events_of(
 
 
 def test_events_are_the_same_with_one_worker_eight_workers_and_nodes(cluster: SimulatedCluster, tmp_path: Path) -> None:
-    on_nodes = events_of(tmp_path / "ray", run_on="ray", address=cluster.address, workers=4)
+    on_nodes = events_of(tmp_path / "ray", ray=cluster.address, workers=4)
     assert len(on_nodes) > 3
     assert events_of(tmp_path / "one", workers=1) == on_nodes
     assert events_of(tmp_path / "eight", workers=8) == on_nodes

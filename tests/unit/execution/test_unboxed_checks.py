@@ -48,7 +48,7 @@ def test_in_the_sandbox_nothing_is_said_and_the_target_is_itself() -> None:
 
 def test_scores_without_a_sandbox_are_another_target_s_and_every_report_says_so() -> None:
     harness = ScriptedHarness(lambda *_: Trajectory())
-    settings = Settings(sandbox="none", executor={"unsandboxed": True})
+    settings = Settings(sandbox="none")
     unboxed = load_drivers(settings, suite_of(command()), Path(), Given(harness), optimizer=False).harness
 
     assert unboxed.identity == f"{harness.identity} checks=unboxed"
@@ -57,7 +57,7 @@ def test_scores_without_a_sandbox_are_another_target_s_and_every_report_says_so(
 
 
 def test_the_start_of_a_run_says_what_scores_are_worth() -> None:
-    settings = Settings(sandbox="none", executor={"unsandboxed": True})
+    settings = Settings(sandbox="none")
     given = Given(harness=ScriptedHarness(lambda *_: Trajectory()))
     suite = suite_of(command(collect=["solution.py", "out/*.csv"]))
     drivers = load_drivers(settings, suite, Path(), given, optimizer=False)

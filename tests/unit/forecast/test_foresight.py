@@ -12,9 +12,10 @@ from skillopt.forecast.foresight import CallCost, Foresight, MostLikely, Trained
 from skillopt.forecast.proposer import PROPOSERS, START, Proposer, said_in
 from skillopt.forecast.world import StartingRates, draw_world
 from skillopt.loop.siblings import Sibling
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Settings
 from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Suite, Task, VerifierSpec
+from tests.fakes.constants import settings_with
 
 FREE = CallCost(0, 0.0, 0.0)
 SURE = Proposer("sure", 0.95)
@@ -112,7 +113,7 @@ def test_kinds_of_optimizer_models_stand_side_by_side_and_together() -> None:
 @pytest.mark.parametrize("kind", ["exact", "table", "rubric"])
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_every_kind_of_task_and_every_preset_can_be_foreseen(kind: str, preset: str) -> None:
-    settings = make_settings(("test", {"preset": preset, "epochs": 2}))
+    settings = settings_with({"preset": preset, "epochs": 2})
     found = foresee(Trained(alike(10, kind), settings), StartingRates(), [SURE], (FREE, FREE), lambda done: done < 2)[
         -1
     ]

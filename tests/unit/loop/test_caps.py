@@ -37,13 +37,11 @@ def test_what_is_kept_back_for_the_last_gate_is_free_after_its_release() -> None
 
 def test_a_capped_runner_makes_all_calls_of_a_batch_or_none() -> None:
     inner = ScriptedRunner(lambda request: scored(request, 1.0), str)
-    runner = CappedRunner(inner, Settings(max_rollouts=3, max_calls=2), 0)
+    runner = CappedRunner(inner, Settings(max_rollouts=3), 0)
     runner.rollouts(batch(2))
     with pytest.raises(BudgetReached, match="leaves 3 rollouts for training"):
         runner.rollouts(batch(2, repeat=1))
     runner.replies(["a", "b"])
-    with pytest.raises(BudgetReached, match="leaves 2 calls for training"):
-        runner.replies(["c"])
     assert (len(inner.requests), len(inner.prompts)) == (2, 2)
     assert (runner.rollouts_asked, runner.calls_asked) == (2, 2)
 
@@ -76,34 +74,3 @@ def test_replies_are_foreseen_from_those_before() -> None:
     runner.replies(["a", "b"])
     with pytest.raises(BudgetReached, match=r"max_usd is 2\.5: 2 are spent, the next batch would take about 1"):
         runner.replies(["c"])
-
-
-def judged(request: RolloutRequest) -> Rollout:
-    """A rollout that a judge read twice."""
-    done = scored(request, 1.0)
-    assert done.score is not None
-    return replace(done, score=replace(done.score, usage=Usage(2, 10, 1, 0.0)))
-
-
-def test_calls_of_the_judge_count_in_the_cap_on_calls_once_for_each_rollout() -> None:
-    inner = ScriptedRunner(judged, str)
-    runner = CappedRunner(inner, Settings(max_calls=10), 0)
-    runner.rollouts(batch(3))
-    runner.rollouts(batch(3))
-    runner.replies(["a"])
-    with pytest.raises(
-        BudgetReached, match="the cap leaves 10 calls for training, and the next batch would make it 11"
-    ):
-        runner.rollouts(batch(2, repeat=1))
-    runner.rollouts(batch(1, repeat=1))
-    with pytest.raises(BudgetReached, match="would make it 11"):
-        runner.replies(["b", "c"])
-    assert (runner.calls_asked, runner.rollouts_asked) == (1, 4)
-
-
-def test_calls_of_the_judge_are_kept_back_for_the_held_out_test() -> None:
-    runner = CappedRunner(ScriptedRunner(judged, str), Settings(max_calls=10), 3)
-    runner.rollouts(batch(1))
-    with pytest.raises(BudgetReached, match="the cap leaves 4 calls for training, and the next batch would make it 6"):
-        runner.rollouts(batch(2, repeat=1))
-    assert len(runner.rollouts(batch(1, repeat=1))) == 1

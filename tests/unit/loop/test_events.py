@@ -68,7 +68,7 @@ EVENTS: list[Event] = [
     HeldOutTestMeasured(TALLY, TALLY, VERDICT, "d3", 2),
     ReleaseCheckWithheld("looked too often"),
     RunEnded("done", 2, 900, 40),
-    CapsRaised(200, None, 1.5, None),
+    CapsRaised(200, 1.5, None),
 ]
 
 

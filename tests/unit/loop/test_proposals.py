@@ -14,14 +14,14 @@ from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.proposals import ProposalTerms, ToldBefore, check_proposal, try_proposal
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import make_settings
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
+from tests.fakes.constants import settings_with
 from tests.fakes.projects import git, make_project, skillopt
 from tests.unit.loop.test_optimizer import SKILL, by_words, only, suite
 
-SETTINGS = make_settings(("test", {"edit_budget": 2, "token_budget": 40, "confidence": 0.8, "gate": "paired"}))
+SETTINGS = settings_with({"edit_budget": 2, "token_budget": 40, "confidence": 0.8, "gate": "paired"})
 GOOD: dict[str, object] = {
     "op": "add",
     "section": "Values",

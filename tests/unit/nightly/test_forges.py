@@ -45,28 +45,27 @@ def test_a_remote_s_address_names_the_repository(url: str, repository: str) -> N
         ("https://api.acme.ghe.com", "https://acme.ghe.com/"),
     ],
 )
-def test_the_token_is_for_the_forge_s_own_addresses(api: str, web: str) -> None:
-    account = find_account(NightlySettings(forge_url=api))
+def test_the_token_is_for_the_forge_s_own_addresses(api: str, web: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", api)
+    account = find_account(NightlySettings())
     assert account is not None
     assert (account.web, account.token) == (web, TOKEN)
     assert TOKEN not in repr(account)
 
 
-def test_the_environment_of_a_workflow_names_the_api_and_a_setting_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_of_a_workflow_names_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", "https://github.example.com/api/v3")
     monkeypatch.setenv("GH_TOKEN", "other")
     account = find_account(NightlySettings())
     assert account is not None
     assert (account.api, account.token) == ("https://github.example.com/api/v3", "other")
-    account = find_account(NightlySettings(forge_url="https://api.github.com/"))
-    assert account is not None
-    assert account.api == "https://api.github.com"
 
 
 @pytest.mark.parametrize("api", ["http://github.example.com/api/v3", "github.example.com", "ftp://127.0.0.1"])
-def test_a_token_is_sent_over_https_only(api: str) -> None:
+def test_a_token_is_sent_over_https_only(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", api)
     with pytest.raises(SettingsError, match="expected an address with https"):
-        find_account(NightlySettings(forge_url=api))
+        find_account(NightlySettings())
 
 
 def test_what_is_missing_is_named_and_without_a_forge_texts_lie_in_a_folder(
@@ -91,11 +90,14 @@ def test_a_token_that_gh_or_git_keeps_for_this_user_is_used_outside_of_ci(
     helper = "!f() { grep -q host=github.example.com && echo username=me && echo password=kept-by-git; }; f"
     config.write_text(f'[credential]\n\thelper = "{helper}"\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
-    settings = NightlySettings(forge="github", forge_url="https://github.example.com/api/v3")
+    monkeypatch.setenv("GITHUB_API_URL", "https://github.example.com/api/v3")
+    settings = NightlySettings(forge="github")
     account = find_account(settings)
     assert account is not None
     assert account.token == "kept-by-git"  # noqa: S105 - planted by this test
-    assert find_account(NightlySettings(forge="github")) is None
+    monkeypatch.delenv("GITHUB_API_URL")
+    assert find_account(settings) is None
+    monkeypatch.setenv("GITHUB_API_URL", "https://github.example.com/api/v3")
     gh = tmp_path / "gh"
     gh.write_text('#!/bin/sh\n[ "$*" = "auth token --hostname github.example.com" ] && echo kept-by-gh\n')
     gh.chmod(0o755)

@@ -94,28 +94,16 @@ def test_a_draft_that_people_closed_is_refused_by_its_text_and_not_opened_again_
 def test_nobody_is_asked_to_review_a_draft_until_it_is_ready_and_a_wrong_name_is_a_remark(
     server: FakeForge, forge: Forge
 ) -> None:
-    people = NightlySettings(labels=("skills",), reviewers=("ada", "nobody"), assignees=("eve",))
+    people = NightlySettings(labels=("skills",), reviewers=("ada", "nobody"))
     post_offer(forge, text("rows: unproven", proven=False), lambda: True, people)
     assert (server.pulls[1]["draft"], server.pulls[1]["labels"]) == (True, ["skills"])
     assert "reviewers" not in server.pulls[1]
     done = post_offer(forge, text("rows: proven"), lambda: True, people)
     assert [("collaborators" in note) for note in done.notes] == [True]
-    assert (server.pulls[1]["draft"], server.pulls[1]["assignees"], len(server.pulls)) == (False, ["eve"], 1)
+    assert (server.pulls[1]["draft"], len(server.pulls)) == (False, 1)
     post_offer(forge, text("rows: newer", proven=False), lambda: True, people)
     post_offer(forge, text("rows: better"), lambda: True, NightlySettings(reviewers=("ada",)))
     assert server.pulls[1]["reviewers"] == ["ada"]
-
-
-def test_one_that_is_held_back_is_pushed_and_not_opened(server: FakeForge, forge: Forge) -> None:
-    pushed = []
-
-    def push() -> bool:
-        pushed.append(BRANCH)
-        return True
-
-    done = post_offer(forge, text("rows: proven"), push, held="waits")
-    assert (done.action, done.is_open, done.notes, pushed) == ("", False, ("waits",), [BRANCH])
-    assert not server.pulls
 
 
 def test_a_text_that_was_tampered_with_mentions_nobody_and_closes_no_issue(server: FakeForge, forge: Forge) -> None:

@@ -15,7 +15,7 @@ from skillopt.safety.hidden_unicode import hidden_runs
 from tests.fakes.hostile_views import attack
 from tests.fakes.views import EVENTS, make_view
 
-VIEW = replace(make_view(), limits=RunCaps(280, 0, 2.5, 100_000))
+VIEW = replace(make_view(), limits=RunCaps(280, 2.5, 100_000))
 
 
 def test_it_tells_progress_best_score_funnel_reasons_and_spending_against_caps() -> None:

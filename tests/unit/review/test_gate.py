@@ -17,6 +17,7 @@ from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
+from tests.fakes.constants import settings_with
 
 TASKS = 24
 SUITE = Suite(
@@ -50,7 +51,7 @@ def runner(lost: int = 0, won: int = 0, by: float = 1.0) -> ScriptedRunner:
 
 
 def judge(runner: ScriptedRunner, demand: Demand | None = None, **values: object) -> tuple[Judged, list[Event]]:
-    settings = make_settings(("test", {"metric": "soft", **values}))
+    settings = settings_with({"metric": "soft", **values})
     gate = ChangeGate(OLD, NEW, SUITE, settings, runner, demand or Demand())
     events = list(gate.events())
     assert gate.judged is not None

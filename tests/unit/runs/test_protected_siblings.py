@@ -24,9 +24,9 @@ def project_with(folder: Path, shared: str, split: str) -> Project:
     (made / "suites" / "keep.jsonl").write_text("\n".join(lines) + "\n")
     (made / "skills" / "keep").mkdir()
     (made / "skills" / "keep" / "SKILL.md").write_text(KEEP)
-    config = '[skills.keep]\npath = "skills/keep"\nsuite = "suites/keep.jsonl"\n\n[siblings]\nprotect = ["keep"]\n'
-    with (made / "skillopt.toml").open("a") as file:
-        file.write(config)
+    config = '[skills.keep]\npath = "skills/keep"\nsuite = "suites/keep.jsonl"\n'
+    file = made / "skillopt.toml"
+    file.write_text(f'protect = ["keep"]\n{file.read_text()}{config}')
     return Project.find(made)
 
 

@@ -38,7 +38,7 @@ def test_the_same_run_goes_on_under_a_higher_cap_and_no_longer_under_the_first_o
     assert not resumed
     raised, resumed = begin(folder, 500)
     assert (raised.id, resumed) == (first.id, True)
-    record(folder, first, CapsRaised(500, None, None, None))
+    record(folder, first, CapsRaised(500, None, None))
     assert begin(folder, 500)[0].id == first.id
     with pytest.raises(UsageError, match=r"goes on under max_rollouts=500.*found max_rollouts=60"):
         begin(folder, 60)

@@ -294,19 +294,17 @@ def test_a_bad_request_that_has_nothing_to_do_with_json_mode_is_not_repeated() -
         assert len(server.requests) == 1
 
 
-def test_the_length_and_temperature_of_a_target_are_asked_for_and_are_part_of_its_name() -> None:
+def test_the_length_of_the_answers_of_a_target_is_asked_for() -> None:
     with serve(lambda _: as_json(200, completion("stop"))) as server:
         settings = make_settings(
-            ("t", {"base_url": f"{server.url}/v1", "rollout_tokens": "40", "temperature": "0.5"}),
+            ("t", {"base_url": f"{server.url}/v1", "rollout_tokens": "40"}),
         )
         target = load_model("openai-compatible/small", settings, target=True)
         optimizer = load_model("openai-compatible/small", settings)
         assert [model.reply("a").text for model in (target, optimizer)] == ["Yes.", "Yes."]
         first, second = (request.body for request in server.requests)
-    assert (first["max_tokens"], first["temperature"]) == (40, 0.5)
+    assert first["max_tokens"] == 40
     assert second["max_tokens"] == 16_000
-    assert "temperature" not in second
-    assert target.identity.endswith("temperature=0.5")
     assert target.worst_case("a").output_tokens == 40
 
 

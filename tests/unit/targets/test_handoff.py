@@ -170,7 +170,7 @@ def test_the_files_of_a_rollout_are_taken_back(tmp_path: Path) -> None:
 
 def test_a_skill_is_trained_by_hand_off_alone_and_nothing_answered_is_asked_again(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project", tasks=4)
-    options = [part for option in ("epochs=1", "gate=paired", "confidence=0.6") for part in ("--set", option)]
+    options = [part for option in ("gate=paired", "confidence=0.6") for part in ("--set", option)]
     command = ("optimize", "rows", "--json", "--harness", "handoff", "--model", "handoff", *options)
     handed, answered = folder / ".skillopt" / "handoff", 0
     for _ in range(60):
