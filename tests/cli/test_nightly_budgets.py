@@ -55,12 +55,12 @@ class TestBudgets:
     def test_skills_for_which_nothing_is_left_wait_and_come_first_once_begun(
         self, tmp_path: Path, forge: FakeForge
     ) -> None:
-        nights = make_nights(tmp_path, forge, ("dates", "rows"))
+        nights = make_nights(tmp_path, forge, ("dates", "mail", "rows"))
         rows = nights.run("--max-rollouts", "20")
         assert (rows["dates"]["training"], rows["rows"]["training"]) == ("stopped", "waiting")
         assert rows["rows"]["reason"] == "the night's budget is used up"
         rows = nights.run()
-        assert list(rows) == ["dates", "rows"]
+        assert list(rows) == ["dates", "mail", "rows"]
         assert rows["dates"]["cause"].startswith("its last run ended early")
         assert rows["rows"]["cause"] == "it was never trained"
 
