@@ -9,17 +9,15 @@ import pytest
 from benchmarks.goals.__main__ import main
 from benchmarks.goals.measures import (
     Year,
-    coverage,
     false_years,
     first_version,
     gain,
-    idle_calls,
     in_bin,
     proven,
     reach,
 )
 from benchmarks.goals.samples import OURS, PUBLISHED, Cell, Samples, make_samples
-from benchmarks.goals.table import format_calibration, format_cells, format_goals
+from benchmarks.goals.table import format_cells, format_goals
 from benchmarks.goals.targets import GROUPS, TARGETS, YEARS, Target
 from benchmarks.landscapes.handover import Claim, Handover
 from benchmarks.landscapes.runs import Job, Run, run_job
@@ -60,18 +58,6 @@ def test_a_gain_counts_as_proven_by_its_grade_or_by_a_version(run: Run) -> None:
     assert proven([handed(replace(run, accepted=1), grade="unproven")]) == 1
 
 
-def test_two_calls_after_the_last_useful_edit_are_none(run: Run) -> None:
-    few = handed(replace(run, calls=4), useful=(10, 2))
-    many = handed(replace(run, calls=20), useful=(10, 10))
-    assert idle_calls([few]) == 0
-    assert idle_calls([few, many]) == 0.25
-
-
-def test_intervals_of_fewer_than_12_tasks_are_not_asked_to_hold(run: Run) -> None:
-    claims = (claim(0.9, 0.1), claim(0.9, 0.5), claim(0.9, 0.5, tasks=8))
-    assert coverage([handed(run, claims=claims)]) == 0.5
-
-
 def test_drafts_are_counted_by_what_was_stated_of_them() -> None:
     claims = [claim(0.85, 0.1), claim(0.90, 0.1), claim(0.8, -0.1)]
     assert in_bin(claims, 0.8, 0.9) == [claims[0], claims[2]]
@@ -90,15 +76,6 @@ def figures(score: float) -> Figures:
     return Figures("null", "gepa", 0, 100, ((0, 0.6), (50, score)), 0.6, None, 1, 1, 100, 3)
 
 
-def test_a_bound_holds_for_a_figure_as_it_is_written() -> None:
-    least = Target("few", "", (CELL,), gain, must=0.95, form=".3f")
-    assert least.holds(0.9496, 0.95)
-    assert not least.holds(0.9494, 0.95)
-    most = Target("few", "", (CELL,), gain, must=0.02, most=True, form=".1%")
-    assert most.holds(0.0204, 0.02)
-    assert not most.holds(0.0206, 0.02)
-
-
 def test_a_row_asks_for_no_less_than_the_others_reach_in_the_same_cell(run: Run) -> None:
     target = Target("few", "gain", (CELL,), gain, 0.05, 0.2, rivals=("gepa",), form="+.3f")
     ours = handed(run, score=0.7, gain=0.1)
@@ -114,12 +91,6 @@ def test_a_run_that_did_not_finish_meets_no_goal(run: Run) -> None:
     found = Samples(runs={(CELL, OURS): [run]}, broken={(CELL, OURS): ["seed 3: dead"]})
     assert rows(format_goals([target], [], found))[0][2:5] == ["0.000; 1 of 2 did not finish", "", "no"]
     assert rows(format_goals([target], [], Samples(broken=found.broken)))[0][2] == "none of 1 runs finished"
-
-
-def test_calibration_is_shown_where_a_probability_was_stated(run: Run) -> None:
-    assert format_calibration(Samples(runs={(CELL, OURS): [run]})) == ""
-    stated = handed(run, claims=(claim(0.82, 0.1), claim(0.86, -0.1)))
-    assert rows(format_calibration(Samples(runs={(CELL, OURS): [stated]}))) == [["80% to 90%", "2", "84.0%", "50.0%"]]
 
 
 def test_every_row_is_about_worlds_that_there_are_and_can_be_asked_for() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.landscapes.following import Watch
-from benchmarks.landscapes.handover import ACCEPTED, Handover, hand_over
+from benchmarks.landscapes.handover import Handover, hand_over
 from benchmarks.landscapes.lines import START, block_line, idle_line, rule_line
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
@@ -14,7 +14,7 @@ from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.grades import Grade, Grading
-from skillopt.loop.events import DraftGraded, Event, RunEnded, StepStarted, VersionAccepted
+from skillopt.loop.events import DraftGraded, Event, RunEnded, VersionAccepted
 from skillopt.settings import make_settings
 from skillopt.skills.document import SkillDocument
 from tests.fakes.constants import settings_with
@@ -89,11 +89,6 @@ def test_each_claim_is_held_against_what_it_was_compared_with() -> None:
     assert [last.gain, last.here] == pytest.approx([GAIN, GAIN])
 
 
-def test_a_version_without_a_grade_counts_as_accepted_and_claims_nothing() -> None:
-    found = handed(version(FIRST, 90))
-    assert (found.grade, found.claims) == (ACCEPTED, ())
-
-
 def test_a_text_that_is_worse_than_the_first_one_is_harm() -> None:
     spoiled = document_of((block_line(0),))
     assert not handed(draft(spoiled, graded(Grade.UNPROVEN, 0.9))).harmed
@@ -110,26 +105,6 @@ def test_lines_that_can_go_without_a_loss_are_counted_as_useless() -> None:
     assert handed(draft(SECOND, graded(Grade.UNPROVEN, 0.9))).useless == 0
 
 
-def test_prices_count_every_rollout_and_every_call() -> None:
-    assert handed().usd(0.10, 0.05) == pytest.approx(21 + 1)
-    assert handed().usd(0.05, 0.10) == pytest.approx(10.5 + 2)
-
-
-def test_a_run_that_has_not_ended_hands_over_nothing_yet() -> None:
-    world = WORLDS["distractors"]
-    watch = Watch(
-        world,
-        make_settings(),
-        SimulatedRunner(Target(world, 0), SimulatedModel(world, 0)),
-        START.document,
-        make_suite(world),
-        0,
-    )
-    watch.take(StepStarted(1, 1, 4))
-    with pytest.raises(ValueError, match="expected a run that has ended"):
-        hand_over(watch, 0)
-
-
 @pytest.mark.slow
 def test_the_last_useful_line_was_offered_before_the_version_that_has_it() -> None:
     run = run_job(Job("strong", "paper", 0, 500, shipped=True))
@@ -139,12 +114,3 @@ def test_the_last_useful_line_was_offered_before_the_version_that_has_it() -> No
     assert 0 < calls <= run.calls
     assert run.handed.kind == "version"
     assert max(run.handed.rounds) <= 8
-
-
-@pytest.mark.slow
-def test_as_shipped_a_run_ends_by_its_epochs_and_needs_no_held_out_test() -> None:
-    shipped, endless = (run_job(Job("strong", "paper", 0, 2000, shipped=shipped)) for shipped in (True, False))
-    assert shipped.asked < endless.asked
-    assert shipped.held_out == ""
-    assert endless.held_out
-    assert shipped.ended == "all 4 epochs done"

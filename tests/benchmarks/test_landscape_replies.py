@@ -1,6 +1,5 @@
 """The simulated optimizer model answers every stage, errs as the world says, and knows only what it is shown."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -16,15 +15,7 @@ from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import (
     Aim,
     Told,
-    ask_merge,
-    ask_meta_update,
-    ask_ranking,
     ask_reflection,
-    ask_repair,
-    ask_slow_update,
-    read_meta_update,
-    read_ranking,
-    read_slow_update,
 )
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
@@ -103,13 +94,6 @@ def test_a_failure_in_spite_of_its_rule_can_be_blamed_on_a_doubtful_line() -> No
     assert all(is_doubtful(edit.anchor) for edit in edits)
 
 
-def test_edits_delete_lines_at_random_when_they_are_told_to() -> None:
-    text = document_of((rule_line(0), idle_line(1)))
-    edits = propose(world(delete=1.0), 0, situation(text))
-    listed = {f"- {rule_line(0)}", f"- {idle_line(1)}", "- Read the whole order first."}
-    assert {(edit.op, edit.anchor) for edit in edits} == {("delete", line) for line in listed}
-
-
 def test_a_rejected_line_is_proposed_again_only_by_a_model_that_does_not_heed_it() -> None:
     rejected = tuple(f"add after 'section Rules': '- {rule_line(rule)}': reject" for rule in range(8))
     assert propose(world(heed=1.0), 0, situation(rejected=rejected)) == ()
@@ -133,49 +117,6 @@ def test_a_line_in_the_way_is_replaced_as_often_as_planted() -> None:
     ]
     assert len(ops) == 300
     assert ops.count("replace") / 300 == pytest.approx(0.2, abs=0.07)
-
-
-def test_an_unreadable_reply_is_repaired_by_answering_the_prompt_again() -> None:
-    model, prompt = SimulatedModel(PLAIN, 0), reflection()
-    assert model.reply(ask_repair(prompt, "no JSON", "expected JSON")) == model.reply(prompt)
-
-
-def test_successes_teach_nothing() -> None:
-    assert read_reflection(SimulatedModel(PLAIN, 0).reply(reflection(failures=False)).text).edits == ()
-
-
-def test_a_merge_joins_equal_edits_with_the_tasks_of_both() -> None:
-    one, other = ({"op": "add", "section": SECTION, "content": "- A.", "rationale": "1 task shows symptom S01."},) * 2
-    proposals = [
-        read_reflection(json.dumps({"edits": [shown | {"tasks": [task]}]})).edits
-        for shown, task in ((one, "train-001"), (other, "train-013"))
-    ]
-    (merged,) = read_reflection(
-        SimulatedModel(PLAIN, 0).reply(ask_merge(START.document, proposals, memory="")).text
-    ).edits
-    assert (merged.tasks, merged.rationale) == (("train-001", "train-013"), "2 tasks show symptom S01.")
-
-
-def test_edits_are_ranked_by_the_tasks_that_show_them_where_the_world_says_so() -> None:
-    edits = [edit(f"e{number}", tasks) for number, tasks in enumerate((1, 5, 2, 4, 3))]
-    prompt = ask_ranking(START.document, edits, budget=2, memory="")
-    by_support = read_ranking(SimulatedModel(WORLDS["strong"], 0).reply(prompt).text, edits)
-    assert [len(found.tasks) for found in by_support] == [5, 4, 3, 2, 1]
-    orders = {read_ranking(SimulatedModel(PLAIN, seed).reply(prompt).text, edits) for seed in range(10)}
-    assert len(orders) > 5
-
-
-def test_the_other_stages_get_what_they_ask_for() -> None:
-    model = SimulatedModel(PLAIN, 0)
-    memory = model.reply(ask_meta_update("", ["one"], ["two"], fence("comparison", ""))).text
-    assert read_meta_update(memory) == "Accepted: one\nNot kept: two"
-
-
-def test_guidance_keeps_what_it_says_and_adds_rules_for_what_keeps_failing() -> None:
-    comparison = fence("comparison", "keeps failing: task train-003, score 0.000 -> 0.000\nfound symptom S03")
-    document = START.document.with_region("guidance", "- Keep calm.")
-    guidance = read_slow_update(SimulatedModel(world(), 0).reply(ask_slow_update(document, comparison)).text)
-    assert guidance.splitlines() == ["- Keep calm.", f"- {rule_line(3)}"]
 
 
 def test_a_stage_it_was_not_taught_is_an_error_that_names_it() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.landscapes.lines import idle_line, rule_line
 from benchmarks.landscapes.runs import Job, run_job
-from benchmarks.landscapes.truth import document_of, start_of, true_score
+from benchmarks.landscapes.truth import document_of, true_score
 from benchmarks.landscapes.worlds import WORLDS
 from benchmarks.peers.__main__ import format_page, main
 from benchmarks.peers.arena import BudgetSpentError, Figures, Outcome, SimulatedArena, failures
@@ -69,31 +69,10 @@ def test_a_proposal_adds_lines_and_deletes_lines_that_are_there() -> None:
     assert all(len(found ^ set(lines)) <= 2 for found in texts)
 
 
-def test_the_figures_follow_from_what_was_said() -> None:
-    field = arena(rollouts=100)
-    one, two = document_of((rule_line(0),)), document_of((rule_line(0), idle_line(0)))
-    field.run(field.start, field.val)
-    field.accepts(field.start, one)
-    field.returns(one)
-    field.run(one, field.val)
-    field.accepts(one, two)
-    field.returns(two)
-    found = field.figures(gated=True)
-    low, high = (true_score(WORLDS["distractors"], text) for text in (field.start, one))
-    assert [since for since, _ in found.curve] == [0, 36, 72]
-    assert [score for _, score in found.curve] == pytest.approx([low, high, high], abs=1e-6)
-    assert (found.accepted, found.false_accepts, found.calls, found.asked) == (2, 1, 0, 72)
-    assert field.figures(gated=False).false_accepts is None
-
-
 @pytest.mark.parametrize("world", ["errors", "lasting-failures"])
 def test_a_world_that_peers_have_no_answer_to_is_refused(world: str) -> None:
     with pytest.raises(ValueError, match="in which no rollout fails"):
         arena(world)
-
-
-def test_peers_start_from_the_document_of_the_world() -> None:
-    assert arena("spoiled").start == start_of(WORLDS["spoiled"]).document.text
 
 
 @pytest.mark.parametrize("peer", INSIDE)
@@ -114,39 +93,6 @@ def test_our_presets_have_the_figures_of_the_landscapes() -> None:
     found, run = figures("our paper", "strong", 500, seed=3), run_job(Job("strong", "paper", 3, 500, shipped=True))
     assert (found.curve, found.reach, found.false_accepts) == (run.curve, run.reach, run.false_accepts)
     assert (found.accepted, found.asked) == (run.accepted, run.asked)
-
-
-def test_longer_our_published_loop_goes_on_where_it_would_have_ended() -> None:
-    ended, longer = (figures(peer, "strong", 900, seed=3) for peer in ("our paper", "our paper, longer"))
-    assert longer.asked > ended.asked
-    assert 850 < longer.asked <= 900
-
-
-@pytest.mark.parametrize("peer", INSIDE)
-def test_a_suite_smaller_than_a_batch_is_trained_on_all_the_same(peer: str) -> None:
-    found = figures(peer, "real-8", 120)
-    assert 0 < found.asked <= 120
-    assert found.calls > 0
-    assert found.curve[0][1] == pytest.approx(0.42)
-
-
-def test_every_seed_deals_the_few_tasks_of_a_suite_anew() -> None:
-    fields = [arena("real-12", seed) for seed in (0, 1)]
-    assert [len(one.train) + len(one.val) for one in fields] == [12, 12]
-    shown = [
-        tuple(outcome.feedback for outcome in arena("real-12", seed).run(fields[0].start, fields[0].train))
-        for seed in (0, 1)
-    ]
-    assert shown[0] != shown[1]
-
-
-def test_a_proposer_that_fades_offers_a_right_line_twice_and_then_hardly_ever() -> None:
-    field = arena("fading", rollouts=10)
-    failing = [Outcome(f"train-{rule:03d}", 0.0, f"symptom S{rule:02d}") for rule in range(12)]
-    made = [field.propose(field.start, failing, 12) for _ in range(40)]
-    offered = [sum("RULE-00a" in text for text in part) for part in (made[:8], made[8:])]
-    assert offered[0] == 2
-    assert offered[1] <= 4
 
 
 @pytest.mark.parametrize("peer", GEPA)
@@ -177,9 +123,3 @@ def test_the_command_writes_the_page_that_it_prints(tmp_path: Path, capsys: pyte
     page = capsys.readouterr().out
     assert page.strip() == file.read_text().strip()
     assert "| our default | 2/2 | " in page
-
-
-def test_a_world_without_an_answer_is_no_choice(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--worlds", "errors"])
-    assert "invalid choice: 'errors'" in capsys.readouterr().err

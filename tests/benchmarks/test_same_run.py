@@ -37,7 +37,7 @@ def trained(folder: Path, name: str, executor: Executor) -> tuple[list[Event], s
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("world", ["interacting", "flips-30", "real-12"])
+@pytest.mark.parametrize("world", ["interacting", "real-12"])
 def test_events_and_recorded_answers_are_the_same_with_1_8_and_64_workers(tmp_path: Path, world: str) -> None:
     plain = trained(tmp_path / "plain", world, InlineExecutor())
     for workers in (1, 8, 64):

@@ -10,7 +10,6 @@ from benchmarks.trust.__main__ import main
 from benchmarks.trust.cheats import CHEATS, HONEST, Attempt, run_attempt
 from benchmarks.trust.classes import CLASSES
 from benchmarks.trust.places import Place
-from benchmarks.trust.table import ClassResult, sum_rows, trust_table
 from skillopt.rollouts import Score
 from skillopt.sandbox.bubblewrap import Sandbox
 
@@ -52,20 +51,6 @@ def test_honest_work_passes(attempt: Attempt) -> None:
 
 def test_at_least_forty_cheats_of_different_names_are_tried() -> None:
     assert len({attempt.name for attempt in CHEATS}) == len(CHEATS) >= 40
-
-
-def test_the_table_has_a_row_for_each_class() -> None:
-    rows = trust_table([ClassResult("scores", 67, 0, false_alarms="0 of 29")]).splitlines()
-
-    assert rows[0] == "| class | tried | through | lost | paid twice | false alarms |"
-    assert rows[2:] == ["| scores | 67 | 0 | 0 | 0 | 0 of 29 |"]
-
-
-def test_a_row_of_the_short_table_adds_what_was_counted() -> None:
-    rows = [ClassResult("a", 3, 1, 1, 2), ClassResult("b", 4, 0, false_alarms="1 of 9"), ClassResult("c", 1, 0)]
-
-    assert sum_rows("all", rows) == ClassResult("all", 8, 1, 1, 2, "1 of 9")
-    assert sum_rows("some", rows[:1]).false_alarms == "—"
 
 
 def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through() -> None:

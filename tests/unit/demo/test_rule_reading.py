@@ -63,12 +63,6 @@ def test_a_clear_sentence_has_one_reading(sentence: str, expected: list[Operatio
     assert rule.readings == (tuple(expected),)
 
 
-def test_one_sentence_can_ask_for_several_operations() -> None:
-    (reading,) = read_sentence("Write ids in upper case, padded to four digits.").readings
-
-    assert {operation.kind for operation in reading} == {K.ID_UPPER, K.ID_PAD}
-
-
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -87,20 +81,6 @@ def test_a_vague_sentence_has_several_readings(sentence: str) -> None:
 
     assert not rule.clear
     assert len(set(rule.readings)) > 1
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Double-check your work.",
-        "Read the whole input file before changing anything.",
-        "Never invent data: what the vendor did not send stays out.",
-        "Write the result as CSV with a comma as separator and one header row.",
-        "Do not fix the dates.",
-    ],
-)
-def test_a_sentence_that_asks_for_nothing_known_is_read_as_nothing(sentence: str) -> None:
-    assert read_sentence(sentence).readings == ()
 
 
 def test_only_prose_is_read_not_headings_code_or_comments() -> None:
@@ -123,12 +103,6 @@ Write headers in snake_case, e.g. `Order Date` as `order_date`.
         "This goes on here.",
         "Write headers in snake_case, e.g. `Order Date` as `order_date`.",
     ]
-
-
-def test_guidance_in_its_protected_region_is_read() -> None:
-    body = "Text.\n\n<!-- skillopt:begin guidance -->\n- Remove empty rows.\n<!-- skillopt:end guidance -->\n"
-
-    assert [rule.sentence for rule in read_rules(body)] == ["Text.", "Remove empty rows."]
 
 
 @given(st.text(max_size=200))
