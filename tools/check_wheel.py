@@ -18,7 +18,7 @@ __all__ = ["main"]
 _ROOT = Path(__file__).resolve().parent.parent
 _IMPORT_ALL = """
 import importlib, pathlib, pkgutil, skillopt, skillopt.prompts, skillopt_mcp, skillopt_mcp.prompts
-from skillopt.reports.rollout_page import render_page
+from skillopt.reports.run_page import render_page
 from skillopt.reports.view import RunView
 from skillopt_mcp.server import make_server
 packages = (skillopt, skillopt_mcp)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.demo.__main__ import make_repository
-from skillopt.commands.report import run_page
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
+from skillopt.reports.run_page import read_rollouts, render_page
 from skillopt.storage.ledger import Ledger
 
 __all__ = ["make_report"]
@@ -36,7 +36,8 @@ def make_report(folder: Path) -> dict[str, str]:
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=outside)
     with closing(Ledger.open(folder, read_only=True)) as ledger:
         view = load_view(Project.find(folder), ledger, find_run(ledger))
-        versions = tuple(replace(version, commit="", at="") for version in view.versions)
+        versions = tuple(replace(version, commit="") for version in view.versions)
         gates = tuple(replace(gate, at="") for gate in view.gates)
         fixed = replace(view, started=_AT, ended=_END, base="", versions=versions, gates=gates)
-        return {"report.html": run_page(ledger, fixed, most=16).replace(view.run, "0123456789ab") + "\n"}
+        page = render_page(fixed, read_rollouts(ledger, fixed, most=16))
+        return {"report.html": page.replace(view.run, "0123456789ab") + "\n"}

@@ -37,7 +37,8 @@ from skillopt.execution.runner import RunObserver
 from skillopt.execution.suite_checks import checks_warning
 from skillopt.project import CONFIG, Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
-from skillopt.reports.gate_report import render_annotations, render_gate_junit, render_gate_summary, render_gate_text
+from skillopt.reports.gate_report import render_annotations, render_gate_summary, render_gate_text
+from skillopt.reports.junit import render_gate_junit
 from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
 from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
 from skillopt.review.gate import Demand, why_untestable
@@ -239,7 +240,7 @@ class _Gate:
         row = replace(row, first_path=_join(row.path, path), first_line=line)
         work = _Work(row, before or Skill(row.skill, SkillDocument("")), after, target, suite, self._base_suite(row))
         row = replace(row, findings=tuple(self._found(before, work)))
-        refusals = [finding for finding in row.findings if self._refuses(finding)]
+        refusals = [finding for finding in row.findings if finding.refuses(strict=self._options.strict)]
         if refusals:
             listed = ", ".join(dict.fromkeys(finding.rule for finding in refusals))
             return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {listed}")
@@ -261,9 +262,6 @@ class _Gate:
             return _BaseSuite(target, target.suite(), self._old.suite_files(target))
         except UsageError:
             return None
-
-    def _refuses(self, finding: ChangeFinding) -> bool:
-        return finding.weight is Weight.REFUSE or (self._options.strict and finding.weight is Weight.WARN)
 
     def _found(self, before: Skill | None, work: _Work) -> Iterator[ChangeFinding]:
         """Find what the texts bring, and what else changed with them."""

@@ -1,28 +1,24 @@
-"""The command `report`: what is recorded of a run, in one of the forms of `reports/`; spends and changes nothing."""
+"""The command `report`: what is recorded of a run, as Markdown, HTML or JSON; spends and changes nothing."""
 
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from skillopt.commands.options import AllSplitsOption, JsonOption, RunArgument, SuiteOption
 from skillopt.commands.output import write_report
+from skillopt.errors import UsageError
 from skillopt.project import Project
-from skillopt.reports import format_of, render_view
 from skillopt.reports.load_view import find_run, load_inspected_view
-from skillopt.reports.rollout_page import (
-    MOST_ROLLOUTS,
-    RolloutEntry,
-    RolloutSelection,
-    ViewedRollout,
-    choose_rollouts,
-    render_page,
-)
-from skillopt.reports.view import SEEN_SPLITS, RunView
+from skillopt.reports.run_page import read_rollouts, render_markdown, render_page
+from skillopt.reports.view import render_json
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["report", "run_page"]
+__all__ = ["report"]
+
+_FORMATS: Final = ("markdown", "html", "json")
+_SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".html": "html"}
 
 
 def report(
@@ -30,9 +26,7 @@ def report(
     *,
     form: Annotated[
         str | None,
-        typer.Option(
-            "--format", "-f", help="markdown, pull-request, json, junit or html; else by the suffix of --output."
-        ),
+        typer.Option("--format", "-f", help="markdown, html or json; else by the suffix of --output."),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of stdout.")] = None,
     all_splits: AllSplitsOption = False,
@@ -40,12 +34,16 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Report a run: verdict, edits, gates, test, cost, tasks by version; as html with rollouts, too."""
-    chosen = format_of("json" if as_json else form, output)
-    project, is_page = Project.find(Path.cwd()), chosen == "html"
+    chosen = _format_of("json" if as_json else form, output)
+    project = Project.find(Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         found = find_run(ledger, name)
-        view = load_inspected_view(project, ledger, found, suite, all_splits=all_splits and not is_page)
-        text = run_page(ledger, view, all_splits=all_splits) if is_page else render_view(view, chosen)
+        shown = all_splits and chosen != "html"
+        view = load_inspected_view(project, ledger, found, suite, all_splits=shown)
+        if chosen == "html":
+            text = render_page(view, read_rollouts(ledger, view, all_splits=all_splits))
+        else:
+            text = render_json(view) if chosen == "json" else render_markdown(view)
     if output is None:
         typer.echo(text.rstrip("\n"))
     else:
@@ -53,20 +51,10 @@ def report(
         typer.echo(f"written to {output}", err=True)
 
 
-def run_page(ledger: Ledger, view: RunView, *, all_splits: bool = False, most: int = MOST_ROLLOUTS) -> str:
-    """Render a run as an HTML page with rollouts: of train tasks, or of the first of two folds, unless all are asked.
-
-    A task whose split is not known may be held out, and is not shown.
-    """
-    splits = {row.task: row.split for row in view.heat}
-    names = {version.digest: f"v{version.number}" if version.number else "start" for version in view.versions}
-    identity = view.target + (f" judge={view.judge}" if view.judge else "")
-    listed = [
-        RolloutEntry(row.key, row.task, split, names.get(row.skill, "draft"), row.repeat, row.score, row.passed)
-        for row in ledger.run_results(view.run, list(names), identity)
-        if (split := splits.get(row.task, "")) in SEEN_SPLITS or all_splits
-    ]
-    chosen = choose_rollouts(listed, most)
-    found = ledger.rollouts([one.key for one in chosen])
-    seen = tuple(ViewedRollout(one, found[one.key]) for one in chosen if one.key in found)
-    return render_page(view, RolloutSelection(seen, len(listed), all_splits, most))
+def _format_of(name: str | None, output: Path | None) -> str:
+    """Choose the format: the one that is named, else that of the file's suffix, else Markdown."""
+    chosen = name or _SUFFIXES.get(output.suffix.lower() if output else ".md", "")
+    if chosen not in _FORMATS:
+        expected = f"a report's format ({', '.join(_FORMATS)}) or a file with its suffix"
+        raise UsageError(f"expected {expected}, found {name or str(output)!r}")
+    return chosen

@@ -14,15 +14,12 @@ from rich.text import Text
 from skillopt.commands.options import JsonOption, RunArgument
 from skillopt.execution.interrupts import EXIT_INTERRUPTED
 from skillopt.project import Project
-from skillopt.reports import render_view
 from skillopt.reports.load_view import find_run, load_progress
 from skillopt.reports.terminal import render_terminal
-from skillopt.reports.view import RunView
+from skillopt.reports.view import RunView, render_json
 from skillopt.storage.ledger import Ledger
 
 __all__ = ["follow", "watch"]
-
-_RUNNING = "running"
 
 
 def watch(
@@ -47,7 +44,7 @@ def watch(
                 return load_progress(project, ledger, ledger.run(run))
 
             if as_json:
-                typer.echo(render_view(look(), "json"))
+                typer.echo(render_json(look()))
             else:
                 follow(look, Console(highlight=False), lambda: time.sleep(interval), once=once)
     except KeyboardInterrupt as error:
@@ -62,7 +59,7 @@ def follow(read: Callable[[], RunView], console: Console, wait: Callable[[], Non
         return view
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
         live.update(_painted(view, console), refresh=True)
-        while view.state == _RUNNING:
+        while view.state == "running":
             wait()
             view = read()
             live.update(_painted(view, console), refresh=True)

@@ -264,7 +264,7 @@ def _edits(step: TextStep, views: Mapping[str, RunView], numbers: Mapping[EditNa
 
 def _fixed(view: RunView, edit: Edit) -> tuple[str, ...]:
     """List the tasks it cites that passed or moved on in a patch test with it."""
-    tests = [test for step in view.steps for test in step.patch_tests if edit.id in test.edits]
+    tests = [test for step in view.steps for test in step.patch_tests if edit.id in {one.id for one in test.edits}]
     moved = {task for test in tests for task in test.moved}
     return tuple(task for task in edit.tasks if task in moved)
 

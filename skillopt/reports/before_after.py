@@ -24,7 +24,7 @@ from skillopt.reports.blocks import (
 )
 from skillopt.reports.html import print_page
 from skillopt.reports.markdown import print_markdown
-from skillopt.reports.rollout_page import show_turns
+from skillopt.reports.run_page import show_turns
 from skillopt.rollouts import Rollout, Trajectory
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric

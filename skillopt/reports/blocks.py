@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from skillopt.reports.view import CurvePoint, HeatRow
+from skillopt.reports.view import HeatRow
 from skillopt.safety.escaping import truncate
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Bullets",
     "Commands",
     "Curve",
+    "CurvePoint",
     "Details",
     "Diff",
     "Facts",
@@ -108,6 +109,18 @@ class Grid:
 
     versions: Sequence[str]
     rows: Sequence[HeatRow]
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A share of tasks passed after so many rollouts, the newest version's by then, and the outcome that it had."""
+
+    rollouts: int
+    share: float
+    outcome: str
+    best: float
+    label: str
+    passed: str
 
 
 @dataclass(frozen=True, slots=True)

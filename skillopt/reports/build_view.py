@@ -1,18 +1,16 @@
 """Build the view of a run from its events, recorded rollouts and commits.
 
-Decides what became of each edit in the end, and which recorded rollouts belong to a comparison.
+Decides what became of each edit in the end, and how each task went under each version.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Final
+from typing import TypeVar
 
-from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.headline import headline_of_verdict, passed_words
-from skillopt.gate.pareto import Worth, front, known_losses
-from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
 from skillopt.loop.events import (
     BaselineMeasured,
     CapsRaised,
@@ -35,47 +33,39 @@ from skillopt.loop.events import (
     TrainMeasured,
     VerifierSuspected,
     VersionAccepted,
+    newest_draft,
 )
-from skillopt.loop.gained import gained_by_draft
+from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.reports.view import (
     FOLDS,
-    AblationView,
-    BaselineView,
+    Ablation,
     Cell,
-    CurvePoint,
     DraftView,
     EditView,
     Fate,
-    Funnel,
     GateView,
     HeatRow,
-    PairView,
-    PatchTestView,
-    RunCaps,
     RunView,
     StepView,
-    TestView,
     VersionView,
 )
-from skillopt.rollouts import Score, Stream
+from skillopt.rollouts import Score
 from skillopt.settings import Metric
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.storage.ledger import ResultRow
-from skillopt.tasks import Split, digest_of
+from skillopt.tasks import Split
 
 __all__ = ["RunRecords", "build_view", "digests_of", "text_digest"]
 
-_AFTER_GATES: Final = Stream.LEARNING.repeat(0)
-"""First repeat beyond those of the gate."""
-
 _FATES = {Outcome.ACCEPT: Fate.ACCEPTED, Outcome.INCONCLUSIVE: Fate.INCONCLUSIVE}
 _UNMOVED = "it moved none of the tasks that it cites"
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """What is recorded of a run."""
+    """What is recorded of a run; `draft` is its commit, the version that a person made of it, and its marks."""
 
     start: Skill
     events: Sequence[tuple[str, Event]]
@@ -106,430 +96,227 @@ def text_digest(start: Skill, text: str) -> str:
 
 def build_view(head: RunView, recorded: RunRecords) -> RunView:
     """Build the view of a run from its record."""
-    return _Gathering(head, recorded).view()
+    events = [event for _, event in recorded.events]
+    gates = _gates(recorded.events)
+    versions = _versions(head, recorded, gates)
+    splits = recorded.splits.values()
+    counts = {split.value: sum(one is split for one in splits) for split in Split} if splits else {}
+    if recorded.folds:
+        counts = dict(zip(FOLDS, map(len, recorded.folds), strict=True))
+    caps, ended = _last(events, CapsRaised), _last(events, RunEnded)
+    started, aside = _last(events, RunStarted), _last(events, TasksSetAside)
+    withheld = _last(events, ReleaseCheckWithheld)
+    if caps is not None:
+        limits = (caps.max_rollouts, caps.max_usd, caps.max_tokens)
+        raised = dict(zip(("rollouts", "usd", "tokens"), (cap or 0 for cap in limits), strict=True))
+        head = replace(head, limits=raised)
+    if ended is not None:
+        asked = replace(head.rollouts, asked=ended.rollouts), replace(head.calls, asked=ended.calls)
+        head = replace(head, rollouts=asked[0], calls=asked[1])
+    return replace(
+        head,
+        suite=started.suite if started else "",
+        steps_planned=started.steps if started else 0,
+        splits=counts,
+        headline=gained_by_run(events),
+        baseline=_last(events, BaselineMeasured),
+        steps=_steps(events),
+        edits=_EditFates(recorded).views,
+        gates=tuple(gates),
+        versions=tuple(versions),
+        test=_last(events, HeldOutTestMeasured),
+        test_withheld=withheld.reason if withheld else "",
+        heat=tuple(_heat(recorded, versions, Metric(head.metric) if head.metric else Metric.SOFT)),
+        suspects=tuple(_all(events, VerifierSuspected)),
+        set_aside=aside.tasks if aside else (),
+        skipped=tuple(_all(events, PromptSkipped)),
+        siblings=tuple(map(str, _all(events, SiblingMeasured))),
+        draft=_draft(head, recorded, events),
+    )
 
 
-class _Gathering:
-    """Goes through the events once, keeping what each adds."""
+def _all(events: Iterable[Event], kind: type[_Kind]) -> list[_Kind]:
+    return [event for event in events if isinstance(event, kind)]
 
-    def __init__(self, head: RunView, recorded: RunRecords) -> None:
-        self._view = head
-        self._recorded = recorded
-        self._metric = Metric(head.metric) if head.metric else Metric.SOFT
-        self._results: dict[tuple[str, str], dict[int, ResultRow]] = defaultdict(dict)
-        for row in recorded.results:
-            self._results[row.skill, row.task][row.repeat] = row
-        self._beside: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
-        self._judged: dict[tuple[str, str], str] = {}
-        self._edits = _EditFates(self._train())
-        self._gates: list[GateView] = []
-        self._steps: dict[int, StepView] = {}
-        self._curve: list[CurvePoint] = []
-        text = recorded.start.document.text
-        self._versions = [
-            VersionView(0, recorded.commits.get(0, head.base), recorded.start.digest, text, estimate_tokens(text))
-        ]
 
-    def view(self) -> RunView:
-        """Return the whole view."""
-        for at, event in self._recorded.events:
-            self._note(at, event)
-        splits = self._recorded.splits
-        counts = {split.value: sum(one is split for one in splits.values()) for split in Split} if splits else {}
-        if self._recorded.folds:
-            counts = dict(zip(FOLDS, map(len, self._recorded.folds), strict=True))
-        return replace(
-            self._view,
-            splits=counts,
-            steps=tuple(self._steps.values()),
-            edits=self._edits.views,
-            gates=tuple(self._gates),
-            versions=_with_front(self._versions),
-            curve=tuple(self._curve),
-            funnel=self._edits.funnel,
-            heat=self._heat(),
-        )
+def _last(events: Iterable[Event], kind: type[_Kind]) -> _Kind | None:
+    return next(reversed(_all(events, kind)), None)
 
-    def _note(self, at: str, event: Event) -> None:
-        self._edits.note(event, self._versions[-1].text)
+
+def _steps(events: Iterable[Event]) -> tuple[StepView, ...]:
+    steps: dict[int, StepView] = {}
+    for event in events:
+        if not isinstance(event, StepStarted | TrainMeasured | PatchTested | StepFailed):
+            continue
+        known = steps.get(event.step, StepView(event.step))
         match event:
-            case RunStarted():
-                self._view = replace(self._view, suite=event.suite, steps_planned=event.steps)
-            case BaselineMeasured():
-                self._baseline(event)
-            case StepStarted() | TrainMeasured() | PatchTested() | StepFailed():
-                self._step(event)
-            case GateDecided():
-                self._gate(at, event)
-            case VersionAccepted():
-                self._version(at, event)
-            case HeldOutTestMeasured():
-                self._test(event)
-            case _:
-                self._other(event)
-
-    def _other(self, event: Event) -> None:
-        if isinstance(event, VerifierSuspected | PromptSkipped | SiblingMeasured):
-            self._view = _with_found(self._view, event)
-        elif isinstance(event, TasksSetAside):
-            self._view = replace(self._view, set_aside=event.tasks)
-        elif isinstance(event, DraftChanged | DraftGraded):
-            self._draft(event)
-        elif isinstance(event, ReleaseCheckWithheld):
-            self._view = replace(self._view, test_withheld=event.reason)
-        elif isinstance(event, CapsRaised):
-            caps = RunCaps(event.max_rollouts or 0, event.max_usd or 0.0, event.max_tokens or 0)
-            self._view = replace(self._view, limits=caps)
-        elif isinstance(event, RunEnded):
-            asked = replace(self._view.rollouts, asked=event.rollouts), replace(self._view.calls, asked=event.calls)
-            self._view = replace(self._view, rollouts=asked[0], calls=asked[1])
-
-    def _baseline(self, event: BaselineMeasured) -> None:
-        score = _scored(event.tally, self._metric)
-        self._view = replace(self._view, baseline=BaselineView(event.tally, score, event.noise, event.least_gain))
-        passed = passed_words(event.tally.passed * event.tally.measured, event.tally.measured)
-        self._curve.append(CurvePoint(0, event.tally.passed, "start", event.tally.passed, version=0, passed=passed))
-        self._versions[0] = replace(self._versions[0], score=score, passed=passed)
-
-    def _train(self) -> frozenset[str] | None:
-        """Return tasks that edits may be made from, those of both folds where there are any; None when not known."""
-        folded = frozenset().union(*self._recorded.folds)
-        splits = self._recorded.splits
-        train = frozenset(task for task, split in splits.items() if split is Split.TRAIN or task in folded)
-        return train if splits else None
-
-    def _step(self, event: StepStarted | TrainMeasured | PatchTested | StepFailed) -> None:
-        known = self._steps.get(event.step, StepView(event.step, 0, 0))
-        match event:
-            case StepStarted():
-                known = replace(known, epoch=event.epoch, edit_budget=event.edits)
             case TrainMeasured():
                 known = replace(known, train=event.tally)
             case PatchTested():
-                found = PatchTestView(tuple(edit.id for edit in event.edits), event.tasks, event.moved)
-                known = replace(known, patch_tests=(*known.patch_tests, found))
+                known = replace(known, patch_tests=(*known.patch_tests, event))
             case StepFailed():
                 known = replace(known, failure=f"{event.stage}: {event.reason}")
-        self._steps[event.step] = known
-
-    def _gate(self, at: str, event: GateDecided) -> None:
-        number, verdict = len(self._gates) + 1, event.verdict
-        if number == 1:
-            self._first_gate(verdict)
-        candidate = text_digest(self._recorded.start, event.text) if event.text else ""
-        folds = self._recorded.folds
-        self._judged |= {
-            (candidate, task): one for one, fold in zip(event.judged, folds, strict=False) for task in fold
-        }
-        tasks = self._pairs(Split.VAL, self._versions[-1].digest, candidate)
-        gate = GateView(number, event.step, event.kind, verdict, at, passed=event.passed)
-        ids = tuple(change.edit.id for change in event.changes)
-        limits = _limits(tasks, self._view.confidence)
-        self._gates.append(replace(gate, edits=ids, interval=limits, tasks=tasks, rollouts=event.rollouts))
-        if event.kind == "change":
-            size, score = estimate_tokens(event.text), verdict.after
-            changed = VersionView(1, "", candidate, event.text, size, 0, "change", score, number, at=at)
-            self._versions.append(replace(changed, passed=_passed(verdict, after=True)))
-        share = _share_passed(verdict, after=True)
-        best = self._curve[-1].best if self._curve else _share_passed(verdict, after=False)
-        if verdict.outcome is Outcome.ACCEPT:
-            best = share
-        point = CurvePoint(event.rollouts, share, verdict.outcome.value, best, number)
-        self._curve.append(replace(point, passed=_passed(verdict, after=True)))
-
-    def _first_gate(self, verdict: Verdict) -> None:
-        """Begin with what the first gate measured of the text before: on the same tasks as its candidate."""
-        usd, turns = _costs(verdict, 0)
-        first, passed = self._versions[0], _passed(verdict, after=False)
-        score = verdict.before if passed or first.score is None else first.score
-        self._versions[0] = replace(first, score=score, usd=usd, turns=turns, passed=passed or first.passed)
-        if self._curve and passed:
-            share = _share_passed(verdict, after=False)
-            self._curve[0] = replace(self._curve[0], score=share, best=share, passed=passed)
-
-    def _version(self, at: str, event: VersionAccepted) -> None:
-        number = event.number
-        self._view = replace(self._view, draft=None)
-        ids = tuple(change.edit.id for change in event.changes)
-        version = VersionView(
-            number,
-            self._recorded.commits.get(number, ""),
-            text_digest(self._recorded.start, event.text),
-            event.text,
-            estimate_tokens(event.text),
-            event.step,
-            event.kind,
-            event.verdict.after,
-            len(self._gates) or None,
-            event.rollouts,
-            ids,
-            at,
-            *_costs(event.verdict, 1),
-            expected=event.verdict.expected,
-            grading=event.grading,
-            passed=_passed(event.verdict, after=True),
-        )
-        self._versions.append(version)
-        if self._gates:
-            self._gates[-1] = replace(self._gates[-1], version=number, rollouts=event.rollouts)
-            self._curve[-1] = replace(self._curve[-1], version=number, rollouts=event.rollouts)
-
-    def _draft(self, event: DraftChanged | DraftGraded) -> None:
-        if not event.changes and isinstance(event, DraftChanged):
-            self._view = replace(self._view, draft=None)
-            return
-        commit, taken, *marks = self._recorded.draft
-        found = DraftView(
-            event.text,
-            estimate_tokens(event.text),
-            tuple(change.edit.id for change in event.changes),
-            event.grading if isinstance(event, DraftGraded) else None,
-            f"skillopt-draft/{self._view.skill}",
-            commit,
-            taken,
-            gained_by_draft(known for _, known in self._recorded.events),
-            tuple(marks),
-        )
-        self._view = replace(self._view, draft=found)
-
-    def _test(self, event: HeldOutTestMeasured) -> None:
-        before = event.released or self._recorded.start.digest
-        tasks = self._pairs(Split.TEST, before, self._versions[-1].digest)
-        limits = _limits(tasks, self._view.confidence)
-        found = TestView(event.before, event.after, event.verdict, limits, event.released, event.look, tasks)
-        self._view = replace(self._view, test=found)
-
-    def _pairs(self, split: Split, before: str, after: str) -> tuple[PairView, ...]:
-        """Compare two skills task by task, on the repeats that both have where there are such."""
-        tasks = [task for task, member in self._recorded.splits.items() if member is split]
-        return tuple(self._pair(task, before, after) for task in tasks)
-
-    def _pair(self, task: str, before: str, after: str) -> PairView:
-        old, new = self._rows(before, task), self._rows(after, task)
-        # The incumbent was run for other candidates, too; the strict rule alone compares with what was recorded then.
-        if self._view.gate_rule != "strict":
-            beside = {repeat: self._repeat_beside(before, task, repeat) for repeat in sorted(new)}
-            new = {repeat: row for repeat, row in new.items() if beside[repeat] in old}
-            old = {found: old[found] for repeat in new if (found := beside[repeat]) is not None}
-        return PairView(task, *(self._mean(rows) for rows in (old, new)), *(_share(rows) for rows in (old, new)))
-
-    def _rows(self, skill: str, task: str) -> Mapping[int, ResultRow]:
-        """Return what was recorded of a task under a skill, or under what was run on its fold in the skill's place."""
-        return self._results.get((self._judged.get((skill, task), skill), task), {})
-
-    def _repeat_beside(self, before: str, task: str, repeat: int) -> int | None:
-        """Return the incumbent's repeat that a candidate's was compared with.
-
-        That is the same one, or one of the baseline, each of which decides once before the gate runs any other.
-        """
-        old, known = self._rows(before, task), self._beside[before, task]
-        if repeat not in known and repeat in old:
-            known[repeat] = repeat
-        elif repeat not in known and repeat < _AFTER_GATES and not any(mine == other for mine, other in known.items()):
-            earlier = sorted(one for one in old.keys() - known.values() if one < repeat)
-            known |= dict.fromkeys([repeat], earlier[0]) if earlier else {}
-        return known.get(repeat)
-
-    def _mean(self, rows: Mapping[int, ResultRow]) -> float | None:
-        return fmean(_value(row, self._metric) for row in rows.values()) if rows else None
-
-    def _heat(self) -> tuple[HeatRow, ...]:
-        known = self._recorded.splits or _named_splits(self._edits.views, self._gates, self._view.test)
-        splits = {task: split.value for task, split in known.items()}
-        splits |= {task: name for name, fold in zip(FOLDS, self._recorded.folds, strict=False) for task in fold}
-        digests = [version.digest for version in self._versions]
-        tasks = [*splits, *sorted({task for skill, task in self._results if skill in digests} - splits.keys())]
-        return tuple(
-            HeatRow(task, splits.get(task, ""), tuple(self._cell(skill, task) for skill in digests)) for task in tasks
-        )
-
-    def _cell(self, skill: str, task: str) -> Cell:
-        rows = self._rows(skill, task)
-        return Cell(len(rows), sum(row.passed for row in rows.values()), self._mean(rows))
+        steps[event.step] = known
+    return tuple(steps.values())
 
 
-def _with_found(view: RunView, event: VerifierSuspected | PromptSkipped | SiblingMeasured) -> RunView:
-    match event:
-        case VerifierSuspected():
-            return replace(view, suspects=(*view.suspects, event))
-        case PromptSkipped():
-            return replace(view, skipped=(*view.skipped, event))
-        case SiblingMeasured():
-            return replace(view, siblings=(*view.siblings, str(event)))
+def _gates(events: Iterable[tuple[str, Event]]) -> list[GateView]:
+    gates: list[GateView] = []
+    for at, event in events:
+        if isinstance(event, GateDecided):
+            ids = tuple(change.edit.id for change in event.changes)
+            number, asked = len(gates) + 1, event.rollouts or 0
+            gates.append(GateView(number, event.step, event.kind, event.verdict, at, ids, asked, event.passed))
+        elif isinstance(event, VersionAccepted) and gates:
+            gates[-1] = replace(gates[-1], version=event.number, rollouts=event.rollouts)
+    return gates
 
 
-def _passed(verdict: Verdict, *, after: bool) -> str:
-    """Say the tasks that one side passed; empty where that was not recorded."""
-    found = headline_of_verdict(verdict)
-    return "" if found is None else found.after if after else found.before
+def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) -> list[VersionView]:
+    """List the texts: the first as the first gate measured it, on the same tasks as its candidate, else the baseline.
+
+    The candidate of a change by people stands as a version, too.
+    """
+    start, events = recorded.start, [event for _, event in recorded.events]
+    text = start.document.text
+    first = VersionView(0, recorded.commits.get(0, head.base), start.digest, text, estimate_tokens(text))
+    if (baseline := _last(events, BaselineMeasured)) is not None:
+        tally = baseline.tally
+        first = replace(first, passed=passed_words(tally.passed * tally.measured, tally.measured))
+    if gates:
+        first = _measured(first, gates[0].verdict, 0)
+    found = [first]
+    for event in events:
+        if isinstance(event, VersionAccepted) or (isinstance(event, GateDecided) and event.kind == "change"):
+            number = event.number if isinstance(event, VersionAccepted) else 1
+            commit = recorded.commits.get(number, "") if isinstance(event, VersionAccepted) else ""
+            digest, tokens = text_digest(start, event.text), estimate_tokens(event.text)
+            made = _measured(VersionView(number, commit, digest, event.text, tokens, event.kind), event.verdict, 1)
+            if isinstance(event, VersionAccepted):
+                made = replace(made, expected=event.verdict.expected, grading=event.grading)
+            found.append(made)
+    return found
 
 
-def _share_passed(verdict: Verdict, *, after: bool) -> float:
-    """Share of tasks that one side passed; its score where no task was measured on both sides."""
-    found = headline_of_verdict(verdict)
-    if found is None:
-        return verdict.after if after else verdict.before
-    return (found.passed_after if after else found.passed_before) / found.tasks
+def _measured(version: VersionView, verdict: Verdict, side: int) -> VersionView:
+    """Add what a comparison measured of a version: the incumbent is side 0, the candidate side 1."""
+    passed, score = version.passed, (verdict.before, verdict.after)[side]
+    if (headline := headline_of_verdict(verdict)) is not None:
+        passed = (headline.before, headline.after)[side]
+    usd, turns = (verdict.worths[side].usd, verdict.worths[side].turns) if verdict.worths else (None, None)
+    return replace(version, score=score, passed=passed, usd=usd, turns=turns)
 
 
-def _costs(verdict: Verdict, side: int) -> tuple[float | None, float | None]:
-    """Return what the target took for a task under the incumbent (0) or the candidate (1), as far as it is recorded."""
-    return (verdict.worths[side].usd, verdict.worths[side].turns) if verdict.worths else (None, None)
-
-
-def _with_front(versions: Sequence[VersionView]) -> tuple[VersionView, ...]:
-    """Mark the versions that no other is as good as."""
-    worths = [Worth(one.score, one.tokens, one.usd, one.turns) for one in versions if one.score is not None]
-    scored = [at for at, one in enumerate(versions) if one.score is not None]
-    best = {scored[place] for place in front(known_losses(worths))}
-    return tuple(replace(version, front=at in best) for at, version in enumerate(versions))
-
-
-def _named_splits(edits: Iterable[EditView], gates: Iterable[GateView], test: TestView | None) -> dict[str, Split]:
-    """Tell the split of those tasks that the events name, where the suite is not at hand."""
-    train = {task: Split.TRAIN for edit in edits for task in edit.tasks}
-    flips = {task: Split.VAL for gate in gates for task in (*gate.verdict.fixed, *gate.verdict.broken)}
-    held_out = dict.fromkeys((*test.verdict.fixed, *test.verdict.broken), Split.TEST) if test else {}
-    return train | flips | held_out
-
-
-def _limits(tasks: Iterable[PairView], confidence: float) -> tuple[float, float] | None:
-    """Limit the gain by the gate's own test; the order of the tasks must not follow the results."""
-    differences = [
-        task.after - task.before
-        for task in sorted(tasks, key=lambda one: digest_of(one.task))
-        if task.before is not None and task.after is not None
-    ]
-    if not differences:
+def _draft(head: RunView, recorded: RunRecords, events: Sequence[Event]) -> DraftView | None:
+    if (found := newest_draft(events)) is None:
         return None
-    test = observe(SequentialTest(SequentialPlan(len(differences), confidence, least_chance=0.0)), differences)
-    return lower_limit(test), upper_limit(test)
+    commit, taken, *marks = recorded.draft
+    grading = found.grading if isinstance(found, DraftGraded) else None
+    edits = tuple(change.edit.id for change in found.changes)
+    branch = f"skillopt-draft/{head.skill}"
+    return DraftView(found.text, edits, grading, branch, commit, taken, gained_by_draft(events), tuple(marks))
 
 
-def _value(row: ResultRow, metric: Metric) -> float:
-    return metric.of(Score(row.score, passed=row.passed))
+def _heat(recorded: RunRecords, versions: Sequence[VersionView], metric: Metric) -> Iterator[HeatRow]:
+    """Show how each task went under each version, or with folds under what was run on its fold in a version's place."""
+    results: dict[tuple[str, str], list[ResultRow]] = defaultdict(list)
+    for row in recorded.results:
+        results[row.skill, row.task].append(row)
+    judged = {
+        (text_digest(recorded.start, event.text), task): one
+        for _, event in recorded.events
+        if isinstance(event, GateDecided) and event.text
+        for one, fold in zip(event.judged, recorded.folds, strict=False)
+        for task in fold
+    }
+    digests = [version.digest for version in versions]
+    splits = {task: split.value for task, split in recorded.splits.items()}
+    splits |= {task: name for name, fold in zip(FOLDS, recorded.folds, strict=False) for task in fold}
+    others = sorted({task for skill, task in results if skill in digests} - splits.keys())
+    for task in (*splits, *others):
+        rows = [results.get((judged.get((skill, task), skill), task), []) for skill in digests]
+        yield HeatRow(task, splits.get(task, ""), tuple(_cell(one, metric) for one in rows))
 
 
-def _scored(tally: Tally, metric: Metric) -> float:
-    return {Metric.SOFT: tally.score, Metric.HARD: tally.passed, Metric.MIXED: (tally.score + tally.passed) / 2}[metric]
-
-
-def _share(rows: Mapping[int, ResultRow]) -> float | None:
-    return fmean(row.passed for row in rows.values()) if rows else None
+def _cell(rows: Sequence[ResultRow], metric: Metric) -> Cell:
+    scores = [metric.of(Score(row.score, passed=row.passed)) for row in rows]
+    return Cell(len(rows), sum(row.passed for row in rows), fmean(scores) if scores else None)
 
 
 class _EditFates:
-    """Follows the edits of a run."""
+    """Follows the edits of a run through its events; each ends with the last that befell it."""
 
-    def __init__(self, train: Collection[str] | None) -> None:
-        self._train = train
+    def __init__(self, recorded: RunRecords) -> None:
+        self._train = _taught(recorded)
         self._edits: dict[str, EditView] = {}
-        self._tested: set[str] = set()
+        self._text = recorded.start.document.text
         self._gates = 0
+        for _, event in recorded.events:
+            self._note(event)
 
     @property
     def views(self) -> tuple[EditView, ...]:
-        """List all edits in the order in which they were first told of."""
+        """All edits in the order in which they were first told of."""
         return tuple(self._edits.values())
 
-    @property
-    def funnel(self) -> Funnel:
-        """Count how many edits came how far."""
-        found = self.views
-        return Funnel(
-            len(found),
-            sum(edit.fate is Fate.REFUSED for edit in found),
-            len(self._tested),
-            sum(edit.fate not in (Fate.REFUSED, Fate.UNMOVED, Fate.NOT_NEEDED) for edit in found),
-            sum(edit.gate is not None for edit in found),
-            sum(edit.fate is Fate.ACCEPTED for edit in found),
-        )
-
-    def note(self, event: Event, text: str) -> None:
-        """Take in the next event of the run."""
+    def _note(self, event: Event) -> None:
         match event:
             case EditRefused():
-                self._refused(event, text)
+                self._refused(event)
             case PatchTested():
-                self._patch_tested(event, text)
+                for edit in event.edits:  # those that did something are told of again, by ablation or in the draft
+                    self._put(edit, event.step, fate=Fate.UNMOVED, reason=_UNMOVED)
             case EditScreened():
-                self._ablated(event, text)
-            case DraftChanged() | DraftGraded():
-                self._drafted(event, text)
-            case GateDecided() | VersionAccepted():
-                self._judged(event, text)
+                found = Ablation(event.tasks, event.before, event.after)
+                fate = Fate.JOINED if event.kept else Fate.NOT_NEEDED
+                self._put(event.edit, event.step, fate=fate, reason=event.reason, ablation=found)
+            case DraftChanged() | DraftGraded() | GateDecided() | VersionAccepted():
+                self._gates += isinstance(event, GateDecided)
+                for change in event.changes:
+                    self._changed(change.edit, event)
+                if isinstance(event, VersionAccepted):
+                    self._text = event.text
             case _:
                 pass
 
-    def _refused(self, event: EditRefused, text: str) -> None:
+    def _changed(self, edit: Edit, event: DraftChanged | DraftGraded | GateDecided | VersionAccepted) -> None:
+        known = self._put(edit, 0 if isinstance(event, DraftGraded) else event.step)
+        if isinstance(event, GateDecided):
+            fate = _FATES.get(event.verdict.outcome, Fate.REJECTED)
+            self._put(edit, event.step, fate=fate, reason=event.verdict.reason, gate=self._gates)
+        elif isinstance(event, VersionAccepted):
+            self._put(edit, event.step, version=event.number)
+        elif known.fate in (Fate.UNMOVED, Fate.NOT_NEEDED):  # it works beside others, or the run ended before a test
+            self._put(edit, known.step, fate=Fate.JOINED, reason="")
+
+    def _refused(self, event: EditRefused) -> None:
         """Note why an edit is not taken up, or, where it was taken up before, why it goes."""
         before = self._edits.get(event.edit.id)
         if before is None:
-            fate = Fate.REFUSED
-        elif before.version is not None:  # the version has it, whatever the draft does
-            return
-        else:
+            self._put(event.edit, event.step, fate=Fate.REFUSED, reason=event.reason)
+        elif before.version is None:  # else the version has it, whatever the draft does
             fate = before.fate if before.fate is Fate.UNMOVED else Fate.NOT_NEEDED
-        known = self._known(event.edit, event.step, text)
-        self._edits[known.id] = replace(known, fate=fate, reason=event.reason)
+            self._put(event.edit, event.step, fate=fate, reason=event.reason)
 
-    def _patch_tested(self, event: PatchTested, text: str) -> None:
-        """Note that edits were run; those that did something are told of again, by ablation or in the draft."""
-        for edit in event.edits:
-            self._tested.add(edit.id)
-            known = self._known(edit, event.step, text)
-            self._edits[edit.id] = replace(known, fate=Fate.UNMOVED, reason=_UNMOVED)
+    def _put(self, edit: Edit, step: int, **changes: object) -> EditView:
+        known = self._edits.get(edit.id) or self._first(edit, step)
+        self._edits[edit.id] = known = replace(known, **changes)  # type: ignore[arg-type]  # fields by their names
+        return known
 
-    def _ablated(self, event: EditScreened, text: str) -> None:
-        found = AblationView(event.tasks, event.before, event.after, event.kept, event.reason)
-        fate = Fate.JOINED if event.kept else Fate.NOT_NEEDED
-        known = self._known(event.edit, event.step, text)
-        self._edits[known.id] = replace(known, fate=fate, reason=event.reason, ablation=found)
-
-    def _drafted(self, event: DraftChanged | DraftGraded, text: str) -> None:
-        for change in event.changes:
-            step = event.step if isinstance(event, DraftChanged) else 0
-            known = replace(self._known(change.edit, step, text), diff=change.diff)
-            if known.fate in (Fate.UNMOVED, Fate.NOT_NEEDED):  # it works beside others, or the run ended before a test
-                known = replace(known, fate=Fate.JOINED, reason="")
-            self._edits[known.id] = known
-
-    def _judged(self, event: GateDecided | VersionAccepted, text: str) -> None:
-        self._gates += isinstance(event, GateDecided)
-        for change in event.changes:
-            known = self._known(change.edit, event.step, text)
-            if isinstance(event, VersionAccepted):
-                known = replace(known, version=event.number)
-            else:
-                fate, reason = _FATES.get(event.verdict.outcome, Fate.REJECTED), event.verdict.reason
-                known = replace(known, fate=fate, reason=reason, gate=self._gates, diff=change.diff)
-            self._edits[known.id] = known
-
-    def _known(self, edit: Edit, step: int, text: str) -> EditView:
-        if edit.id in self._edits:
-            return self._edits[edit.id]
+    def _first(self, edit: Edit, step: int) -> EditView:
+        document, after = SkillDocument(self._text), edit.content.strip("\n")
+        before = "" if edit.op.value == "add" else edit.anchor
+        place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
+        around = [section.title for section in document.sections if section.start <= place < section.end]
+        section = edit.section or (around[-1] if around else "")
         # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
         cited = tuple(task for task in edit.tasks if self._train is None or task in self._train)
-        return _edit_view(replace(edit, tasks=cited), step, SkillDocument(text))
+        tokens = estimate_tokens(after), estimate_tokens(before)
+        return EditView(edit.id, step, edit.op.value, section, before, after, edit.rationale, cited, *tokens)
 
 
-def _edit_view(edit: Edit, step: int, document: SkillDocument) -> EditView:
-    after = edit.content.strip("\n")
-    before = "" if edit.op.value == "add" else edit.anchor
-    place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
-    around = [section.title for section in document.sections if section.start <= place < section.end]
-    return EditView(
-        edit.id,
-        step,
-        edit.op.value,
-        edit.section or (around[-1] if around else ""),
-        edit.anchor,
-        before,
-        after,
-        edit.rationale,
-        edit.tasks,
-        estimate_tokens(after),
-        estimate_tokens(before),
-        Fate.JOINED,
-        "",
-    )
+def _taught(recorded: RunRecords) -> Collection[str] | None:
+    """Return tasks that edits may be made from, those of both folds where there are any; None when not known."""
+    folded = frozenset().union(*recorded.folds)
+    train = {task for task, split in recorded.splits.items() if split is Split.TRAIN or task in folded}
+    return train if recorded.splits else None

@@ -1,6 +1,6 @@
-"""The result of `skillopt gate`: one list of blocks for summary and terminal, annotations and JUnit XML beside it."""
+"""The result of `skillopt gate`: one list of blocks for summary and terminal, annotations beside it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from skillopt.gate.headline import passed_cells
@@ -15,7 +15,6 @@ from skillopt.reports.blocks import (
     cited,
     paragraphs,
 )
-from skillopt.reports.junit import JUnitCase, JUnitSuite, print_junit
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.terminal import print_terminal
 from skillopt.review.result import (
@@ -35,7 +34,6 @@ __all__ = [
     "MOST_CHARACTERS",
     "escape_log_line",
     "render_annotations",
-    "render_gate_junit",
     "render_gate_summary",
     "render_gate_text",
 ]
@@ -217,29 +215,3 @@ def _command(finding: ChangeFinding, *, strict: bool) -> str:
     path, said = (truncate(escape_terminal(text), 1000) for text in (finding.path, finding.message))
     place = f"file={path.translate(_PROPERTY)},line={finding.line},title={escape_terminal(title).translate(_PROPERTY)}"
     return f"::{name} {place}::{said.translate(_DATA)}"
-
-
-def render_gate_junit(report: GateReport) -> str:
-    """Render a report as JUnit XML: a suite for each skill, with what was read in it and what was measured."""
-    return print_junit(
-        JUnitSuite(change.skill, list(_cases(change, strict=report.strict)), [("path", change.path)], change.reason)
-        for change in report.changes
-    )
-
-
-def _cases(change: GatedChange, *, strict: bool) -> Iterator[JUnitCase]:
-    place = f"skillopt.{change.skill}"
-    refusing = {Weight.REFUSE, Weight.WARN} if strict else {Weight.REFUSE}
-    found = [finding for finding in change.findings if finding.weight in refusing]
-    listed = "\n".join(f"{one.path}:{one.line}: {one.rule}: {one.message}" for one in found)
-    yield JUnitCase(place, "text", *(("failure", f"{len(found)} findings", listed) if found else ()))
-    judged = change.judged
-    kind, text = "", ""
-    if change.standing is Standing.INVALID:
-        kind = "error"
-    elif judged is None or judged.answer is ReviewAnswer.CANNOT_TELL:
-        kind = "skipped"
-    elif judged.answer is ReviewAnswer.REFUSED:
-        broken = dict.fromkeys((*judged.verdict.broken, *judged.worse, *(judged.test.broken if judged.test else ())))
-        kind, text = "failure", "tasks that it broke or made worse:\n" + "\n".join(broken) if broken else change.reason
-    yield JUnitCase(place, "measurement", kind, change.reason, text)

@@ -218,43 +218,22 @@ def _passes(cell: Cell) -> bool:
 
 def _drawn(curve: Curve) -> dict[str, object]:
     """Place the points of a curve: rollouts from left to right, shares of tasks passed upwards."""
-    places = _places([point.rollouts for point in curve.points], curve.rollouts)
-    most = max(10, *places)
+    most = max(10, curve.rollouts, *(point.rollouts for point in curve.points))
     points: list[dict[str, object]] = []
     corners: list[str] = []
-    for point, place in zip(curve.points, places, strict=True):
-        x, y = round(640 * place / most, 1), round(200 - 200 * point.score, 1)
-        label = "before training" if point.gate is None else f"gate {point.gate}, {point.outcome}"
-        shown = f"{label}: {point.passed or f'{point.score:.3f}'} tasks passed, after {place:,} rollouts"
+    for point in curve.points:
+        x, y = round(640 * point.rollouts / most, 1), round(200 - 200 * point.share, 1)
+        shown = f"{point.label}: {point.passed or f'{point.share:.3f}'} tasks passed, after {point.rollouts:,} rollouts"
         points.append({"x": x, "y": y, "kind": point.outcome, "label": shown})
         corners += [f"{x},{corners[-1].split(',')[1]}"] if corners else []
         corners.append(f"{x},{round(200 - 200 * point.best, 1)}")
-    kinds = [kind for kind in _SHAPES if any(point.outcome == kind for point in curve.points)]
     best = [point.best for point in curve.points]
     moved = f"the share of tasks passed went from {best[0]:.0%} to {best[-1]:.0%}"
     return {
         "points": points,
         "line": " ".join(corners),
-        "kinds": kinds,
+        "kinds": [kind for kind in _SHAPES if any(point.outcome == kind for point in curve.points)],
         "shapes": _SHAPES,
         "most": most,
         "description": f"{len(points)} measurements on the validation tasks; {moved}",
     }
-
-
-def _places(known: Sequence[int | None], end: int) -> list[int]:
-    """Fill in what is not known, evenly between what is.
-
-    >>> _places([0, None, None, 30, None], 50)
-    [0, 10, 20, 30, 40]
-    """
-    places: list[int] = []
-    for at, place in enumerate(known):
-        last = places[-1] if places else 0
-        if place is None:
-            later = next(((ahead, found) for ahead, found in enumerate(known[at:]) if found is not None), None)
-            ahead, found = later or (len(known) - at, max(end, last))
-            places.append(last + (found - last) // (ahead + 1))
-        else:
-            places.append(place)
-    return places

@@ -11,7 +11,7 @@ from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
 from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
 from skillopt.reports.build_view import RunRecords, build_view, digests_of, text_digest
-from skillopt.reports.view import SEEN_SPLITS, AskedAndPaid, RunCaps, RunView
+from skillopt.reports.view import SEEN_SPLITS, AskedAndPaid, RunView
 from skillopt.review.acts import Suspicion
 from skillopt.review.inspection import RunRollouts, find_suspicions
 from skillopt.safety.credentials import mask
@@ -101,11 +101,7 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         confidence=_number(settings, "confidence") or 0.9,
         seed=int(_number(settings, "seed")),
         settings=tuple((name, _plain(value)) for name, value in settings.items() if value is not None),
-        limits=RunCaps(
-            int(_number(settings, "max_rollouts")),
-            _number(settings, "max_usd"),
-            int(_number(settings, "max_tokens")),
-        ),
+        limits={name: _number(settings, f"max_{name}") for name in ("rollouts", "usd", "tokens")},
         spend=spend,
         rollouts=AskedAndPaid(None, spend["target"].calls if "target" in spend else 0),
         calls=AskedAndPaid(None, spend["optimizer"].calls if "optimizer" in spend else 0),

@@ -26,7 +26,6 @@ from skillopt.reports.blocks import (
 from skillopt.reports.escape_markdown import comment_marker
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.offer_view import OfferedEdit, OfferView, find_near_duplicates
-from skillopt.reports.pull_request import length
 from skillopt.reports.run_edits import ReportLimits
 from skillopt.reports.run_report import run_details
 from skillopt.rollouts import Usage
@@ -76,7 +75,7 @@ def offer_body(view: OfferView, limit: int = OFFER_LIMIT) -> str:
     """Write the text; where it is too long, details go first, then words of edits."""
     for blocks in _shorter_and_shorter(view):
         text = f"{comment_marker(view.skill)}\n\n{offer_mark(view)}\n\n{print_markdown(blocks, readable=True)}"
-        if length(text) <= limit:
+        if len(text.encode("utf-16-le", "surrogatepass")) // 2 <= limit:
             return text
     raise ValueError(f"expected a limit that leaves space for the headline, found {limit}")
 

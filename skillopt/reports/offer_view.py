@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.grades import Grade, Grading
 from skillopt.gate.headline import Headline
-from skillopt.reports.view import AblationView, RunView
+from skillopt.reports.view import Ablation, RunView
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.word_diff import match_lines
 
@@ -50,7 +50,7 @@ class OfferedEdit:
     tasks: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
-    ablation: AblationView | None = None
+    ablation: Ablation | None = None
 
 
 @dataclass(frozen=True, slots=True)

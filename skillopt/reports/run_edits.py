@@ -9,7 +9,7 @@ from typing import Final
 
 from skillopt.gate.grade_words import grade_words
 from skillopt.reports.blocks import Details, Diff, Paragraph, ReportBlock, Table, cited, list_names, paragraphs
-from skillopt.reports.view import AblationView, EditView, Fate, RunView, VersionView
+from skillopt.reports.view import Ablation, EditView, Fate, RunView
 from skillopt.safety.plurals import count_noun
 
 __all__ = ["ReportLimits", "draft_edits", "edits_not_taken", "more_line", "show_changes", "taken_edits"]
@@ -35,24 +35,22 @@ class ReportLimits:
 def show_changes(view: RunView) -> list[ReportBlock]:
     """Show what each version changed, folded away, and what people changed."""
     pairs = list(pairwise(view.versions))
-    if view.kind == "gate":
+    if view.is_change:
         if pairs and pairs[-1][0].text != pairs[-1][1].text:
             return [Paragraph("What people changed:"), Diff(pairs[-1][0].text, pairs[-1][1].text)]
         return paragraphs("SKILL.md is the same, or nothing is decided yet.")
     return [
-        Details(f"What version {after.number} changes in SKILL.md", [*_shown_of(after), _diff(before, after)])
+        Details(
+            f"What version {after.number} changes in SKILL.md",
+            [
+                *paragraphs(f"What was shown of it: {grade_words(after.grading)}." if after.grading else ""),
+                Diff(before.text, after.text)
+                if len(before.text) + len(after.text) <= _LONGEST_DIFF
+                else Paragraph("These texts are too long to be compared here; see `skillopt diff`."),
+            ],
+        )
         for before, after in pairs[-_MOST_VERSIONS:]
     ]
-
-
-def _shown_of(version: VersionView) -> list[ReportBlock]:
-    return paragraphs(f"What was shown of it: {grade_words(version.grading)}.") if version.grading else []
-
-
-def _diff(before: VersionView, after: VersionView) -> ReportBlock:
-    if len(before.text) + len(after.text) > _LONGEST_DIFF:
-        return Paragraph("These texts are too long to be compared here; see `skillopt diff`.")
-    return Diff(before.text, after.text)
 
 
 def taken_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
@@ -102,7 +100,7 @@ def _edit(edit: EditView, limits: ReportLimits) -> str:
     return f"{edit.op}{place}: {shown}"
 
 
-def _left_out(found: AblationView | None) -> str:
+def _left_out(found: Ablation | None) -> str:
     """Show the score without an edit and with it, as far as that was run."""
     if found is None or found.without is None:
         return "—"

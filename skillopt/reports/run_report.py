@@ -9,22 +9,25 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
 from skillopt.gate.grade_words import GRADE_MEANINGS, expectation, grade_name, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,
     compared_words,
+    headline_of_verdict,
     metric_label,
     passed_cells,
     passed_words,
     tally_words,
 )
+from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
 from skillopt.loop.release_check import look_confidence
 from skillopt.reports.blocks import (
     Bullets,
     Commands,
     Curve,
+    CurvePoint,
     Grid,
     Heading,
     Paragraph,
@@ -35,30 +38,18 @@ from skillopt.reports.blocks import (
     paragraphs,
 )
 from skillopt.reports.run_edits import ReportLimits, draft_edits, edits_not_taken, more_line, show_changes, taken_edits
-from skillopt.reports.view import Fate, GateView, PatchTestView, RunView
+from skillopt.reports.view import Fate, GateView, RunView
 from skillopt.review.result import ReviewAnswer
 from skillopt.rollouts import Usage
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import make_settings
+from skillopt.settings import Metric, make_settings
+from skillopt.tasks import digest_of
 
-__all__ = [
-    "change_outcome",
-    "change_passed",
-    "format_confidence",
-    "gate_outcome",
-    "guarantee",
-    "headline",
-    "is_change",
-    "noise_line",
-    "run_details",
-    "run_head",
-    "run_report",
-]
+__all__ = ["curve_points", "format_confidence", "gate_outcome", "run_details", "run_report"]
 
 _MOST_REASON: Final = 300
 _MOST_QUOTE: Final = 200
-_EVALUATE: Final = "`skillopt evaluate --harness`"
 _FIGURES: Final = re.compile(r": (?:score )?\d")
 
 
@@ -66,11 +57,16 @@ def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock]
     """Make the blocks of the whole report, `extra` ones before the settings."""
     ended = f"It ended: {cited(view.reason)}." if view.reason else "The run is not over."
     first: list[ReportBlock] = [Heading("The change"), *show_changes(view)]
-    if not is_change(view):
+    if not view.is_change:
         first = [Heading("Edits"), *taken_edits(view, limits), *show_changes(view)]
     return [
-        Paragraph(f"{view.state.capitalize()}, begun {view.started}. {ended}"),
-        *run_head(view),
+        *paragraphs(
+            f"{view.state.capitalize()}, begun {view.started}. {ended}",
+            _headline(view),
+            view.caution,
+            _size_change(view),
+            _noise(view),
+        ),
         *first,
         *_headed(_found(view, limits, whole=True), 2),
         *_headed([("Tasks by version", _tasks_by_version(view))], 2),
@@ -88,13 +84,8 @@ def _headed(sections: Sequence[tuple[str, list[ReportBlock]]], level: int) -> li
     return [one for title, blocks in sections if blocks for one in (Heading(title, level), *blocks)]
 
 
-def run_head(view: RunView) -> list[ReportBlock]:
-    """Make the first paragraphs: the verdict, what is to be borne in mind, size and noise."""
-    return paragraphs(headline(view), view.caution, _size_change(view), noise_line(view))
-
-
 def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[str, list[ReportBlock]]]:
-    draft, trained = _draft(view), not is_change(view)
+    draft, trained = _draft(view), not view.is_change
     return [
         ("Draft", [*draft, *draft_edits(view, limits)] if draft and whole else draft),
         ("Tasks that changed sides", _flips(view, limits)),
@@ -105,12 +96,7 @@ def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[st
         ("Suspicious rollouts", _suspicious_rollouts(view, limits)),
         ("Not learned", _not_learned(view, limits)),
         ("Cost", [*_cost(view), *(_versions(view) if whole else [])]),
-        (
-            "Not taken",
-            (edits_not_taken(view, limits) or (paragraphs("Every edit was taken.") if whole else []))
-            if trained
-            else [],
-        ),
+        ("Not taken", edits_not_taken(view, limits) if trained else []),
     ]
 
 
@@ -118,52 +104,35 @@ def _advice(view: RunView) -> list[tuple[str, list[ReportBlock]]]:
     return [("Reproduce and roll back", _reproduce(view)), ("What the numbers do not show", _not_shown(view))]
 
 
-def is_change(view: RunView) -> bool:
-    """Return whether a run gated a change by people, so that nobody proposed edits and nothing was accepted."""
-    return view.kind == "gate"
-
-
-def change_passed(view: RunView) -> bool | None:
-    """Return whether a change passed, on `test` too where that was asked for; None where all of it was not decided."""
+def _change_outcome(view: RunView) -> str:
+    """Return what became of a change in a word, on `test` too where that was asked for."""
     gate = view.gates[-1] if view.gates else None
     if gate is None or view.state != "finished" or (gate.passed and view.test_withheld):
-        return None
-    if gate.passed is False or view.test is None:
-        return gate.passed
+        return "not decided"
     # What the gate asks is the same on both splits, so what passes has the same outcome.
-    return gate.passed if view.test.verdict.outcome is gate.verdict.outcome else False
-
-
-def change_outcome(view: RunView) -> str:
-    """Say in a word what became of a change."""
-    passed = change_passed(view)
-    if passed is None:
-        told = view.gates and view.state == "finished" and view.gates[-1].passed is None
-        return ReviewAnswer.CANNOT_TELL.value if told else "not decided"
-    return "passed" if passed else "refused"
+    if gate.passed and view.test is not None and view.test.verdict.outcome is not gate.verdict.outcome:
+        return "refused"
+    return gate_outcome(gate)
 
 
 def gate_outcome(gate: GateView) -> str:
-    """Say in a word what a gate decided."""
+    """Return in a word what a gate decided."""
     if gate.passed is None:
         return ReviewAnswer.CANNOT_TELL.value if gate.kind == "change" else gate.verdict.outcome.value
     return "passed" if gate.passed else "refused"
 
 
-def headline(view: RunView) -> str:
+def _headline(view: RunView) -> str:
     """State the verdict of the run with the gain and its interval."""
-    if is_change(view):
-        shown = [_comparison(view, gate.verdict, gate.interval) for gate in view.gates]
-        compared = f": {shown[-1]}" if shown else ""
+    if view.is_change:
+        compared = f": {_comparison(view, view.gates[-1].verdict)}" if view.gates else ""
         why = cited(_FIGURES.split(view.reason)[0], _MOST_REASON)
-        return f"**{change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
+        return f"**{_change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
     if view.test is not None:
         verdict = view.test.verdict
-        found = _comparison(view, verdict, view.test.interval, HELD_OUT)
-        return f"**{verdict.outcome.value}**: release check: {found}."
-    taken = [gate for gate in view.gates if gate.version is not None]
-    if taken:
-        return _accepted(view, taken)
+        return f"**{verdict.outcome.value}**: release check: {_comparison(view, verdict, HELD_OUT)}."
+    if view.taken_gates:
+        return _accepted(view)
     if view.draft is not None:
         passed = f"{view.draft.headline.words}, " if view.draft.headline else ""
         return f"**{passed}{grade_words(view.draft.grading)}**: no version was accepted; the draft waits for a person."
@@ -172,36 +141,52 @@ def headline(view: RunView) -> str:
     return f"**{view.gates[-1].verdict.outcome.value}**: {count_noun(len(view.gates), 'candidate')}, none was accepted."
 
 
-def _accepted(view: RunView, taken: Sequence[GateView]) -> str:
+def _accepted(view: RunView) -> str:
     """State what the accepted versions gained, without a held-out test."""
-    gate = taken[-1]
-    newest = _comparison(view, gate.verdict, gate.interval)
-    if expected := expectation(gate.verdict.after, gate.verdict.expected, view.metric):
+    taken = view.taken_gates
+    verdict = taken[-1].verdict
+    newest = _comparison(view, verdict)
+    if expected := expectation(verdict.after, verdict.expected, view.metric):
         newest += f"; {expected} when measured again"
     if grading := view.accepted[-1].grading if view.accepted else None:
         newest += f"; {grade_words(grading)}"
     if len(taken) > 1 and view.headline is not None:
         newest = f"{view.headline.words}, by {len(taken)} versions; the newest one: {newest}"
     place = f"on {_judged_on(view)}, not tested on the held-out `test` split"
-    return f"**{gate.verdict.outcome.value}** {place}: {newest}."
+    return f"**{verdict.outcome.value}** {place}: {newest}."
 
 
 def _judged_on(view: RunView) -> str:
     return "two folds, each by the other's edits" if view.folded else "`val`"
 
 
-def _comparison(view: RunView, verdict: Verdict, interval: tuple[float, float] | None, place: str = "") -> str:
+def _comparison(view: RunView, verdict: Verdict, place: str = "") -> str:
     """Write a comparison on one line: tasks passed, score, gain, interval, wins, ties and losses."""
     missing = f", {verdict.missing} not measured" if verdict.missing else ""
     where = place or ("" if view.folded else VAL)
-    limits = f"{interval[0]:+.2f} and {interval[1]:+.2f}" if interval else ""
+    limits = _limits(view, verdict, " and ")
     between = f" (between {limits}, each limit at confidence {view.confidence:g})" if limits else ""
-    confidence = format_confidence(verdict, change=is_change(view))
+    confidence = format_confidence(verdict, change=view.is_change)
     return (
         f"{compared_words(verdict, where, view.metric)}, gain in {metric_label(view.metric)} {verdict.gain:+.3f}"
         f"{between}; {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}"
         f"{f'; confidence {confidence}' if confidence else ''}"
     )
+
+
+def _limits(view: RunView, verdict: Verdict, between: str) -> str:
+    """Limit the gain by the gate's own test; the order of the tasks must not follow the results."""
+    metric = Metric(view.metric) if view.metric else Metric.SOFT
+
+    def gain(pair: PairedTask) -> float:
+        score, passed = pair.score_after - pair.score_before, pair.passed_after - pair.passed_before
+        return {Metric.SOFT: score, Metric.HARD: passed, Metric.MIXED: (score + passed) / 2}[metric]
+
+    gains = [gain(pair) for pair in sorted(verdict.pairs, key=lambda pair: digest_of(pair.task))]
+    if not gains:
+        return ""
+    test = observe(SequentialTest(SequentialPlan(len(gains), view.confidence, least_chance=0.0)), gains)
+    return f"{lower_limit(test):+.2f}{between}{upper_limit(test):+.2f}"
 
 
 def format_confidence(verdict: Verdict, *, change: bool) -> str:
@@ -227,7 +212,7 @@ def _draft(view: RunView) -> list[ReportBlock]:
     return [*paragraphs(*shown, where), Commands([f"skillopt diff {skill} draft", f"skillopt take {skill}"])]
 
 
-def noise_line(view: RunView) -> str:
+def _noise(view: RunView) -> str:
     """State the noise floor and the smallest gain that `val` can certify; empty before the baseline."""
     base = view.baseline
     if base is None:
@@ -251,7 +236,7 @@ def _size_change(view: RunView) -> str:
         return ""
     first, last = view.versions[0].tokens, view.versions[-1].tokens
     taken = sum(edit.fate is Fate.ACCEPTED for edit in view.edits)
-    made = "" if is_change(view) else f"{count_noun(len(view.accepted), 'version')} with {count_noun(taken, 'edit')}. "
+    made = "" if view.is_change else f"{count_noun(len(view.accepted), 'version')} with {count_noun(taken, 'edit')}. "
     return f"{made}`SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
@@ -260,47 +245,56 @@ def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     siblings = [Bullets([cited(words) for words in view.siblings[-limits.rows :]])] if view.siblings else []
     if not view.gates:
         return [Paragraph("No candidate reached the gate."), *siblings]
-    columns = (
-        "gate",
-        "step",
-        "candidate",
-        "verdict",
-        "tasks passed",
-        "score",
-        f"gain in {metric_label(view.metric)}",
-        "better / equal / worse",
-        "confidence",
-    )
-    rows = [_gate(gate) for gate in view.gates[-limits.rows :]]
+    columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
+    rows = [_gate(view, gate) for gate in view.gates[-limits.rows :]]
     more = more_line(len(view.gates) - len(rows), "earlier gate", view.run)
-    curve = [Curve(view.curve, view.rollouts.asked or view.rollouts.paid)] if len(view.curve) > 1 else []
+    points = curve_points(view)
     return [
-        *curve,
-        Table(columns, rows),
+        *([Curve(points, view.rollouts.asked or view.rollouts.paid)] if len(points) > 1 else []),
+        Table((*columns, "better / equal / worse", "confidence"), rows),
         *paragraphs(more),
         *siblings,
-        *paragraphs("" if view.test else guarantee(view)),
+        *paragraphs("" if view.test else _guarantee(view)),
     ]
 
 
-def _gate(gate: GateView) -> tuple[str, ...]:
+def _gate(view: RunView, gate: GateView) -> tuple[str, ...]:
     verdict = gate.verdict
     what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
-    span = f" ({gate.interval[0]:+.2f} to {gate.interval[1]:+.2f})" if gate.interval else ""
-    run = sum(pair.after is not None for pair in gate.tasks)
-    tasks = f" of {run} run" if run else ""
+    limits = _limits(view, verdict, " to ")
     outcome = gate_outcome(gate) + (f", version {gate.version}" if gate.version is not None else "")
+    tasks = f" of {len(verdict.pairs)} run" if verdict.pairs else ""
     counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}{tasks}"
     confidence = format_confidence(verdict, change=gate.kind == "change")
-    gain = f"{verdict.gain:+.3f}{span}"
+    gain = f"{verdict.gain:+.3f}{f' ({limits})' if limits else ''}"
     return str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, confidence
+
+
+def curve_points(view: RunView) -> list[CurvePoint]:
+    """List the shares of tasks passed that were measured: before training, and by each gate."""
+
+    def share(verdict: Verdict, side: int) -> tuple[float, str]:
+        if (found := headline_of_verdict(verdict)) is None:
+            return (verdict.before, verdict.after)[side], ""
+        passed = (found.passed_before, found.passed_after)[side]
+        return passed / found.tasks, passed_words(passed, found.tasks)
+
+    if not view.gates:
+        return []
+    best, passed = share(view.gates[0].verdict, 0)
+    points = [CurvePoint(0, best, "start", best, "before training", passed)]
+    for gate in view.gates:
+        value, passed = share(gate.verdict, 1)
+        outcome = gate.verdict.outcome
+        best = value if outcome is Outcome.ACCEPT else best
+        label = f"gate {gate.number}, {outcome.value}"
+        points.append(CurvePoint(gate.rollouts, value, outcome.value, best, label, passed))
+    return points
 
 
 def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     """List every task that passes now and did not, or the other way round, in what was accepted and in the test."""
-    taken = [
-        (f"Gate {gate.number}", gate.verdict) for gate in view.gates if gate.version is not None or is_change(view)
-    ]
+    taken = [(f"Gate {gate.number}", gate.verdict) for gate in (view.gates if view.is_change else view.taken_gates)]
     comparisons = taken[-limits.rows :] + ([("Held-out test", view.test.verdict)] if view.test else [])
 
     def listed(tasks: Sequence[str]) -> str:
@@ -319,7 +313,7 @@ def _held_out_test(view: RunView) -> list[ReportBlock]:
     """Show the release check before and after, with what it guarantees."""
     test = view.test
     if test is None:
-        usual = "it was not asked for with --release, or the change was refused before" if is_change(view) else ""
+        usual = "it was not asked for with --release, or the change was refused before" if view.is_change else ""
         reason = view.test_withheld or usual or "nothing was accepted, or the run is not over"
         return paragraphs(f"There was no release check: {cited(reason)}.")
 
@@ -327,37 +321,32 @@ def _held_out_test(view: RunView) -> list[ReportBlock]:
         passed = passed_words(tally.passed * tally.measured, tally.measured)
         return name, passed, f"{tally.score:.2f}", str(tally.missing)
 
-    first = "released" if test.released else "before" if is_change(view) else "before training"
+    first = "released" if test.released else "before" if view.is_change else "before training"
     rows = [row(first, test.before), row("after", test.after)]
-    return [Table(("", "tasks passed", "score", "not measured"), rows), Paragraph(guarantee(view))]
+    return [Table(("", "tasks passed", "score", "not measured"), rows), Paragraph(_guarantee(view))]
 
 
 def _steps(view: RunView) -> list[ReportBlock]:
-    """List the steps; epochs and edit budgets are the published loop's, patch tests the default one's."""
-    funnel = view.funnel
+    """List the steps with their patch tests, after how many edits came how far."""
+    counts = view.funnel
     told = Paragraph(
-        f"{funnel.proposed} edits proposed, {funnel.refused} refused, {funnel.tested} in patch tests, "
-        f"{funnel.kept} kept, {funnel.gated} at a gate, {funnel.accepted} accepted."
+        f"{counts['proposed']} edits proposed, {counts['refused']} refused, {counts['tested']} in patch tests, "
+        f"{counts['kept']} kept, {counts['gated']} at a gate, {counts['accepted']} accepted."
     )
-    if not view.steps:
-        return [told]
-    epochs = view.steps_planned > 0 and any(step.edit_budget for step in view.steps)
-    columns = ("step", *(("epoch", "edit budget") if epochs else ()), "train", "patch tests", "failed")
     rows = [
         (
             str(step.number),
-            *((str(step.epoch), str(step.edit_budget)) if epochs else ()),
             "—" if step.train is None else tally_words(step.train),
-            "; ".join(map(_patch_test, step.patch_tests)) or "—",
+            "; ".join(
+                f"{count_noun(len(one.edits), 'edit')}: {len(one.moved)} of {count_noun(len(one.tasks), 'task')} moved"
+                for one in step.patch_tests
+            )
+            or "—",
             cited(step.failure) or "—",
         )
         for step in view.steps
     ]
-    return [told, Table(columns, rows)]
-
-
-def _patch_test(found: PatchTestView) -> str:
-    return f"{count_noun(len(found.edits), 'edit')}: {len(found.moved)} of {count_noun(len(found.tasks), 'task')} moved"
+    return [told, *([Table(("step", "train", "patch tests", "failed"), rows)] if rows else [])]
 
 
 def _suspects(view: RunView) -> list[ReportBlock]:
@@ -406,10 +395,10 @@ def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     return parts
 
 
-def guarantee(view: RunView) -> str:
+def _guarantee(view: RunView) -> str:
     """State the error probability of the verdicts."""
     error, gates_run = 1.0 - view.confidence, len(view.gates)
-    if is_change(view):
+    if view.is_change:
         return (
             "If exchanging the two texts changed nothing, each split that was measured would show what the gate asks "
             f"about, be it a loss or a gain, with probability {error:.2f} at most."
@@ -435,7 +424,7 @@ def guarantee(view: RunView) -> str:
 def _error(view: RunView) -> float | None:
     """Bound the probability that what was judged last is misjudged, None where there is no bound."""
     error = 1.0 - view.confidence
-    if is_change(view):
+    if view.is_change:
         return min(1.0, error * (1 if view.test is None else 2))
     if view.test is not None or view.gate_rule == "sequential":
         return error
@@ -468,63 +457,48 @@ def _spent(role: str, usage: Usage) -> tuple[str, ...]:
 
 
 def _versions(view: RunView) -> list[ReportBlock]:
-    """Pareto table of the versions by score, tokens, cost and turns; the front is over those known of all."""
-    columns = (
-        "version",
-        "grade",
-        "tasks of `val` passed",
-        metric_label(view.metric),
-        "expected",
-        "tokens",
-        "US dollars a task",
-        "turns a task",
-        "on the Pareto front",
-    )
+    """Table of the versions by score, tokens, cost and turns."""
+    columns = ("version", "grade", "tasks of `val` passed", metric_label(view.metric), "expected", "tokens")
 
-    def number(value: float | None, digits: int, unknown: str) -> str:
-        return unknown if value is None else f"{value:.{digits}f}"
+    def number(value: float | None, digits: int) -> str:
+        return "—" if value is None else f"{value:.{digits}f}"
 
     rows = [
         (
             f"v{one.number}",
             grade_name(one.grading) if one.grading else "—",
             one.passed or "—",
-            number(one.score, 3, "—"),
-            number(one.expected, 3, "—"),
+            number(one.score, 3),
+            number(one.expected, 3),
             f"{one.tokens:,}",
-            number(one.usd, 4, "not known"),
-            number(one.turns, 2, "not known"),
-            "—" if one.score is None else "yes" if one.front else "no",
+            number(one.usd, 4),
+            number(one.turns, 2),
         )
         for one in view.versions
     ]
-    note = "On the Pareto front: no other version is at least as good in each number that is known of all."
-    if view.accepted:
-        note += " What is chosen for its score has had some luck; what is expected allows for that."
-    return [Table(columns, rows), Paragraph(note)] if rows else []
+    luck = "What is chosen for its score has had some luck; what is expected allows for that." if view.accepted else ""
+    return [Table((*columns, "US dollars a task", "turns a task"), rows), *paragraphs(luck)] if rows else []
 
 
 def _tasks_by_version(view: RunView) -> list[ReportBlock]:
     if not view.heat:
         return paragraphs("No rollout of these versions is recorded.")
-    versions = "v0 is the text before, v1 the change. " if is_change(view) else ""
+    versions = "v0 is the text before, v1 the change. " if view.is_change else ""
     legend = f"{versions}`·` was not evaluated, which is not a failure; `mixed` passed in some of its repeats."
     return [Paragraph(legend), Grid([f"v{version.number}" for version in view.versions], view.heat)]
 
 
 def _settings(view: RunView) -> list[ReportBlock]:
-    who = [
-        ("target", view.target),
-        ("optimizer model", view.model),
-        ("judge", view.judge_words),
-        ("suite", view.suite_digest),
-    ]
+    verdicts = [gate.verdict for gate in view.gates] + ([view.test.verdict] if view.test is not None else [])
+    agreed = max((one.judge for one in verdicts if one.judge is not None), key=lambda one: one.criteria, default=None)
+    judge = f"{view.judge}; {agreed.words}" if agreed is not None else view.judge
+    who = [("target", view.target), ("optimizer model", view.model), ("judge", judge), ("suite", view.suite_digest)]
     return [Table(("setting", "value"), [(name, cited(value) or "—") for name, value in (*who, *view.settings)])]
 
 
 def _reproduce(view: RunView) -> list[ReportBlock]:
     """Return the commands that repeat the run, look further, and roll back."""
-    if is_change(view):
+    if view.is_change:
         told = "The last one repeats the gate where the change is checked out; what is recorded is free."
         return [Commands([f"skillopt report {quote(view.run)}", _again(view)]), Paragraph(told)]
     skill, first = quote(view.skill), view.versions[0].commit if view.versions else ""
@@ -558,11 +532,12 @@ def _not_shown(view: RunView) -> list[ReportBlock]:
     """List the limits of the evidence: what the numbers do not show."""
     why = (
         "What passed is not shown to be worse, or is shown to be better, whichever was asked; neither says why."
-        if is_change(view)
+        if view.is_change
         else "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked."
     )
+    elsewhere = "Others may do otherwise; see `skillopt evaluate --harness`."
     lines = [
-        f"Only this target was measured: {cited(view.target)}. Others may do otherwise; see {_EVALUATE}.",
+        f"Only this target was measured: {cited(view.target)}. {elsewhere}",
         f"Only tasks like those of the suite {cited(view.suite)} were tried. What no task checks may have changed.",
         why,
     ]
@@ -578,8 +553,8 @@ def _not_shown(view: RunView) -> list[ReportBlock]:
             "alone; that it happens to at least one of k skills of one night or gate, one of up to k times "
             f"{error:.2f}."
         )
-    unseen = next((sum(pair.after is None for pair in gate.tasks) for gate in reversed(view.gates) if gate.version), 0)
-    if unseen:
+    measured = len(view.taken_gates[-1].verdict.pairs) if view.taken_gates else 0
+    if measured and (unseen := view.splits.get("val", 0) - measured) > 0:
         left = count_noun(unseen, "task")
         lines.append(f"The gate stopped early: {left} of `val` were not run for it, and may have broken.")
     if any(usage.usd is None for usage in view.spend.values()):

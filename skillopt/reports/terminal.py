@@ -10,7 +10,7 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 
 from skillopt.gate.grade_words import grade_words
-from skillopt.gate.headline import compared_words, metric_label, tally_words
+from skillopt.gate.headline import compared_words, tally_words
 from skillopt.reports.blocks import (
     Box,
     Bullets,
@@ -24,8 +24,8 @@ from skillopt.reports.blocks import (
     cited,
     split_quoted,
 )
-from skillopt.reports.run_report import gate_outcome, is_change
-from skillopt.reports.view import DraftView, GateView, RunView
+from skillopt.reports.run_report import curve_points, gate_outcome
+from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
@@ -99,7 +99,7 @@ def _fact(name: str, text: str, width: int) -> Iterator[str]:
 
 def render_terminal(view: RunView, width: int = 80) -> str:
     """Draw a run as it is now: progress, best score so far, funnel, verdicts with reasons, spending against caps."""
-    rows = [*_head(view), *_score(view), *(() if is_change(view) else _edits(view)), *_gates(view), *_spend(view)]
+    rows = [*_head(view), *_score(view), *(() if view.is_change else _edits(view)), *_gates(view), *_spend(view)]
     return print_terminal([Heading(cited(f"{view.skill} {view.run}")), Facts(rows)], max(width, _LEAST))
 
 
@@ -109,7 +109,7 @@ def _head(view: RunView) -> Iterator[tuple[str, str]]:
     if view.caution:
         yield "caution", view.caution
     if view.steps_planned:
-        yield "progress", f"{_meter(done / view.steps_planned)} step {done} of {view.steps_planned}"
+        yield "progress", f"[{_bar(done / view.steps_planned)}] step {done} of {view.steps_planned}"
     elif done:
         yield "progress", f"step {done}"
     if view.reason:
@@ -121,37 +121,25 @@ def _score(view: RunView) -> Iterator[tuple[str, str]]:
         yield "baseline", f"val, {tally_words(view.baseline.tally)}"
     if view.headline is not None:
         yield "gained", view.headline.words
-    elif view.accepted:
-        best = view.versions[-1]
-        yield "best", f"val, {metric_label(view.metric)} {best.score or 0.0:.3f}, version {best.number}"
     if view.draft is not None:
-        yield from _draft(view.draft)
-    if len(view.curve) > 1:
-        yield "so far", _curve([point.best for point in view.curve])
+        passed = f"{view.draft.headline.words}, " if view.draft.headline else ""
+        yield "draft", f"{passed}{grade_words(view.draft.grading)}"
+        yield from (("", f"a person must look at it first: {cited(mark)}") for mark in view.draft.marks)
+    points = curve_points(view)
+    if len(points) > 1:
+        yield "so far", _curve([point.best for point in points])
     if view.test is not None:
         yield "test", f"{view.test.verdict.outcome.value}, {cited(view.test.verdict.reason)}"
     elif view.test_withheld:
         yield "test", f"withheld: {cited(view.test_withheld)}"
 
 
-def _draft(draft: DraftView) -> Iterator[tuple[str, str]]:
-    passed = f"{draft.headline.words}, " if draft.headline else ""
-    yield "draft", f"{passed}{grade_words(draft.grading)}"
-    yield from (("", f"a person must look at it first: {cited(mark)}") for mark in draft.marks)
-
-
 def _edits(view: RunView) -> Iterator[tuple[str, str]]:
-    funnel = view.funnel
-    stages = (
-        ("proposed", funnel.proposed),
-        ("tested", funnel.tested),
-        ("kept", funnel.kept),
-        ("at a gate", funnel.gated),
-        ("accepted", funnel.accepted),
-    )
-    for number, (name, count) in enumerate(stages):
-        share = count / funnel.proposed if funnel.proposed else 0.0
-        yield "" if number else "edits", f"{count:>6,} {name:<12}{_bar(share)}"
+    counts = view.funnel
+    stages = {"proposed": "edits", "tested": "", "kept": "", "gated": "", "accepted": ""}
+    for name, label in stages.items():
+        share = counts[name] / counts["proposed"] if counts["proposed"] else 0.0
+        yield label, f"{counts[name]:>6,} {name:<12}{_bar(share)}"
 
 
 def _gates(view: RunView) -> Iterator[tuple[str, str]]:
@@ -185,20 +173,16 @@ def _spend(view: RunView) -> Iterator[tuple[str, str]]:
         price = "price unknown" if usage.usd is None else f"${usage.usd:,.2f}"
         tokens = usage.input_tokens + usage.output_tokens
         yield "" if number else "spent", f"{role}: {usage.calls:,} calls, {tokens:,} tokens, {price}"
-    spent, limits = Usage.total(view.spend.values()), view.limits
-    rollouts = max(view.rollouts.asked or 0, view.rollouts.paid)
-    caps: Sequence[tuple[str, float, float, str]] = (
-        ("rollouts", rollouts, limits.rollouts, ",.0f"),
-        ("tokens", spent.input_tokens + spent.output_tokens, limits.tokens, ",.0f"),
-        ("dollars", spent.usd or 0.0, limits.usd, ",.2f"),
-    )
-    for name, used, cap, shown in caps:
+    spent = Usage.total(view.spend.values())
+    used = {
+        "rollouts": max(view.rollouts.asked or 0, view.rollouts.paid),
+        "tokens": spent.input_tokens + spent.output_tokens,
+        "usd": spent.usd or 0.0,
+    }
+    for name, cap in view.limits.items():
         if cap:
-            yield name, f"{_meter(used / cap)} {used:{shown}} of {cap:{shown}}"
-
-
-def _meter(share: float) -> str:
-    return f"[{_bar(share)}]"
+            shown, label = (",.2f", "dollars") if name == "usd" else (",.0f", name)
+            yield label, f"[{_bar(used[name] / cap)}] {used[name]:{shown}} of {cap:{shown}}"
 
 
 def _bar(share: float) -> str:

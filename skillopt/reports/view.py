@@ -4,53 +4,37 @@ Numbers and texts are as they were recorded, nothing rounded and nothing escaped
 untrusted wherever they are shown.
 """
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grading
-from skillopt.gate.headline import (
-    HELD_OUT,
-    VAL,
-    Headline,
-    headline_of_tallies,
-    headline_of_verdict,
-    headline_of_versions,
-)
-from skillopt.loop.events import PromptSkipped, VerifierSuspected
+from skillopt.gate.headline import Headline
+from skillopt.loop.events import BaselineMeasured, HeldOutTestMeasured, PatchTested, PromptSkipped, VerifierSuspected
 from skillopt.review.acts import Suspicion
-from skillopt.rollouts import CHECKS_UNBOXED, Usage
+from skillopt.rollouts import CHECKS_UNBOXED, Usage, readable
+from skillopt.safety.escaping import escape_json
 
 __all__ = [
     "FOLDS",
     "SEEN_SPLITS",
-    "VIEW_FORMAT",
-    "AblationView",
+    "Ablation",
     "AskedAndPaid",
-    "BaselineView",
     "Cell",
     "CellState",
-    "CurvePoint",
     "DraftView",
     "EditView",
     "Fate",
-    "Funnel",
     "GateView",
     "HeatRow",
-    "PairView",
-    "PatchTestView",
-    "RunCaps",
     "RunView",
     "StepView",
-    "TestView",
     "VersionView",
+    "render_json",
 ]
-
-VIEW_FORMAT = 2
-"""Rises when a field of the view changes its meaning or goes away; a new field leaves it as it is."""
-
 
 FOLDS: Final = ("fold 1", "fold 2")
 """Names of two folds that teach and judge in turn, where other suites have splits."""
@@ -78,7 +62,7 @@ class Cell:
 
     @property
     def state(self) -> CellState:
-        """Say it in a word; what was not run did not fail."""
+        """The state in a word; what was not run did not fail."""
         if not self.repeats:
             return CellState.NOT_EVALUATED
         if 0 < self.passed < self.repeats:
@@ -88,10 +72,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class HeatRow:
-    """A task under each version, in the order of `RunView.versions`.
-
-    `split` is a split or a fold, empty when it is not known.
-    """
+    """A task under each version, in the order of `RunView.versions`; the split is empty when it is not known."""
 
     task: str
     split: str
@@ -115,23 +96,12 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AblationView:
-    """What ablation found of an edit, which was left out of the candidate on train tasks that it cites."""
+class Ablation:
+    """Mean scores without an edit and with it on train tasks that it cites, None where nothing was run."""
 
     tasks: int
     without: float | None
     with_it: float | None
-    kept: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class PatchTestView:
-    """A patch test: ids of its edits, the failing train tasks that were run, and those that passed or moved on."""
-
-    edits: tuple[str, ...]
-    tasks: tuple[str, ...]
-    moved: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,59 +112,32 @@ class EditView:
     step: int
     op: str
     section: str
-    anchor: str
     before: str
     after: str
     rationale: str
     tasks: tuple[str, ...]
     tokens_added: int
     tokens_removed: int
-    fate: Fate
-    reason: str
-    ablation: AblationView | None = None
+    fate: Fate = Fate.JOINED
+    reason: str = ""
+    ablation: Ablation | None = None
     gate: int | None = None
     version: int | None = None
-    diff: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Funnel:
-    """How many edits came how far; `tested` ones were in a patch test, `kept` ones stayed in the draft after it."""
-
-    proposed: int = 0
-    refused: int = 0
-    tested: int = 0
-    kept: int = 0
-    gated: int = 0
-    accepted: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class PairView:
-    """A held-out task in a comparison: mean score and share of passes of both sides, None where not evaluated."""
-
-    task: str
-    before: float | None = None
-    after: float | None = None
-    passed_before: float | None = None
-    passed_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GateView:
-    """A comparison of a candidate with the incumbent on `val`."""
+    """A comparison of a candidate with the incumbent on `val`, after so many rollouts."""
 
     number: int
     step: int
     kind: str
     verdict: Verdict
-    at: str = ""
-    edits: tuple[str, ...] = ()
-    interval: tuple[float, float] | None = None
-    rollouts: int | None = None
-    version: int | None = None
-    tasks: tuple[PairView, ...] = ()
+    at: str
+    edits: tuple[str, ...]
+    rollouts: int
     passed: bool | None = None
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,19 +149,13 @@ class VersionView:
     digest: str
     text: str
     tokens: int
-    step: int = 0
     kind: str = ""
     score: float | None = None
-    gate: int | None = None
-    rollouts: int | None = None
-    edits: tuple[str, ...] = ()
-    at: str = ""
+    passed: str = ""
     usd: float | None = None
     turns: float | None = None
-    front: bool = False
     expected: float | None = None
     grading: Grading | None = None
-    passed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +163,6 @@ class DraftView:
     """What waited when the run ended, or waits now."""
 
     text: str
-    tokens: int
     edits: tuple[str, ...]
     grading: Grading | None = None
     branch: str = ""
@@ -237,56 +173,13 @@ class DraftView:
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineView:
-    """The first skill on `val`."""
-
-    tally: Tally
-    score: float
-    noise: float | None = None
-    least_gain: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class StepView:
-    """A step: its epoch, its edit budget, how the train tasks before it went, its patch tests, and what failed in it.
-
-    The epoch says nothing where the run has no `steps_planned`.
-    """
+    """A step: how the train tasks before it went, its patch tests, and what failed in it."""
 
     number: int
-    epoch: int
-    edit_budget: int
     train: Tally | None = None
     failure: str = ""
-    patch_tests: tuple[PatchTestView, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """A measurement on `val`: `start`, or the outcome of a gate."""
-
-    rollouts: int | None
-    score: float
-    outcome: str
-    best: float
-    gate: int | None = None
-    version: int | None = None
-    passed: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TestView:
-    """The release check on the held-out `test` split."""
-
-    __test__ = False  # pytest would take it for a test
-
-    before: Tally
-    after: Tally
-    verdict: Verdict
-    interval: tuple[float, float] | None = None
-    released: str = ""
-    look: int = 1
-    tasks: tuple[PairView, ...] = ()
+    patch_tests: tuple[PatchTested, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,20 +188,6 @@ class AskedAndPaid:
 
     asked: int | None = None
     paid: int = 0
-
-    @property
-    def replayed(self) -> int | None:
-        """Count the answers that were recorded before, None until the run is over."""
-        return None if self.asked is None else max(0, self.asked - self.paid)
-
-
-@dataclass(frozen=True, slots=True)
-class RunCaps:
-    """What the run may consume at most; 0 is no cap."""
-
-    rollouts: int = 0
-    usd: float = 0.0
-    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,17 +215,16 @@ class RunView:
     confidence: float = 0.9
     seed: int = 0
     settings: tuple[tuple[str, str], ...] = ()
-    limits: RunCaps = field(default_factory=RunCaps)
+    limits: Mapping[str, float] = field(default_factory=dict)
     steps_planned: int = 0
-    baseline: BaselineView | None = None
+    headline: Headline | None = None
+    baseline: BaselineMeasured | None = None
     steps: tuple[StepView, ...] = ()
     edits: tuple[EditView, ...] = ()
     gates: tuple[GateView, ...] = ()
     versions: tuple[VersionView, ...] = ()
-    curve: tuple[CurvePoint, ...] = ()
-    test: TestView | None = None
+    test: HeldOutTestMeasured | None = None
     test_withheld: str = ""
-    funnel: Funnel = field(default_factory=Funnel)
     spend: Mapping[str, Usage] = field(default_factory=dict)
     rollouts: AskedAndPaid = field(default_factory=AskedAndPaid)
     calls: AskedAndPaid = field(default_factory=AskedAndPaid)
@@ -357,7 +235,6 @@ class RunView:
     siblings: tuple[str, ...] = ()
     suspicions: tuple[Suspicion, ...] = ()
     draft: DraftView | None = None
-    format: int = VIEW_FORMAT
 
     @property
     def caution(self) -> str:
@@ -371,36 +248,49 @@ class RunView:
         return FOLDS[0] in self.splits
 
     @property
-    def headline(self) -> Headline | None:
-        """The tasks passed by the text that the run began with and by the newest version, on the same tasks.
-
-        None where no version was accepted.
-        """
-        if self.test is not None:
-            found = headline_of_verdict(self.test.verdict, HELD_OUT)
-            return found or headline_of_tallies(self.test.before, self.test.after, HELD_OUT)
-        chosen = [gate.verdict for gate in self.gates if gate.version is not None]
-        if self.kind == "gate":
-            chosen = [gate.verdict for gate in self.gates[-1:]]
-        return headline_of_versions(chosen, "" if self.folded else VAL)
-
-    @property
-    def judge_words(self) -> str:
-        """Name the judge, and say how often it agreed with itself where it was asked most; empty for none."""
-        verdicts = [gate.verdict for gate in self.gates] + ([self.test.verdict] if self.test is not None else [])
-        found = [verdict.judge for verdict in verdicts if verdict.judge is not None]
-        if not found:
-            return self.judge
-        return f"{self.judge}; {max(found, key=lambda one: one.criteria).words}"
+    def is_change(self) -> bool:
+        """Whether a change by people was gated, so that nobody proposed edits and nothing was accepted."""
+        return self.kind == "gate"
 
     @property
     def accepted(self) -> tuple[VersionView, ...]:
-        """List the versions that were accepted."""
+        """The versions that were accepted."""
         return tuple(version for version in self.versions if version.number and version.kind != "change")
 
     @property
+    def taken_gates(self) -> tuple[GateView, ...]:
+        """The gates that accepted a version."""
+        return tuple(gate for gate in self.gates if gate.version is not None)
+
+    @property
     def verdict(self) -> Outcome | None:
-        """Say in a word what came of it: the release check's outcome, else the last gate's; None before any."""
+        """The release check's outcome, else the last gate's; None before any."""
         if self.test is not None:
             return self.test.verdict.outcome
         return self.gates[-1].verdict.outcome if self.gates else None
+
+    @property
+    def funnel(self) -> dict[str, int]:
+        """How many edits came how far; `tested` ones were in a patch test, `kept` ones stayed in the draft after it."""
+        dropped = (Fate.REFUSED, Fate.UNMOVED, Fate.NOT_NEEDED)
+        return {
+            "proposed": len(self.edits),
+            "refused": sum(edit.fate is Fate.REFUSED for edit in self.edits),
+            "tested": len({edit.id for step in self.steps for test in step.patch_tests for edit in test.edits}),
+            "kept": sum(edit.fate not in dropped for edit in self.edits),
+            "gated": sum(edit.gate is not None for edit in self.edits),
+            "accepted": sum(edit.fate is Fate.ACCEPTED for edit in self.edits),
+        }
+
+
+def render_json(view: RunView) -> str:
+    """Return the view as JSON, every field under its own name, with the figures that follow from it."""
+    fields = asdict(view) | {"verdict": view.verdict, "funnel": view.funnel}
+    if view.headline is not None:
+        fields["headline"]["words"] = view.headline.words
+    for row, shown in zip(view.heat, fields["heat"], strict=True):
+        for cell, written in zip(row.cells, shown["cells"], strict=True):
+            written["state"] = cell.state
+    for gate, shown in zip(view.gates, fields["gates"], strict=True):
+        shown["verdict"]["gain"] = gate.verdict.gain
+    return escape_json(readable(json.dumps(fields, ensure_ascii=False, indent=2)))

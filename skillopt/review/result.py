@@ -79,6 +79,10 @@ class ChangeFinding:
     message: str
     person: bool = False
 
+    def refuses(self, *, strict: bool) -> bool:
+        """Return whether it refuses the change."""
+        return self.weight is Weight.REFUSE or (strict and self.weight is Weight.WARN)
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:

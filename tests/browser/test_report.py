@@ -7,34 +7,17 @@ from pathlib import Path
 import pytest
 
 from skillopt.reports.before_after import BeforeAfter, before_after_page
-from skillopt.reports.rollout_page import RolloutEntry, RolloutSelection, ViewedRollout, render_page
+from skillopt.reports.run_page import render_page, show_rollouts
 from skillopt.reports.view import RunView
-from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from tests.browser.chromium import Page
 from tests.fakes.changed_tasks import make_changed
-from tests.fakes.hostile_pages import HOSTILE, make_hostile
+from tests.fakes.hostile_pages import HOSTILE, make_hostile, make_rollouts
 from tests.fakes.views import make_view
 
 pytestmark = pytest.mark.browser
 
 THEMES = ("light", "dark")
 WIDTHS = (360, 1280)
-
-
-def make_rollouts(text: str, trace: str = "short") -> RolloutSelection:
-    """Make a few rollouts to show, one with a text and a trace given."""
-    calls = (ToolCall(text[:200], text, trace),)
-    messages = (Message("user", text), Message("assistant", trace, calls))
-    trajectory = Trajectory(messages, files_changed=(text, "output.csv"))
-    scores = (Score(0.4, passed=False, feedback=text), Score(1.0, passed=True))
-    seen = [
-        ViewedRollout(
-            RolloutEntry(f"{number}" * 64, f"train{number}", "train", "v1", number, score.value, passed=score.passed),
-            Rollout(f"train{number}", "d", number, trajectory, Status.OK, score),
-        )
-        for number, score in enumerate(scores)
-    ]
-    return RolloutSelection(tuple(seen), 2000)
 
 
 def write(folder: Path, text: str) -> str:
@@ -60,7 +43,8 @@ def page(request: pytest.FixtureRequest) -> str:
     if "before" in request.param:
         return make_comparison(HOSTILE if "hostile" in request.param else "expected 2026-01-02, found 2.1.26")
     if request.param == "begun":
-        return render_page(replace(RunView("0123", "rows"), state="running"), RolloutSelection((), 0))
+        begun = replace(RunView("0123", "rows"), state="running")
+        return render_page(begun, show_rollouts(begun, [], 0))
     if request.param == "hostile":
         return render_page(make_hostile(make_view()), make_rollouts(HOSTILE))
     return render_page(make_view(), make_rollouts("Clean the table."))

@@ -49,8 +49,8 @@ COMMANDS = sorted(
 MORE = (
     *("diff rows HEAD~1 HEAD", "diff rows HEAD~1 HEAD --words", "evidence rows --task train0", "gate HEAD~1"),
     *("log rows --json", "evidence rows --json", "report rows --json", "show rows", "suite show rows"),
-    *("report rows --format markdown", "report rows --format pull-request", "report rows --format junit"),
-    *("report rows --format html", "report rows --all-splits", "evidence rows --task train0 --json"),
+    *("report rows --format markdown", "report rows --format html", "report rows --all-splits"),
+    "evidence rows --task train0 --json",
 )
 """Commands with options that print more of a project."""
 

@@ -133,7 +133,7 @@ def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
     assert (done.outputs["verdict"], done.outputs["improved"]) == ("improved", "1")
     assert len(json.loads(done.outputs["pull-requests"])) == 1
     assert "## Skill training: 1 improved" in done.summary
-    assert {path.suffix for path in Path(done.outputs["reports"]).iterdir()} == {".html", ".json", ".md", ".xml"}
+    assert {path.suffix for path in Path(done.outputs["reports"]).iterdir()} == {".html", ".json", ".md"}
     assert nights.tip()
     again = runner.run(command="nightly", forge="none", sandbox="false", args="--set\nseed=1")
     assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("unchanged", "0")

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from skillopt.nightly.offer_texts import suspicious_runs
-from skillopt.reports.pull_request import pull_request_body
 from skillopt.rollouts import Message, ToolCall, Trajectory
 from skillopt.storage.ledger import Ledger
 from tests.fakes.projects import Trained, recorded_view, skillopt
@@ -63,7 +62,6 @@ def test_a_cheat_is_a_finding_with_a_quote_that_steers_and_tells_nothing(project
     assert (found["sign"], found["task"], found["rollouts"]) == ("verifier touched", task, 1)
     assert SECRET not in json.dumps(found) + text
     view = recorded_view(project)
-    assert "### Suspicious rollouts\n\n1 finding" in pull_request_body(view)
     assert suspicious_runs({view.run: view}) == (f"suspicious rollouts: 1 finding in run {view.run}: verifier touched",)
 
 

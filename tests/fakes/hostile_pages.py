@@ -1,11 +1,15 @@
-"""Text that tries to do something wherever it is shown, and a run that is full of it."""
+"""Text that tries to do something wherever a page shows it, and a run that is full of it."""
 
 from dataclasses import replace
 
-from skillopt.loop.events import PromptSkipped
+from skillopt.reports.blocks import ReportBlock
+from skillopt.reports.run_page import PageRollout, show_rollouts
 from skillopt.reports.view import RunView
+from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
+from tests.fakes.hostile_views import attack
+from tests.fakes.views import make_view
 
-__all__ = ["HOSTILE", "make_hostile"]
+__all__ = ["HOSTILE", "make_hostile", "make_rollouts"]
 
 HOSTILE = (
     "</style></title></pre><script>alert(1)</script><img src=http://127.0.0.1:9/x onerror=alert(2)>"
@@ -15,29 +19,22 @@ HOSTILE = (
 
 def make_hostile(view: RunView) -> RunView:
     """Put hostile text wherever the record holds somebody else's."""
-    edits = tuple(
-        replace(
-            edit,
-            before=edit.before and HOSTILE,
-            after=HOSTILE,
-            rationale=HOSTILE,
-            reason=HOSTILE,
-            section=HOSTILE,
-            tasks=(HOSTILE,),
-        )
-        for edit in view.edits
-    )
     versions = tuple(
         replace(version, text=f"{version.text}\n{HOSTILE} {version.number}\n", commit=HOSTILE)
         for version in view.versions
     )
-    verdict = replace(view.gates[0].verdict, reason=HOSTILE, broken=(HOSTILE,))
-    gates = tuple(replace(gate, verdict=verdict) for gate in view.gates)
-    heat = tuple(replace(row, task=HOSTILE) for row in view.heat)
-    steps = tuple(replace(step, failure=HOSTILE) for step in view.steps)
-    named = dict.fromkeys(("skill", "reason", "suite", "target", "model", "judge", "branch", "base", "run"), HOSTILE)
-    changed = replace(
-        view, edits=edits, versions=versions, gates=gates, heat=heat, steps=steps, settings=((HOSTILE, HOSTILE),)
-    )
-    changed = replace(changed, set_aside=(HOSTILE,), skipped=(PromptSkipped(1, HOSTILE, (HOSTILE,)),))
-    return replace(changed, **named)  # type: ignore[arg-type]  # all are texts
+    changed = replace(view, versions=versions, settings=((HOSTILE, HOSTILE),))
+    return attack(changed, HOSTILE, "skill", "model", "judge", "branch", "base", "run")
+
+
+def make_rollouts(text: str, trace: str = "short") -> list[ReportBlock]:
+    """Make two rollouts to show, with a text and a trace given."""
+    calls = (ToolCall(text[:200], text, trace),)
+    messages = (Message("user", text), Message("assistant", trace, calls))
+    trajectory = Trajectory(messages, files_changed=(text, "output.csv"))
+    scores = (Score(0.4, passed=False, feedback=text), Score(1.0, passed=True))
+    shown = [
+        PageRollout(Rollout(text, "d", number, trajectory, Status.OK, score, reason=text), "v1", "train")
+        for number, score in enumerate(scores)
+    ]
+    return show_rollouts(make_view(), shown, 2000)

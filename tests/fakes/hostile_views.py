@@ -48,9 +48,9 @@ def tags_of(markdown: str) -> list[str]:
     return read(markdown)[0]
 
 
-def attack(view: RunView, text: str = HOSTILE) -> RunView:
-    """Put a hostile text wherever a text of a model, a task or a tool stands."""
-    return replace(
+def attack(view: RunView, text: str = HOSTILE, *names: str) -> RunView:
+    """Put a hostile text wherever a text of a model, a task or a tool stands, and in the fields that are named."""
+    attacked = replace(
         view,
         reason=text,
         suite=text,
@@ -62,6 +62,7 @@ def attack(view: RunView, text: str = HOSTILE) -> RunView:
         set_aside=tuple(text for _ in view.set_aside),
         skipped=tuple(replace(one, reason=text, tasks=tuple(text for _ in one.tasks)) for one in view.skipped),
     )
+    return replace(attacked, **dict.fromkeys(names, text))  # type: ignore[arg-type]  # all are texts
 
 
 def _edit(edit: EditView, text: str) -> EditView:
@@ -73,11 +74,9 @@ def _edit(edit: EditView, text: str) -> EditView:
         rationale=text,
         reason=text,
         tasks=tuple(text for _ in edit.tasks),
-        diff=edit.diff and f"+{text}",
     )
 
 
 def _gate(gate: GateView, text: str) -> GateView:
     fixed, broken = (tuple(text for _ in names) for names in (gate.verdict.fixed, gate.verdict.broken))
-    tasks = tuple(replace(pair, task=text) for pair in gate.tasks)
-    return replace(gate, verdict=replace(gate.verdict, fixed=fixed, broken=broken, reason=text), tasks=tasks)
+    return replace(gate, verdict=replace(gate.verdict, fixed=fixed, broken=broken, reason=text))

@@ -4,7 +4,7 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.gate.headline import Headline
 from skillopt.reports.offer_view import OfferClaim, OfferedEdit, OfferedVersion, OfferView, PersonsCommit, label_lines
-from skillopt.reports.view import AblationView
+from skillopt.reports.view import Ablation
 from tests.fakes.views import verdict
 
 __all__ = ["KEY", "offer", "offered_edit"]
@@ -16,7 +16,7 @@ _HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n## Values\
 def offered_edit(number: int, text: str) -> OfferedEdit:
     """Make an edit that adds a line."""
     line = f"- {text}"
-    found = AblationView(2, 0.25, 1.0, kept=True, reason="")
+    found = Ablation(2, 0.25, 1.0)
     return OfferedEdit(
         number,
         f"{KEY}/{number}",

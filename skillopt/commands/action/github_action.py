@@ -150,7 +150,7 @@ def _keep_runs(result: Mapping[str, Any], pages: Path, reports: Path) -> None:
     if pages.is_dir():
         shutil.copytree(pages, reports, dirs_exist_ok=True)
     for run in (row["run"] for row in result.get("skills", []) if row["run"]):
-        for suffix in ("html", "md", "xml"):
+        for suffix in ("html", "md"):
             _call(["report", run, "--output", str(reports / f"{run}.{suffix}")])
 
 

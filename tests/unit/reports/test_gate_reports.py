@@ -12,10 +12,10 @@ from skillopt.reports.gate_report import (
     MOST_ANNOTATIONS,
     MOST_CHARACTERS,
     render_annotations,
-    render_gate_junit,
     render_gate_summary,
     render_gate_text,
 )
+from skillopt.reports.junit import render_gate_junit
 from skillopt.review.result import (
     BaseMeasurement,
     ChangeFinding,

@@ -10,7 +10,6 @@ from skillopt.gate.grades import Grade, Grading
 from skillopt.nightly.people_commands import read_checklist, unticked_edits
 from skillopt.reports.offer_text import OFFER_LIMIT, offer_body, offer_mark, offer_title
 from skillopt.reports.offer_view import TextConflict
-from skillopt.reports.pull_request import length
 from tests.fakes.hostile_views import HOSTILE, read, tags_of
 from tests.fakes.offers import KEY, offer
 from tests.fakes.views import make_view
@@ -159,4 +158,4 @@ def test_no_reference_of_a_character_is_seen_and_a_mention_is_none() -> None:
 @given(st.integers(4_000, OFFER_LIMIT), st.integers(1, 120))
 def test_it_never_passes_its_limit(limit: int, count: int) -> None:
     view = replace(offer(*(f"Rule {at} says {HOSTILE}" for at in range(count))), run=make_view())
-    assert length(offer_body(view, limit)) <= limit
+    assert len(offer_body(view, limit).encode("utf-16-le", "surrogatepass")) // 2 <= limit

@@ -7,14 +7,15 @@ from html.parser import HTMLParser
 import pytest
 
 from skillopt.reports.before_after import BeforeAfter, before_after_page
-from skillopt.reports.blocks import Grid, cut_middle
+from skillopt.reports.blocks import Grid, Paragraph, Text, cut_middle
 from skillopt.reports.html import print_page
-from skillopt.reports.rollout_page import RolloutEntry, RolloutSelection, ViewedRollout, render_page
+from skillopt.reports.run_page import choose_rollouts, render_page, show_rollouts, show_turns
 from skillopt.reports.view import Cell, HeatRow, RunView
-from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
+from skillopt.rollouts import Message, ToolCall, Trajectory
 from skillopt.safety.escaping import escape_hidden
+from skillopt.storage.ledger import ResultRow
 from tests.fakes.changed_tasks import make_changed
-from tests.fakes.hostile_pages import HOSTILE, make_hostile
+from tests.fakes.hostile_pages import HOSTILE, make_hostile, make_rollouts
 from tests.fakes.views import EVENTS, make_view
 
 
@@ -34,12 +35,6 @@ class Outline(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
         self.ids += [value or "" for name, value in attrs if name == "id"]
         self.links |= {value or "" for name, value in attrs if name in ("href", "src")}
-
-
-def rollouts(text: str) -> RolloutSelection:
-    trajectory = Trajectory((Message("user", text), Message(text, text)), files_changed=(text,))
-    rollout = Rollout("t", "d", 0, trajectory, Status.OK, Score(0.5, passed=False, feedback=text), reason=text)
-    return RolloutSelection((ViewedRollout(RolloutEntry("k", text, "train", "v1", 0, 0.5, passed=False), rollout),), 1)
 
 
 def compared(text: str) -> str:
@@ -66,8 +61,8 @@ def test_the_page_of_tasks_shows_each_that_went_differently_with_both_sides() ->
 
 
 def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
-    plain = Outline(render_page(make_view(), rollouts("plain")))
-    page = render_page(make_hostile(make_view()), rollouts(HOSTILE))
+    plain = Outline(render_page(make_view(), make_rollouts("plain")))
+    page = render_page(make_hostile(make_view()), make_rollouts(HOSTILE))
     found = Outline(page)
     assert found.tags <= plain.tags | {"del", "ins"}
     assert found.attributes == plain.attributes
@@ -76,7 +71,7 @@ def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
 
 
 def test_no_hidden_character_reaches_the_page_and_each_is_named() -> None:
-    page = render_page(make_hostile(make_view()), rollouts(HOSTILE))
+    page = render_page(make_hostile(make_view()), make_rollouts(HOSTILE))
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ud800\x00\x1b\U000e0041]", page)
     for name in ("U+202E", "U+2066", "U+200B", "U+E0041", "U+D800", "U+0000", "U+001B"):
         assert page.count(name) > 1  # one is in the footer
@@ -84,7 +79,7 @@ def test_no_hidden_character_reaches_the_page_and_each_is_named() -> None:
 
 
 def test_a_page_names_everything_it_needs_in_itself() -> None:
-    page = render_page(make_view(), rollouts("x"))
+    page = render_page(make_view(), make_rollouts("x"))
     outline = Outline(page)
     assert {link for link in outline.links if not link.startswith("#")} == {"data:,"}
     assert {link.removeprefix("#") for link in outline.links if link.startswith("#")} <= set(outline.ids)
@@ -100,7 +95,7 @@ def test_a_page_has_no_script() -> None:
 
 @pytest.mark.parametrize("view", [make_view(ended=False), make_view(events=EVENTS[:1], ended=False), RunView("r", "s")])
 def test_a_run_that_has_hardly_begun_has_a_page(view: RunView) -> None:
-    page = render_page(replace(view, state="running"), RolloutSelection((), 0))
+    page = render_page(replace(view, state="running"), show_rollouts(view, [], 0))
     assert "None" not in re.sub(r"<style>.*</style>", "", page, flags=re.DOTALL)
 
 
@@ -150,3 +145,35 @@ def test_more_tasks_and_versions_than_a_page_holds_are_left_out_and_counted() ->
 def test_a_cut_text_says_how_much_is_gone_and_hidden_runs_are_summed_up() -> None:
     assert cut_middle("a" * 100, 10).count("a") == 10 + "… 90 characters are left out here …".count("a")
     assert len(escape_hidden("\u200b" * 100_000)) < 200
+
+
+def listed(task: str, repeat: int, *, passed: bool) -> ResultRow:
+    return ResultRow(task, "v1", repeat, 1.0 if passed else 0.5, passed, f"{task}/{repeat}")
+
+
+def test_tasks_that_went_differently_come_before_failures_and_those_before_the_rest() -> None:
+    rollouts = [
+        *(listed("flips", repeat, passed=repeat == 0) for repeat in range(2)),
+        *(listed("fails", repeat, passed=False) for repeat in range(3)),
+        *(listed("passes", repeat, passed=True) for repeat in range(3)),
+    ]
+    assert [one.task for one in choose_rollouts(rollouts, 3)] == ["fails", "flips", "flips"]
+    assert [one.task for one in choose_rollouts(rollouts, 4)] == ["fails", "flips", "flips", "passes"]
+    repeats = [listed("t", repeat, passed=repeat > 8) for repeat in range(12)]
+    assert [one.passed for one in choose_rollouts(repeats, 4)] == [False, False, True, True]
+
+
+def test_a_trace_of_five_megabytes_is_cut_and_says_by_how_much() -> None:
+    calls = (ToolCall("bash", "x" * 1_000_000, "y" * 1_000_000),)
+    messages = (Message("user", "do"), Message("assistant", "z" * 3_000_000, calls))
+    texts = [block.text for block in show_turns(Trajectory(messages)) if isinstance(block, Text)]
+    assert sum(map(len, texts)) < 30_000
+    assert "2,997,000 characters are left out here" in texts[1]
+
+
+def test_a_thousand_turns_are_cut_to_the_first_and_the_last() -> None:
+    messages = tuple(Message("assistant", f"turn {number} " + "w" * 500) for number in range(1000))
+    blocks = list(show_turns(Trajectory(messages)))
+    texts = [block.text for block in blocks if isinstance(block, Text)]
+    assert (len(texts), texts[0][:7], texts[-1][:9]) == (40, "turn 0 ", "turn 999 ")
+    assert Paragraph("… 960 turns left out here …") in blocks

@@ -9,13 +9,13 @@ from rich.cells import cell_len
 
 from skillopt.loop.events import PromptSkipped
 from skillopt.reports.terminal import render_terminal
-from skillopt.reports.view import RunCaps, RunView
+from skillopt.reports.view import RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.hidden_unicode import hidden_runs
 from tests.fakes.hostile_views import attack
 from tests.fakes.views import EVENTS, make_view
 
-VIEW = replace(make_view(), limits=RunCaps(280, 2.5, 100_000))
+VIEW = replace(make_view(), limits={"rollouts": 280, "usd": 2.5, "tokens": 100_000})
 
 
 def test_it_tells_progress_best_score_funnel_reasons_and_spending_against_caps() -> None:

@@ -1,0 +1,257 @@
+"""The report of a run: every figure of its record, the same in each format, and texts from elsewhere inert."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from skillopt.gate.comparison import Outcome, Tally
+from skillopt.gate.grades import Grade
+from skillopt.gate.judge_noise import JudgeAgreement
+from skillopt.loop.events import (
+    Event,
+    GateDecided,
+    HeldOutTestMeasured,
+    PromptSkipped,
+    ReleaseCheckWithheld,
+    RunEnded,
+    RunStarted,
+    TasksSetAside,
+    VerifierSuspected,
+    VersionAccepted,
+)
+from skillopt.reports.markdown import print_markdown
+from skillopt.reports.run_edits import ReportLimits, edits_not_taken
+from skillopt.reports.run_page import render_markdown, render_page
+from skillopt.reports.run_report import format_confidence
+from skillopt.reports.terminal import render_terminal
+from skillopt.reports.view import Fate, RunView, render_json
+from tests.fakes.drafts import graded, grading
+from tests.fakes.hostile_views import attack, tags_of
+from tests.fakes.views import EVENTS, HEAD, START, TEXTS, make_view, verdict
+
+VIEW = make_view()
+TEXT = render_markdown(VIEW)
+
+
+def without_texts(body: str) -> str:
+    """Take out what stands in code, which is all that others wrote."""
+    return re.sub(r"<code>.*?</code>", "<code/>", body, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("render", [render_markdown, render_page, render_json, render_terminal])
+@pytest.mark.parametrize("view", [VIEW, make_view(ended=False), attack(VIEW), RunView("r", "rows", kind="proposal")])
+def test_every_format_renders_a_run_at_any_time_whatever_its_texts_say(
+    render: Callable[[RunView], str], view: RunView
+) -> None:
+    render(view).encode("utf-8")
+
+
+def test_json_tells_every_field_and_what_follows_from_it() -> None:
+    told = json.loads(render_json(VIEW))
+    assert told["verdict"] == "accept"
+    assert told["headline"]["words"] == "5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80)"
+    assert told["rollouts"] == {"asked": 140, "paid": 130}
+    assert told["gates"][0]["verdict"]["gain"] == pytest.approx(0.4)
+    assert told["heat"][0]["cells"] == [
+        {"repeats": 1, "passed": 1, "score": 1.0, "state": "passed"},
+        {"repeats": 0, "passed": 0, "score": None, "state": "not evaluated"},
+    ]
+
+
+def test_it_leads_with_the_verdict_its_limits_and_the_noise() -> None:
+    head = TEXT[: TEXT.index("## Edits")]
+    assert (
+        "**accept**: release check: 5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80), gain in mean of "
+        "score and passed +0.300" in head
+    )
+    assert "each limit at confidence 0.9); 5 better, 4 equal, 1 worse" in head
+    assert "differs by ± 0.050 (standard error)" in head
+    assert "The smallest gain in passed tasks that `val` could certify: 0.300." in head
+    assert "The run is not over." in render_markdown(make_view(ended=False, head=RunView("r", "rows")))
+
+
+def test_limits_of_the_gain_lie_around_it() -> None:
+    found = re.findall(r"\| ([+-]0\.\d+) \(([+-]\d\.\d+) to ([+-]\d\.\d+)\) \|", TEXT)
+    assert len(found) == len(VIEW.gates)
+    assert all(-1 <= float(low) <= float(gain) <= float(high) <= 1 for gain, low, high in found)
+
+
+def test_it_shows_each_edit_with_its_reason_train_tasks_what_leaving_it_out_showed_and_tokens() -> None:
+    (row,) = (line for line in TEXT.splitlines() if "Dates vary." in line)
+    assert (
+        "<code>Dates vary.</code> | <code>train1</code>, <code>train2</code> | 0.00 → 1.00 on 2 tasks | +7 -0 |" in row
+    )
+    assert "&#x2b;- Write dates as YYYY-MM-DD." in TEXT
+    edits = TEXT[TEXT.index("## Edits") : TEXT.index("## Tasks that changed sides")]
+    assert "val" not in edits, "no held-out task motivates an edit"
+    assert "test" not in edits
+
+
+def test_it_lists_every_flip_the_error_the_cost_and_what_was_not_taken() -> None:
+    for told in (
+        "Gate 1: 5 tasks now passing (<code>val0</code>, <code>val1</code>",
+        "1 no longer passing (<code>val9</code>)",
+        "would accept with probability 0.050 at most",
+        "140 rollouts asked for, 130 of them newly paid",
+        "| <code>optimizer</code> | 9 | 20,000 | 3,000 | not known |",
+        "<details><summary>4 edits not taken: 1 refused, 1 moved nothing, 1 not needed, 1 rejected</summary>",
+        f"skillopt rollback rows {'b' * 40}",
+        "Some prices are not known",
+        "to at least one of k skills of one night or gate, one of up to k times 0.10.",
+        "| train | <code>train5</code> | fail | · |",
+        "| val | <code>val5</code> | mixed | pass |",
+        "| 1 | 2 of 10 tasks passed (score 0.30) | 3 edits: 2 of 3 tasks moved | — |",
+    ):
+        assert told in TEXT
+
+
+def test_what_was_not_taken_is_counted_by_why_and_the_same_edit_is_listed_once() -> None:
+    idle = next(edit for edit in VIEW.edits if edit.fate is Fate.NOT_NEEDED)
+    reasons = [f"left out {times} times: nothing fails without it" for times in (2, 2, 3)]
+    edits = [replace(idle, id=f"e{at}", step=at, reason=reason) for at, reason in enumerate(reasons)]
+    refused = [replace(idle, id=f"r{at}", fate=Fate.REFUSED, reason=f"reason {at}") for at in range(12)]
+    text = print_markdown(edits_not_taken(replace(VIEW, edits=(*edits, *refused)), ReportLimits()))
+    counted, folded = text.split("<details>")
+    assert "| 3 | not needed | <code>nothing fails without it</code> |" in counted
+    assert "| 3 | | 3 more reasons |" in counted
+    assert "<summary>15 edits not taken: 12 refused, 3 not needed</summary>" in folded
+    assert "| 0, 1 | add in <code>Values</code>" in folded
+
+
+def test_each_version_is_shown_by_score_tokens_dollars_and_turns() -> None:
+    assert f"| v0 | — | 4 of 10 | 0.400 | — | {VIEW.versions[0].tokens} | 0.0125 | 2.50 |" in TEXT
+    assert f"| v1 | — | 8 of 10 | 0.800 | 0.750 | {VIEW.versions[1].tokens} | — | 2.00 |" in TEXT
+
+
+def test_a_version_that_no_release_check_saw_is_told_with_what_was_shown_and_what_to_expect() -> None:
+    events = tuple(
+        replace(event, grading=grading(Grade.PROVEN, 0.99)) if isinstance(event, VersionAccepted) else event
+        for event in EVENTS
+    )
+    text = render_markdown(make_view(ended=False, events=events))
+    assert "confidence 0.970; expect a mean of score and passed of 0.750 when measured again; proven: +0.18" in text
+    assert "expected scores allow for that, and no release check corrects them." in text
+    assert "| v1 | proven | 8 of 10 | 0.800 |" in text
+
+
+def test_what_waits_is_shown_with_its_grade_what_that_means_and_what_to_do() -> None:
+    view = make_view(ended=False, events=(*EVENTS[:2], graded("Sort.")))
+    assert view.draft is not None
+    shown = render_markdown(replace(view, draft=replace(view.draft, commit="c" * 40)))
+    assert "**unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks**: no version was accepted" in shown
+    assert "that is not shown to be better; how likely it is stands beside it." in shown
+    assert "skillopt diff rows draft\nskillopt take rows" in shown
+    assert "It is on no branch." in render_markdown(view)
+    taken = render_markdown(replace(view, draft=replace(view.draft, taken="d" * 40)))
+    assert "A person made it version <code>dddddddddd</code>" in taken
+    assert "## Draft" not in render_markdown(make_view(ended=False))
+
+
+def test_what_a_person_should_check_and_what_was_not_learned_is_named() -> None:
+    suspected = VerifierSuspected(2, "train5", "it passed once and failed once", "measured")
+    skipped = (PromptSkipped(1, "too long", ("train1",)), PromptSkipped(2, "no `JSON`", ("train2", "train3")))
+    aside = TasksSetAside(("train7", "train8"))
+    text = render_markdown(make_view(ended=False, events=(*EVENTS, suspected, *skipped, aside)))
+    assert "- <code>train5</code>, by what was measured" in text
+    assert "2 tasks failed under every patch and were set aside: <code>train7</code>, <code>train8</code>." in text
+    assert "\n- reflection 2, about <code>train2</code>, <code>train3</code>: <code>no &#x60;JSON&#x60;</code>" in text
+    assert "## Not learned" not in render_markdown(make_view(ended=False))
+
+
+def test_the_judge_is_named_with_how_often_it_agrees_with_itself() -> None:
+    gate = VIEW.gates[-1]
+    judged = replace(gate, verdict=replace(gate.verdict, judge=JudgeAgreement(113, 120, 24, 0.88, 0.97)))
+    text = render_markdown(replace(VIEW, judge="a/judge", gates=(*VIEW.gates[:-1], judged)))
+    assert "judge agrees with itself on 94&#x25; of 120 criteria (95&#x25; interval 88&#x25;" in text
+
+
+def test_no_word_of_a_model_changes_anything_but_itself() -> None:
+    attacked = render_markdown(attack(VIEW))
+    assert without_texts(attacked) == without_texts(TEXT)
+    assert tags_of(attacked) == tags_of(TEXT)
+    assert {"a", "img", "script", "input"}.isdisjoint(tags_of(attacked))
+
+
+def test_no_confidence_is_rounded_up_to_certainty() -> None:
+    written = [format_confidence(verdict(Outcome.ACCEPT, confidence=sure), change=False) for sure in (0.9994, 0.9999)]
+    assert written == ["0.999", "above 0.999"]
+
+
+def test_a_run_without_release_check_says_what_its_gates_may_err() -> None:
+    rules = {"sequential": "All gates of this run together", "paired": "all 2 together with 0.20", "strict": "no bound"}
+    for rule, told in rules.items():
+        text = render_markdown(make_view(ended=False, head=replace(HEAD, gate_rule=rule)))
+        assert told in text
+        assert "There was no release check" in text
+        assert ("up to k times " in text) == (rule != "strict")
+
+
+def test_a_second_look_at_the_test_says_what_all_looks_err_together() -> None:
+    assert VIEW.test is not None
+    text = render_markdown(replace(VIEW, test=replace(VIEW.test, look=3, released="d" * 64)))
+    assert "look 3 at this split" in text
+    assert "however many, err with probability 0.10 at most" in text
+    assert "| released | 5 of 10 | 0.50" in text
+
+
+def test_a_run_that_has_just_begun_has_no_verdict_and_no_command_that_cannot_work() -> None:
+    text = render_markdown(make_view(ended=False, events=EVENTS[:1]))
+    assert "**no verdict**" in text
+    assert "skillopt diff" not in text
+
+
+def make_change_view(
+    outcome: Outcome = Outcome.INCONCLUSIVE, *, passed: bool = True, test: Outcome | None = None, withheld: str = ""
+) -> RunView:
+    found = verdict(outcome, "not shown to be worse", confidence=0.25)
+    tallies = Tally(0.5, 0.5, 10, 0), Tally(0.8, 0.8, 10, 0)
+    events: tuple[Event, ...] = (
+        RunStarted("rows", START.digest, "vendor tables", "d2", 0),
+        GateDecided(0, "change", (), found, TEXTS[1], rollouts=20, passed=passed),
+        *([HeldOutTestMeasured(*tallies, verdict(test))] if test else []),
+        *([ReleaseCheckWithheld(withheld, 1)] if withheld else []),
+        RunEnded("not shown to be worse: score 0.400 -> 0.800", 0, 20, 0),
+    )
+    head = replace(HEAD, kind="gate", reason="not shown to be worse: score 0.400 -> 0.800", model="a person")
+    return make_view(ended=False, head=head, events=events)
+
+
+def test_a_change_that_passed_is_said_to_have_passed_in_every_report() -> None:
+    view = make_change_view()
+    text = render_markdown(view)
+    assert (
+        "**passed**: a change by people, <code>not shown to be worse</code>: 4 of 10 → 8 of 10 val tasks passed" in text
+    )
+    assert "| <code>change</code> | passed | 4 of 10 → 8 of 10 | 0.40 → 0.80" in text
+    assert "| v0 | — | 4 of 10 | 0.400 | — | " in text
+    assert "- Gate 1: 5 tasks now passing" in text
+    assert "passed: change: 4 of 10 → 8 of 10 tasks passed" in render_terminal(view)
+    assert "<strong>passed</strong>: a change by people" in render_page(view)
+    assert "confidence 0.250" not in text
+    for told in ("Edits", "Steps", "Not taken", "skillopt rollback", "accepted", "0 proposed", "version 1"):
+        assert told not in text + render_terminal(view), "nothing of training is said of a change"
+
+
+@pytest.mark.parametrize(
+    ("view", "outcome"),
+    [
+        (make_change_view(Outcome.REJECT, passed=False), "refused"),
+        (make_change_view(test=Outcome.INCONCLUSIVE), "passed"),
+        (make_change_view(test=Outcome.REJECT), "refused"),
+        (make_change_view(withheld="cap of 20 rollouts reached"), "not decided"),
+        (replace(make_change_view(), state="interrupted"), "not decided"),
+        (replace(make_change_view(), gates=(), reason=""), "not decided"),
+    ],
+)
+def test_what_became_of_a_change_is_decided_on_val_and_on_test_where_that_was_asked(
+    view: RunView, outcome: str
+) -> None:
+    assert f"**{outcome}**: a change by people" in render_markdown(view)
+
+
+def test_a_long_reason_is_cut_in_the_headline() -> None:
+    view = replace(make_change_view(), reason="no verdict " * 500)
+    assert len(render_markdown(view).partition("a change by people")[2].partition(": 4 of 10")[0]) < 400
