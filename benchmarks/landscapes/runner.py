@@ -11,7 +11,7 @@ from benchmarks.landscapes.lines import read
 from benchmarks.landscapes.target import Target
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Status
-from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.document import Skill
 
 __all__ = ["SimulatedRunner"]
 
@@ -55,11 +55,6 @@ class SimulatedRunner:
         rules = frozenset[int]().union(*(read(reply.text).rules for reply in found if _MEMORY not in reply.text))
         self.offered |= dict.fromkeys(rules, (self.asked, self._calls))
         return found
-
-    def newest_but(self, document: SkillDocument) -> SkillDocument:
-        """Return the document that was run last, leaving one out of account; the same one when it is alone."""
-        others = (skill.document for skill in reversed(self._asked_for.values()) if skill.document != document)
-        return next(others, document)
 
     def keep_failures(self) -> None:
         """Keep the failures that the loop has gone on without, so that a rerun decides the same."""

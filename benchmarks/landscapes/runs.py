@@ -18,7 +18,6 @@ from benchmarks.landscapes.tasks import broken_tasks, make_suite
 from benchmarks.landscapes.truth import best_score, start_of
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome
 from skillopt.gate.test_choice import ErrorSpent
 from skillopt.loop.events import VerifierSuspected
 from skillopt.loop.optimizer import train
@@ -105,11 +104,6 @@ class Run:
     ended: str
     wall: float
     spent: float = 0.0
-
-    @property
-    def released_in_vain(self) -> bool:
-        """Whether the held-out test let a version through that is no better than the first one."""
-        return self.held_out == Outcome.ACCEPT and self.curve[-1][1] <= self.curve[0][1] + _EPSILON
 
     def at(self, rollouts: int) -> float:
         """Return the true score of what was the incumbent after so many rollouts."""
