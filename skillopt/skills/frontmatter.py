@@ -4,23 +4,16 @@ The parts of YAML that a skill has no use for and an attacker has are refused.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import TypeAlias
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, Event, ScalarEvent
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from ruamel.yaml.reader import ReaderError
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
+from skillopt.skills.plain_yaml import PlainYamlError, ValuePath, read_plain_yaml
 
 __all__ = [
     "MAX_FRONTMATTER_BYTES",
-    "MAX_YAML_DEPTH",
     "Field",
     "Fields",
     "Frontmatter",
@@ -33,16 +26,7 @@ __all__ = [
 MAX_FRONTMATTER_BYTES = 64 * 1024
 """Largest frontmatter that is read."""
 
-MAX_YAML_DEPTH = 16
-"""Deepest nesting of lists and mappings that is read."""
-
-_LONGEST_NUMBER = 64
 _PLAIN_FIELD = re.compile(r"(?P<name>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*")
-_HINT = "correct it, or put the value in quotes"
-_HINTS = {
-    "mapping values": "put a value that contains ': ' in quotes",
-    "cannot start": "put a value that starts with a special character in quotes, indent by spaces",
-}
 
 Value: TypeAlias = "str | int | float | bool | tuple[Value, ...] | Fields | None"
 """What a field can hold; dates stay the text they are."""
@@ -108,7 +92,17 @@ def read_frontmatter(document: SkillDocument) -> Frontmatter | None:
         raise _error(
             1, f"expected at most {MAX_FRONTMATTER_BYTES} bytes of frontmatter, found {size}; move text to the body"
         )
-    return _Reader(document, text).read()
+    start = document.line_starts[1]
+    try:
+        value, lines = read_plain_yaml(text, lambda offset: document.line_of(start + offset))
+    except PlainYamlError as error:
+        last = max(len(text) - 1, 0)
+        raise _error(document.line_of(start + min(error.offset, last)), str(error)) from error
+    if not isinstance(value, dict | None):
+        found = "a list" if isinstance(value, list) else repr(value)[:60]
+        problem = f"expected lines of 'key: value', found {found}; write 'name:' and 'description:'"
+        raise _error(document.line_of(start), problem)
+    return Frontmatter(_fields(value or {}, lines))
 
 
 def read_leniently(document: SkillDocument) -> Frontmatter:
@@ -138,105 +132,23 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if quoted else value
 
 
-class _Reader:
-    """Reads one frontmatter, keeping what is needed to name lines."""
+def _fields(value: Mapping[str, object], lines: Mapping[ValuePath, int], place: ValuePath = ()) -> Fields:
+    return Fields(
+        tuple(Field(name, _value(inner, lines, (*place, name)), lines[*place, name]) for name, inner in value.items())
+    )
 
-    def __init__(self, document: SkillDocument, text: str) -> None:
-        self._document = document
-        self._text = text
-        self._start = document.line_starts[1]
 
-    def read(self) -> Frontmatter:
-        """Check the events before any value is built, then build the values."""
-        try:
-            self._refuse(YAML(typ="safe", pure=True).parse(self._text))
-            yaml = YAML(typ="safe", pure=True)
-            node = yaml.compose(self._text)
-            fields = Fields() if node is None else self._value(node, yaml)
-        except MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            problem = " ".join(str(error.problem or error.context).split())
-            hint = next((hint for words, hint in _HINTS.items() if words in problem), _HINT)
-            raise self._error(mark.index if mark else 0, f"expected YAML, found an error: {problem}; {hint}") from error
-        except ReaderError as error:
-            message = (
-                f"expected text, found the character {chr(error.character)!r}; remove it and save the file as UTF-8"
-            )
-            raise self._error(error.position, message) from error
-        except YAMLError as error:
-            raise self._error(0, f"expected YAML, found an error: {' '.join(str(error).split())}; {_HINT}") from error
-        if not isinstance(fields, Fields):
-            raise self._error(
-                0, f"expected lines of 'key: value', found {_kind(fields)}; write 'name:' and 'description:'"
-            )
-        return Frontmatter(fields)
-
-    def _error(self, index: int, problem: str) -> SkillError:
-        return _error(self._document.line_of(self._start + min(index, max(len(self._text) - 1, 0))), problem)
-
-    def _refuse(self, events: Iterator[Event]) -> None:
-        """Refuse, before anything is built, what could be costly or run code elsewhere."""
-        depth = 0
-        for event in events:
-            index = event.start_mark.index
-            if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
-                message = (
-                    "expected plain values, found a YAML anchor or alias (& or *); write the value out, or quote it"
-                )
-                raise self._error(index, message)
-            if isinstance(event, ScalarEvent | CollectionStartEvent) and event.tag is not None:
-                raise self._error(
-                    index, f"expected plain values, found the YAML tag {str(event.tag)!r}; remove it, or quote it"
-                )
-            depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-            if depth > MAX_YAML_DEPTH:
-                raise self._error(
-                    index, f"expected at most {MAX_YAML_DEPTH} levels of nesting, found more; flatten the value"
-                )
-
-    def _value(self, node: Node, yaml: YAML) -> Value:
-        match node:
-            case MappingNode():
-                return self._fields(node, yaml)
-            case SequenceNode():
-                return tuple(self._value(item, yaml) for item in node.value)
-            case _:
-                return self._scalar(node, yaml)
-
-    def _fields(self, node: MappingNode, yaml: YAML) -> Fields:
-        found: dict[str, Field] = {}
-        for key, value in node.value:
-            name = self._scalar(key, yaml) if isinstance(key, ScalarNode) else None
-            line = self._document.line_of(self._start + key.start_mark.index)
-            if not isinstance(name, str) or name == "<<":
-                raise _error(
-                    line, f"expected a key that is text, found {str(getattr(key, 'value', ''))!r}; put it in quotes"
-                )
-            if name in found:
-                raise _error(
-                    line, f"expected each key once, found {name!r} again (first on line {found[name].line}); remove one"
-                )
-            found[name] = Field(name, self._value(value, yaml), line)
-        return Fields(tuple(found.values()))
-
-    def _scalar(self, node: Node, yaml: YAML) -> str | int | float | bool | None:
-        """Return a scalar's value; what JSON has no value for stays the text it is."""
-        if not str(node.tag).endswith((":int", ":float", ":bool", ":null")):
-            return str(node.value)
-        if len(node.value) > _LONGEST_NUMBER:
-            message = f"expected text or a number, found {len(node.value)} digits; put them in quotes"
-            raise self._error(node.start_mark.index, message)
-        try:
-            value = yaml.constructor.construct_object(node)
-        except (ValueError, IndexError):  # Such as `._`, which the resolver takes for a number.
-            return str(node.value)
-        finite = isinstance(value, int | None) or (isinstance(value, float) and isfinite(value))
-        return value if finite else str(node.value)
+def _value(value: object, lines: Mapping[ValuePath, int], place: ValuePath) -> Value:
+    match value:
+        case dict():
+            return _fields(value, lines, place)
+        case list():
+            return tuple(_value(item, lines, (*place, at)) for at, item in enumerate(value))
+        case str() | int() | float() | None:
+            return value
+        case _:
+            raise TypeError(f"expected a plain value, found {value!r}")
 
 
 def _error(line: int, problem: str) -> SkillError:
     return SkillError(f"SKILL.md:{line}: {problem}")
-
-
-def _kind(value: Value) -> str:
-    return "a list" if isinstance(value, tuple) else repr(value)[:60]

@@ -17,10 +17,11 @@ from typing import Final
 from skillopt.errors import SuiteError
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE
+from skillopt.skills.plain_yaml import ValuePath
 from skillopt.suites.checks import TaskCheck, criterion, one_line, pattern_check, text_check, verifier_of
 from skillopt.suites.foreign_files import SUITE_FOLDERS, Folder, holds_answers, repository_of
 from skillopt.suites.reading import Collection, Reading, Trigger
-from skillopt.suites.sources import Source, ValuePath, error_at, numbered_lines, read_json, read_json_line, read_yaml
+from skillopt.suites.sources import Source, error_at, numbered_lines, read_json, read_json_line, read_yaml
 from skillopt.tasks import File, Task, VerifierSpec
 
 __all__ = ["read_evals", "read_triggers", "read_typed_check"]

@@ -12,10 +12,11 @@ from typing import Annotated, Final, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from skillopt.errors import SuiteError
+from skillopt.skills.plain_yaml import ValuePath
 from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder
 from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading, check_inputs
-from skillopt.suites.sources import Source, ValuePath, error_at, read_json_lines, read_yaml
+from skillopt.suites.sources import Source, error_at, read_json_lines, read_yaml
 from skillopt.tasks import File, Split, Task, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
 

@@ -8,13 +8,13 @@ from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import (
     MAX_FRONTMATTER_BYTES,
-    MAX_YAML_DEPTH,
     Field,
     Fields,
     Frontmatter,
     read_frontmatter,
     read_leniently,
 )
+from skillopt.skills.plain_yaml import MAX_YAML_DEPTH
 
 
 def read(yaml: str, *, newline: str = "\n") -> Frontmatter | None:
@@ -54,16 +54,15 @@ def test_fields_come_with_their_type_and_their_line_in_the_file(newline: str) ->
         ("name: x\nd: *a", r":3: .* anchor or alias"),
         ("a: 1\n<<: {b: 2}", r":3: .* a key that is text, found '<<'"),
         ("a: 1\n? [x]\n: 2", r":3: .* a key that is text"),
-        ("a: 1\n2: x", r":3: .* found '2'; put it in quotes"),
         ("a: 1\nb: 2\na: 3", r":4: .* 'a' again \(first on line 2\); remove one"),
         ("m:\n  a: 1\n  a: 2", r":4: .* 'a' again \(first on line 3\)"),
         ("a: " + "[" * (MAX_YAML_DEPTH + 1), rf":2: .* at most {MAX_YAML_DEPTH} levels"),
         ("- a\n- b", r":2: .* found a list"),
         ("just text", r":2: .* found 'just text'"),
         ("a: 1\nd: Use when: asked", r":3: .* put a value that contains ': ' in quotes"),
-        ("a: 1\n\tb: 2", r":[23]: expected YAML, found an error: .*; .* in quotes"),
-        ("a: 1\nb: [", r":3: expected YAML, found an error: .*; .* in quotes"),
-        ("a: 1\n...\nb: 2", r":4: expected YAML, found an error: .*; .* in quotes"),
+        ("a: 1\n\tb: 2", r":[23]: expected YAML, found: .*; .* in quotes"),
+        ("a: 1\nb: [", r":3: expected YAML, found: .*; .* in quotes"),
+        ("a: 1\n...\nb: 2", r":4: expected YAML, found: .*; .* in quotes"),
         ("a: 1\nb: \x00", r":3: .* character '\\x00'; remove it"),
         ("a: 1\nb: \udcff", r":3: .* save the file as UTF-8"),
         ("a: " + "9" * 5000, r":2: .* 5000 digits; put them in quotes"),

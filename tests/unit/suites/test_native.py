@@ -118,7 +118,7 @@ tasks:
         ("tasks: [\n", "2: expected YAML, found: "),
         ("name: a: b\n", "1: expected YAML, found: mapping values are not allowed here; put a value that contains"),
         ("name: \x01\n", r"1: expected text, found the character '\x01'; remove it"),
-        ("a: 1\n---\nb: 2\n", "2: expected YAML, found: but found another document"),
+        ("a: 1\n---\nb: 2\n", "2: expected YAML, found: another document"),
         ("name: x\ntasks: &a []\n", "2: expected plain values, found a YAML anchor or alias"),
         ("name: *x\n", "1: expected plain values, found a YAML anchor or alias"),
         ("name: !!python/object:os.system x\n", "1: expected plain values, found the YAML tag"),
