@@ -70,26 +70,35 @@ _ALIKE = 0.8
 """Likeness from which on an unknown key is taken for a mistyped one."""
 
 _NO_DESCRIPTION = "found no description; the first heading or paragraph is listed instead, so say when to use the skill"
+_NO_FRONTMATTER = (
+    "expected frontmatter with name and description, found none; the specification asks for it: start the file with "
+    "'---', both fields, '---'"
+)
 _MOVE = "move detail to files in references/"
 
 
 def validate(skill: Skill) -> tuple[Finding, ...]:
     """Judge a skill by the specification and by each client."""
+    document = skill.document
+    findings = [_warning(1, reason, Level.OPTIMIZER) for reason in skill.left_out]
+    findings += _encoding(document)
+    unlisted = "expected a readable frontmatter, found none, so the skill is not listed; repair it"
     try:
-        frontmatter = read_frontmatter(skill.document)
+        frontmatter = read_frontmatter(document)
     except SkillError as error:
-        line, problem = _split(str(error))
-        findings = chain(_own(skill), _encoding(skill.document), (_error(line, problem), _unlisted(line)))
+        _, line, problem = str(error).split(":", 2)
+        findings += (_error(int(line), problem.strip()), _error(int(line), unlisted, Level.CODEX))
     else:
-        rules = (
-            _own(skill),
-            _encoding(skill.document),
-            _body(skill.document),
-            _regions(skill.document),
-            _clients_body(skill.document),
-        )
-        fields = _missing() if frontmatter is None else _fields(skill, frontmatter)
-        findings = chain(*rules, fields)
+        findings += chain(_body(document), _regions(document), _clients_body(document))
+        if frontmatter is None:
+            findings += (
+                _error(1, _NO_FRONTMATTER),
+                _error(1, unlisted, Level.CODEX),
+                _warning(1, _NO_DESCRIPTION, Level.CLAUDE_CODE),
+            )
+        else:
+            rules = (_name(skill, frontmatter), _description(frontmatter), _optional(frontmatter), _keys(frontmatter))
+            findings += chain(*rules, _claude(frontmatter))
     return tuple(sorted(findings, key=lambda finding: (finding.line, finding.level, finding.severity)))
 
 
@@ -112,34 +121,6 @@ def _error(line: int, message: str, level: Level = Level.SPECIFICATION) -> Findi
 
 def _warning(line: int, message: str, level: Level = Level.SPECIFICATION) -> Finding:
     return Finding(level, Severity.WARNING, line, message)
-
-
-def _split(message: str) -> tuple[int, str]:
-    """Take the line out of `SKILL.md:LINE: problem`."""
-    _, line, problem = message.split(":", 2)
-    return int(line), problem.strip()
-
-
-def _missing() -> Iterator[Finding]:
-    """Find what a document without frontmatter lacks."""
-    yield _error(
-        1,
-        "expected frontmatter with name and description, found none; the specification asks for it: start the file "
-        "with '---', both fields, '---'",
-    )
-    yield _unlisted(1)
-    yield _warning(1, _NO_DESCRIPTION, Level.CLAUDE_CODE)
-
-
-def _unlisted(line: int) -> Finding:
-    return _error(
-        line, "expected a readable frontmatter, found none, so the skill is not listed; repair it", Level.CODEX
-    )
-
-
-def _own(skill: Skill) -> Iterator[Finding]:
-    """Find what of the folder is not the skill."""
-    return (_warning(1, reason, Level.OPTIMIZER) for reason in skill.left_out)
 
 
 def _encoding(document: SkillDocument) -> Iterator[Finding]:
@@ -194,11 +175,6 @@ def _clients_body(document: SkillDocument) -> Iterator[Finding]:
         yield _warning(1, f"{message}, so move detail to references/", Level.CODEX)
 
 
-def _fields(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
-    for rule in (_name, _description, _optional, _keys, _claude):
-        yield from rule(skill, frontmatter)
-
-
 def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
     line, name = frontmatter.line_of("name"), frontmatter.name
     if name is None:
@@ -217,7 +193,7 @@ def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
         yield _warning(line, message, Level.CLAUDE_CODE)
 
 
-def _description(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
     field = frontmatter.fields.find("description")
     text = (frontmatter.description or "").strip()
     line = field.line if field else 1
@@ -241,7 +217,7 @@ def _description(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
         yield _warning(line, message, Level.CODEX)
 
 
-def _optional(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+def _optional(frontmatter: Frontmatter) -> Iterator[Finding]:
     """Check the fields that the specification knows but does not ask for."""
     for name in ("license", "compatibility", "allowed-tools"):
         field = frontmatter.fields.find(name)
@@ -249,51 +225,44 @@ def _optional(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
             listed = name == "allowed-tools" and isinstance(field.value, tuple)
             message = f"expected {name} to be text, found {_kind(field.value)}; write it on one line"
             yield _warning(field.line, f"{message} with spaces between") if listed else _error(field.line, message)
-    compatibility = frontmatter.fields.find("compatibility")
-    if (
-        compatibility
-        and isinstance(compatibility.value, str)
-        and not 1 <= len(compatibility.value) <= _MAX_COMPATIBILITY
-    ):
-        found = len(compatibility.value)
-        message = f"expected compatibility of 1 to {_MAX_COMPATIBILITY} characters, found {found}; change it"
-        yield _error(compatibility.line, message)
+        elif name == "compatibility" and field and not 1 <= len(str(field.value)) <= _MAX_COMPATIBILITY:
+            found = len(str(field.value))
+            message = f"expected compatibility of 1 to {_MAX_COMPATIBILITY} characters, found {found}; change it"
+            yield _error(field.line, message)
     metadata = frontmatter.fields.find("metadata")
     if metadata and not isinstance(metadata.value, Fields):
-        yield _error(
-            metadata.line,
-            f"expected metadata to map keys to text, found {_kind(metadata.value)}; write 'key: \"text\"' lines",
-        )
-    elif metadata and isinstance(metadata.value, Fields):
-        for field in metadata.value.items:
-            if not isinstance(field.value, str):
-                message = f"expected metadata {field.name!r} to be text, found {_kind(field.value)}; put it in quotes"
-                yield _warning(field.line, message)
+        found_kind = _kind(metadata.value)
+        message = f"expected metadata to map keys to text, found {found_kind}; write 'key: \"text\"' lines"
+        yield _error(metadata.line, message)
+    for field in metadata.value.items if metadata and isinstance(metadata.value, Fields) else ():
+        if not isinstance(field.value, str):
+            message = f"expected metadata {field.name!r} to be text, found {_kind(field.value)}; put it in quotes"
+            yield _warning(field.line, message)
 
 
-def _keys(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+def _keys(frontmatter: Frontmatter) -> Iterator[Finding]:
     """Summarise the keys that nobody or not everybody knows: most skills have some, and they do no harm."""
-    known = [field for field in frontmatter.fields.items if field.name in _CLAUDE_KEYS]
+    fields = frontmatter.fields.items
+    known = [field for field in fields if field.name in _CLAUDE_KEYS]
+    unknown = [field for field in fields if field.name not in (*_SPECIFIED, *_CLAUDE_KEYS)]
     if known:
         names = ", ".join(field.name for field in known)
-        yield _warning(known[0].line, f"{_listed(known)} only Claude Code heeds, not the specification: {names}")
-    unknown = [field for field in frontmatter.fields.items if field.name not in (*_SPECIFIED, *_CLAUDE_KEYS)]
+        message = f"{_count(known)} that only Claude Code heeds, not the specification: {names}"
+        yield _warning(known[0].line, message)
     if unknown:
-        message = f"{_listed(unknown)} the specification does not know: {_names(unknown)}"
-        yield _warning(unknown[0].line, f"{message}; 'metadata' is the place for own keys")
+        near = {field.name: get_close_matches(field.name, (*_SPECIFIED, *_CLAUDE_KEYS), 1, _ALIKE) for field in unknown}
+        names = ", ".join(f"{name} (did you mean {found[0]!r}?)" if found else name for name, found in near.items())
+        message = (
+            f"{_count(unknown)} that the specification does not know: {names}; 'metadata' is the place for own keys"
+        )
+        yield _warning(unknown[0].line, message)
 
 
-def _listed(fields: Sequence[Field]) -> str:
-    return "1 key that" if len(fields) == 1 else f"{len(fields)} keys that"
+def _count(fields: Sequence[Field]) -> str:
+    return "1 key" if len(fields) == 1 else f"{len(fields)} keys"
 
 
-def _names(fields: Sequence[Field]) -> str:
-    """List keys, each with the one that was perhaps meant."""
-    near = {field.name: get_close_matches(field.name, (*_SPECIFIED, *_CLAUDE_KEYS), 1, _ALIKE) for field in fields}
-    return ", ".join(f"{name} (did you mean {found[0]!r}?)" if found else name for name, found in near.items())
-
-
-def _claude(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+def _claude(frontmatter: Frontmatter) -> Iterator[Finding]:
     """Check what Claude Code makes of its own keys."""
     for field in frontmatter.fields.items:
         if field.name in _CLAUDE_FLAGS and not isinstance(field.value, bool):
@@ -310,16 +279,11 @@ def _claude(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
             "hides the skill from the model, so it is used only when a person names it; remove it unless that is meant"
         )
         yield _warning(hidden.line, f"'disable-model-invocation: true' {message}", Level.CLAUDE_CODE)
-    yield from _claude_listing(frontmatter)
-
-
-def _claude_listing(frontmatter: Frontmatter) -> Iterator[Finding]:
+    usage = frontmatter.fields.find("when_to_use")
+    size = len(frontmatter.description or "") + (len(usage.value) if usage and isinstance(usage.value, str) else 0)
     if not frontmatter.description:
         yield _warning(frontmatter.line_of("description"), _NO_DESCRIPTION, Level.CLAUDE_CODE)
-        return
-    usage: Field | None = frontmatter.fields.find("when_to_use")
-    size = len(frontmatter.description) + (len(usage.value) if usage and isinstance(usage.value, str) else 0)
-    if size > _CLAUDE_LISTING:
+    elif size > _CLAUDE_LISTING:
         message = f"description and when_to_use are cut after {_CLAUDE_LISTING} of {size} characters; shorten them"
         yield _warning(frontmatter.line_of("description"), message, Level.CLAUDE_CODE)
 
