@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from shlex import quote
 from typing import Final
 from unicodedata import category
@@ -407,12 +408,5 @@ def _named(text: str, folder: str) -> Iterator[tuple[str, bool]]:
 
 def _plain(path: str) -> str:
     """Resolve `.` and `..`; empty for what leads out of the skill."""
-    parts: list[str] = []
-    for part in path.split("/"):
-        if part == ".." and not parts:
-            return ""
-        if part == "..":
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
+    plain = normpath(path.lstrip("/"))
+    return "" if plain == "." or plain.startswith("..") else plain
