@@ -8,8 +8,7 @@ from benchmarks.demo.model import DemoModel
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.storage.ledger import reply_key, rollout_key
-from skillopt.targets.harnesses import HARNESSES, HarnessDriver
-from skillopt.targets.models import MODELS, ModelDriver
+from skillopt.targets.drivers import HARNESSES, MODELS, Driver
 
 __all__ = ["PAID", "PaidHarness", "PaidModel", "count_calls"]
 
@@ -19,8 +18,8 @@ PAID: Final = "TRUST_PAID"
 
 def count_calls() -> None:
     """Count the calls of the demo drivers in this process from now on."""
-    HARNESSES["demo"] = HarnessDriver("benchmarks.trust.counted:PaidHarness", ("seed",))
-    MODELS["demo"] = ModelDriver("benchmarks.trust.counted:PaidModel", ("seed",))
+    HARNESSES["demo"] = Driver("benchmarks.trust.counted:PaidHarness", ("seed",))
+    MODELS["demo"] = Driver("benchmarks.trust.counted:PaidModel", ("seed",))
 
 
 def _pay(key: str) -> None:

@@ -33,9 +33,8 @@ from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.skills.validation import check_trainable, validate
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.schema import check_pages
-from skillopt.targets.agents import AGENTS
 from skillopt.targets.command_line.agreement import AgentTerms, is_unsandboxed_by_file
-from skillopt.targets.models import load_model
+from skillopt.targets.drivers import AGENTS, load_model
 from skillopt.tasks import Split, Task, VerifierSpec
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository

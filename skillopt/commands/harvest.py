@@ -33,7 +33,7 @@ from skillopt.storage.locks import review_lock
 from skillopt.suites.config_lines import put_file
 from skillopt.suites.review_file import ReviewEntry, read_review, render_candidates, without_entries
 from skillopt.suites.suite_file import block_entry, tasks_in
-from skillopt.targets.agents import AGENTS, load_part
+from skillopt.targets.drivers import AGENTS, load_part
 from skillopt.targets.session_lines import LineTally, find_logs, read_log
 from skillopt.tasks import File, Task
 from skillopt.versions.repository import Repository

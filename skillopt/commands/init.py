@@ -18,9 +18,7 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.suites.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.suites.suite_file import scaffold_suite
-from skillopt.targets.agents import AGENTS
-from skillopt.targets.harnesses import find_harness_driver
-from skillopt.targets.models import find_model_driver
+from skillopt.targets.drivers import AGENTS, find_harness_driver, find_model_driver
 
 __all__ = ["init"]
 

@@ -27,8 +27,7 @@ from skillopt.rollouts import CHECKS_UNBOXED
 from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
-from skillopt.targets.harnesses import HarnessParts, load_harness, runs_agent
-from skillopt.targets.models import MODELS, load_model
+from skillopt.targets.drivers import MODELS, load_harness, load_model, runs_agent
 from skillopt.tasks import Suite, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
 
@@ -107,7 +106,7 @@ def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None
     def load(name: str) -> Model:
         return _load_model(name, settings, root, waits, target=True)
 
-    return load_harness(settings.harness, HarnessParts(settings, _handoff(root), load, root))
+    return load_harness(settings, root, _handoff(root), load)
 
 
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:

@@ -1,31 +1,22 @@
-"""Find the credentials of models and agents: whether there is one and from where, never its value.
-
-Only `find_trouble` asks anything over the network, and nothing that is paid for.
-"""
+"""Find the credentials of models and agents: whether there is one and from where, never its value."""
 
 import os
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from skillopt.agent_table import AgentTable, find_agent_table
-from skillopt.errors import FailureKind, ProviderError
 from skillopt.settings import Settings
-from skillopt.targets.agents import AGENTS, load_part
-from skillopt.targets.api_model import ApiModel
 from skillopt.targets.command_line.client import find_table_login
-from skillopt.targets.models import load_model
+from skillopt.targets.drivers import AGENTS, load_part
 from skillopt.targets.process import first_set
 from skillopt.tasks import Suite
 
-__all__ = ["find_login", "find_trouble", "given_keys", "missing_access", "nested_session"]
+__all__ = ["find_login", "given_keys", "missing_access", "nested_session"]
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     "openai": ("OPENAI_API_KEY",),
 }
-_ASKED: Final = {*_KEYS, "openai-compatible"}
-_LASTING: Final = {FailureKind.AUTH, FailureKind.NETWORK, FailureKind.TIMEOUT, FailureKind.UNKNOWN_MODEL}
-"""Failures of a free question after which no call would succeed either."""
 
 
 def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> tuple[bool, str]:
@@ -67,21 +58,6 @@ def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) ->
         ready, told = find_login(name.partition("/")[0]) if name.partition("/")[0] in _KEYS else (True, "")
         if not ready:
             return f"for the {role} {name}, {told}"
-    return ""
-
-
-def find_trouble(settings: Settings, suite: Suite) -> str:
-    """Say why models of a training would not answer: a judge, key or server is missing, or it has no such model."""
-    missing = missing_access(settings, suite, trains=True)
-    if missing:
-        return missing
-    for role, name in _roles(settings, suite, trains=True).items():
-        if name.partition("/")[0] in _ASKED:
-            try:
-                cast("ApiModel", load_model(name, settings)).look_up()
-            except ProviderError as error:
-                if error.kind in _LASTING:
-                    return f"for the {role} {name}, {error}; mend it first"
     return ""
 
 

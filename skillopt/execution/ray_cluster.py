@@ -51,7 +51,7 @@ from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.sandbox.workspace import Workspace, workspace_size
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
-from skillopt.targets.harnesses import runs_agent
+from skillopt.targets.drivers import runs_agent
 from skillopt.tasks import Task
 
 __all__ = ["NodeFacts", "NodeJob", "RayCluster", "compare_nodes", "describe_node", "pack", "run_on_node", "unpack"]

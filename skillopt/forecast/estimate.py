@@ -33,8 +33,7 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.mean_costs import MeanCost, mean_cost, recorded_seconds
-from skillopt.targets.harnesses import find_harness_driver
-from skillopt.targets.models import find_model_driver
+from skillopt.targets.drivers import find_harness_driver, find_model_driver
 from skillopt.tasks import Split, Suite
 
 __all__ = [

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.errors import SettingsError, UsageError
-from skillopt.execution.logins import find_trouble
+from skillopt.execution.logins import missing_access
 from skillopt.execution.recording import check_cap
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
 from skillopt.runs.error_spent import runs_on
@@ -134,7 +134,7 @@ def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
     else:
         problem = "" if prospect.can_show else prospect.words
     if problem:
-        trouble = find_trouble(settings, suite)
+        trouble = missing_access(settings, suite, trains=True)
         raise UsageError(f"{trouble}; and {problem}" if trouble else problem)
     return prospect
 

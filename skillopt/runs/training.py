@@ -24,7 +24,7 @@ from skillopt.runs.run import RecordedRun
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.targets.handoff_folder import HandoffFolder
+from skillopt.targets.handoff import HandoffFolder
 
 __all__ = ["Optimized", "optimize"]
 

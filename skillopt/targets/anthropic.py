@@ -12,8 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from skillopt.errors import SettingsError
 from skillopt.rollouts import Reply, Status, Usage
-from skillopt.targets.api_failures import api_failure, empty_reply, malformed_reply
-from skillopt.targets.api_model import LOOK_UP_SECONDS, ApiModel
+from skillopt.targets.api_model import ApiModel, api_failure, empty_reply, malformed_reply
 from skillopt.targets.stream import TokenCount
 
 if TYPE_CHECKING:
@@ -67,15 +66,6 @@ class AnthropicModel(ApiModel):
         except anthropic.AnthropicError as error:
             raise api_failure(error) from error
         return self._read(text)
-
-    def look_up(self) -> None:
-        """Ask for the model's entry."""
-        import anthropic  # noqa: PLC0415 - as above
-
-        try:
-            self._client.with_options(timeout=LOOK_UP_SECONDS).models.retrieve(self.model)
-        except anthropic.AnthropicError as error:
-            raise api_failure(error) from error
 
     @cached_property
     def _client(self) -> "Anthropic":

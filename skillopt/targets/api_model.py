@@ -1,20 +1,28 @@
-"""Base of the models of all provider APIs: settings, identity and the bound on a call."""
+"""Base of the models of all provider APIs: settings, identity, the bound on a call, and the failures of their SDKs.
+
+The classes of exceptions have the same names and attributes in all SDKs.
+"""
 
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import ClassVar, Final
 
-from skillopt.errors import SettingsError
+from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.rollouts import Usage
 from skillopt.settings import Price
 from skillopt.targets.prices import cost_of, find_price
+from skillopt.targets.stream import failure_kind_of_status, failure_kind_of_words, shorten_reason
 
-__all__ = ["LOOK_UP_SECONDS", "ApiModel"]
+__all__ = ["ApiModel", "api_failure", "empty_reply", "malformed_reply", "retry_after_seconds"]
 
-LOOK_UP_SECONDS: Final = 10.0
-"""How long a provider is waited for that is asked whether it has a model."""
-
+_KINDS: Final = {
+    "APITimeoutError": FailureKind.TIMEOUT,
+    "APIConnectionError": FailureKind.NETWORK,
+    "APIResponseValidationError": FailureKind.MALFORMED,
+}
 _OVERHEAD: Final = 1_000
 """Tokens that a request can hold beside its text."""
 
@@ -62,11 +70,70 @@ class ApiModel:
         costs = (self.cost(read, self.max_tokens), self.cost(0, self.max_tokens, cache_write=read))
         return Usage(1, read, self.max_tokens, max((usd for usd in costs if usd is not None), default=None))
 
-    def look_up(self) -> None:
-        """Ask the provider whether it has the model, which is free."""
-        raise NotImplementedError
-
     def cost(self, plain: int, output: int, *, cache_read: int = 0, cache_write: int = 0) -> float | None:
         """Return the price of a call in US dollars; None when the model's price is not known."""
         price = find_price(self.model, self.prices)
         return cost_of(price, plain, output, cache_read=cache_read, cache_write=cache_write)
+
+
+def api_failure(error: Exception) -> ProviderError:
+    """Turn an SDK's exception into a ProviderError: kind, the provider's words, the wait it asked for."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        words = shorten_reason(_words(error))
+        kind = failure_kind_of_status(status, words)
+        headers = getattr(getattr(error, "response", None), "headers", {})
+        return ProviderError(kind, f"{kind}: HTTP {status}: {words}", retry_after_seconds(headers))
+    names = (parent.__name__ for parent in type(error).__mro__)
+    named = next((_KINDS[name] for name in names if name in _KINDS), None)
+    details = ": ".join(filter(None, (_address(error), shorten_reason(str(error.__cause__ or "")))))
+    cause = f" ({details})" if details else ""
+    kind = named or failure_kind_of_words(str(error))
+    return ProviderError(kind, f"{kind}: {shorten_reason(str(error))}{cause}")
+
+
+def malformed_reply(what: str, found: str) -> ProviderError:
+    """Make the failure of an answer that is not what the API promises."""
+    kind = FailureKind.MALFORMED
+    return ProviderError(kind, f"{kind}: expected {what}, found {shorten_reason(found)[:200]!r}")
+
+
+def empty_reply() -> ProviderError:
+    """Make the failure of an answer without text."""
+    return ProviderError(FailureKind.EMPTY, f"{FailureKind.EMPTY}: the model answered nothing")
+
+
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """Read how long a provider asks to wait, in seconds; None when it does not say.
+
+    >>> retry_after_seconds({"retry-after": "7"})
+    7.0
+    >>> retry_after_seconds({"retry-after-ms": "250"})
+    0.25
+    """
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name, "")
+        if text.replace(".", "", 1).isdecimal():
+            return float(text) / unit
+    try:
+        at = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+
+
+def _address(error: Exception) -> str:
+    """Find the host and port that were asked, without what may stand before them or behind."""
+    netloc = getattr(getattr(getattr(error, "request", None), "url", None), "netloc", b"")
+    return netloc.decode("ascii", "replace") if isinstance(netloc, bytes) else ""
+
+
+def _words(error: Exception) -> str:
+    """Find the provider's own sentence in the body of its answer."""
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(inner, dict) and inner.get("message"):
+        kind = inner.get("code") or inner.get("type") or ""
+        return f"{kind}: {inner['message']}" if kind else str(inner["message"])
+    return str(inner) if inner else str(error)

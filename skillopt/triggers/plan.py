@@ -20,7 +20,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.folder import SKILL_FILE, find_shared_file, read_document
 from skillopt.storage.ledger import Ledger
 from skillopt.suites.formats import find_tasks, find_triggers
-from skillopt.targets.harnesses import find_harness_driver
+from skillopt.targets.drivers import find_harness_driver
 from skillopt.tasks import Suite
 from skillopt.triggers.description import with_description
 from skillopt.triggers.loading import TRIGGER, trigger_verifier

@@ -12,7 +12,7 @@ import pytest
 from skillopt.harvest.requests import session_requests
 from skillopt.harvest.session import SessionKind
 from skillopt.storage.jobs import JobState, list_jobs
-from skillopt.targets.agents import AGENTS, load_part
+from skillopt.targets.drivers import AGENTS, load_part
 from skillopt.targets.session_lines import LineTally, find_logs, read_log
 from tests.agents.sessions import WAYS, Session, make_place, run_session, set_up
 from tests.fakes.host_player import BAD_RULE, GOOD_RULE

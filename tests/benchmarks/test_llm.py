@@ -18,7 +18,7 @@ from skillopt.prompts.evidence import fence
 from skillopt.prompts.proposed_edits import Reflection, read_reflection
 from skillopt.prompts.stages import Aim, Told, ask_reflection
 from skillopt.skills.document import SkillDocument
-from skillopt.targets.openai_compatible import OpenAICompatibleModel
+from skillopt.targets.openai import OpenAICompatibleModel
 from tools.fetch_llm import LlmFiles, MissingLlmError, find_llm
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "llm"

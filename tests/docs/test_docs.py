@@ -22,8 +22,7 @@ from skillopt.runs.prospect import what_it_can_show
 from skillopt.settings import Settings
 from skillopt.storage.schema import create_database
 from skillopt.suites import load_suite
-from skillopt.targets.harnesses import HARNESSES
-from skillopt.targets.models import MODELS
+from skillopt.targets.drivers import HARNESSES, MODELS
 from tests.fakes.drafts import graded, run_events
 from tests.fakes.fake_gitlab import fake_gitlab
 from tests.fakes.nights import make_nights

@@ -16,8 +16,7 @@ from skillopt.commands.entry import main
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.storage.ledger import reply_key, rollout_key
-from skillopt.targets.harnesses import HARNESSES, HarnessDriver
-from skillopt.targets.models import MODELS, ModelDriver
+from skillopt.targets.drivers import HARNESSES, MODELS, Driver
 
 __all__ = ["CountedHarness", "CountedModel"]
 
@@ -65,6 +64,6 @@ class CountedModel:
 
 if __name__ == "__main__":
     os.environ["COUNTED"] = f"{sys.argv.pop(1)} {sys.argv.pop(1)}"
-    HARNESSES["demo"] = HarnessDriver("tests.fakes.counted:CountedHarness", ("seed",))
-    MODELS["demo"] = ModelDriver("tests.fakes.counted:CountedModel", ("seed",))
+    HARNESSES["demo"] = Driver("tests.fakes.counted:CountedHarness", ("seed",))
+    MODELS["demo"] = Driver("tests.fakes.counted:CountedModel", ("seed",))
     main()

@@ -1,6 +1,6 @@
 """A model that follows the skill it has read; what it does changes when the skill does.
 
-Not a language model: it understands table rules (the reading of `skillopt.targets.harnesses`) and the
+Not a language model: it understands table rules (the reading of `skillopt.targets.drivers`) and the
 optimizer's prompts (the demo model). The fake providers put it behind their wire formats.
 """
 

@@ -10,15 +10,15 @@ from skillopt.errors import SettingsError
 from skillopt.execution.drivers import load_drivers
 from skillopt.protocols import Harness
 from skillopt.settings import Settings, SkillMode
-from skillopt.targets.harnesses import HARNESSES, HarnessParts, find_harness_driver, load_harness
-from skillopt.targets.models import MODELS, find_model_driver, load_model
+from skillopt.targets.drivers import HARNESSES, MODELS, find_harness_driver, find_model_driver, load_harness, load_model
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
 SETTINGS = Settings(base_url="http://127.0.0.1:1/v1")
 
 
 def harness(name: str, settings: Settings = SETTINGS) -> Harness:
-    return load_harness(name, HarnessParts(settings, Path("handoff"), lambda model: load_model(model, settings)))
+    chosen = settings.model_copy(update={"harness": name})
+    return load_harness(chosen, Path(), Path("handoff"), lambda model: load_model(model, settings))
 
 
 @pytest.mark.parametrize("name", HARNESSES)

@@ -13,10 +13,9 @@ from skillopt.protocols import Model
 from skillopt.rollouts import Status, Usage
 from skillopt.settings import Price, make_settings
 from skillopt.targets.anthropic import AnthropicModel
-from skillopt.targets.api_failures import retry_after_seconds
-from skillopt.targets.models import load_model
-from skillopt.targets.openai import OpenAIModel
-from skillopt.targets.openai_compatible import OpenAICompatibleModel
+from skillopt.targets.api_model import retry_after_seconds
+from skillopt.targets.drivers import load_model
+from skillopt.targets.openai import OpenAICompatibleModel, OpenAIModel
 from tests.contracts.model_contract import ModelContract
 from tests.fakes.fake_chat import fake_chat
 from tests.fakes.faults import CHAT, FAULTS, MESSAGES, RESPONSES, RETRY_AFTER, WORDS, Wire, provider

@@ -10,9 +10,7 @@ from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.handoff_folder import HandoffFolder
-from skillopt.targets.handoff_harness import HandoffHarness
-from skillopt.targets.handoff_model import HandoffModel
+from skillopt.targets.handoff import HandoffFolder, HandoffHarness, HandoffModel
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract

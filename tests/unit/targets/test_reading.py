@@ -8,8 +8,7 @@ import pytest
 from skillopt.agent_table import RESERVED, SHIPPED, AgentTable, read_agent_tables
 from skillopt.errors import SettingsError
 from skillopt.project import Project
-from skillopt.targets.harnesses import HARNESSES
-from skillopt.targets.models import MODELS
+from skillopt.targets.drivers import HARNESSES, MODELS
 
 HEAD = 'harness = "my-agent"\n\n[agents.my-agent]\n'
 

@@ -1,4 +1,4 @@
-"""The handoff folder, through which a person or another agent gets work and returns answers.
+"""Hand-off: a person or another agent does tasks and answers prompts in a folder, between two runs of one command.
 
 One folder per piece of work holds what is asked and an `answer.md` when it is done; a manifest lists what is open.
 """
@@ -6,16 +6,24 @@ One folder per piece of work holds what is asked and an `answer.md` when it is d
 import json
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from skillopt.errors import AnswersPendingError, UsageError
-from skillopt.tasks import File
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Message, Reply, Trajectory, Usage
+from skillopt.sandbox.workspace import Unreadable, changed_files, read_workspace_file
+from skillopt.skills.folder import files_of
+from skillopt.tasks import File, digest_of
 
-__all__ = ["HandoffFolder"]
+__all__ = ["HandoffFolder", "HandoffHarness", "HandoffModel"]
+
+_LARGEST: Final = 50_000_000
+_TITLE: Final = 100
+"""Characters of a prompt's first line that are shown as what it is about."""
 
 _HOW_TO_ANSWER: Final = """\
 A `prompt` is answered with text alone, as the prompt says, by its schema where it has one.
@@ -86,7 +94,7 @@ class HandoffFolder:
         """Write what is asked, its prompt last so that a folder with a prompt is whole, and the manifest."""
         with _lock:
             place = folder.relative_to(self.path).as_posix()
-            others = (other for other in self._manifest() if not (self._place(other) / _ANSWER).is_file())
+            others = (other for other in self._manifest() if not (self.path / other["folder"] / _ANSWER).is_file())
             if entry["same"] and any(other["same"] == entry["same"] and other["folder"] != place for other in others):
                 return
             if not (folder / _ASKED).is_file():
@@ -115,10 +123,84 @@ class HandoffFolder:
         except (OSError, ValueError, KeyError, TypeError):
             return []
         known = (entry for entry in listed if _ID.fullmatch(entry["folder"]))
-        return [entry for entry in known if (self._place(entry) / _ASKED).is_file()]
-
-    def _place(self, entry: Mapping[str, str]) -> Path:
-        return self.path / entry["folder"]
+        return [entry for entry in known if (self.path / entry["folder"] / _ASKED).is_file()]
 
     def _places(self) -> list[Path]:
         return [place for kind in _KINDS for place in sorted(self.path.glob(f"{kind}/*"))]
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffModel:
+    """Answers prompts by handing them off."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        """Refuse answers to prompts that were never asked."""
+        HandoffFolder(self.folder).check()
+
+    @property
+    def identity(self) -> str:
+        """Name the model; who answers is not known here."""
+        return "handoff"
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - whatever is asked, we pay nothing
+        """Bound a call: nothing is paid through us."""
+        return Usage(calls=1)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Return the answer, or hand the prompt off."""
+        texts = {"prompt.md": prompt, "system.md": system, "schema.json": schema}
+        files = [File(name, text.encode("utf-8", "replace")) for name, text in texts.items() if text]
+        about = prompt.lstrip().partition("\n")[0][:_TITLE]
+        answer = HandoffFolder(self.folder).answer("prompts", digest_of(system, prompt), files, about=about)
+        return Reply(answer, Usage(calls=1, usd=None))
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffHarness:
+    """Runs tasks by handing them off."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        """Refuse answers to what was never asked."""
+        HandoffFolder(self.folder).check()
+
+    @property
+    def identity(self) -> str:
+        """Name the harness; who does the work is not known here."""
+        return "handoff"
+
+    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - whatever is asked, we pay nothing
+        """Bound a rollout: nothing is paid through us."""
+        return Usage(calls=1)
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Take back what was done, or hand it off."""
+        skill, task = request.skill, request.task
+        key = digest_of(request.digest, task.digest, str(request.repeat))
+        files = [File("prompt.md", task.prompt.encode("utf-8", "replace"))]
+        files += [File(f"workspace/{file.path}", file.content) for file in task.files]
+        if skill:
+            files += [File(f"skill/{skill.name}/{file.path}", file.content) for file in files_of(skill)]
+        for one in request.beside:
+            files += [File(f"beside/{one.name}/{file.path}", file.content) for file in files_of(one)]
+        same = digest_of(request.digest, task.digest)
+        handed = HandoffFolder(self.folder)
+        answer = handed.answer("rollouts", key, files, about=task.id, same=same).strip()
+        done = handed.path / "rollouts" / key[:20] / "workspace"
+        for path in changed_files(str(done), task.files):
+            _take_back(str(done), path, Path(workspace, path))
+        messages = (Message("user", task.prompt), Message("assistant", answer))
+        changed = changed_files(workspace, task.files)
+        return Trajectory(messages, answer, changed, usage=Usage(calls=1, usd=None))
+
+
+def _take_back(done: str, path: str, place: Path) -> None:
+    content = read_workspace_file(done, path, _LARGEST)
+    if isinstance(content, Unreadable):
+        place.unlink(missing_ok=True)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)
