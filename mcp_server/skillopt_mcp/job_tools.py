@@ -136,7 +136,7 @@ def job_status_tool(
     Without an id, list the newest jobs.
     """
     if job_id is not None:
-        return JobAnswer(locate(job_id, folder=folder).root, job_id, wait_seconds)
+        return JobAnswer(locate(job_id, folder=folder)[0], job_id, wait_seconds)
     rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in jobs(folder=folder)]
     return table(("job", "skill", "work", "state", "started"), rows) if rows else "No job was started here yet."
 
@@ -150,14 +150,14 @@ def cancel_job_tool(folder: Path, job_id: _JobName) -> str:
 
 def started(folder: Path, job_id: str, skill: str, wait_seconds: int) -> JobAnswer:
     """Say that a job runs and how to wait for it."""
-    place = locate(job_id, folder=folder)
+    root, plan = locate(job_id, folder=folder)
     head = f"Job `{job_id}` runs for {skill}, in a process of its own that goes on when this client ends."
     step = (
         ""
         if wait_seconds
         else f"Call job_status with it and wait_seconds={MOST_WAITED}: it answers when there is news."
     )
-    return JobAnswer(place.root, job_id, wait_seconds, "\n\n".join(filter(None, (head, *place.plan, step))))
+    return JobAnswer(root, job_id, wait_seconds, "\n\n".join(filter(None, (head, *plan, step))))
 
 
 def _report(found: JobReport) -> str:

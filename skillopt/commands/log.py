@@ -1,11 +1,11 @@
-"""The command `log`: the versions of a skill and its draft as a list, or as a graph with what each gained.
+"""The command `log`: the versions of a skill, newest first, and its draft.
 
 Reads git, and the ledger for the error that is left; the configured target is asked for its identity where it can tell.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
@@ -20,7 +20,7 @@ from skillopt.runs.error_spent import error_budget
 from skillopt.runs.history import ListedDraft, ListedVersion, ListedVersions, list_versions, trained_on
 from skillopt.safety.escaping import escape_terminal
 from skillopt.triggers.version import declined_descriptions, list_descriptions
-from skillopt.versions.commit_message import ROLLBACK, Version
+from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import PersonsWord
 from skillopt.versions.edit_history import EditLine, NumberedEdit
 from skillopt.versions.merging import default_tip
@@ -32,34 +32,14 @@ __all__ = ["log"]
 _WIDEST: Final = 110
 """Characters of an edit that are shown."""
 
-_SIGNS: Final = {
-    "accepted": "*",
-    "taken": "+",
-    "rollback": "<",
-    "declined": "x",
-    "undeclined": "<",
-    "dropped": "-",
-}
-"""Signs of commits in the graph; where training started, it is `o`."""
 
-
-def log(
-    skill: SkillArgument = None,
-    *,
-    graph: Annotated[bool, typer.Option("--graph", help="Draw the line of versions, with what each gained.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     """List the versions of the skill, newest first, and its draft.
 
     Each with its grade, with the target it was trained on, and stale when another one is configured.
     """
     selection = select(skill)
     listed = list_versions(selection)
-    if graph:
-        rows = _graph(listed.versions)
-        shown = {"skill": listed.skill, "branch": listed.branch, "versions": rows}
-        typer.echo(as_json_text(shown) if as_json else _graph_text(listed, rows))
-        return
     found = _Surroundings.of(selection, listed)
     typer.echo(as_json_text(_as_json(listed, found)) if as_json else "\n".join(_lines(listed, found)))
 
@@ -141,7 +121,7 @@ def _lines(listed: ListedVersions, found: _Surroundings) -> Iterator[str]:
     for one in found.edits:
         summary = escape_terminal(one.edit.summary)
         shown = summary if len(summary) <= _WIDEST else f"{summary[: _WIDEST - 1]}…"
-        yield f"  {one.number:>3}  {'dropped: ' if one.dropped else ''}{shown}"
+        yield f"  {one.number:>3}  {'dropped: ' if one.dropped else 'replaced: ' if one.replaced else ''}{shown}"
     if found.descriptions:
         yield f"branch skillopt-trigger/{skill}"
     yield from (_description(version, found.declined.get(version.sha)) for version in found.descriptions)
@@ -178,77 +158,3 @@ def _description(version: Version, declined: PersonsWord | None) -> str:
 def _declined(word: PersonsWord | None) -> str:
     """Return who declined it, and why; empty where nobody did."""
     return escape_terminal(f"declined{word.signature}") if word is not None else ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A version and where it stands in the line."""
-
-    version: ListedVersion
-    kind: str
-    restores: str
-    undone: bool
-    declined: bool
-
-
-def _graph(versions: Sequence[ListedVersion]) -> list[_Row]:
-    """Find what each rollback undid."""
-    places = {version.sha: at for at, version in enumerate(versions)}
-    undone: set[int] = set()
-    for at, version in enumerate(versions):
-        wanted = version.trailer(ROLLBACK)
-        if wanted and at not in undone:
-            # What it goes back to may be no version, but the text that training started from.
-            undone.update(range(at + 1, places.get(wanted, len(versions))))
-    return [
-        _Row(one, one.kind, one.trailer(ROLLBACK), undone=at in undone, declined=one.declined is not None)
-        for at, one in enumerate(versions)
-    ]
-
-
-def _graph_text(listed: ListedVersions, rows: Sequence[_Row]) -> str:
-    """Draw the line of versions, newest first, with an arc from each rollback to what it goes back to."""
-    if not rows:
-        return f"{listed.skill}: no versions yet"
-    arcs = _arcs(rows)
-    lines = [f"branch {listed.branch}"]
-    for row, arc in zip(rows, arcs, strict=True):
-        version = row.version
-        cells = [escape_terminal(version.sha[:SHORT]), version.at, escape_terminal(version.subject), *_numbers(row)]
-        lines.append(f"{_SIGNS.get(row.kind, 'o')} {arc} {'  '.join(cells)}".replace("   ", "  "))
-    legend = "* accepted, + a draft that was taken, < went back, o training started here"
-    if any(row.kind in ("declined", "dropped") for row in rows):
-        legend += ", x versions were declined, - edits were dropped"
-    return "\n".join([*lines, f"{legend}; a bracket spans what a rollback undid" if any(arcs) else legend])
-
-
-def _numbers(row: _Row) -> Iterator[str]:
-    trailer = row.version.trailer
-    if row.kind == "accepted":
-        yield escape_terminal(read_headline(dict(row.version.trailers)))
-        counts = escape_terminal(trailer("Wins-Ties-Losses"))
-        yield f"{counts} better/equal/worse, confidence {escape_terminal(trailer('Confidence'))}"
-    if trailer("Taken-By"):
-        yield f"{escape_terminal(trailer('Grade'))}, taken by {escape_terminal(trailer('Taken-By'))}"
-    if row.restores:
-        yield f"as it was in {escape_terminal(row.restores[:SHORT])}"
-    if row.declined:
-        yield "declined"
-    if row.undone:
-        yield "undone"
-
-
-def _arcs(rows: Sequence[_Row]) -> list[str]:
-    """Return the drawing beside each row: `.` where an arc begins, `|` where it goes on, and a `'` where it ends."""
-    places = {row.version.sha: at for at, row in enumerate(rows)}
-    drawn = [""] * len(rows)
-    for at, row in enumerate(rows):
-        if not row.restores:
-            continue
-        end = places.get(row.restores, len(rows) - 1)
-        column = max(len(text) for text in drawn[at : end + 1])
-        for place in range(at, end + 1):
-            sign = "." if place == at else "'" if place == end else "|"
-            drawn[place] = drawn[place].ljust(column) + sign
-    width = max(map(len, drawn))
-    return [text.ljust(width) for text in drawn]

@@ -58,52 +58,41 @@ class DraftState:
     marks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """What waits at the end of a run's events: the draft with its time, after how many accepted versions."""
-
-    draft: DraftChanged | DraftGraded | None
-    at: str
-    accepted: int
-    started_at: str
-
-    @property
-    def grading(self) -> Grading | None:
-        return self.draft.grading if isinstance(self.draft, DraftGraded) else None
-
-    @property
-    def unfit_reason(self) -> str:
-        """Why it is not published, empty where it is."""
-        grading = self.grading
-        if grading is None:
-            return ""
-        if grading.grade is Grade.WORSE:
-            return f"it is {grade_words(grading)}"
-        if self.accepted and grading.probability < _LEAST_LEFTOVER:
-            return f"after an accepted version it takes {_LEAST_LEFTOVER:.0%}, and it is {grade_words(grading)}"
-        return ""
-
-
 def publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) -> DraftState | None:
     """Bring the branch of a skill's draft to what a run recorded: publish, replace or remove the draft."""
     branch = DraftBranch(repository, record.skill, record.skill_path)
-    rows = ledger.events(record.id)
-    waiting = _find_waiting([(row.at, decode_event(row.kind, row.payload)) for row in rows])
+    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
+    draft = newest_draft(event for _, event in events)
+    grading = draft.grading if isinstance(draft, DraftGraded) else None
+    accepted = any(isinstance(event, VersionAccepted) for _, event in events)
+    unfit, commit, replaced = _unfit_reason(grading, accepted=accepted), "", ""
     try:
-        if waiting.draft is None or waiting.unfit_reason:
-            _remove(branch, record)
-            commit = replaced = ""
-        else:
-            before = branch.read() if record.kind == "proposal" else None
-            commit = branch.publish(_new_version(repository, record, waiting))
-            replaced = _keep(branch, record, before, commit)
+        before = branch.read()
+        is_own = before is not None and before.trailer(_RUN) == record.id
+        if draft is not None and not unfit:
+            new = _new_version(repository, record, draft, events)
+            commit = branch.publish(new)
+            if record.kind == "proposal" and before is not None and not is_own:
+                tip = repository.branch_tip(record.skill)
+                there = {_digest(branch, sha) for sha in (commit, tip) if sha}
+                replaced = "" if _digest(branch, before.sha) in there else before.sha
+        elif is_own or became_version(branch):
+            branch.remove()
     except VersionConflictError as error:
-        return DraftState(branch.name, "", waiting.grading, str(error))
-    if waiting.draft is None:
+        return DraftState(branch.name, "", grading, str(error))
+    if draft is None:
         return None
-    published = branch.read() if commit else None
-    marks = published.values(NEEDS_A_PERSON) if published else ()
-    return DraftState(branch.name, commit, waiting.grading, waiting.unfit_reason, replaced, marks)
+    marks = repository.commit(commit).values(NEEDS_A_PERSON) if commit else ()
+    return DraftState(branch.name, commit, grading, unfit, replaced, marks)
+
+
+def _unfit_reason(grading: Grading | None, *, accepted: bool) -> str:
+    """Return why a draft is not published, empty where it is."""
+    if grading is not None and grading.grade is Grade.WORSE:
+        return f"it is {grade_words(grading)}"
+    if grading is not None and accepted and grading.probability < _LEAST_LEFTOVER:
+        return f"after an accepted version it takes {_LEAST_LEFTOVER:.0%}, and it is {grade_words(grading)}"
+    return ""
 
 
 def recover_draft(root: Path, repository: Repository, skill: str) -> None:
@@ -120,31 +109,23 @@ def recover_draft(root: Path, repository: Repository, skill: str) -> None:
 
 def became_version(branch: DraftBranch) -> bool:
     """Return whether the newest commit of a skill's versions has the text of its draft."""
-    repository, draft = branch.repository, branch.tip
-    tip = repository.branch_tip(branch.skill)
-    if draft is None or tip is None:
-        return False
-    texts = (read_version(repository, branch.skill, commit, branch.path, missing_ok=True) for commit in (draft, tip))
-    return len({text.digest for text in texts}) == 1
+    tip = branch.repository.branch_tip(branch.skill)
+    return bool(branch.tip and tip) and _digest(branch, branch.tip or "") == _digest(branch, tip or "")
 
 
 def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, draft: Version) -> str:
     """Say why a draft cannot become a version, empty when it can: its figures are about other texts."""
-
-    def digest(commit: str) -> str:
-        return read_version(repository, target.name, commit, branch.path, missing_ok=True).digest
-
     if not branch.is_ours(draft.sha):
         return (
             f"expected {branch.name} as training wrote it, found a commit of people there ({draft.sha[:10]}), which "
             "nothing has measured; merge it by hand, or measure it with `skillopt gate` first"
         )
     tip = repository.branch_tip(target.name)
-    now = target.skill().digest if tip is None else digest(tip)
+    now = target.skill().digest if tip is None else _digest(branch, tip)
     place = f"branch skillopt/{target.name}" if tip else str(target.folder)
-    if now == digest(draft.sha):
+    if now == _digest(branch, draft.sha):
         return f"{place} has the text of the draft already; there is nothing to take"
-    if now != digest(draft.parent):
+    if now != _digest(branch, draft.parent):
         return (
             f"the draft was measured against {draft.parent[:10]}, and {place} has another text by now; train from "
             f"there with `skillopt optimize {target.name}`, or look at it with `skillopt diff {target.name} draft`"
@@ -152,75 +133,39 @@ def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, 
     return ""
 
 
-def _find_waiting(events: Sequence[tuple[str, Event]]) -> _Waiting:
-    draft = newest_draft(event for _, event in events)
-    at = next((at for at, event in reversed(events) if event is draft), "")
-    accepted = sum(isinstance(event, VersionAccepted) for _, event in events)
-    return _Waiting(draft, at, accepted, next((at for at, event in events if isinstance(event, RunStarted)), ""))
-
-
-def _keep(branch: DraftBranch, record: RunRecord, before: Version | None, now: str) -> str:
-    """Keep the draft of another run with another text, which a proposal begins without; give its commit or nothing."""
-    if before is None or before.trailer(_RUN) == record.id:
-        return ""
-    tip = branch.repository.branch_tip(record.skill)
-    there = {_text_at(branch, commit) for commit in (now, tip) if commit}
-    if _text_at(branch, before.sha) in there:
-        return ""
-    branch.keep(before.sha)
-    return before.sha
-
-
-def _text_at(branch: DraftBranch, commit: str) -> str:
+def _digest(branch: DraftBranch, commit: str) -> str:
     return read_version(branch.repository, branch.skill, commit, branch.path, missing_ok=True).digest
 
 
-def _remove(branch: DraftBranch, record: RunRecord) -> None:
-    """Remove the draft if it is of this run, or has become the newest version."""
-    published = branch.read()
-    if published is not None and (became_version(branch) or published.trailer(_RUN) == record.id):
-        branch.remove()
-
-
-def _new_version(repository: Repository, record: RunRecord, waiting: _Waiting) -> NewVersion:
-    draft = waiting.draft
-    if draft is None:
-        raise AssertionError("there is a draft to publish")
-    settings, target, proposer, *_ = json.loads(record.config)
-    origin = VersionOrigin(
-        record.skill, record.id, target, proposer, record.suite_digest, json.loads(settings)["metric"]
-    )
-    parent = _incumbent(repository, record, waiting)
+def _new_version(
+    repository: Repository, record: RunRecord, draft: DraftChanged | DraftGraded, events: Sequence[tuple[str, Event]]
+) -> NewVersion:
+    config, target, proposer, *_ = json.loads(record.config)
+    settings, grading = json.loads(config), draft.grading if isinstance(draft, DraftGraded) else None
+    origin = VersionOrigin(record.skill, record.id, target, proposer, record.suite_digest, settings["metric"])
+    parent = _incumbent(repository, record, events)
     before = read_version(repository, record.skill, parent, record.skill_path, missing_ok=True)
-    allow = frozenset(map(LintClass, json.loads(settings)["allow"]))
-    skill = decode_skill(record.skill, record.start).with_document(SkillDocument(draft.text))
+    marks = find_marks(before.text, draft.text, frozenset(map(LintClass, settings["allow"])))
+    rollouts = draft.rollouts if isinstance(draft, DraftGraded) else 0
+    named = edit_trailers([change.edit for change in draft.changes])
     return NewVersion(
         skill=record.skill,
         path=record.skill_path,
-        files=files_of(skill),
-        subject=draft_subject(record.skill, draft.changes),
-        body=draft_body(draft.changes, waiting.grading),
-        trailers=(
-            *draft_trailers(
-                origin,
-                waiting.grading,
-                draft.rollouts if isinstance(draft, DraftGraded) else 0,
-                find_marks(before.text, draft.text, allow),
-            ),
-            *edit_trailers([change.edit for change in draft.changes]),
-        ),
-        at=waiting.at,
+        files=files_of(decode_skill(record.skill, record.start).with_document(SkillDocument(draft.text))),
+        at=next(at for at, event in reversed(events) if event is draft),
         parent=parent,
         expected_tip=None,
+        subject=draft_subject(record.skill, draft.changes),
+        body=draft_body(draft.changes, grading),
+        trailers=(*draft_trailers(origin, grading, rollouts, marks), *named),
     )
 
 
-def _incumbent(repository: Repository, record: RunRecord, waiting: _Waiting) -> str:
+def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple[str, Event]]) -> str:
     """Return the commit with the text that the draft is compared with: the run's newest version, else its start."""
-    if waiting.accepted:
-        versions = repository.versions(record.skill)
-        own = [one for one in versions if one.trailer(_RUN) == record.id and one.trailer(ACCEPTED)]
-        if own:
-            return own[0].sha
-    start = uncommitted_start(repository, record, waiting.started_at)
+    own = (one for one in repository.versions(record.skill) if one.trailer(_RUN) == record.id and one.trailer(ACCEPTED))
+    if any(isinstance(event, VersionAccepted) for _, event in events) and (newest := next(own, None)):
+        return newest.sha
+    began = next((at for at, event in events if isinstance(event, RunStarted)), "")
+    start = uncommitted_start(repository, record, began)
     return record.base if start is None else repository.write_commit(start)

@@ -13,7 +13,7 @@ from functools import partial
 from skillopt.errors import UsageError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, PatchTested, decode_event
-from skillopt.loop.memory import MOST_REMEMBERED, PeoplesRefusal
+from skillopt.loop.memory import MOST_REMEMBERED
 from skillopt.project import Selection
 from skillopt.prompts.evidence import render_rollout, shorten_middle
 from skillopt.prompts.evidence_table import EvidenceRow, write_evidence_table
@@ -30,7 +30,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.notes import count_refused, note_shown
 from skillopt.tasks import Split, Task
 
-__all__ = ["Evidence", "ShownRollout", "ShownTask", "evidence"]
+__all__ = ["Evidence", "ShownRollout", "evidence"]
 
 _RUNS = 50
 """Newest runs that are searched for rejected edits."""
@@ -59,16 +59,6 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTask:
-    """A train task under the incumbent."""
-
-    task: str
-    repeats: int
-    passed: int
-    group: int
-
-
-@dataclass(frozen=True, slots=True)
 class ShownRollout:
     """A rollout of a train task as text, which is untrusted."""
 
@@ -88,7 +78,7 @@ class Evidence:
     token_budget: int
     tasks: int
     fold: int
-    measured: tuple[ShownTask, ...]
+    measured: tuple[EvidenceRow, ...]
     table: str
     rollouts: tuple[ShownRollout, ...]
     refused: tuple[str, ...]
@@ -121,7 +111,9 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
     known = {task.id for task in train}
     may_see = partial(_may_see, known=known, few=bool(plan.fold))
-    refused = _newest([_refusal(one) for one in refusals_before(plan.repository, skill.name, plan.base, plan.suite)])
+    by_people = refusals_before(plan.repository, skill.name, plan.base, plan.suite)
+    # What is cut is the edit, not the reason.
+    refused = _newest([f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}" for one in by_people])
     tried = [line for events in runs for event in events for line in _rejections(event, may_see)]
     rejected = _newest(tried, _REJECTED_TOKENS - estimate_tokens("\n".join(refused)))
     memory = shorten_middle(_notes(runs, may_see if plan.fold else None), _MEMORY_TOKENS)
@@ -138,7 +130,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         settings.token_budget,
         len(train),
         plan.fold,
-        tuple(ShownTask(row.task, row.repeats, row.passed, row.group) for row in rows),
+        tuple(rows),
         table,
         _whole(wanted, found) if tasks else tuple(_examples(groups, left)),
         refused,
@@ -201,11 +193,6 @@ def _whole(tasks: Sequence[Task], found: Mapping[str, list[Rollout]]) -> tuple[S
 
 def _passed(rollout: Rollout) -> bool:
     return rollout.score is not None and rollout.score.passed
-
-
-def _refusal(one: PeoplesRefusal) -> str:
-    """Return what a person refused, who did and why; what is cut is the edit, not the reason."""
-    return f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}"
 
 
 def _newest(lines: Sequence[str], left: int = _REJECTED_TOKENS) -> tuple[str, ...]:

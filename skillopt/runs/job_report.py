@@ -20,11 +20,10 @@ from skillopt.storage.jobs import (
     list_jobs,
     wait_for_job,
 )
-from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.ledger import Ledger
 
 __all__ = [
     "JobGlance",
-    "JobPlace",
     "JobReport",
     "cancel",
     "glance",
@@ -70,14 +69,6 @@ class JobReport:
 
 
 @dataclass(frozen=True, slots=True)
-class JobPlace:
-    """Where a job is, and what was said of it when it was started: what it runs, is likely to take, and its limits."""
-
-    root: Path
-    plan: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class JobGlance:
     """A short look at a job, for whoever waits for news."""
 
@@ -99,10 +90,10 @@ def job(name: str, *, wait: float = 0.0, folder: Path | None = None) -> JobRepor
     return _report(root, wait_for_job(root, name, wait))
 
 
-def locate(name: str, *, folder: Path) -> JobPlace:
-    """Find a job, and what was said of it when it was started."""
+def locate(name: str, *, folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """Return where a job is, and what was said of it when it was started: its work, likely cost and limits."""
     root = Project.find(folder).root
-    return JobPlace(root, find_job(root, name).terms.words)
+    return root, find_job(root, name).terms.words
 
 
 def glance(name: str, *, folder: Path) -> JobGlance:
@@ -122,7 +113,9 @@ def _report(root: Path, found: Job) -> JobReport:
     run, lines = None, []
     if found.command[0] != "evaluate" and (root / ".skillopt" / "ledger.db").exists():
         with closing(Ledger.open(root, read_only=True)) as ledger:
-            record = _run_of(ledger, found)
+            # The run under way while it runs, else the last that ended since it began.
+            runs = ledger.runs(found.skill)
+            record = next((run for run in runs if run.state == "running" or run.ended_at >= found.created_at), None)
             if record is not None:
                 run = run_status(root, ledger, record)
                 events = (decode_event(row.kind, row.payload) for row in ledger.events(record.id))
@@ -151,11 +144,7 @@ def _progress_line(found: Job) -> str:
 
 
 def _of(limits: Mapping[str, float], name: str) -> str:
-    """Write a limit exactly, with nothing where there is none.
-
-    >>> _of({"max_rollouts": 1_234_567.0}, "max_rollouts"), _of({}, "max_minutes")
-    (' of 1,234,567', '')
-    """
+    """Write a limit exactly, with nothing where there is none."""
     most = limits.get(name)
     return f" of {most:,.15g}" if most else ""
 
@@ -165,15 +154,6 @@ def _duration(found: Job) -> str:
     ended = datetime.fromisoformat(found.ended_at) if found.ended_at else datetime.now(UTC)
     seconds = max(0, round((ended - began).total_seconds()))
     return f"{seconds} s" if seconds < _MINUTES_FROM else f"{seconds / 60:.0f} min"
-
-
-def _run_of(ledger: Ledger, found: Job) -> RunRecord | None:
-    """Find the run of a job: the one under way while it runs, else the last that ended since it began."""
-    for record in ledger.runs(found.skill):
-        ended_since = record.ended_at >= found.created_at
-        if record.state == "running" or ended_since:
-            return record
-    return None
 
 
 def _next_step(found: Job) -> str:

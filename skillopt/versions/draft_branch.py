@@ -40,9 +40,6 @@ VERSION_BRANCHES: Final = "refs/heads/skillopt/"
 DESCRIPTION_BRANCHES: Final = "refs/heads/skillopt-trigger/"
 """Branches of descriptions, which trigger training writes."""
 
-_REPLACED: Final = "refs/skillopt-replaced/"
-"""Drafts that another one took the place of; nothing else names them."""
-
 _LONGEST_LINE: Final = 100
 """Commits of descriptions that are looked at."""
 
@@ -79,12 +76,6 @@ class DraftBranch:
         commit = self.repository.write_commit(replace(new, trailers=trailers))
         self._move(commit)
         return commit
-
-    def keep(self, commit: str) -> None:
-        """Keep a draft that another one takes the place of: git forgets what nothing names."""
-        name = f"{_REPLACED}{self.skill}/{commit}"
-        if not self.repository.ref_tip(name) and (problem := self.repository.move_branch(name, None, commit)):
-            raise RepositoryError(f"{problem}; mend that and run this again")
 
     def remove(self) -> None:
         """Remove the draft, if there is one."""

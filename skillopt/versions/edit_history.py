@@ -38,13 +38,14 @@ class TextStep:
 
 @dataclass(frozen=True, slots=True)
 class NumberedEdit:
-    """An edit of a line."""
+    """An edit of a line; `replaced` says that its content does not stand in the newest text."""
 
     number: int
     key: EditName
     edit: Edit
     version: Version
     dropped: bool
+    replaced: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,9 @@ class EditLine:
         """List its edits, oldest first."""
         dropped = Decisions(tuple(step.commit for step in reversed(self.steps))).dropped
         named = [(name, edit, step.commit) for step in self.steps for name, edit in step.named]
+        newest = self.steps[-1].after if self.steps else ""
         return tuple(
-            NumberedEdit(number, name, edit, commit, name in dropped)
+            NumberedEdit(number, name, edit, commit, name in dropped, edit.content.strip("\n") not in newest)
             for number, (name, edit, commit) in enumerate(named, 1)
         )
 

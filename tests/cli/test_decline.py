@@ -53,7 +53,6 @@ class TestDecline:
         (row,) = (line for line in listed.splitlines() if line.startswith(versions[0]["sha"][:10]))
         assert "declined by Tester: too long for @ us" in row
         assert "declined by" in skillopt(project, "show", versions[0]["sha"]).stdout
-        assert "declined" in skillopt(project, "log", "rows", "--graph").stdout
 
     def test_status_and_the_report_of_its_run_say_so(self, project: Path) -> None:
         done(project, "decline", "rows", "--reason", "too long")

@@ -62,26 +62,6 @@ def copy(folder: Path, place: Path) -> Path:
     return place
 
 
-def test_the_graph_shows_what_each_version_gained(written: tuple[Path, list[str]]) -> None:
-    folder, shas = written
-    lines = skillopt(folder, "log", "rows", "--graph").stdout.splitlines()
-    assert lines[0] == "branch skillopt/rows"
-    assert [line.split()[:2] for line in lines[1:6]] == [["*", sha[:10]] for sha in reversed(shas)]
-    assert "score 0.5 → 0.6  3/5/0 better/equal/worse, confidence 0.97" in lines[5]
-
-
-def test_the_graph_spans_what_a_rollback_undid(written: tuple[Path, list[str]], tmp_path: Path) -> None:
-    folder = copy(written[0], tmp_path / "copy")
-    shas = written[1]
-    assert skillopt(folder, "rollback", "rows", shas[1]).returncode == 0
-    lines = skillopt(folder, "log", "rows", "--graph").stdout.splitlines()
-    assert [line[:3] for line in lines[1:7]] == ["< .", "* |", "* |", "* |", "* '", "*  "]
-    assert f"as it was in {shas[1][:10]}" in lines[1]
-    assert [line.endswith("undone") for line in lines[1:7]] == [False, True, True, True, False, False]
-    rows = json.loads(skillopt(folder, "log", "rows", "--graph", "--json").stdout)["versions"]
-    assert [row["kind"] for row in rows] == ["rollback", *["accepted"] * 5]
-
-
 def test_show_tells_each_edit_with_its_tasks_and_what_leaving_it_out_showed(trained: Trained) -> None:
     folder, result = trained
     ended = skillopt(folder, "show", result["versions"][0])
@@ -129,7 +109,7 @@ def test_without_versions_each_says_what_to_do(tmp_path: Path) -> None:
         ended = skillopt(folder, *command)
         assert ended.returncode == 2
         assert "skillopt optimize rows" in ended.stderr
-    assert "no versions yet" in skillopt(folder, "log", "rows", "--graph").stdout
+    assert "no versions yet" in skillopt(folder, "log", "rows").stdout
 
 
 def test_words_are_marked_as_gone_and_new(written: tuple[Path, list[str]]) -> None:

@@ -133,8 +133,6 @@ def test_log_says_the_grade_of_each_version_and_who_took_one(folder: Path) -> No
     assert "taken by " in newest
     assert "unproven" in newest
     assert "proven  mean of score and passed 0.5000 → 0.7500" in older
-    graph = skillopt(folder, "log", "rows", "--graph").stdout.splitlines()
-    assert [line[0] for line in graph[1:3]] == ["+", "*"]
     assert [row["kind"] for row in as_json(folder, "log", "rows")["versions"]] == ["taken", "accepted"]
 
 
