@@ -38,13 +38,10 @@ def _prepare(arguments: Sequence[str] | None) -> int | Callable[[], int]:
     from functools import partial
     from pathlib import Path
 
-    from skillopt.execution.installation import check_installation, namesake
+    from skillopt.execution.installation import namesake
 
-    broken, warning = check_installation(), namesake()
-    if broken or warning:
-        sys.stderr.write(f"skillopt-mcp: {broken or warning}\n")
-    if broken:
-        return 2
+    if warning := namesake():
+        sys.stderr.write(f"skillopt-mcp: {warning}\n")
     # Taken out of the environment: it is nobody else's, and no setting of skillopt.
     token = os.environ.pop(_TOKEN, "")
     given = _parser().parse_args(arguments)

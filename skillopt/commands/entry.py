@@ -24,13 +24,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give the documented exit code."""
     try:
         with ending_on_ctrl_c():
-            from skillopt.execution.installation import check_installation, namesake
+            from skillopt.execution.installation import namesake
 
-            broken, warning = check_installation(), namesake()
-            if broken or warning:
-                sys.stderr.write(f"skillopt: {broken or warning}\n")
-            if broken:
-                return 2
+            if warning := namesake():
+                sys.stderr.write(f"skillopt: {warning}\n")
             from skillopt.commands.app import app
             from skillopt.execution.masking import environment_masking
 

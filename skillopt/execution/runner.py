@@ -5,7 +5,7 @@ Every paid answer is recorded before it is used, so that a rerun pays for nothin
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import fsum
+from math import inf
 from statistics import fmean
 from threading import Lock
 from typing import Final, TypeVar
@@ -25,9 +25,9 @@ from skillopt.protocols import Executor, Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Status, Usage, readable
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger, reply_key
-from skillopt.storage.seen_keys import SeenKeys
+from skillopt.tasks import Task
 
-__all__ = ["PROBE", "Activity", "CircuitBreaker", "RecordedRunner", "RunObserver", "TaskSeconds", "longest_first"]
+__all__ = ["PROBE", "Activity", "CircuitBreaker", "RecordedRunner", "RunObserver"]
 
 R = TypeVar("R")
 _ENOUGH_CUT_OFF: Final = 4
@@ -95,11 +95,11 @@ class RecordedRunner:
         if drivers.notice:
             observer.notice(drivers.notice)
         self._probed = False
-        self._task_seconds = TaskSeconds()
-        self._counted = SeenKeys()
+        self._seconds: dict[str, float] = {}
+        self._counted: set[str] = set()
         self._failures: dict[str, Rollout] = {}
         self._told: set[str] = set()
-        self._asked = SeenKeys()
+        self._asked: set[str] = set()
         self._cut_off: dict[str, str] = {}
         self._answered = False
         self.paid_rollouts = 0
@@ -110,26 +110,23 @@ class RecordedRunner:
         """Run what is not recorded; answer in the order of the requests."""
         keys = [self._drivers.key_of(request) for request in requests]
         wanted = dict(zip(keys, requests, strict=True))
-        self._asked.add(wanted)
+        self._asked.update(wanted)
         known = self._known(list(wanted))
         recorded = len(known)
-        self._task_seconds.record((wanted[key], rollout) for key, rollout in known.items())
-        missing = [key for key in wanted if key not in known]
-        missing = longest_first(wanted, missing, self._task_seconds.means(request.task.id for request in requests))
+        scores = self._noted((wanted[key], rollout) for key, rollout in known.items())
+        missing = sorted((key for key in wanted if key not in known), key=lambda key: self._place(wanted[key].task))
         self._count({key: rollout.usage for key, rollout in known.items()})
         if missing:
             self._probe()
-        scores = _RunningMean()
-        scores.add(known.values())
-        self._show(Activity("rollouts", recorded, len(wanted), 0, scores.mean))
+        self._show(Activity("rollouts", recorded, len(wanted), 0, fmean(scores) if scores else None))
         for pairs in self._run(lambda key: self._measure(wanted[key]), missing):
-            self._task_seconds.record((wanted[key], rollout) for key, rollout in pairs)
             stored, failed = self._store(pairs)
             known |= stored | failed
             self._failures |= failed
             self._tell(failed.values())
-            scores.add(rollout for _, rollout in pairs)
-            self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, scores.mean))
+            scores += self._noted((wanted[key], rollout) for key, rollout in pairs)
+            mean = fmean(scores) if scores else None
+            self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, mean))
         self.usage += Usage.total(known[key].usage for key in wanted)
         self._expect_answers(known)
         return tuple(_for_task(known[key], request) for key, request in zip(keys, requests, strict=True))
@@ -157,15 +154,30 @@ class RecordedRunner:
         scored = [pair for pair in pairs if pair[0] not in failed]
         stored = self._ledger.store_rollouts(self._run_id, scored, self._drivers.target_identity)
         self.paid_rollouts += len(pairs)
-        self._counted.add(key for key, _ in pairs)
+        self._counted.update(key for key, _ in pairs)
         return stored, failed
 
     def _store_replies(self, model: Model, answers: Sequence[tuple[str, Reply]]) -> dict[str, Reply]:
         pairs = [(key, self._kept(reply)) for key, reply in answers]
         stored = self._ledger.store_replies(self._run_id, pairs, model.identity)
         self.paid_calls += len(pairs)
-        self._counted.add(stored)
+        self._counted.update(stored)
         return stored
+
+    def _noted(self, rollouts: Iterable[tuple[RolloutRequest, Rollout]]) -> list[float]:
+        """Note how long each task took, and return the scores."""
+        scores = []
+        for request, rollout in rollouts:
+            if rollout.score is not None:
+                scores.append(rollout.score.value)
+                if rollout.seconds is not None:
+                    self._seconds[request.task.id] = rollout.seconds
+        return scores
+
+    def _place(self, task: Task) -> tuple[float, float]:
+        """Order tasks: those never timed by their limits, then the others by whole seconds, the longest first."""
+        seconds = self._seconds.get(task.id)
+        return (-inf if seconds is None else -round(seconds)), -task.timeout
 
     def _kept(self, reply: Reply) -> Reply:
         return replace(reply, text=self._masking.text(readable(reply.text)))
@@ -218,8 +230,9 @@ class RecordedRunner:
 
     def _count(self, usages: "dict[str, Usage]") -> None:
         """Count the original cost of recorded answers against the caps, each once."""
-        for key in self._counted.add(usages):
+        for key in usages.keys() - self._counted:
             self._drivers.meter.replayed(usages[key])
+        self._counted.update(usages)
 
     def _probe(self) -> None:
         """Before the first paid batch, check that the models that are needed only later do answer."""
@@ -246,31 +259,22 @@ class RecordedRunner:
     def _run(self, function: "Callable[[str], R]", keys: Sequence[str]) -> "Iterator[list[tuple[str, R]]]":
         """Run calls, one at a time until a first one has worked; work that was handed off is waited for at the end."""
         pending: list[AnswersPendingError] = []
-        call, left = _pending_as_value(function), list(keys)
+        left = list(keys)
+
+        def call(key: str) -> R | AnswersPendingError:
+            try:
+                return function(key)
+            except AnswersPendingError as error:
+                return error
+
         while left:
             part = left if self._breaker.proven or pending else left[:1]
             left = left[len(part) :]
             for group in self._executor.run(call, part):
                 pending += [answer for _, answer in group if isinstance(answer, AnswersPendingError)]
-                yield _answered_only([(part[at], answer) for at, answer in group])
+                yield [(part[at], answer) for at, answer in group if not isinstance(answer, AnswersPendingError)]
         if pending:
             raise AnswersPendingError(f"{len(pending)} pieces of work are handed off and not done; {pending[0]}")
-
-
-def _pending_as_value(function: "Callable[[str], R]") -> "Callable[[str], R | AnswersPendingError]":
-    """Let a call give back that its work was handed off, so that the others go on."""
-
-    def call(key: str) -> R | AnswersPendingError:
-        try:
-            return function(key)
-        except AnswersPendingError as error:
-            return error
-
-    return call
-
-
-def _answered_only(answers: "Sequence[tuple[str, R | AnswersPendingError]]") -> "list[tuple[str, R]]":
-    return [(key, answer) for key, answer in answers if not isinstance(answer, AnswersPendingError)]
 
 
 def _asked(model: Model, prompt: str, schema: str) -> Reply:
@@ -279,23 +283,6 @@ def _asked(model: Model, prompt: str, schema: str) -> Reply:
     except ProviderError as error:
         message = f"the model failed: {error}; mend it and run the same command again to continue"
         raise ProviderError(error.kind, message, error.retry_after) from error
-
-
-class _RunningMean:
-    """Mean score of rollouts as they come, so that a batch of any size is not summed again for each of them."""
-
-    def __init__(self) -> None:
-        self._total = 0.0
-        self._many = 0
-
-    def add(self, rollouts: Iterable[Rollout]) -> None:
-        found = [rollout.score.value for rollout in rollouts if rollout.score is not None]
-        self._total += fsum(found)
-        self._many += len(found)
-
-    @property
-    def mean(self) -> float | None:
-        return self._total / self._many if self._many else None
 
 
 def _for_task(rollout: Rollout, request: RolloutRequest) -> Rollout:
@@ -335,42 +322,3 @@ class CircuitBreaker:
         with self._lock:
             if self._open:
                 raise InfrastructureError(f"{self._open}; mend it and run the same command again to continue")
-
-
-_MOST_TASKS: Final = 10_000
-"""Tasks whose seconds are kept, those that were timed first longest ago being forgotten: they only order rollouts."""
-
-
-class TaskSeconds:
-    """Mean seconds of a rollout by task, of the rollouts that it was shown."""
-
-    def __init__(self, most: int = _MOST_TASKS) -> None:
-        self._most = most
-        self._seconds: dict[str, tuple[float, int]] = {}
-
-    def record(self, rollouts: Iterable[tuple[RolloutRequest, Rollout]]) -> None:
-        """Count the rollouts that were timed and scored."""
-        for request, rollout in rollouts:
-            if rollout.seconds is not None and rollout.score is not None:
-                total, many = self._seconds.get(request.task.id, (0.0, 0))
-                self._seconds[request.task.id] = (total + rollout.seconds, many + 1)
-                if len(self._seconds) > self._most:
-                    del self._seconds[next(iter(self._seconds))]
-
-    def means(self, tasks: Iterable[str]) -> dict[str, float]:
-        """Return mean seconds by the id of the task, of those that were timed."""
-        found = {task: self._seconds[task] for task in tasks if task in self._seconds}
-        return {task: total / many for task, (total, many) in found.items()}
-
-
-def longest_first(requests: Mapping[str, RolloutRequest], keys: Sequence[str], means: Mapping[str, float]) -> list[str]:
-    """Order keys by the recorded whole seconds of their tasks, the longest first; equal ones stay as they are.
-
-    A task that was never timed counts as the mean of those that were; where none was, time limits order them.
-    """
-    asked = {key: requests[key].task for key in keys}
-    timed = [means[task.id] for task in asked.values() if task.id in means]
-    if not timed:
-        return sorted(keys, key=lambda key: -asked[key].timeout)
-    mean = fmean(timed)
-    return sorted(keys, key=lambda key: -round(means.get(asked[key].id, mean)))

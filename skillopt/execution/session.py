@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from skillopt.errors import SuiteError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
-from skillopt.execution.installation import check_installation, namesake
+from skillopt.execution.installation import namesake
 from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
 from skillopt.execution.runner import RunObserver
@@ -59,7 +59,7 @@ def open_session(
     """Make the drivers, check what can be checked for nothing, and open the ledger."""
     expect(Suite, suite, "read one with load_suite")
     _expect_named(settings, given, optimizer=optimizer)
-    _check_installation()
+    _warn_of_namesake()
     with ExitStack() as stack:
         if store is None:
             root = Path(stack.enter_context(TemporaryDirectory(prefix="skillopt-")))
@@ -162,13 +162,9 @@ def _expect_named(settings: Settings, given: Given, *, optimizer: bool) -> None:
 
 
 @cache
-def _check_installation() -> None:
+def _warn_of_namesake() -> None:
     """Say once that another package has the same import name."""
-    broken = check_installation()
-    if broken:
-        raise UsageError(broken)
-    found = namesake()
-    if found:
+    if found := namesake():
         _LOG.warning(found)
 
 
