@@ -22,10 +22,6 @@ def test_plain_text_is_one_line_without_control_characters(text: str) -> None:
     assert not [character for character in escape_terminal(text) if character < " " or "\x7f" <= character <= "\x9f"]
 
 
-def test_a_byte_order_mark_is_named_wherever_it_stands() -> None:
-    assert escape_hidden("\ufeffa\ufeff") == "⟨U+FEFF⟩a⟨U+FEFF⟩"
-
-
 def test_of_a_long_run_of_hidden_characters_some_are_named_and_the_others_counted() -> None:
     assert escape_hidden("a" + "\u200b" * 14) == f"a⟨{' '.join(['U+200B'] * 12)} and 2 more⟩"
 

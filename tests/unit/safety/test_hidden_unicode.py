@@ -50,7 +50,3 @@ def test_letters_numbers_punctuation_and_symbols_are_seen(text: str) -> None:
 )
 def test_a_run_says_what_it_is_and_what_it_spells(text: str, description: str) -> None:
     assert [run.description for run in hidden_runs(text)] == [description]
-
-
-def test_only_the_first_byte_order_mark_is_no_hidden_text() -> None:
-    assert [run.start for run in hidden_runs("\ufeffa\ufeff")] == [2]

@@ -35,13 +35,3 @@ def test_every_line_is_quoted_and_nothing_else_is_there(text: str) -> None:
     quoted = quote_lines(text)
     assert all(line.startswith("| ") for line in quoted.splitlines())
     assert len(quoted.splitlines()) == len(quoted.split("\n"))
-
-
-@given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126)))
-def test_plain_text_without_marks_of_chat_formats_is_quoted_as_it_is(text: str) -> None:
-    assert quote_lines(text) == f"| {text}" or "⟨token " in quote_lines(text)
-
-
-@given(st.text())
-def test_leaving_out_no_line_changes_nothing(text: str) -> None:
-    assert leave_out_lines(text, frozenset()) == text

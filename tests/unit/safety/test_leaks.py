@@ -101,20 +101,13 @@ def test_values_of_one_held_out_answer_are_a_leak_however_they_are_written(added
     assert kinds(added) == {LeakClass.HELD_OUT_ANSWER}
 
 
-def test_one_short_value_and_what_was_cut_up_pass() -> None:
-    assert kinds("Write ids like CON-0201.") == set()
-    assert kinds("The numbers are 49170 9876543.") == set()
-
-
 def test_the_words_of_a_held_out_prompt_are_a_leak_however_they_are_joined() -> None:
     assert kinds(f"Say {KEYS}.") == {LeakClass.HELD_OUT_TASK}
     assert kinds(KEYS.upper().replace(" ", ", ")) == {LeakClass.HELD_OUT_TASK}
     assert kinds(KEYS.replace(" ", "-")) == {LeakClass.HELD_OUT_TASK}
     assert kinds("At the dairy, whoever ends the night hands the keys on.") == set()
-
-
-def test_values_of_a_held_out_input_file_are_a_leak() -> None:
     assert kinds("Customer 77120881 comes before 77120882.") == {LeakClass.HELD_OUT_TASK}
+    assert kinds("Write ids like CON-0201.") == set()
 
 
 def test_the_text_of_a_verifier_is_a_leak_from_any_split() -> None:
@@ -188,7 +181,7 @@ def test_what_only_the_verifier_of_a_held_out_task_says_is_a_leak() -> None:
     assert kinds(f"- {SAID}", protected=index_protected_text(Suite("s", splits))) == {LeakClass.VERIFIER}
 
 
-def test_reasons_quote_nothing_and_name_no_task() -> None:
+def test_reasons_are_the_same_for_all_classes_quote_nothing_and_name_no_task() -> None:
     texts = [
         text
         for _, one in SUITE.splits
@@ -198,8 +191,8 @@ def test_reasons_quote_nothing_and_name_no_task() -> None:
     leaks = find_leaks(PROTECTED, added, "")
     assert {leak.kind for leak in leaks} == set(LeakClass) - {LeakClass.TASK_ID}
     secrets = {"moreau", "lind", "dairy", "nordwind", "hamburg", "con0201", "weiss", "ledger", "letter", "letters"}
-    for leak in leaks:
-        assert secrets.isdisjoint(leak.reason.lower().split())
+    assert len({leak.reason for leak in leaks}) == 1
+    assert secrets.isdisjoint(leaks[0].reason.lower().split())
 
 
 def test_every_long_quote_is_found_in_a_suite_too_large_to_keep_every_run() -> None:
@@ -251,10 +244,3 @@ def test_the_id_of_a_task_is_a_leak_and_a_word_that_a_rule_may_use_is_none() -> 
     assert kinds("For tidy-orders-0032 sort by date.", protected=protected) == {LeakClass.TASK_ID}
     for name in names[len(series) :]:
         assert kinds(f"Keep what {name} asks for.", protected=protected) == set()
-
-
-def test_what_is_refused_is_worded_the_same_for_train_and_held_out_text() -> None:
-    quoted = find_leaks(PROTECTED, "\n".join([*TRAIN_ROWS, *VAL_ROWS, KEYS]), "")
-
-    assert len({leak.kind for leak in quoted}) > 1
-    assert len({leak.reason for leak in quoted}) == 1

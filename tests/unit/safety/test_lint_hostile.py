@@ -1,11 +1,10 @@
 """The lint of a change ends soon on text that is made to keep it busy, and misses nothing in it."""
 
-import re
+import time
 
 import pytest
 
-from skillopt.safety import credentials, hidden_unicode, lint
-from skillopt.safety.lint import lint_change
+from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.text_classes import LintClass
 
 BASE = "# Tidy\n\n- trim cells\n"
@@ -15,67 +14,74 @@ def kinds(before: str, after: str) -> set[LintClass]:
     return {finding.kind for finding in lint_change(before, after)}
 
 
-REPEATED = (
+FAMILIES = (
     *(
+        "`",
+        "~",
+        "`~",
+        "``` ",
+        "<",
+        "<a ",
         "<!--",
-        "<!-- -->",
-        "--!>",
-        "<!a",
-        "!`",
-        "```!",
-        "a",
-        "a.",
-        "://",
-        "<a:",
-        "-",
-        "\u200b",
-        "a\u200b",
         "[",
+        "](",
+        "![",
+        "[a]: b\n",
+        "*a_",
+        "\\",
+        "&#0",
+        "a.",
+        "a@",
+        "://",
+        "1.",
+    ),
+    *(
+        "- ",
+        "> ",
+        "| a",
+        "\t",
+        "token=",
         "eyJ",
         "sk-",
+        "a b ",
+        "\u200d",
+        "\u00a0",
+        "e\u0301",
+        "👍",
+        "\n\n",
+        "<b>\n",
+        "'\"a",
     ),
-    *(
-        "token=",
-        "-----BEGIN PRIVATE KEY-----",
-        "&#x3c;",
-        "\\",
-        "@a.",
-        "1.",
-        "//a.b",
-        "\U0001f3f4",
-        "\r",
-        "]:#",
-        "\ufdfa",
-    ),
-    *("`", "~", "`~", "``` ", "\t", "&#0", "&#9", "0", "9", "```!\n", "`\n"),
+    *("curl ", "password a ", "10.2.3.", "$(a).b.", "```!\n", "-----BEGIN PRIVATE KEY-----"),
 )
+LENGTH = 2_500
+"""Characters of the shorter text: an edit may have 20,000."""
+
+MOST = 12
+"""Times longer that a text of four times the length may take. Quadratic matching takes 16 times as long, and more."""
 
 
-@pytest.mark.parametrize("unit", REPEATED, ids=ascii)
+def seconds(text: str) -> float:
+    """Take the least processor time of three, each with another end, so that nothing is remembered."""
+    taken = []
+    for attempt in range(3):
+        start = time.process_time()
+        lint_change("", f"{text}{attempt}")
+        find_marks("", f"{text}{attempt}")
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
 @pytest.mark.slow
-def test_hostile_repetition_ends(unit: str) -> None:
-    # Quadratic matching would take minutes here.
-    text = unit * (200_000 // len(unit))
+@pytest.mark.parametrize("unit", FAMILIES, ids=ascii)
+def test_four_times_the_text_takes_no_more_than_its_share(unit: str) -> None:
+    short, long = (unit * (length // len(unit)) for length in (LENGTH, 4 * LENGTH))
 
-    assert len(lint_change("", text)) <= 20
-
-
-PATTERNS = {
-    f"{module.__name__}.{name}": pattern
-    for module in (lint, credentials, hidden_unicode)
-    for name, value in vars(module).items()
-    for pattern in (value.values() if isinstance(value, dict) else [value])
-    if isinstance(pattern, re.Pattern)
-}
+    assert seconds(long) < MOST * max(seconds(short), 0.002)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=list(PATTERNS))
-@pytest.mark.parametrize("unit", ["`", "~ ", "<!--", "a.", "token=a"])
-@pytest.mark.slow
-def test_every_pattern_gets_through_a_long_hostile_text(pattern: re.Pattern[str], unit: str) -> None:
-    text = unit * (200_000 // len(unit))
-
-    assert sum(1 for _ in pattern.finditer(text)) <= len(text) + 1
+def test_a_line_of_150_000_backticks_is_refused_for_its_length() -> None:
+    assert kinds("", "`" * 150_000) >= {LintClass.LONG_LINE}
 
 
 @pytest.mark.parametrize(
@@ -89,12 +95,6 @@ def test_every_pattern_gets_through_a_long_hostile_text(pattern: re.Pattern[str]
 )
 def test_a_fence_of_commands_is_found_where_it_begins(text: str, block: str) -> None:
     assert [finding.excerpt for finding in lint_change("", text) if "commands run" in finding.message] == [repr(block)]
-
-
-def test_blocks_of_commands_that_follow_each_other_without_a_gap_are_all_found() -> None:
-    found = [one.excerpt for one in lint_change("", "```! ls``````! rm```") if "commands run" in one.message]
-
-    assert found == [repr("```! ls```"), repr("```! rm```")]
 
 
 def test_a_line_over_the_cap_is_refused_and_what_stands_in_it_is_found_all_the_same() -> None:
@@ -120,7 +120,4 @@ def test_a_long_line_that_was_there_is_not_new_and_one_that_is_allowed_may_be_ad
 @pytest.mark.parametrize("number", ["0" * 5_000 + "58", "0000058"])
 def test_a_character_written_as_a_long_number_is_read(number: str) -> None:
     assert kinds(BASE, f"{BASE}https&#{number};//evil.test\n") == {LintClass.URL}
-
-
-def test_a_number_that_no_character_has_is_no_error() -> None:
     assert kinds(BASE, f"{BASE}&#{'9' * 5_000};\n") == set()
