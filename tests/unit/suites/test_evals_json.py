@@ -36,12 +36,6 @@ def make(folder: Path, *evals: object, **files: str) -> Path:
     return write(folder / "orders", {"SKILL.md": SKILL, "evals/evals.json": text, **files})
 
 
-def first(folder: Path, entry: dict[str, object], **files: str) -> Task:
-    reading = read_tasks(make(folder, {"id": 1, "prompt": "Do it.", **entry}, **files))
-    assert reading.skipped == ()
-    return next(task for _, task in reading.tasks if task.id == "eval-1")
-
-
 def options(task: Task) -> object:
     return json.loads(task.verifier.options)
 
@@ -66,8 +60,6 @@ def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
     cleaned, summed, greeted = (task for _, task in suite.splits)
     assert cleaned.prompt == "Clean orders.csv and write the result to output.csv."
     assert cleaned.files == (File("orders.csv", b"id\n1\n"),)
-    assert cleaned.verifier.kind == "rubric"
-    assert cleaned.verifier.files == ()
     assert cleaned.verifier.options == (
         '{"criteria":["output.csv has 12 rows below the header","Every date has the form 2024-03-05"],'
         '"reference":"output.csv has the 12 orders, their dates in ISO form."}'
@@ -94,14 +86,10 @@ def test_files_of_evals_lose_their_prefix_and_other_files_keep_their_path(tmp_pa
     [
         ("", "1: expected JSON, found: Expecting value at column 1; correct the line"),
         ('{\n"evals": [\n1,]}', "3: expected JSON, found: "),
-        ("evals:\n- id: 1\n", "1: expected JSON, found: Expecting value"),
         ('{"evals": NaN}', "1: expected JSON, found: NaN, which JSON has no number for; correct the file"),
         ('{"evals": [],\n"evals": []}', "1: expected JSON, found: the key 'evals' twice; correct the file"),
         ("[" * 200_000, "1: expected JSON, found: maximum recursion depth"),
         ("[]", "1: expected at least one eval, found none; add evals with a `prompt`"),
-        ("{}", "1: expected at least one eval, found none"),
-        ('{\n"evals": {}}', "1: expected at least one eval, found none"),
-        ("3", "1: expected a list of evals, found 3; see `skillopt docs suite-format`"),
     ],
 )
 def test_a_file_that_is_not_as_described_is_named_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
@@ -112,30 +100,21 @@ def test_a_file_that_is_not_as_described_is_named_with_its_line(tmp_path: Path, 
     ("changes", "reason"),
     [
         ({"prompt": ""}, "expected a `prompt` that is not empty, found none; add what the agent is asked to do"),
-        ({"prompt": 3}, "expected a `prompt` that is not empty, found none"),
         ({"prompt": None, "turns": [{"user": "a"}]}, "expected one request, found several turns, which cannot be run"),
         ({"prompt": "\ud800"}, "expected text, found '\\ud800', half of a character; correct it"),
         ({"prompt": " do  IT."}, "expected another prompt or other files than 'eval-1' has (line 3), found the same"),
         ({"expectations": [3]}, "expected a criterion with a text, found 3; add what must hold"),
-        ({"assertions": [{"text": 1}]}, "expected a criterion with a text, found {'text': 1}"),
         ({"expectations": []}, "expected `expectations`, `assertions` or `expected_output`, found none"),
         ({"assertions": [str(at) for at in range(50)]}, "expected at most 50 criteria, found 51; remove some"),
         (
             {"assertions": [{"type": "xpath", "value": "a"}]},
             "expected a type of check such as contains, regex or equals",
         ),
-        (
-            {"assertions": [{"type": "regex", "pattern": "(a"}]},
-            "verifier 'checks': regex (a: verifier 'regex': pattern: ",
-        ),
         ({"files": [3]}, "expected paths of files under `files`, found 3; write the files out"),
         ({"files": ["../secret"]}, "expected a relative path"),
-        ({"files": ["/etc/passwd"]}, "expected a relative path"),
-        ({"files": ["a\0b"]}, "expected a relative path"),
         ({"files": ["a" * 300]}, "expected readable files, found: File name too long"),
         ({"files": ["none.csv"]}, "expected a file 'none.csv' in "),
         ({"files": ["link"]}, "expected a file inside "),
-        ({"files": ["out/secret"]}, "expected a file inside "),
         (
             {"files": ["evals/evals.json"]},
             "expected an input file, found 'evals/evals.json', which contains the criteria",
@@ -144,7 +123,6 @@ def test_a_file_that_is_not_as_described_is_named_with_its_line(tmp_path: Path, 
             {"files": ["evals/files/a.csv", "a.csv"]},
             "expected each workspace path once, and no file in place of a folder, found 'a.csv'",
         ),
-        ({"files": ["a.csv", "evals/files/a.csv/b"]}, "expected "),
     ],
 )
 def test_an_eval_that_cannot_be_run_is_skipped_with_its_line_and_the_others_load(
@@ -155,8 +133,6 @@ def test_an_eval_that_cannot_be_run_is_skipped_with_its_line_and_the_others_load
     folder = make(tmp_path, good, {"id": 2, "prompt": "Do that.", **RUBRIC, **changes}, **files)
     write(tmp_path, {"secret": "outside"})
     (folder / "link").symlink_to(tmp_path / "secret")
-    (folder / "out").symlink_to(tmp_path)
-
     reading = read_tasks(folder)
 
     (skipped,) = reading.skipped

@@ -81,8 +81,7 @@ NATIVE = """tasks:
 @pytest.mark.parametrize(
     "path",
     [
-        *(".claude/settings.json", "sub/.claude/hooks/x.sh", ".codex/config.toml", ".git/hooks/pre-commit", ".git"),
-        *(".GIT/config", "sub/.mcp.json", ".claude/skills/x/SKILL.md", ".gitconfig", ".git/CLAUDE.md"),
+        *("sub/.claude/hooks/x.sh", ".codex/config.toml", ".git", ".GIT/config", "sub/.mcp.json", ".git/CLAUDE.md"),
     ],
 )
 def test_a_suite_places_no_configuration_of_agents_and_no_hooks(tmp_path: Path, path: str) -> None:

@@ -44,17 +44,12 @@ def scored(task: Task, files: tuple[File, ...], answer: str = "") -> Score:
         return load_verifier(task.verifier).score(Trajectory(answer=answer), workspace.path)
 
 
-def test_promptfoo_fills_prompts_and_gives_the_skill_no_text_of_itself() -> None:
+def test_promptfoo_fills_prompts_gives_the_skill_no_text_of_itself_and_scores_as_there() -> None:
     tasks = tasks_of(read_tasks(fixture_of("promptfoo")))
 
     assert list(tasks) == ["late-orders", "totals", "totals-2", "as-json", "test-44", "test-44-2"]
     assert tasks["late-orders"].prompt == "Which orders are late?\n\nid,total\n1,40\n2,2"
     assert tasks["totals-2"].prompt.startswith("What is the total in USD?")
-
-
-def test_promptfoo_checks_score_as_there() -> None:
-    tasks = tasks_of(read_tasks(fixture_of("promptfoo")))
-
     assert scored(tasks["totals"], (), "USD 42").value == 0.5
     assert passes(tasks["totals"], "USD 42")
     assert not passes(tasks["totals"], "USD 43")
@@ -66,15 +61,12 @@ def test_promptfoo_checks_score_as_there() -> None:
 @pytest.mark.parametrize(
     ("assertion", "right", "wrong"),
     [
-        ({"type": "equals", "value": "12"}, "12", "12."),
         ({"type": "not-equals", "value": "12"}, "13", "12"),
         ({"type": "equals", "value": {"n": 1}}, '{"n": 1}', '{"n": 2}'),
         ({"type": "contains", "value": "a.b"}, "xa.by", "axb"),
-        ({"type": "icontains", "value": "A"}, "a", "b"),
         ({"type": "not-contains", "value": "a"}, "b", "a"),
         ({"type": "contains-any", "value": "x, y"}, "y", "z"),
         ({"type": "icontains-all", "value": ["x", "y"]}, "Y\nX", "x"),
-        ({"type": "starts-with", "value": "a+"}, "a+b", "ba+"),
         ({"type": "regex", "value": "(?<n>\\d)px"}, "3px", "px"),
     ],
 )
@@ -94,9 +86,6 @@ def test_an_assertion_of_promptfoo_tells_right_from_wrong(
         ({"type": "similar", "value": "a"}, "'similar' has no counterpart here"),
         ({"type": "contains", "value": "file://get.js"}, "found the script 'file://get.js'"),
         ({"type": "contains", "value": "a", "transform": "output.trim()"}, "without a transform"),
-        ({"type": "contains"}, "expected a value for contains, found none"),
-        ({"type": "regex", "value": "("}, "expected a regular expression"),
-        ({"value": "a"}, "expected the key 'type', found none"),
         ({"type": "llm-rubric", "value": "file:///etc/hostname"}, "leads out of it"),
     ],
 )
@@ -165,11 +154,9 @@ def test_cases_of_claude_plugin_eval_become_tasks_with_the_graders_that_score() 
     ("grader", "reason"),
     [
         ({"type": "regex", "pattern": "a", "target": "trace"}, "expected the last message or files, found 'trace'"),
-        ({"type": "regex", "pattern": "a", "match": "count:2"}, "the match 'count:2' has no counterpart"),
         ({"type": "regex", "pattern": "a", "flags": "q"}, "expected flags of ims, found 'q'"),
         ({"type": "llm", "criteria": "a", "focus": "trace"}, "expected a result to judge, found the trace"),
         ({"type": "baseline", "criteria": "a"}, "expected a baseline_file"),
-        ({"type": "regex"}, "'regex' is unknown here, or lacks its value"),
     ],
 )
 def test_a_grader_that_cannot_be_run_leaves_out_its_case(
@@ -212,6 +199,11 @@ def test_a_task_of_harbor_that_needs_no_container_runs_its_tests_on_the_workspac
         ("environment/Dockerfile", "FROM a\nENV TZ=UTC\n", "Dockerfile:2: 'ENV TZ=UTC' needs"),
         ("environment/Dockerfile", "FROM a\nCOPY orders.csv /srv/\n", "leads out of /app"),
         ("environment/Dockerfile", "FROM a\nCOPY ../tests/test.sh ./\n", "leads out of environment/"),
+        (
+            "environment/Dockerfile",
+            "FROM a\nWORKDIR $HOME\nCOPY orders.csv .\n",
+            "2: 'WORKDIR $HOME' needs a container",
+        ),
         ("environment/compose.yaml", "services: {}\n", "starts several containers"),
         ("tests/test.sh", "apt-get install -y jq\n", "installs programs"),
         ("instruction.md", "Read /etc/passwd.\n", "names '/etc/passwd'"),

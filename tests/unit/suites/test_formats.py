@@ -13,8 +13,6 @@ from skillopt.suites.formats import TASK_FORMATS, find_tasks
 from skillopt.tasks import Task
 from tools.formats_table import FIXTURES, ROWS, fixture_of
 
-SKILL = "---\nname: orders\ndescription: Cleans orders. Use for orders.\n---\n# Orders\n"
-
 
 def tasks_of(shape: str) -> dict[str, Task]:
     return {task.id: task for _, task in read_tasks(fixture_of(shape)).tasks}
@@ -33,33 +31,6 @@ def test_every_fixture_has_a_row_in_the_table_of_the_documentation() -> None:
     assert [row.shape for row in ROWS] == list(dict.fromkeys(row.shape for row in ROWS))
     assert {row.shape for row in ROWS} == {folder.name for folder in FIXTURES.iterdir()}
     assert {read_tasks(fixture_of(row.shape)).format for row in ROWS} == TASK_FORMATS.keys()
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.shape)
-def test_the_tasks_of_a_format_load_or_say_with_their_line_why_not(row: object) -> None:
-    reading = read_tasks(fixture_of(getattr(row, "shape", "")), commands=True)
-
-    assert all(each.line >= 1 and each.reason for each in reading.skipped)
-    assert reading.tasks or reading.triggers
-
-
-def test_a_list_of_questions_with_expected_behavior_is_tasks_and_its_routing_is_triggers() -> None:
-    reading = read_tasks(fixture_of("evals-json-list"))
-    late, report = (task for _, task in reading.tasks)
-
-    assert late.prompt == "Which orders are late?"
-    assert parts(late) == [
-        (
-            "rubric",
-            {"criteria": ["Names orders 3 and 5", "Gives the due dates"], "reference": "Orders 3 and 5 are late."},
-        )
-    ]
-    assert parts(report)[0] == ("tool_used", {"tool": "*", "arguments": r"report\.py"})
-    assert [(each.query, each.should_trigger) for each in reading.triggers] == [
-        ("Which orders are late?", True),
-        ("Make the weekly report.", True),
-        ("What is the weather today?", False),
-    ]
 
 
 def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> None:
@@ -86,18 +57,42 @@ def test_a_broken_line_is_skipped_and_the_others_load() -> None:
     ]
 
 
+@pytest.mark.parametrize("found", ["evals/evals.json", "tests/evals.json", "evals/cases.yaml", "test-prompts.json"])
+def test_a_skill_brings_its_tasks_wherever_people_keep_them_and_other_folders_bring_none(
+    tmp_path: Path, found: str
+) -> None:
+    (tmp_path / found).parent.mkdir(exist_ok=True)
+    (tmp_path / found).write_text('[{"prompt": "a", "expected": "b"}]', encoding="utf-8")
+    assert find_tasks(tmp_path) is None
+
+    (tmp_path / "SKILL.md").write_text("---\nname: orders\n---\n# Orders\n", encoding="utf-8")
+
+    assert find_tasks(tmp_path) == tmp_path / found
+
+
+def test_whatever_a_reader_stumbles_over_is_an_error_with_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(_: Path) -> None:
+        raise ValueError("bad\nvalue")
+
+    monkeypatch.setattr("skillopt.suites.formats.native.read_native", stumble)
+    path = tmp_path / "suite.yaml"
+    path.touch()
+
+    with pytest.raises(SuiteError) as caught:
+        read_tasks(path)
+
+    assert str(caught.value).startswith(f"{path}:1: expected a suite that can be read, found: bad value")
+
+
 @pytest.mark.parametrize(
     "value",
     [
         [{"query": "a", "should_trigger": True}, {"query": "b", "should_trigger": False}],
-        {
-            "skill_name": "x",
-            "queries": [{"query": "a", "shouldTrigger": True}, {"query": "b", "should_trigger": False}],
-        },
         {"should_trigger": ["a"], "should_not_trigger": ["b"]},
         {"positive": [{"prompt": "a"}], "negative": [{"prompt": "b"}]},
         {"skill": "s", "evals": [{"prompt": "a", "expected_skill": "s"}, {"prompt": "b", "expected_skill": None}]},
-        [{"prompt": "a", "expected_skills": ["s", "t"]}, {"prompt": "b", "expected_skill": "none"}],
         [{"prompt": "a", "expected_skill": "s"}, {"prompt": "b", "should_trigger": False, "expected_behavior": ["x"]}],
     ],
 )
@@ -126,26 +121,10 @@ def test_evals_are_found_in_mappings_and_under_other_keys(tmp_path: Path, value:
     assert reading.skipped == ()
 
 
-@pytest.mark.parametrize(
-    "found", ["evals/evals.json", "evals.json", "tests/evals.json", "evals/cases.yaml", "test-prompts.json"]
-)
-def test_tasks_of_a_skill_are_found_wherever_people_keep_them_and_a_folder_that_is_no_skill_has_none(
-    tmp_path: Path, found: str
-) -> None:
-    (tmp_path / found).parent.mkdir(exist_ok=True)
-    (tmp_path / found).write_text('[{"prompt": "a", "expected": "b"}]', encoding="utf-8")
-    assert find_tasks(tmp_path) is None
-
-    (tmp_path / "SKILL.md").write_text(SKILL, encoding="utf-8")
-
-    assert find_tasks(tmp_path) == tmp_path / found
-
-
 KEYS = st.sampled_from(
     [
         *("prompt", "input", "id", "name", "expected", "assertions", "criteria", "must_not", "files", "type", "value"),
-        *("text", "evals", "cases", "should_trigger", "expected_skill", "expected_script", "contains", "rubric"),
-        *("pattern", "path"),
+        *("text", "evals", "cases", "should_trigger", "expected_skill", "expected_script", "contains", "pattern"),
     ]
 )
 WORDS = st.sampled_from(["a", "b c", "(", "../x", "/", "contains", "not_regex", "file_exists", "\0", " ", "9" * 300])
@@ -156,17 +135,6 @@ VALUES = st.recursive(
 )
 
 
-def loaded(path: Path) -> int | str:
-    """Return the number of tasks, or why the file is refused."""
-    try:
-        reading = read_tasks(path)
-    except SuiteError as error:
-        return str(error)
-    if reading.tasks:
-        assert load_suite(path).skipped == len(reading.skipped)
-    return len({task.id for _, task in reading.tasks}) - len(reading.tasks)
-
-
 @settings(max_examples=300)
 @given(value=VALUES | st.lists(st.dictionaries(KEYS, VALUES, min_size=3, max_size=6), min_size=1, max_size=4))
 def test_whatever_stands_in_a_file_it_loads_or_is_refused_with_its_place(
@@ -174,6 +142,11 @@ def test_whatever_stands_in_a_file_it_loads_or_is_refused_with_its_place(
 ) -> None:
     path = evals(tmp_path_factory.mktemp("any"), value)
 
-    found = loaded(path)
-
-    assert found == 0 or str(found).startswith(f"{path}:")
+    said, reading = "", None
+    try:
+        reading = read_tasks(path)
+    except SuiteError as error:
+        said = str(error)
+    assert reading is not None or said.startswith(f"{path}:")
+    assert reading is None or len({task.id for _, task in reading.tasks}) == len(reading.tasks)
+    assert reading is None or not reading.tasks or load_suite(path).skipped == len(reading.skipped)
