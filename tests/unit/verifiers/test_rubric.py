@@ -62,17 +62,6 @@ def test_each_reading_has_an_order_a_key_and_a_control_of_its_own_and_a_rerun_th
     assert judges[0].prompts == judges[1].prompts
 
 
-def test_the_judge_is_told_nothing_of_which_skill_a_result_was_made_with(tmp_path: Path) -> None:
-    prompts = set()
-    for said in ("I followed the skill.", "I had no skill."):
-        judge = JudgeDouble(sound)
-        (tmp_path / "out.csv").write_text("a", encoding="utf-8")
-        turns = (Message("user", "Clean it."), Message("assistant", said))
-        load_verifier(spec(votes=1), judge).score(Trajectory(turns, "Done.", ("out.csv",)), str(tmp_path))
-        prompts.add(judge.prompts[0])
-    assert len(prompts) == 1
-
-
 def wrong_key(prompt: str) -> str:
     return answer("yy", CRITERIA)(prompt).replace(JudgePrompt.of(prompt).key, "0" * 16)
 

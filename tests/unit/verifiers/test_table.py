@@ -65,11 +65,14 @@ def test_a_wrong_cell_is_named_and_costs_its_share() -> None:
     assert result.value == pytest.approx(1 - 1 / 12)
 
 
-def test_columns_in_another_order_keep_their_cells_but_do_not_pass() -> None:
+def test_columns_and_with_a_key_rows_keep_their_cells_in_another_order_but_columns_do_not_pass() -> None:
     result = score(b"name,id,amount\nada,1,2.50\nbob,2,3.00\ncyd,3,4.00\n")
+    turned = b"id,name,amount\n3,cyd,4.00\n1,ada,2.50\n2,bob,3.00\n"
 
     assert result.value == pytest.approx(1 - 2 / 12)
     assert result.feedback.startswith("output.csv: expected columns")
+    assert score(turned).value < 1
+    assert score(turned, key="id") == Score(1.0, passed=True)
 
 
 def test_missing_and_unexpected_rows_are_named() -> None:
@@ -81,13 +84,6 @@ def test_missing_and_unexpected_rows_are_named() -> None:
         "output.csv: expected 3 rows, found 4",
         'output.csv row 4: unexpected row {"id": "Total", "name": "", "amount": "9.50"}',
     ]
-
-
-def test_the_order_of_rows_counts_without_a_key_and_not_with_one() -> None:
-    turned = b"id,name,amount\n3,cyd,4.00\n1,ada,2.50\n2,bob,3.00\n"
-
-    assert score(turned).value < 1
-    assert score(turned, key="id") == Score(1.0, passed=True)
 
 
 def test_feedback_shows_every_column_before_it_shows_one_twice() -> None:
@@ -135,11 +131,10 @@ SHEET = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006
         b" " * 60_000_000,
         b'<!DOCTYPE a [<!ENTITY b "c">]>' + SHEET % b"",
         SHEET % b'<row r="1048576"><c r="A1048576"><v>1</v></c></row>',
-        SHEET % (b"<row>" + b'<c r="XFD1"><v>1</v></c>' + b"</row>") * 1 + b"",
         SHEET % (b'<row><c r="XFD1"><v>1</v></c></row>' * 100),
         b"<worksheet",
     ],
-    ids=["unpacks to much", "entities", "last row", "last column", "many wide rows", "broken"],
+    ids=["unpacks to much", "entities", "last row", "many wide rows", "broken"],
 )
 @pytest.mark.slow
 def test_a_workbook_made_to_exhaust_the_reader_fails(sheet: bytes) -> None:
@@ -155,10 +150,8 @@ def test_a_workbook_made_to_exhaust_the_reader_fails(sheet: bytes) -> None:
     ("content", "options", "problem"),
     [
         (b"", {}, "expected a header, found nothing"),
-        (b"\xff", {}, "expected UTF-8 text"),
         (b"a,b\n1\n", {}, "row 1: expected 2 cells, found 1"),
         (b"a\n1\n", {"key": "b"}, "expected columns of want.csv, found"),
-        (b"a\n1\n1\n", {"key": "a"}, "expected one row per"),
         (b"a\n1\n", {"format": "xlsx", "file": None}, "expected the option 'file' for a workbook"),
         (b"a\n1\n", {"expected": "other.csv"}, "expected a file 'other.csv' among its files, found 'want.csv'"),
     ],

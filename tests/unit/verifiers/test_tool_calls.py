@@ -22,15 +22,11 @@ def score(spec: VerifierSpec, *calls: tuple[str, str]) -> Score:
 @pytest.mark.parametrize(
     ("asked", "used"),
     [
-        ("Bash", "shell"),
         ("powershell", "Bash"),
         ("Edit", "apply_patch"),
-        ("Write", "apply_patch"),
         ("create", "Write"),
-        ("view", "Read"),
         ("Task", "Agent"),
-        ("mcp__db__query", "db.query"),
-        ("mcp__db__*", "mcp__db__query"),
+        ("mcp__db__*", "db.query"),
     ],
 )
 def test_a_tool_is_known_by_the_names_of_all_agents(asked: str, used: str) -> None:
@@ -95,11 +91,9 @@ def test_wrong_options_are_refused(kind: str, options: dict[str, object], proble
     ("tool", "harness", "told"),
     [
         ("Read", "claude-code", True),
-        ("Bash", "codex", True),
         ("mcp__db__query", "codex", True),
         ("Read", "codex", False),
         ("Bash", "chat", False),
-        ("Bash", "my_package:harness", True),
     ],
 )
 def test_a_suite_that_asks_for_tools_the_harness_does_not_tell_of_is_refused_before_anything_is_run(
