@@ -1,11 +1,9 @@
-"""Group requests that are nearly the same by the words that they share, without comparing every two of them."""
+"""Group requests that are nearly the same by the words that they share."""
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import islice
-from math import ceil
+from itertools import combinations
 from typing import Final
 
 from skillopt.tasks import digest_of
@@ -14,10 +12,6 @@ __all__ = ["is_near_copy", "near_copies", "word_digests"]
 
 _ALIKE: Final = 0.6
 """Share of words in common from which two requests are near copies."""
-
-_ROUNDING: Final = 1e-9
-_MOST_COMPARED: Final = 3_000
-"""Words that one request is compared with at most, rare ones first: it bounds the time whatever they all say."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _NUMBER: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
@@ -37,7 +31,7 @@ def near_copies(texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     for same in members.values():
         for at in same if words[same[0]] else ():
             group[at] = same[0]
-    for one, other in _pairs(sorted(members, key=len)):
+    for one, other in combinations(members, 2):
         first, second = sorted(_root(group, members[own][0]) for own in (one, other))
         if first != second and _are_alike(one, other):
             group[second] = first
@@ -65,37 +59,6 @@ def _words(text: str) -> frozenset[str]:
 def _are_alike(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
     shared = len(one & other)
     return bool(shared) and shared / (len(one) + len(other) - shared) >= _ALIKE
-
-
-def _pairs(words: Sequence[frozenset[str]]) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    """Return the pairs that can be alike.
-
-    Sets of words that share enough of them share one of the rarest of each: with n words, of which k are the least
-    that must be shared, one of its n - k + 1 rarest.
-    """
-    often = Counter(word for own in words for word in own)
-    places: dict[str, list[int]] = {}
-    for at, own in enumerate(words):
-        least = ceil(_ALIKE * len(own) - _ROUNDING)
-        rare = sorted(own, key=lambda word: (often[word], word))[: len(own) - least + 1]
-        for other in islice(_met(rare, places, least, words), _MOST_COMPARED // max(len(own), 1)):
-            yield words[other], own
-        for word in rare:
-            places.setdefault(word, []).append(at)
-
-
-def _met(
-    rare: Sequence[str], places: Mapping[str, Sequence[int]], least: int, words: Sequence[frozenset[str]]
-) -> Iterator[int]:
-    """Return the shorter ones that have a rare word too, and words enough."""
-    seen = set[int]()
-    for word in rare:
-        for other in reversed(places.get(word, ())):
-            if len(words[other]) < least:
-                break
-            if other not in seen:
-                seen.add(other)
-                yield other
 
 
 def _root(group: list[int], at: int) -> int:

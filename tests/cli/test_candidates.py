@@ -47,10 +47,6 @@ def tasks(project: Project) -> dict[str, str]:
     return {task.id: task.prompt for _, task in load_suite(project.root / "suites" / "rows.jsonl").splits}
 
 
-def test_hostile_text_of_a_session_makes_no_candidate_of_its_own(project: Project) -> None:
-    assert ids(project) == ["clean-it-0a0a0a", "hostile-0b0b0b"]
-
-
 def test_a_dropped_candidate_is_gone_and_the_file_with_the_last_one(project: Project) -> None:
     assert drop_candidates(project, "rows", ["clean-it-0a0a0a"]) == 1
     assert ids(project) == ["hostile-0b0b0b"]

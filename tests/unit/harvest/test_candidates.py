@@ -59,17 +59,6 @@ def test_what_went_wrong_comes_first_then_what_came_often() -> None:
     assert [one.task.prompt.split()[0] for one in found] == ["Clean", "Sort", "Write"]
 
 
-def test_a_secret_said_in_a_correction_is_taken_out_of_request_files_and_criteria() -> None:
-    (found,) = chosen(
-        asked("Log in to the shop as corrections-4711x", corrections=("No, the password is corrections-4711x now",)),
-        files=(File("login.txt", b"user=corrections-4711x"),),
-    )
-    task = found.task
-
-    assert "4711x" not in task.prompt + task.verifier.options + task.files[0].content.decode() + task.id
-    assert found.redacted
-
-
 def test_a_candidate_that_is_nearly_a_task_or_another_candidate_is_left_out() -> None:
     known = Task("known", "Clean the vendor table of May", VerifierSpec("rubric"))
     found = chosen(
