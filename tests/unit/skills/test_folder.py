@@ -77,11 +77,8 @@ def test_links_inside_are_followed_and_files_and_folders_behind_them_ship(tmp_pa
     [
         ("/etc/passwd", "leads out of"),
         ("../../outside", "leads out of"),
-        ("../.git/config", "leads out of"),
         ("nowhere", "leads to nothing"),
-        ("notes.md", "leads to nothing"),
         (".", "leads to a folder around it"),
-        ("..", "leads to a folder around it"),
     ],
 )
 def test_a_link_that_leads_out_or_nowhere_or_around_is_left_out_with_the_reason(
@@ -90,8 +87,6 @@ def test_a_link_that_leads_out_or_nowhere_or_around_is_left_out_with_the_reason(
     repository = tmp_path / "repository"
     folder = make(repository, {"kept.md": b"x"})
     (tmp_path / "outside").write_text("secret")
-    (repository / ".git").mkdir()
-    (repository / ".git" / "config").write_text("token")
     (folder / "notes.md").symlink_to(target)
 
     skill = read_skill(folder, repository)
@@ -129,18 +124,6 @@ def test_a_path_that_is_no_skill_folder_is_refused_with_the_next_step(tmp_path: 
 
     with pytest.raises(SkillError, match=message):
         read_skill(tmp_path / path)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-@pytest.mark.parametrize("path", ["SKILL.md", "scripts", "."])
-def test_what_cannot_be_read_is_refused_with_the_next_step(tmp_path: Path, path: str) -> None:
-    folder = make(tmp_path, {"scripts/a": b""})
-    (folder / path).chmod(0)
-    try:
-        with pytest.raises(SkillError, match="Permission denied; check that it exists and its permissions"):
-            read_skill(folder)
-    finally:
-        (folder / path).chmod(0o700)
 
 
 def test_of_a_folder_with_too_many_files_those_ship_that_its_text_names(tmp_path: Path) -> None:
