@@ -26,13 +26,6 @@ def test_a_suite_is_shown_with_what_scores_each_task_and_what_cannot_be_run(tmp_
     assert shown[5].startswith("  orders/evals/evals.json:21: eval-lost: expected a file 'evals/files/lost.csv' in ")
 
 
-def test_triggers_are_counted_and_said_to_be_no_tasks(tmp_path: Path) -> None:
-    shown = skillopt(project(tmp_path, "triggers"), "suite", "show", "orders").stdout
-
-    assert "orders: 0 tasks\n" in shown
-    assert "3 triggers (2 should load the skill, 1 should not); not tasks: they say when the skill should load" in shown
-
-
 def test_a_file_of_tasks_is_shown_without_a_skill_and_as_json(tmp_path: Path) -> None:
     folder = project(tmp_path, "evals-json-typed")
 
@@ -61,12 +54,6 @@ def test_a_skill_is_shown_where_a_file_or_a_folder_of_the_working_folder_has_its
         assert (shown.returncode, shown.stderr) == (0, "")
         assert shown.stdout.splitlines()[1:3] == by_name.splitlines()[1:3]
     assert "other:1: expected a suite" in skillopt(below, "suite", "show", "./other").stderr
-
-
-def test_one_task_is_shown_with_what_training_needs(tmp_path: Path) -> None:
-    shown = skillopt(project(tmp_path, "evals-json-single"), "suite", "show", "orders").stdout
-
-    assert "note: training needs at least two tasks, so that a change learnt from one is judged on another" in shown
 
 
 def test_a_skill_without_tasks_is_told_where_they_go(tmp_path: Path) -> None:

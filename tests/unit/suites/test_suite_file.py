@@ -31,12 +31,9 @@ ITEMS = '  - id: new\n    prompt: |-\n      Do it.\n\n      Now.\n    verifier: 
     ],
 )
 def test_tasks_come_after_those_that_are_there(before: str, after: str) -> None:
+    scaffold = scaffold_suite("rows")
     assert append_tasks(before, [BLOCK], FILE) == after
-
-
-def test_a_scaffold_takes_tasks_and_keeps_its_examples() -> None:
-    after = append_tasks(scaffold_suite("rows"), [BLOCK], FILE)
-    assert after.replace(f"tasks:\n{ITEMS}", "tasks: []\n") == scaffold_suite("rows")
+    assert append_tasks(scaffold, [BLOCK], FILE).replace(f"tasks:\n{ITEMS}", "tasks: []\n") == scaffold
 
 
 @pytest.mark.parametrize(

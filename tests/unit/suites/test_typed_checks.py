@@ -13,13 +13,9 @@ from tests.contracts.verifier_contract import score_answer
     [
         ({"type": "contains", "value": "a.b"}, "x A.B y", "axb"),
         ({"type": "contains", "value": "a.b", "case_sensitive": True}, "a.b", "A.B"),
-        ({"type": "contains_phrase", "phrase": "orders list"}, "run `orders list`", "run orders  export"),
         ({"type": "contains_pattern", "pattern": "a+b"}, "AAB", "b"),
-        ({"type": "not_contains_pattern", "pattern": "a+b"}, "b", "aab"),
         ({"type": "does-not-contain", "value": "sorry"}, "done", "Sorry, no"),
         ({"type": "content_includes_any", "value": ["a1", "b1"]}, "b1", "c1"),
-        ({"type": "contains_all", "values": ["a1", "b1"]}, "b1 a1", "b1"),
-        ({"type": "regex_includes", "value": r"^\d+$"}, "42", "42 x"),
         ({"type": "regex_match_any", "patterns": ["a1|a2", "b1"]}, "b1", "c1"),
         ({"type": "notContains", "text_value": "x"}, "y", "x"),
         ({"type": "equals", "value": 42}, "42", "43"),
