@@ -89,15 +89,6 @@ def test_the_files_of_the_verifier_win_over_those_of_the_target(workspace: Path,
     assert (tmp_path / "mine").read_text() == "untouched"
 
 
-def test_the_program_sees_the_work_and_cannot_change_it(workspace: Path) -> None:
-    (workspace / "data").mkdir()
-    (workspace / "data" / "a.txt").write_text("work")
-
-    assert run("p = 'data/a.txt'; assert open(p).read() == 'work'; open(p, 'w').write('x')", workspace).passed
-    assert (workspace / "data" / "a.txt").read_text() == "work"
-    assert [path.name for path in workspace.iterdir()] == ["data"]
-
-
 def test_a_module_of_the_agent_takes_no_other_s_place(workspace: Path) -> None:
     for name in ("json.py", "mine.py"):
         (workspace / name).write_text("raise SystemExit(0)")

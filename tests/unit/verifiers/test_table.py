@@ -190,8 +190,3 @@ def test_every_line_of_feedback_can_be_read_back(left: list[list[str]], right: l
         assert found, line
         for part in ("column", "expected", "found", "row"):
             assert found[part] is None or json.loads(found[part]) is not None
-
-
-@given(st.binary(max_size=300))
-def test_any_bytes_have_a_score(content: bytes) -> None:
-    assert 0 <= score(content).value < 1
