@@ -52,13 +52,6 @@ def test_branches_go_only_where_they_are_named_and_one_that_is_checked_out_stays
     assert git(folder, "branch", "--list", "skillopt/*", "skillopt-draft/*") == ""
 
 
-def test_a_draft_that_a_person_has_committed_to_is_kept(tmp_path: Path) -> None:
-    folder = make_project(tmp_path / "project")
-    git(folder, "branch", "skillopt-draft/rows")
-    assert "kept: a person has committed there" in skillopt(folder, "clean", "--branches", "--yes").stdout
-    assert git(folder, "rev-parse", "skillopt-draft/rows") == git(folder, "rev-parse", "main")
-
-
 def commit_on(folder: Path, branch: str, message: str, parent: str) -> str:
     made = git(folder, "commit-tree", "-p", parent, "-m", message, f"{parent}^{{tree}}")
     git(folder, "update-ref", f"refs/heads/{branch}", made)
@@ -72,14 +65,6 @@ def test_a_branch_of_a_person_in_the_programs_folder_of_branches_is_kept(name: s
     said = skillopt(folder, "clean", "--branches", "--yes").stdout
     assert f"kept: a person has committed there ({made[:10]})" in said
     assert git(folder, "rev-parse", name) == made
-
-
-def test_a_branch_that_begins_at_an_accepted_version_of_another_name_is_kept(trained: Trained) -> None:
-    folder, result = trained
-    git(folder, "branch", "skillopt/mine", "skillopt/rows")
-    assert skillopt(folder, "clean", "--branches", "--yes").returncode == 0
-    assert git(folder, "branch", "--list", "skillopt/*") == "skillopt/mine"
-    assert git(folder, "rev-parse", "skillopt/mine") == result["versions"][-1]
 
 
 def test_accepted_versions_go_on_a_commit_of_a_person_only_where_another_branch_has_it(trained: Trained) -> None:
@@ -113,19 +98,6 @@ def test_nothing_is_removed_while_something_trains(trained: Trained) -> None:
     assert ended.returncode == 2
     assert "a process is training 'rows'" in ended.stderr
     assert (folder / ".skillopt" / "ledger.db").exists()
-
-
-def test_a_dry_run_shows_what_would_go_and_removes_nothing(trained: Trained) -> None:
-    folder, _ = trained
-    assert kinds(folder, "--runs", "--dry-run") == {"runs"}
-    assert (folder / ".skillopt" / "ledger.db").exists()
-
-
-def test_where_nobody_can_be_asked_it_takes_yes(trained: Trained) -> None:
-    folder, _ = trained
-    ended = skillopt(folder, "clean", "--runs")
-    assert ended.returncode == 2
-    assert "expected --yes where nobody can be asked" in ended.stderr
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y", False), ("n", True)])

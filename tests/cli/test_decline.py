@@ -1,7 +1,6 @@
 """No is an answer: versions, a draft or single edits are refused, and training remembers it."""
 
 import json
-import re
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -53,12 +52,6 @@ class TestDecline:
         (row,) = (line for line in listed.splitlines() if line.startswith(versions[0]["sha"][:10]))
         assert "declined by Tester: too long for @ us" in row
         assert "declined by" in skillopt(project, "show", versions[0]["sha"]).stdout
-
-    def test_status_and_the_report_of_its_run_say_so(self, project: Path) -> None:
-        done(project, "decline", "rows", "--reason", "too long")
-        assert "declined by Tester: too long" in skillopt(project, "status").stdout
-        report = skillopt(project, "report", "rows").stdout
-        assert re.search(r"It ended: .*declined by Tester.{1,8}too long", report), report[:1500]
 
     def test_the_server_serves_the_text_of_the_default_branch(self, project: Path) -> None:
         versions = served_skill(project, "rows").version
@@ -126,11 +119,6 @@ class TestDrop:
         ended = skillopt(project, "decline", "rows", edit)
         assert ended.returncode == 2
         assert "expected the number of an edit" in ended.stderr
-
-    def test_two_words_that_are_no_edits_are_a_users_mistake(self, project: Path) -> None:
-        ended = skillopt(project, "decline", "rows", "1", "draft")
-        assert ended.returncode == 2
-        assert "expected one version, or numbers of edits, found '1 draft'" in ended.stderr
 
 
 class TestDrafts:

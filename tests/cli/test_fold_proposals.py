@@ -116,17 +116,6 @@ def test_the_draft_of_a_first_proposal_is_kept_and_named_when_a_second_one_takes
     assert waiting in git(root, "reflog", "--format=%H", "skillopt-draft/rows")
 
 
-def test_with_accept_here_what_is_shown_on_these_tasks_becomes_a_version(selection: Selection) -> None:
-    root = selection.folder or Path()
-    with (root / "skillopt.toml").open("a") as config:
-        config.write('accept = "here"\n')
-    measure(selection)
-    evidence(selection)
-    result = propose(selection, proposal(evidence(selection, fold=2)))
-    assert grade(result) is Grade.PROVEN_HERE
-    assert "Grade: proven here" in git(root, "log", "-1", "--format=%B", result.version)
-
-
 def test_after_training_on_both_folds_nobody_is_new_to_them_and_memory_is_of_one_fold(selection: Selection) -> None:
     root = selection.folder or Path()
     ended = skillopt(root, "optimize", "rows", "--max-rollouts", "150", "--set", "confidence=0.99")

@@ -103,15 +103,6 @@ def test_a_users_mistake_gets_one_clear_line(
     assert ended.stdout == ""
 
 
-def test_without_versions_each_says_what_to_do(tmp_path: Path) -> None:
-    folder = make_project(tmp_path / "project")
-    for command in (("blame", "rows"), ("diff", "rows", "--words")):
-        ended = skillopt(folder, *command)
-        assert ended.returncode == 2
-        assert "skillopt optimize rows" in ended.stderr
-    assert "no versions yet" in skillopt(folder, "log", "rows").stdout
-
-
 def test_words_are_marked_as_gone_and_new(written: tuple[Path, list[str]]) -> None:
     folder, shas = written
     shown = skillopt(folder, "diff", "rows", shas[3], shas[4], "--words").stdout
@@ -160,11 +151,6 @@ def test_blame_tells_what_people_committed_between_versions(written: tuple[Path,
     lines = {line["text"]: line for line in json.loads(skillopt(folder, "blame", "rows", "--json").stdout)["lines"]}
     assert (lines["- By hand."]["commit"], lines["- By hand."]["version"]) == (by_hand, False)
     assert (lines["- Learned."]["commit"], lines["- Learned."]["version"]) == (newest, True)
-
-
-def test_blame_never_steers_a_terminal(written: tuple[Path, list[str]]) -> None:
-    shown = skillopt(written[0], "blame", "rows", "--find", "never").stdout
-    assert "Never \\x1b[31m\\u202e do that." in shown
 
 
 @pytest.mark.parametrize("options", [(), ("--words",), ("--json",)])

@@ -17,7 +17,7 @@ from skillopt.forecast.job_plan import JobLimits, start_evaluation, start_propos
 from skillopt.project import Selection
 from skillopt.runs.job_report import JobReport, cancel, job, jobs
 from skillopt.runs.proposal import EditsProposal
-from skillopt.storage.jobs import JobState, find_job, list_jobs, start_job, wait_for_job
+from skillopt.storage.jobs import JobState, find_job, start_job, wait_for_job
 from skillopt.storage.locks import writer_lock
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.projects import git, make_project, skillopt
@@ -68,13 +68,6 @@ def ended(folder: Path, name: str) -> JobReport:
     return report
 
 
-def test_an_evaluation_gathers_evidence_and_says_what_to_do_next(project: Path) -> None:
-    report = ended(project, start_evaluation(selection(project)).id)
-    assert (report.job.state, report.job.exit_code) == (JobState.DONE, 0)
-    assert "incumbent: 0 of 8 tasks passed (score 0.75)" in report.job.output
-    assert "propose edits" in report.next_step
-
-
 @pytest.mark.process
 def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldProvider) -> None:
     program = (
@@ -105,14 +98,6 @@ def test_a_proposal_job_commits_what_the_gate_takes(project: Path) -> None:
     assert (report.job.state, report.job.exit_code) == (JobState.DONE, 0), report.job
     assert "- Write e-mail addresses in lower case." in git(project, "show", "skillopt/rows:skills/rows/SKILL.md")
     assert any("accept" in line for line in report.events)
-
-
-@pytest.mark.process
-def test_a_proposal_that_is_not_taken_is_done_with_a_verdict_and_not_a_failure(project: Path) -> None:
-    idle = GOOD | {"content": "- Be nice."}
-    report = ended(project, start_proposal(selection(project), EditsProposal.model_validate({"edits": [idle]})).id)
-    assert (report.job.state, report.job.exit_code) == (JobState.DONE, 1)
-    assert "another idea" in report.next_step
 
 
 @pytest.mark.process
@@ -190,13 +175,6 @@ def test_a_training_on_the_command_line_lets_no_job_that_trains_begin(project: P
     with writer_lock(project, "rows"), pytest.raises(BusyError, match="is training 'rows' already"):
         start_training(selection(project))
     assert jobs(folder=project) == ()
-
-
-def test_a_folder_that_is_no_job_is_not_listed(project: Path) -> None:
-    stray = project / ".skillopt" / "jobs" / "20260101-000000-beef"
-    stray.mkdir(parents=True)
-    (stray / "order.json").write_text("{")
-    assert list_jobs(project) == ()
 
 
 @pytest.mark.process

@@ -15,7 +15,6 @@ from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Stream, Tr
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_unreported
 from tests.fakes.projects import skillopt
 
@@ -68,13 +67,6 @@ def test_prune_removes_what_an_old_run_learnt_from_and_keeps_what_gates_compared
         assert {run.id for run in ledger.runs()} == {"old", "new"}
 
 
-def test_a_dry_run_counts_the_same_and_removes_nothing(root: Path) -> None:
-    before = left(root)
-    found = prune(root, "--dry-run")
-    assert (found["answers"]["rollouts"], found["answers"]["replies"], found["removed"]) == (1, 1, False)
-    assert left(root) == before
-
-
 @pytest.mark.parametrize("state", ["running", "stopped", "failed"])
 def test_nothing_goes_of_a_skill_that_has_a_run_which_can_go_on(root: Path, state: str) -> None:
     add_run(root, "cut", 300, state=state)
@@ -104,17 +96,6 @@ def test_a_run_that_accepted_a_version_stays_whole(root: Path) -> None:
     before = left(root)
     assert prune(root)["kept_runs"] == 2
     assert left(root) == before
-
-
-def test_while_something_trains_nothing_is_removed(root: Path) -> None:
-    with writer_lock(root, "rows"):
-        assert "training 'rows'" in skillopt(root, "clean", "--records", "--yes").stderr
-    assert "old-LEARNING" in left(root)
-
-
-def test_more_days_than_there_are_dates_are_refused_in_a_sentence(root: Path) -> None:
-    ended = skillopt(root, "clean", "--records", "--days", "99999999")
-    assert (ended.returncode, "36500" in ended.stderr) == (2, True)
 
 
 def test_old_records_are_removed_with_yes_alone_where_nobody_can_be_asked(root: Path) -> None:

@@ -10,8 +10,6 @@ import pytest
 from mcp import Client
 
 from skillopt.loop.events import EditRefused, decode_event
-from skillopt.project import Selection
-from skillopt.runs.evidence import evidence
 from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger
 from skillopt.versions.decisions import EditName, PersonsWord, write_dropped
@@ -150,12 +148,3 @@ def test_training_of_a_description_tells_who_refused_which_edit_and_why(tmp_path
     told = next(prompt for prompt in asked.prompts if "Task: write a description" in prompt)
     assert "an edit of the skill's text; Ada refused it: meals are flat rates: add" in told
     assert "'- Claim every meal.'" in told
-
-
-def test_the_newest_refusals_fit_the_evidence_and_come_before_what_was_tried(tmp_path: Path) -> None:
-    made = make_project(tmp_path / "project")
-    run_events(made, accepted(*(f"Rule {number} is {'long ' * 30}." for number in range(30))))
-    assert skillopt(made, "decline", "rows", "--reason", WHY).returncode == 0
-    found = evidence(Selection("rows", folder=made)).refused
-    assert 5 < len(found) < 30
-    assert "Rule 29" in found[-1]

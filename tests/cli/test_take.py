@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from skillopt.gate.grades import Grade
-from skillopt.storage.locks import writer_lock
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import KilledError, accepted, changed, graded, grading, run_events
 from tests.fakes.projects import git, make_project, skillopt
@@ -76,12 +75,6 @@ def test_what_people_committed_on_the_draft_was_never_measured(folder: Path) -> 
     assert "nothing has measured" in skillopt(folder, "take", "rows").stderr
 
 
-def test_a_skill_that_is_being_trained_is_left_alone(folder: Path) -> None:
-    run_events(folder, graded(EMAIL))
-    with writer_lock(folder, "rows"):
-        assert "is training 'rows' already" in skillopt(folder, "take", "rows").stderr
-
-
 def test_a_leftover_is_taken_on_top_of_the_version_and_a_text_git_lacked_below_it(folder: Path) -> None:
     document = folder / "skills" / "rows" / "SKILL.md"
     document.write_text(document.read_text() + "- By hand.\n")
@@ -114,16 +107,6 @@ def test_every_command_that_takes_a_version_takes_the_draft(folder: Path) -> Non
     assert [subject["name"] for subject in measured["subjects"]] == ["worktree", "draft"]
     verdict = measured["subjects"][1]["against_first"]
     assert verdict["after"] > verdict["before"]
-
-
-def test_log_lists_the_draft_and_what_to_do_with_it(folder: Path) -> None:
-    run_events(folder, graded(EMAIL))
-    said = skillopt(folder, "log", "rows").stdout.splitlines()
-    assert said[0] == "rows: no versions yet"
-    assert "unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks" in said[1]
-    assert "skillopt diff rows draft; to make it a version: skillopt take rows" in said[2]
-    listed = as_json(folder, "log", "rows")["draft"]
-    assert (listed["grading"]["probability"], listed["obstacle"]) == (0.91, "")
 
 
 def test_log_says_the_grade_of_each_version_and_who_took_one(folder: Path) -> None:

@@ -69,18 +69,6 @@ def test_whatever_stops_a_run_its_newest_draft_is_published_ungraded(folder: Pat
     assert stopped.said == [f"the draft is on branch {BRANCH}, unproven: its run ended before it was graded"]
 
 
-def test_the_run_that_goes_on_rewrites_it(folder: Path) -> None:
-    first = run_events(folder, changed("Sort."), ends=KeyboardInterrupt())
-    second = run_events(folder, changed("Sort."), graded("Sort."))
-    assert first.run is not None
-    assert second.run is not None
-    assert first.run.record.id == second.run.record.id
-    found = draft(folder)
-    assert found is not None
-    assert found.trailer("Probability") == "0.910"
-    assert git(folder, "rev-list", "--count", f"main..{BRANCH}") == "1"
-
-
 def test_a_killed_process_leaves_a_draft_that_is_published_when_somebody_asks(folder: Path) -> None:
     run_events(folder, changed("Sort."), ends=KilledError())
     assert draft(folder) is None

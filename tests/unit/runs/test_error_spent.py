@@ -49,13 +49,6 @@ def test_a_run_that_goes_on_gets_what_was_spent_before_it_began(folder: Path) ->
         assert [one.error for one in spent_by_earlier(ledger, (), suite_of(folder), "rows")] == [0.03]
 
 
-def test_log_says_what_is_left(folder: Path) -> None:
-    run_events(folder, gated(0.03, "A."))
-    said = skillopt(folder, "log", "rows").stdout
-    assert "runs on these val tasks spent 0.030 of the error of 0.20 that they share, 0.170 is left" in said
-    assert json.loads(skillopt(folder, "log", "rows", "--json").stdout)["error"]["spent"] == pytest.approx(0.03)
-
-
 def test_of_a_suite_that_grew_only_the_tasks_that_were_looked_at_count(folder: Path) -> None:
     run_events(folder, gated(0.04, "A."))
     shown = folder / "skills" / "rows" / "SKILL.md"

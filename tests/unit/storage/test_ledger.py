@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import BusyError, LedgerError, UsageError
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, ToolCall, Trajectory, Usage
-from skillopt.storage.ledger import Ledger, RunRecord, reply_key, rollout_key
+from skillopt.storage.ledger import Ledger, RunRecord, rollout_key
 from skillopt.storage.locks import is_locked, writer_lock
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -81,11 +81,6 @@ class TestCalls:
             assert large.store_rollouts("run", [(key, value)]) == {key: value}
             assert large.rollouts([key]) == {key: value}
 
-    def test_a_failure_is_refused_and_nothing_beside_it_is_stored(self, ledger: Ledger) -> None:
-        with pytest.raises(ValueError, match="failures are not kept"):
-            ledger.store_rollouts("run", [("good", rollout()), ("bad", rollout(failed=True))])
-        assert ledger.rollouts(["good", "bad"]) == {}
-
     def test_a_batch_is_stored_whole_or_not_at_all(self, ledger: Ledger) -> None:
         bad = Rollout("\ud800", "", 0, Trajectory(), Status.OK, Score(1.0, passed=True))
         with pytest.raises(ValueError, match="surrogates"):
@@ -100,19 +95,8 @@ class TestCalls:
         ledger.store_replies("one", [("r", Reply("first"))])
         assert ledger.store_replies("two", [("r", Reply("second"))]) == {"r": Reply("first")}
 
-    def test_keys_tell_apart_all_that_matters(self) -> None:
-        parts = [("a", "b", "c", 1), ("ab", "", "c", 1), ("a", "b", "c", 11), ("a", "b", "c1", 1), ("", "ab", "c", 1)]
-        assert len({rollout_key(*part) for part in parts} | {reply_key("a", "b"), reply_key("ab", "")}) == 7
-
 
 class TestRunsAndEvents:
-    def test_an_event_written_again_gives_the_time_of_the_first(self, tmp_path: Path) -> None:
-        times = iter(["begun", "begun again", "first", "second"])
-        with closing(Ledger.open(tmp_path, now=lambda: next(times))) as ledger:
-            ledger.begin_run(RECORD)
-            assert ledger.append_event(RECORD.id, 0, "Kind", "{}") == "first"
-            assert ledger.append_event(RECORD.id, 0, "Kind", "{}") == "first"
-
     @pytest.mark.parametrize(("kind", "payload"), [("Other", "{}"), ("Kind", "{ }")])
     def test_another_event_at_the_same_place_stops_the_replay(self, ledger: Ledger, kind: str, payload: str) -> None:
         ledger.begin_run(RECORD)
@@ -144,15 +128,6 @@ class TestRunsAndEvents:
         ledger.end_run("five", "finished", "done")
         assert ledger.find_interrupted("rows", "c", "s") is None
 
-    @pytest.mark.parametrize("state", ["stopped", "failed"])
-    def test_a_run_that_did_not_finish_goes_on_where_it_was(self, ledger: Ledger, state: str) -> None:
-        begun = ledger.begin_run(RECORD)
-        ledger.end_run(RECORD.id, state, "broke \ud800")
-        found = ledger.find_interrupted("rows", "c", "s")
-        assert found is not None
-        assert (found.state, found.reason) == (state, "broke ?")
-        assert ledger.begin_run(found) == begun
-
 
 class TestTheFile:
     def test_reading_leaves_no_file_behind_and_cannot_write(self, tmp_path: Path) -> None:
@@ -173,19 +148,6 @@ class TestTheFile:
         with pytest.raises(LedgerError, match=r"ledger\.db is damaged.*move it away"):
             Ledger.open(tmp_path, read_only=read_only)
         assert path.read_bytes() == b"not a database, " * 512
-
-    def test_pages_that_went_bad_are_reported_when_they_are_met(self, tmp_path: Path) -> None:
-        with closing(Ledger.open(tmp_path)) as ledger:
-            ledger.store_rollouts("run", [(str(number), rollout(number)) for number in range(500)])
-        path = tmp_path / ".skillopt" / "ledger.db"
-        content = path.read_bytes()
-        path.write_bytes(content[:8192] + bytes(255 for _ in content[8192:]))
-        with (
-            closing(Ledger.open(tmp_path)) as ledger,
-            pytest.raises(LedgerError, match=r"ledger\.db is damaged") as caught,
-        ):
-            ledger.rollouts([str(number) for number in range(500)])
-        assert "\n" not in str(caught.value)
 
     def test_a_full_disk_loses_nothing_that_was_stored(self, tmp_path: Path) -> None:
         with closing(Ledger.open(tmp_path)) as ledger:
@@ -222,15 +184,6 @@ from skillopt.storage.locks import writer_lock
 with writer_lock(Path(sys.argv[1]), "rows"):
     print("held", flush=True)
     sys.stdin.read()
-"""
-OPENER = """
-import sys
-from pathlib import Path
-from skillopt.storage.ledger import Ledger
-
-print("ready", flush=True)
-sys.stdin.readline()
-Ledger.open(Path(sys.argv[1])).close()
 """
 
 
@@ -272,19 +225,3 @@ class TestProcesses:
         assert not is_locked(tmp_path, "rows")
         with writer_lock(tmp_path, "rows"), pytest.raises(BusyError), writer_lock(tmp_path, "rows"):
             pass
-
-    @pytest.mark.process
-    def test_many_processes_may_open_a_new_ledger_at_once(self, tmp_path: Path) -> None:
-        openers = [start(OPENER, tmp_path) for _ in range(6)]
-        for opener in openers:
-            assert opener.stdout is not None
-            assert opener.stdout.readline() == "ready\n"
-        for opener in openers:
-            assert opener.stdin is not None
-            opener.stdin.write("\n")
-            opener.stdin.flush()
-        for opener in openers:
-            opener.communicate(timeout=60)
-        assert [opener.returncode for opener in openers] == [0] * 6
-        with closing(Ledger.open(tmp_path, read_only=True)) as ledger:
-            assert ledger.runs() == []

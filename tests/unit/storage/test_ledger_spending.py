@@ -34,17 +34,6 @@ def test_it_is_told_role_by_role_and_an_unknown_price_stays_unknown(ledger: Ledg
     assert ledger.spending("other") == {}
 
 
-def test_the_mean_of_a_target_s_calls_has_a_standard_error(ledger: Ledger) -> None:
-    for number, usd in enumerate((0.25, 0.75)):
-        ledger.store_rollouts("run", [(str(number), rollout(Usage(1, 10 + 20 * number, 0, usd)))], "someone")
-    found = mean_cost(ledger.costs(), "rollout", "someone")
-    assert found is not None
-    assert found.calls == 2
-    assert found.tokens == pytest.approx((20, 10 / 2**0.5))
-    assert found.usd == pytest.approx((0.5, 0.25 / 2**0.5))
-    assert mean_cost(ledger.costs(), "rollout", "nobody") is None
-
-
 def test_the_pace_is_the_time_between_records_without_pauses(tmp_path: Path) -> None:
     times = iter(["10:00:00", "10:00:20", "10:00:30", "12:00:00", "12:00:40"])
     with closing(Ledger.open(tmp_path, now=lambda: f"2026-01-01T{next(times)}+00:00")) as opened:

@@ -40,16 +40,6 @@ def test_later_rollouts_of_a_target_take_a_fraction_of_what_they_take_alone(ledg
     assert ledger.rollouts(list(known)) == known
 
 
-def test_another_process_reads_what_was_compressed_and_goes_on_with_the_same_dictionary(ledger: Ledger) -> None:
-    ledger.store_rollouts("run", [("k0", rollout(0))], "demo")
-    with closing(Ledger.open(ledger.path.parent.parent)) as other:
-        assert other.rollouts(["k0"]) == {"k0": rollout(0)}
-        other.store_rollouts("run", [("k1", rollout(1))], "demo")
-    assert ledger.rollouts(["k1"]) == {"k1": rollout(1)}
-    with closing(sqlite3.connect(ledger.path)) as database:
-        assert database.execute("SELECT COUNT(*) FROM dictionaries").fetchone() == (1,)
-
-
 def test_a_missing_dictionary_and_a_cut_payload_are_reported_as_damage(ledger: Ledger) -> None:
     ledger.store_rollouts("run", [("k0", rollout(0)), ("k1", rollout(1))], "demo")
     with closing(sqlite3.connect(ledger.path)) as database:

@@ -58,10 +58,3 @@ def test_no_query_of_the_ledger_reads_all_payloads(tmp_path: Path) -> None:
     # The newest 20,000 costs are read along the index of times, from its end.
     assert {plan for _, plan in scans} <= {"SCAN calls USING INDEX calls_by_time"}
     assert all("LIMIT 20000" in query for query, _ in scans)
-
-
-def test_every_method_that_reads_the_ledger_is_looked_at() -> None:
-    known = set(Path(__file__).read_text(encoding="utf-8").split("ledger.")[1:])
-    called = {text.partition("(")[0] for text in known}
-    public = {name for name in vars(Ledger) if not name.startswith("_")}
-    assert public - called <= {"open", "close", "run", "runs", "find_run"}

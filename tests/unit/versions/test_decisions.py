@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
-from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.decisions import (
     EditName,
     PersonsWord,
@@ -58,20 +57,6 @@ def decline(folder: Path, *shas: str, word: PersonsWord = ANNA) -> str:
 
 
 class TestDecline:
-    def test_a_declined_version_is_known_with_its_edits_and_the_reason(self, folder: Path) -> None:
-        sha = version(folder, SORT, DATES)
-        done = decline(folder, sha)
-        found = read_decisions(Repository.find(folder), "rows")
-        assert found.declined == {sha}
-        assert found.declined_by == {sha: ANNA}
-        assert [(row.key, row.edit, row.kind, row.word) for row in found.refused_edits] == [
-            (EditName(sha[:12], 1), SORT, RefusalKind.DECLINED, ANNA),
-            (EditName(sha[:12], 2), DATES, RefusalKind.DECLINED, ANNA),
-        ]
-        assert found.newest_served is not None
-        assert found.newest_served.sha == done
-        assert [commit_kind(one) for one in found.versions] == ["declined", "accepted"]
-
     def test_taken_back_it_is_the_newest_again_and_nothing_is_refused(self, folder: Path) -> None:
         sha = version(folder, SORT)
         decline(folder, sha)
@@ -81,19 +66,6 @@ class TestDecline:
         assert found.newest_served is not None
         assert found.newest_served.sha == back
         assert edits_of(found.versions[0]) == (replace(SORT, id="1"),)
-
-
-class TestDrop:
-    def test_a_dropped_edit_is_refused_by_itself(self, folder: Path) -> None:
-        sha = version(folder, SORT, DATES)
-        key = EditName(sha[:12], 1)
-        done = write_dropped(Repository.find(folder), decision(folder), [(key, SORT)], ANNA)
-        found = read_decisions(Repository.find(folder), "rows")
-        assert found.dropped == {key}
-        assert [(row.edit, row.kind, row.word) for row in found.refused_edits] == [(SORT, RefusalKind.DROPPED, ANNA)]
-        assert found.declined == frozenset()
-        assert found.newest_served is not None
-        assert found.newest_served.sha == done
 
 
 def test_a_reason_is_one_short_line_that_mentions_nobody() -> None:

@@ -45,13 +45,6 @@ def test_a_draft_is_one_commit_and_nothing_else_moves(folder: Path) -> None:
     assert read.trailer("Grade") == "unproven"
 
 
-def test_the_next_run_replaces_it(folder: Path) -> None:
-    first = publish(folder)
-    second = publish(folder, b"- Trim twice.\n")
-    assert publish(folder, b"- Trim twice.\n") == second
-    assert git(folder, "rev-list", "main..skillopt-draft/rows") == second != first
-
-
 @pytest.mark.parametrize("edited", ["on top", "amended", "beside the skill"])
 def test_what_a_person_committed_there_stays(folder: Path, edited: str) -> None:
     publish(folder)
@@ -65,11 +58,3 @@ def test_what_a_person_committed_there_stays(folder: Path, edited: str) -> None:
         with pytest.raises(VersionConflictError, match=r"has commits of people.*git branch -m"):
             change()
     assert git(folder, "rev-parse", "skillopt-draft/rows") == kept
-
-
-def test_a_draft_that_is_checked_out_stays(folder: Path) -> None:
-    kept = publish(folder)
-    git(folder, "switch", "--quiet", "skillopt-draft/rows")
-    with pytest.raises(VersionConflictError, match="found it checked out"):
-        publish(folder, b"- Other.\n")
-    assert git(folder, "rev-parse", "HEAD") == kept

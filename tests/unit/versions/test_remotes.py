@@ -98,18 +98,6 @@ def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, b
     assert theirs in git(bare, "rev-list", REF).split()
 
 
-def test_a_push_of_someone_else_in_between_is_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
-    add_version(folder)
-    there = remote(folder)
-    there.push("rows", there.fetch_tips())
-    tips = there.fetch_tips()
-    theirs = add_by_hand(clone(tmp_path / "person", bare))
-    add_version(folder, b"3")
-    with pytest.raises(VersionConflictError, match="someone moved skillopt/rows on origin meanwhile; it was left"):
-        there.push("rows", tips)
-    assert git(bare, "rev-parse", REF) == theirs
-
-
 def test_branches_that_went_two_ways_are_both_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
     other = clone(tmp_path / "other", bare)
     theirs, there = add_version(other, b"other"), remote(other)
@@ -227,20 +215,6 @@ def add_draft(folder: Path, content: bytes = b"1") -> str:
     trailers = (("Skill", "rows"), ("Grade", "unproven"))
     new = replace(NEW_VERSION, files=(File("SKILL.md", content),), trailers=trailers, parent=parent)
     return draft_branch(folder).publish(new)
-
-
-def test_a_draft_is_pushed_replaced_and_removed(bare: Path, folder: Path) -> None:
-    there, ref = remote(folder), "refs/heads/skillopt-draft/rows"
-    for content in (b"1", b"2"):
-        sha = add_draft(folder, content)
-        assert there.push_draft(draft_branch(folder), there.fetch_tips())
-        assert git(bare, "rev-parse", ref) == sha
-    tips = there.fetch_tips()
-    assert (tips.drafts, tips.skills) == ({"rows": sha}, {})
-    assert not there.push_draft(draft_branch(folder), tips)
-    draft_branch(folder).remove()
-    assert there.push_draft(draft_branch(folder), tips)
-    assert git(bare, "for-each-ref", ref) == ""
 
 
 def test_what_people_pushed_on_the_draft_is_kept(tmp_path: Path, bare: Path, folder: Path) -> None:

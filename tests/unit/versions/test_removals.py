@@ -39,21 +39,6 @@ def test_it_deletes_the_folder_and_links_into_it_and_changes_the_named_files(fol
     assert git(folder, "status", "--porcelain") == ""
 
 
-def test_the_same_removal_is_the_same_commit_and_still_fits_a_base_where_nothing_of_it_changed(folder: Path) -> None:
-    branch, removal = RemovalBranch(Repository.find(folder)), removal_of(folder)
-    commit = branch.write(removal)
-    assert branch.write(removal) == commit
-    (folder / "NEWS").write_text("Other news.\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "-m", "News")
-    later = replace(removal, base=git(folder, "rev-parse", "main"))
-    assert branch.still_fits(commit, later)
-    assert not branch.still_fits(commit, replace(later, skills=("rows 34cd",)))
-    (folder / FOLDER / "run.sh").write_text("true\n")
-    git(folder, "commit", "--quiet", "-am", "Change the skill")
-    assert not branch.still_fits(commit, replace(removal, base=git(folder, "rev-parse", "main")))
-
-
 @pytest.mark.parametrize("how", [("-m", "Mine"), ("--amend", "--no-edit")])
 def test_what_a_person_committed_there_is_left_alone(folder: Path, how: tuple[str, ...]) -> None:
     branch, removal = RemovalBranch(Repository.find(folder)), removal_of(folder)

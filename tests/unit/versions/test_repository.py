@@ -50,12 +50,6 @@ class TestShapesOfRepositories:
         assert len(second) == 64
         assert [version.sha for version in Repository.find(folder).versions("rows")] == [second, first]
 
-    def test_a_shallow_clone_is_enough(self, tmp_path: Path, folder: Path) -> None:
-        git(folder, "commit", "--quiet", "--allow-empty", "-m", "More")
-        git(tmp_path, "clone", "--quiet", "--depth=1", folder.as_uri(), "shallow")
-        commit(tmp_path / "shallow")
-        assert newest(tmp_path / "shallow").subject == "rows: add a rule"
-
 
 class TestFiles:
     def test_modes_and_what_does_not_ship_stay_as_they_are(self, folder: Path) -> None:
@@ -79,12 +73,6 @@ class TestFiles:
 
 
 class TestTheBranch:
-    def test_the_same_draft_gives_the_same_commit_and_moves_nothing(self, folder: Path) -> None:
-        first = commit(folder)
-        second = commit(folder, parent=first, expected_tip=first, subject="rows: next", files=(File("SKILL.md", b"2"),))
-        assert commit(folder) == first
-        assert git(folder, "rev-parse", "skillopt/rows") == second
-
     @pytest.mark.parametrize("expected", [None, "main"])
     def test_a_branch_that_moved_is_left_where_it_is(self, folder: Path, expected: str | None) -> None:
         git(folder, "branch", "skillopt/rows", "main")
@@ -139,13 +127,6 @@ class TestMessages:
             == "rows"
         )
         assert git(folder, "log", "-1", "--format=%s", "skillopt/rows").startswith("rows: add Skill: evil")
-
-    def test_a_commit_that_people_put_on_top_hides_no_version(self, folder: Path) -> None:
-        first = commit(folder)
-        git(folder, "switch", "--quiet", "skillopt/rows")
-        git(folder, "commit", "--quiet", "--allow-empty", "-m", "By hand")
-        git(folder, "switch", "--quiet", "main")
-        assert [version.sha for version in Repository.find(folder).versions("rows")] == [first]
 
     def test_a_commit_that_people_made_is_read_without_a_fuss(self, folder: Path) -> None:
         raw = f"tree {git(folder, 'rev-parse', 'main^{tree}')}\nauthor A <a> 1 +0000\ncommitter A\n\n"

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.versions.merging import default_tip
-from skillopt.versions.repository import Repository
 from skillopt.versions.snapshot import snapshot_of
 from tests.fakes.projects import git
 from tests.fakes.repositories import make_repository
@@ -33,15 +31,6 @@ def test_without_a_remote_main_or_master_counts_before_what_is_checked_out(tmp_p
     git(folder, "checkout", "--quiet", "--detach")
     git(folder, "branch", "--delete", "--force", "feature")
     assert default(folder)[0] == "HEAD"
-
-
-def test_all_commands_take_the_same_branch_for_the_default_one(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path)
-    git(folder, "branch", "--move", "main")
-    start = commit_of(folder, "main")
-    git(folder, "checkout", "--quiet", "-b", "feature")
-    commit(folder, "Not yet")
-    assert (default_tip(Repository.find(folder)), default(folder)) == (start, ("main", start))
 
 
 def commit_of(folder: Path, name: str) -> str:

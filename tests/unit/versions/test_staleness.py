@@ -10,7 +10,6 @@ from tests.fakes.repositories import NEW_VERSION, commit
 
 CODEX = "codex 0.169.0 model=large mode=forced"
 CLAUDE = "claude-code 2.1.329 model=default mode=forced max_turns=30 sandbox=bwrap"
-CHAT = "chat anthropic model=claude-x max_tokens=16000"
 THROUGH_CLIENT = "chat claude-code 2.1.329 model=claude-x"
 
 
@@ -19,7 +18,6 @@ THROUGH_CLIENT = "chat claude-code 2.1.329 model=claude-x"
     [
         (CODEX, "codex", "0.169.0", "large"),
         (CLAUDE, "claude-code", "2.1.329", "default"),
-        (CHAT, "chat anthropic", "", "claude-x"),
         (THROUGH_CLIENT, "chat claude-code", "2.1.329", "claude-x"),
         ("chat openai-compatible model=my own model max_tokens=9", "chat openai-compatible", "", "my own model"),
         ("demo-1 seed=0", "demo-1", "", ""),

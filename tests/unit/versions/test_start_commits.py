@@ -9,7 +9,6 @@ from skillopt.errors import RepositoryError
 from skillopt.tasks import File
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts, write_start
-from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, commit, make_repository
@@ -66,22 +65,6 @@ class TestTheDefaultBranchMoved:
             "start",
             "accepted",
         ]
-
-    def test_its_merged_commits_are_nobodys_commits_on_the_branch(self, folder: Path, tmp_path: Path) -> None:
-        git(tmp_path, "clone", "--quiet", "--bare", str(folder), "bare.git")
-        git(folder, "remote", "add", "origin", (tmp_path / "bare.git").as_uri())
-        by_hand(folder, "main", "- Trim.", "- Trim all cells.")
-        git(folder, "push", "--quiet", "origin", "main")
-        version = add_version(folder, write_start(place(folder), AT))
-        remote = Remote.find(Repository.find(folder), "origin")
-        assert remote is not None
-        tips = remote.fetch_tips()
-        assert remote.commits_by_people("rows", version, [tips.default]) == []
-        assert remote.push("rows", tips)
-        # After a force-push of the default branch, the commits merged before are still nobody's.
-        git(folder, "checkout", "--quiet", "--orphan", "anew")
-        git(folder, "commit", "--quiet", "-m", "Begun anew")
-        assert remote.commits_by_people("rows", version, [git(folder, "rev-parse", "anew")])[:-1] == []
 
 
 class TestPeopleChangedBoth:
