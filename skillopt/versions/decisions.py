@@ -7,13 +7,14 @@ refused, so that also those of a draft are known whose branch is gone.
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cached_property
 from typing import Final, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import EditError, SkilloptError
 from skillopt.safety.credentials import mask
@@ -21,7 +22,7 @@ from skillopt.safety.escaping import disarm
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
 from skillopt.versions.commit_message import DECLINED, DROPPED, ROLLBACK, UNDECLINED, Version, commit_kind, single_line
-from skillopt.versions.repository import NewVersion, Repository, read_histories
+from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
     "LONGEST_REASON",
@@ -162,11 +163,7 @@ class Decisions:
 
     @property
     def newest_served(self) -> Version | None:
-        """The newest version that people have not declined; None where there is none.
-
-        After a decision that is the commit of the decision: its text is the default branch's, or the one without the
-        dropped edits.
-        """
+        """The newest version, or decision about one, that people have not declined; None where there is none."""
         published = (one for one in self.versions if commit_kind(one) != "start")
         return next((one for one in published if one.sha not in self.declined), None)
 
@@ -251,16 +248,13 @@ def _written(refused: Sequence[tuple[EditName, Edit]]) -> tuple[tuple[str, str],
 
 
 def _refused(version: Version) -> Iterable[EditRefusal]:
-    name_of_kind = commit_kind(version)
-    if name_of_kind not in set(RefusalKind):
-        return
-    kind = RefusalKind(name_of_kind)
-    word = _word(version, DECLINED if kind is RefusalKind.DECLINED else "Dropped")
-    for row in version.values(_REFUSED):
+    kinds = {"declined": (RefusalKind.DECLINED, DECLINED), "dropped": (RefusalKind.DROPPED, "Dropped")}
+    kind, what = kinds.get(commit_kind(version), (None, ""))
+    for row in version.values(_REFUSED) if kind else ():
         name, _, text = row.partition(" ")
         key, edit = EditName.parse(name), read_edit(text)
-        if key is not None and edit is not None:
-            yield EditRefusal(key, edit, kind, word)
+        if kind and key is not None and edit is not None:
+            yield EditRefusal(key, edit, kind, _word(version, what))
 
 
 def _wanted_again(version: Version) -> tuple[str, ...]:
@@ -271,17 +265,14 @@ def _wanted_again(version: Version) -> tuple[str, ...]:
 def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapping[str, str]:
     """Say of each run whose text people declined who did, and why, in one line, by the run's id."""
     found: dict[str, str] = {}
-    try:
+    with suppress(SkilloptError):
         repository = find()
-        wanted = frozenset(skills)
-        tips = {skill: tip for skill, tip in repository.tips().items() if skill in wanted}
-        for versions in read_histories(repository.root, tips).values():
-            for sha, word in Decisions(versions).declined_by.items():
-                if repository.ref_tip(sha) is None:  # a draft that this clone does not have
-                    continue
+        wanted = {
+            sha: word for skill in set(skills) for sha, word in read_decisions(repository, skill).declined_by.items()
+        }
+        for sha, word in wanted.items():
+            if repository.ref_tip(sha) is not None:  # else it is a draft that this clone does not have
                 found[repository.commit(sha).trailer(_RUN)] = f"declined{word.signature}"
-    except SkilloptError:
-        return found
     return found
 
 
@@ -295,18 +286,7 @@ _KEY: Final = re.compile(r"([0-9a-f]{12})/([1-9][0-9]{0,3})")
 _ACTIVE: Final = re.compile(r"(?<= ) |[@#]|(?<=[Gg][Hh])-|/(?=(?:issues|pull)\b)")
 
 
-class _WrittenEdit(BaseModel):
-    """An edit as it stands in a trailer."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    id: str
-    op: str
-    anchor: str = ""
-    section: str = ""
-    content: str = ""
-    rationale: str = ""
-    tasks: list[str] = []
+_EDIT: Final = TypeAdapter(Edit)
 
 
 def write_edit(edit: Edit) -> str:
@@ -325,17 +305,8 @@ def write_edit(edit: Edit) -> str:
 def read_edit(text: str) -> Edit | None:
     """Read an edit from JSON; None where somebody changed it so that it is none."""
     try:
-        found = _WrittenEdit.model_validate_json(text)
-        return Edit(
-            found.id,
-            Op(found.op),
-            found.anchor,
-            found.section,
-            found.content,
-            found.rationale,
-            tuple(found.tasks),
-        )
-    except (ValidationError, EditError, ValueError):
+        return replace(_EDIT.validate_json(text), line_tasks=())
+    except (ValidationError, EditError):
         return None
 
 

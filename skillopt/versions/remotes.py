@@ -49,7 +49,7 @@ _PUSH: Final = (
     "--no-signed",
     "--no-recurse-submodules",
 )
-_QUIET: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
+_FETCH: Final = (_FETCHED_BY, "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
 _DETOUR: Final = r"^(http\..*(proxy|sslverify|sslcainfo|sslcapath|cookiefile|savecookies)|url\..*insteadof)$"
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
 
@@ -120,29 +120,22 @@ class Remote:
         heads = [value.removeprefix("ref: refs/heads/") for value, ref in rows if ref == "HEAD" and " " in value]
         tips = {ref: value for value, ref in rows if " " not in value}
         if not heads or "HEAD" not in tips:
-            message = f"{self._shown}: expected a default branch, found none; push one there and run this again"
-            raise RemoteError(message)
+            raise RemoteError(f"{self._shown}: expected a default branch, found none; push one there, run this again")
         skills, drafts, descriptions = (
             {ref.removeprefix(prefix): sha for ref, sha in tips.items() if ref.startswith(prefix)}
             for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)
         )
         wanted = [f"refs/heads/{heads[0]}", *(ref for ref in tips if ref != "HEAD")]
-        self._reach(["fetch", _FETCHED_BY, *_QUIET, "--", self.url, *wanted])
-        root = self.repository.root
-        if any(try_git(root, ["cat-file", "-e", f"{sha}^{{commit}}"])[0] for sha in tips.values()):
-            message = f"{self._shown} changed while it was read; run this again"
-            raise RemoteError(message)
+        self._reach(["fetch", *_FETCH, "--", self.url, *wanted])
+        if any(self.repository.ref_tip(sha) is None for sha in tips.values()):
+            raise RemoteError(f"{self._shown} changed while it was read; run this again")
         return Tips(heads[0], tips["HEAD"], skills, drafts, descriptions)
 
-    def fetch_commit(self, commit: str, tips: Tips) -> bool:
-        """Fetch a commit that a shallow clone may lack, by fetching all of the default branch."""
-        root = self.repository.root
-        here = ["cat-file", "-e", f"{commit}^{{commit}}"]
-        if try_git(root, here)[0] and run_git(root, "rev-parse", "--is-shallow-repository") == b"true\n":
-            self._reach(
-                ["fetch", _FETCHED_BY, "--unshallow", *_QUIET, "--", self.url, f"refs/heads/{tips.default_branch}"]
-            )
-        return try_git(root, here)[0] == 0
+    def fetch_commit(self, commit: str, tips: Tips) -> None:
+        """Fetch all of the default branch where a shallow clone lacks a commit."""
+        shallow = run_git(self.repository.root, "rev-parse", "--is-shallow-repository") == b"true\n"
+        if shallow and self.repository.ref_tip(commit) is None:
+            self._reach(["fetch", "--unshallow", *_FETCH, "--", self.url, f"refs/heads/{tips.default_branch}"])
 
     def missing_commits(self, tips: Tips) -> tuple[str, ...]:
         """List the commits of the remote's branches that are not here."""
@@ -161,19 +154,16 @@ class Remote:
             )
             raise VersionConflictError(message)
         repository.check_branch(name)
-        move = ["update-ref", "-m", f"skillopt: {skill} from {self.name}", ref, tip]
-        run_git(repository.root, *move, here or "0" * len(tip), env=disabled_hooks(repository.root))
+        if problem := repository.move_branch(ref, here, tip):
+            raise RepositoryError(f"{problem}; mend that and run this again")
 
     def push(self, skill: str, tips: Tips, branches: str = VERSION_BRANCHES) -> bool:
         """Push a skill's branch, if the remote lacks something of it."""
-        ref = f"{branches}{skill}"
-        here, there = self.repository.ref_tip(ref), tips.of(branches).get(skill, "")
-        name = ref.removeprefix("refs/heads/")
+        here, there = self.repository.ref_tip(f"{branches}{skill}"), tips.of(branches).get(skill, "")
+        name = f"{branches}{skill}".removeprefix("refs/heads/")
         if here is None or here == there:
             return False
-        strangers = self._unpublished(skill, here, [tips.default, *filter(None, [there])])
-        if strangers:
-            raise VersionConflictError(_based_elsewhere(name, self.name, strangers, tips))
+        self._check_base(skill, name, here, tips, there)
         if there and not self.repository.contains(here, there):
             raise VersionConflictError(_moved(name, self.name))
         self.replace_branch(name, here, there)
@@ -196,9 +186,8 @@ class Remote:
             raise VersionConflictError(
                 f"{branch.name} on {self.name} has commits of people ({there[:10]}); it was left alone"
             )
-        known = [tips.default, *filter(None, [tips.skills.get(branch.skill)])]
-        if here and (strangers := self._unpublished(branch.skill, here, known)):
-            raise VersionConflictError(_based_elsewhere(branch.name, self.name, strangers, tips))
+        if here:
+            self._check_base(branch.skill, branch.name, here, tips, tips.skills.get(branch.skill, ""))
         self.replace_branch(branch.name, here, there)
         return True
 
@@ -208,7 +197,7 @@ class Remote:
         listed = self._reach(["ls-remote", _FETCHED_BY, "--", self.url, ref]).splitlines()
         tip = next((row.split("\t")[0] for row in listed if row.endswith(f"\t{ref}")), "")
         if tip:
-            self._reach(["fetch", _FETCHED_BY, *_QUIET, "--", self.url, ref])
+            self._reach(["fetch", *_FETCH, "--", self.url, ref])
         return tip
 
     def replace_branch(self, branch: str, commit: str, there: str) -> None:
@@ -216,22 +205,25 @@ class Remote:
         ref = f"refs/heads/{branch}"
         self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], branch)
 
-    def commits_by_people(self, skill: str, tip: str, without: Sequence[str]) -> list[str]:
-        """List the commits of a branch that are not versions of the skill, newest first.
+    def commits_by_people(self, skill: str, tip: str, without: Sequence[str], *, merged: bool = False) -> list[str]:
+        """List the commits of a branch that are not of the skill's training, newest first.
 
-        Commits of the default branch that the branch has merged are none of them.
+        Commits that the branch has merged are looked at only where that is asked for.
         """
-        line = ["rev-list", "--first-parent", tip, "--not", *without]
+        line = ["rev-list", *([] if merged else ["--first-parent"]), tip, "--not", *without]
         listed = run_git(self.repository.root, *line).decode().split()
-        ours = {version.sha for version in self.repository.versions(skill, tip)}
-        return [sha for sha in listed if sha not in ours]
-
-    def _unpublished(self, skill: str, tip: str, there: Sequence[str]) -> list[str]:
-        """List the commits that a push would publish and that are not versions, those of merged branches included."""
-        listed = run_git(self.repository.root, "rev-list", tip, "--not", *there).decode().split()
         ours = {version.sha for version in self.repository.versions(skill, tip)}
         ours |= {version.sha for version in description_commits(self.repository, skill, tip)}
         return [sha for sha in listed if sha not in ours]
+
+    def _check_base(self, skill: str, branch: str, tip: str, tips: Tips, there: str) -> None:
+        """Refuse to publish, with a branch, commits of people that the remote does not have."""
+        known = [tips.default, *filter(None, [there])]
+        if strangers := self.commits_by_people(skill, tip, known, merged=True):
+            raise VersionConflictError(
+                f"{branch} is based on commits that {self.name} does not have ({len(strangers)}), such as "
+                f"{strangers[0][:10]}; it was not pushed. Push those first, or train from {tips.default_branch}"
+            )
 
     @property
     def _shown(self) -> str:
@@ -288,10 +280,3 @@ class Remote:
 
 def _moved(branch: str, name: str) -> str:
     return f"someone moved {branch} on {name} meanwhile; it was left alone, run this again to see what is there"
-
-
-def _based_elsewhere(branch: str, name: str, strangers: Sequence[str], tips: Tips) -> str:
-    return (
-        f"{branch} is based on commits that {name} does not have ({len(strangers)}), such as {strangers[0][:10]}; it "
-        f"was not pushed. Push those first, or train from {tips.default_branch}"
-    )
