@@ -46,13 +46,11 @@ __all__ = ["clean"]
 _KILO, _MEGA = 1024, 1_000_000
 _MOST_DAYS = 36_500
 _ACCEPTED = "VersionAccepted"
-_WORKSPACES: Final = "handoff"
 
 
 class _Trace(StrEnum):
     """What the program leaves behind, by kind."""
 
-    WORKSPACES = "workspaces"
     RUNS = "runs"
     BRANCHES = "branches"
 
@@ -71,8 +69,9 @@ class _Removable:
 
 def clean(
     *,
-    workspaces: Annotated[bool, typer.Option("--workspaces", help="Remove what lies handed off.")] = False,
-    runs: Annotated[bool, typer.Option("--runs", help="Remove runs, jobs and recorded answers.")] = False,
+    runs: Annotated[
+        bool, typer.Option("--runs", help="Remove runs, jobs, recorded answers and what is handed off.")
+    ] = False,
     branches: Annotated[
         bool,
         typer.Option(
@@ -87,7 +86,6 @@ def clean(
         int,
         typer.Option("--days", min=0, max=_MOST_DAYS, help="With --records, answers of the last so many days stay."),
     ] = 90,
-    everything: Annotated[bool, typer.Option("--all", help="All of it but the branches.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
     as_json: JsonOption = False,
@@ -98,11 +96,7 @@ def clean(
     stay with their events, the rollouts that gates compared, and all answers of runs that can go on, that brought a
     version or a draft, and of each skill's newest run.
     """
-    wanted = {
-        _Trace.WORKSPACES: workspaces or everything,
-        _Trace.RUNS: runs or everything,
-        _Trace.BRANCHES: branches,
-    }
+    wanted = {_Trace.RUNS: runs, _Trace.BRANCHES: branches}
     root, kinds = Project.find(Path.cwd()).root, {kind for kind, named in wanted.items() if named}
     if records and kinds:
         raise typer.BadParameter("expected --records alone, found other kinds; remove these by another call")
@@ -140,9 +134,7 @@ def _listed(found: Sequence[_Removable], *, asked: bool) -> str:
         return "nothing to remove"
     lines = [_line(one) for one in found]
     if not asked:
-        lines.append(
-            "nothing was removed; remove with --workspaces, --records, --runs, --branches, or --all (no branches)"
-        )
+        lines.append("nothing was removed; remove with --records, --runs or --branches")
     return "\n".join(lines)
 
 
@@ -190,16 +182,14 @@ def _state(root: Path) -> Iterator[_Removable]:
     if state.is_symlink():
         raise UsageError(f"expected {state} to be a folder, found a link; remove it by hand")
     for path in sorted(state.iterdir()) if state.is_dir() else ():
-        shown = f".skillopt/{path.name}"
-        if path.name == _WORKSPACES:
-            note = "tasks and prompts that are handed off, with answers that were not read yet"
-            yield _Removable(_Trace.WORKSPACES, shown, _size(path), note)
-        elif path.name != ".gitignore":
-            yield _Removable(_Trace.RUNS, shown, _size(path), _NOTES.get(path.name, "state of runs"))
+        if path.name != ".gitignore":
+            note = _NOTES.get(path.name, "state of runs")
+            yield _Removable(_Trace.RUNS, f".skillopt/{path.name}", _size(path), note)
 
 
 _NOTES: Final = {
     "ledger.db": "recorded answers, which would be paid for again, and the runs that reports are made of",
+    "handoff": "tasks and prompts that are handed off, with answers that were not read yet",
     "jobs": "what background jobs printed",
     "locks": "who trains what now",
     "trigger-basis": "what descriptions were trained on, without which the next night trains them again",

@@ -30,11 +30,11 @@ def test_without_an_option_everything_is_listed_with_its_size_and_nothing_remove
     assert (folder / ".skillopt" / "ledger.db").exists()
 
 
-def test_all_removes_the_state_and_leaves_branches_and_what_is_yours(trained: Trained) -> None:
+def test_runs_removes_the_state_and_leaves_branches_and_what_is_yours(trained: Trained) -> None:
     folder, result = trained
     (folder / ".skillopt" / "handoff").mkdir()
-    assert kinds(folder) == {"runs", "branches", "workspaces"}
-    assert skillopt(folder, "clean", "--all", "--yes").returncode == 0
+    assert kinds(folder) == {"runs", "branches"}
+    assert skillopt(folder, "clean", "--runs", "--yes").returncode == 0
     assert not (folder / ".skillopt").exists()
     assert (folder / "skillopt.toml").exists()
     assert git(folder, "rev-parse", "skillopt/rows") == result["versions"][-1]
@@ -94,7 +94,7 @@ def test_a_branch_that_moved_since_it_was_listed_is_not_removed(
 def test_nothing_is_removed_while_something_trains(trained: Trained) -> None:
     folder, _ = trained
     with writer_lock(folder, "rows"):
-        ended = skillopt(folder, "clean", "--all", "--yes")
+        ended = skillopt(folder, "clean", "--runs", "--yes")
     assert ended.returncode == 2
     assert "a process is training 'rows'" in ended.stderr
     assert (folder / ".skillopt" / "ledger.db").exists()
@@ -114,7 +114,7 @@ def test_a_state_folder_that_leads_elsewhere_is_left_alone(tmp_path: Path) -> No
     mine.mkdir()
     (mine / "letter").write_text("Dear", encoding="utf-8")
     (folder / ".skillopt").symlink_to(mine)
-    ended = skillopt(folder, "clean", "--all", "--yes")
+    ended = skillopt(folder, "clean", "--runs", "--yes")
     assert ended.returncode == 2
     assert "found a link" in ended.stderr
     assert (mine / "letter").exists()
