@@ -85,18 +85,19 @@ def _configured_hooks(folder: Path, program: str) -> None:
         git(folder, "config", f"hook.my.{event}=x.command", program)
 
 
-def _settings(*names: str) -> Callable[[Path, str], None]:
-    def configure(folder: Path, program: str) -> None:
-        for name in names:
-            git(folder, "config", name, program)
-
-    return configure
-
-
-def _signatures(folder: Path, program: str) -> None:
-    _settings("gpg.program", "gpg.ssh.program", "gpg.x509.program")(folder, program)
+def _settings(folder: Path, program: str) -> None:
+    for name in _PROGRAMS:
+        git(folder, "config", name, program)
     for name in ("log.showSignature", "commit.gpgSign", "tag.gpgSign", "push.gpgSign"):
         git(folder, "config", name, "true")
+
+
+_PROGRAMS = (
+    *("core.fsmonitor", "core.pager", "pager.log", "pager.config", "pager.rev-list", "pager.for-each-ref"),
+    *("core.editor", "diff.external", "core.sshCommand", "core.askPass", "core.gitProxy", "core.alternateRefsCommand"),
+    *("credential.helper", "interactive.diffFilter", "sequence.editor", "uploadpack.packObjectsHook"),
+    *("gpg.program", "gpg.ssh.program", "gpg.x509.program"),
+)
 
 
 def _filters(folder: Path, program: str) -> None:
@@ -128,21 +129,12 @@ def _lazy_fetch(folder: Path, program: str) -> None:
         git(folder, "config", name, value)
 
 
-@pytest.mark.parametrize(
-    "arm",
-    [
-        _hooks,
-        _hooks_elsewhere,
-        _configured_hooks,
-        _settings("core.fsmonitor"),
-        _settings("core.pager", "pager.log", "pager.config", "pager.rev-list", "pager.for-each-ref", "core.editor"),
-        _settings("diff.external", "core.sshCommand", "core.askPass", "core.gitProxy", "core.alternateRefsCommand"),
-        _settings("credential.helper", "interactive.diffFilter", "sequence.editor", "uploadpack.packObjectsHook"),
-        _signatures,
-        _filters,
-        _lazy_fetch,
-    ],
-)
+def _all_else(folder: Path, program: str) -> None:
+    for arm in (_hooks_elsewhere, _configured_hooks, _settings, _filters):
+        arm(folder, program)
+
+
+@pytest.mark.parametrize("arm", [_hooks, _all_else, _lazy_fetch])
 def test_nothing_that_an_untrusted_repository_configures_is_run(
     tmp_path: Path, folder: Path, arm: Callable[[Path, str], None]
 ) -> None:
@@ -167,5 +159,6 @@ def test_nothing_that_an_untrusted_repository_configures_is_run(
     assert [change.files for change in changed_folders(repository, parent, first)] == [("SKILL.md", "run.sh")]
     assert worktree_folders(repository) == (FOLDER,)
     assert merge_base(repository, parent, first) == parent
+    assert [line for _, _, line in repository.blame(first, f"{FOLDER}/SKILL.md")][-1] == "- Sort."
     assert repository.identity
     assert not marker.exists()
