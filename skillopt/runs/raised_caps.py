@@ -26,11 +26,8 @@ _Caps = tuple[float | None, ...]
 
 def stages_of(ledger: Ledger, record: RunRecord, settings: Settings) -> tuple[Settings, ...]:
     """Return the settings that a run began with, and those with each of the caps that it was raised to."""
-    stages = [_first_caps(record), *_raised(_events(ledger, record))]
-    asked = _caps_of(settings)
-    if _is_higher(asked, stages[-1]):
-        stages.append(asked)
-    return tuple(settings.model_copy(update=_as_settings(caps)) for caps in stages)
+    stages, asked = _stages(record, _events(ledger, record)), _caps_of(settings)
+    return tuple(_under(settings, caps) for caps in (*stages, *([asked] if _is_higher(asked, stages[-1]) else [])))
 
 
 def find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings: Settings) -> RunRecord | None:
@@ -40,26 +37,24 @@ def find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings:
     if record is None or record.config == config:
         return None
     events = _events(ledger, record)
-    last, asked = [_first_caps(record), *_raised(events)][-1], _caps_of(settings)
+    stages, asked = _stages(record, events), _caps_of(settings)
+    higher = _is_higher(asked, stages[-1])
     if record.state != "finished":
-        return record if asked == last or _is_higher(asked, last) else None
+        return record if asked == stages[-1] or higher else None
     ended = next((event for event in reversed(events) if isinstance(event, RunEnded)), None)
-    if ended is None or not ended.capped or not _is_higher(asked, last):
-        return None
-    first = settings.model_copy(update=_as_settings(_first_caps(record)))
-    joined = settle_folds(suite, first).folds is not None and ended.accepted  # what folds have joined cannot be parted
-    return None if joined else record
+    # What folds have joined cannot be parted.
+    joined = settle_folds(suite, _under(settings, stages[0])).folds is not None and ended is not None and ended.accepted
+    return record if ended is not None and ended.capped and higher and not joined else None
 
 
 def check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> None:
     """Refuse to go on with a run under caps higher than those asked for."""
-    last, asked = [_first_caps(record), *_raised(_events(ledger, record))][-1], _caps_of(settings)
-    if not _is_higher(last, asked):
-        return
-    changed = [(name, cap, given) for name, cap, given in zip(_CAPS, last, asked, strict=True) if cap != given]
-    needed = ", ".join(_written(name, cap) for name, cap, _ in changed)
-    found = ", ".join(_written(name, given) for name, _, given in changed)
-    raise UsageError(f"run {record.id} goes on under {needed}, found {found}; give those caps or higher ones")
+    last, asked = _stages(record, _events(ledger, record))[-1], _caps_of(settings)
+    if _is_higher(last, asked):
+        changed = [(name, cap, given) for name, cap, given in zip(_CAPS, last, asked, strict=True) if cap != given]
+        needed = ", ".join(_written(name, cap) for name, cap, _ in changed)
+        found = ", ".join(_written(name, given) for name, _, given in changed)
+        raise UsageError(f"run {record.id} goes on under {needed}, found {found}; give those caps or higher ones")
 
 
 def _written(name: str, cap: float | None) -> str:
@@ -78,21 +73,19 @@ def _events(ledger: Ledger, record: RunRecord) -> list[Event]:
     return [decode_event(row.kind, row.payload) for row in ledger.events(record.id) if row.kind in kinds]
 
 
-def _raised(events: Sequence[Event]) -> list[_Caps]:
-    return [(event.max_rollouts, event.max_usd, event.max_tokens) for event in events if isinstance(event, CapsRaised)]
-
-
-def _first_caps(record: RunRecord) -> _Caps:
+def _stages(record: RunRecord, events: Sequence[Event]) -> list[_Caps]:
+    """List the caps of a run, those that it began with first."""
     settings = json.loads(json.loads(record.config)[0])
-    return tuple(settings[name] for name in _CAPS)
+    raised = (event for event in events if isinstance(event, CapsRaised))
+    return [tuple(settings[name] for name in _CAPS), *(tuple(getattr(one, name) for name in _CAPS) for one in raised)]
 
 
 def _caps_of(settings: Settings) -> _Caps:
     return tuple(getattr(settings, name) for name in _CAPS)
 
 
-def _as_settings(caps: _Caps) -> dict[str, float | None]:
-    return dict(zip(_CAPS, caps, strict=True))
+def _under(settings: Settings, caps: _Caps) -> Settings:
+    return settings.model_copy(update=dict(zip(_CAPS, caps, strict=True)))
 
 
 def _is_higher(caps: _Caps, than: _Caps) -> bool:

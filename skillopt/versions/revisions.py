@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -15,7 +16,7 @@ from skillopt.skills.discovery import name_skills
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.git_process import run_git, try_git
-from skillopt.versions.objects import read_objects, size_objects
+from skillopt.versions.objects import read_found, read_objects, size_objects
 from skillopt.versions.repository import Repository
 
 __all__ = [
@@ -34,6 +35,10 @@ __all__ = [
 ]
 
 _ROOT = "."
+_LEAST_ALIKE = 0.5
+"""From this similarity on, a deleted folder and a new one are the same skill; it is git's threshold, too."""
+
+_MOST_COMPARED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +55,7 @@ def find_commit(repository: Repository, text: str) -> str:
     try:
         return repository.resolve(text)
     except UsageError as error:
-        remote, _, branch = text.removeprefix("refs/remotes/").partition("/")
-        is_remote = remote in try_git(repository.root, ["remote"])[1].decode(errors="replace").split()
-        named = f"git fetch {remote} {branch}" if is_remote and _plain(remote) and _plain(branch) else "git fetch"
-        remedy = f"run `{named}`, or correct the name" if not _is_shallow(repository) else _DEEPEN
+        remedy = _DEEPEN if _is_shallow(repository) else "run `git fetch`, or correct the name"
         if ".." in text:  # git allows it in no name
             remedy = "a range is two revisions here: BASE HEAD"
         raise UsageError(f"expected a revision (a commit, branch or tag), found {text!r}; {remedy}") from error
@@ -80,15 +82,24 @@ def changed_folders(repository: Repository, before: str, after: str) -> tuple[Fo
 def changed_in_worktree(
     repository: Repository, before: str, present: Mapping[str, Sequence[File]]
 ) -> tuple[FolderChange, ...]:
-    """List the skill folders that differ between a commit and the work tree; a renamed one by its SKILL.md."""
+    """List the skill folders that differ between a commit and the work tree."""
     kept = {folder: repository.read_folder(before, folder) for folder in _folders(repository.tree(before, ""))}
     old, new = (
         {folder: {file.path: file.content for file in files if is_shipped(file.path)} for folder, files in side.items()}
         for side in (kept, present)
     )
     gone, come = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
-    moved = {one: other for one in gone for other in come if old[one][SKILL_FILE] == new[other].get(SKILL_FILE)}
+    moved: dict[str, str] = {}
+    pairs = [(_likeness(old[one], new[other]), one, other) for one in gone for other in come]
+    for ratio, one, other in sorted(pairs, key=lambda row: (-row[0], row[1:])):
+        if ratio >= _LEAST_ALIKE and one not in moved and other not in moved.values():
+            moved[one] = other
     return _paired(old, new, moved)
+
+
+def _likeness(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> float:
+    one, other = (side.get(SKILL_FILE, b"")[:_MOST_COMPARED].splitlines() for side in (old, new))
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def worktree_folders(repository: Repository) -> tuple[str, ...]:
@@ -113,9 +124,8 @@ def find_skill_folder(repository: Repository, commit: str, name: str) -> str | N
 
 
 def read_revision_file(repository: Repository, commit: str, path: str) -> bytes | None:
-    """Read a regular file as a commit has it, None when it has none there."""
-    found = [sha for mode, sha, name in repository.tree(commit, path) if name == path and mode.startswith("100")]
-    return run_git(repository.root, "cat-file", "blob", found[0]) if found else None
+    """Read a file as a commit has it, None when it has none there."""
+    return read_found(repository.root, [f"{commit}:{path}"])[0]
 
 
 def write_files(files: Iterable[File], folder: Path) -> None:
@@ -132,10 +142,6 @@ def write_files(files: Iterable[File], folder: Path) -> None:
 _DEEPEN = "this clone has only a part of the history: run `git fetch --unshallow` (actions/checkout: fetch-depth: 0)"
 
 _Contents = Mapping[str, Mapping[str, bytes]]
-
-
-def _plain(name: str) -> bool:
-    return bool(name) and all(sign.isalnum() or sign in "-_./" for sign in name) and not name.startswith("-")
 
 
 def _is_shallow(repository: Repository) -> bool:
@@ -168,15 +174,12 @@ def _paired(old: _Contents, new: _Contents, renamed: Mapping[str, str]) -> tuple
     changes = []
     for folder in sorted(new):
         source = sources.get(folder, folder if folder in old else None)
-        files = _differing(old.get(source or "", {}) if source else {}, new[folder])
+        here, there = old.get(source, {}) if source else {}, new[folder]
+        files = tuple(sorted(path for path in here.keys() | there.keys() if here.get(path) != there.get(path)))
         if files or source != folder:
             changes.append(FolderChange(source, folder, files))
     gone = sorted(old.keys() - new.keys() - renamed.keys())
     return (*changes, *(FolderChange(folder, None, tuple(sorted(old[folder]))) for folder in gone))
-
-
-def _differing(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> tuple[str, ...]:
-    return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
 
 
 def _renamed(
@@ -185,22 +188,11 @@ def _renamed(
     """Ask git which deleted SKILL.md was renamed to which new one."""
     if not gone or not come:
         return {}
-    paths = [_skill_file(folder) for folder in (*gone, *come)]
-    arguments = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--find-renames", *commits, "--"]
-    fields = run_git(repository.root, *arguments, *paths).decode("utf-8", "surrogateescape").split("\0")
-    rows = iter(fields)
-    found: dict[str, str] = {}
-    for head in rows:
-        if not head.startswith(":"):
-            continue
-        source = next(rows)
-        if head.split()[-1].startswith("R"):
-            found[PurePosixPath(source).parent.as_posix()] = PurePosixPath(next(rows)).parent.as_posix()
-    return found
-
-
-def _skill_file(folder: str) -> str:
-    return SKILL_FILE if folder == _ROOT else f"{folder}/{SKILL_FILE}"
+    paths = [SKILL_FILE if folder == _ROOT else f"{folder}/{SKILL_FILE}" for folder in (*gone, *come)]
+    asked = ["-r", "-z", "--name-status", "--diff-filter=R", "--find-renames", "--no-ext-diff", "--no-textconv"]
+    listed = run_git(repository.root, "diff-tree", *asked, *commits, "--", *paths)
+    folders = [PurePosixPath(path).parent.as_posix() for path in listed.decode("utf-8", "surrogateescape").split("\0")]
+    return dict(zip(folders[1::3], folders[2::3], strict=False))
 
 
 _LARGEST: Final = 64_000

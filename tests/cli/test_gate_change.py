@@ -296,10 +296,6 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
     ("arguments", "problem"),
     [
         (("nowhere",), "found 'nowhere'; run `git fetch`, or correct the name"),
-        (("origin/main",), "run `git fetch origin main`"),
-        (("refs/remotes/origin/main",), "run `git fetch origin main`"),
-        (("refs/heads/gone",), "run `git fetch`, or correct the name"),
-        (("feature/gone",), "run `git fetch`, or correct the name"),
         (("--", "--upload-pack=x"), "found '--upload-pack=x'"),
         (("main", "nowhere"), "found 'nowhere'"),
         (("main", "change", "--set", "sede=1"), "did you mean 'seed'?"),
