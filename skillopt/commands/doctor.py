@@ -14,11 +14,10 @@ import typer
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
-from skillopt.execution.available import expect_chosen
+from skillopt.execution.access import expect_chosen, find_login, nested_session
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
-from skillopt.execution.logins import find_login, nested_session
 from skillopt.execution.runner import PROBE
 from skillopt.nightly.forges import load_forge
 from skillopt.project import CONFIG, Discovered, Project, Selection

@@ -30,8 +30,8 @@ from skillopt.commands.options import (
 from skillopt.commands.output import SHORT, append_report, interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
+from skillopt.execution.access import missing_access
 from skillopt.execution.drivers import Given, caps_of, load_drivers
-from skillopt.execution.logins import missing_access
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.execution.suite_checks import checks_warning

@@ -12,7 +12,7 @@ from skillopt.agent_table import find_agent_table
 from skillopt.commands.options import HarnessOption, JsonOption, ModelOption
 from skillopt.commands.output import interruptible, show
 from skillopt.errors import UsageError
-from skillopt.execution.available import Choice, find_choices, toml_lines
+from skillopt.execution.access import Choice, find_choices, toml_lines
 from skillopt.project import FoundSkill, Project
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.discovery import HOW_TO_BEGIN

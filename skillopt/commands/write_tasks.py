@@ -13,7 +13,7 @@ from skillopt.commands.output import format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.errors import UsageError
-from skillopt.execution.available import expect_chosen
+from skillopt.execution.access import expect_chosen
 from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver

@@ -8,7 +8,7 @@ from typing import Final
 
 from skillopt.agent_table import find_agent_table
 from skillopt.errors import SettingsError
-from skillopt.execution.available import expect_chosen
+from skillopt.execution.access import expect_chosen
 from skillopt.execution.cluster import Cluster, open_cluster
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.masking import environment_masking

@@ -41,9 +41,9 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skillopt.agent_table import ALLOWED_AGENTS
 from skillopt.errors import InfrastructureError, ProviderError, SettingsError, SkilloptError
+from skillopt.execution.access import find_login
 from skillopt.execution.cluster import NodeLostError
 from skillopt.execution.drivers import load_target
-from skillopt.execution.logins import find_login
 from skillopt.execution.masking import environment_masking, secret_variables
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
@@ -62,9 +62,6 @@ _AGENT_BYTES: Final = 325_000_000
 _WORKER_BYTES: Final = 100_000_000
 _MOST_BYTES: Final = 256_000_000
 """Bytes that a rollout may leave in its workspace."""
-
-_CURRENT: Final = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")  # noqa: S108 - Ray's place
-"""Where Ray writes down the address of the cluster that was started last on this machine."""
 
 _CHECK_SECONDS: Final = 120.0
 _DIAL_SECONDS: Final = 5.0
@@ -92,7 +89,6 @@ class NodeFacts:
     """What must be the same on all machines that do rollouts of one run."""
 
     host: str
-    python: str
     skillopt: str
     identity: str
     trouble: str = ""
@@ -114,7 +110,7 @@ def describe_node(job: NodeJob) -> NodeFacts:
         access = "" if ready else told
     boxed = sandbox_warning(settings.sandbox) if runs_agent(settings) else ""
     installed = version("skillopt-mcp")
-    return NodeFacts(socket.gethostname(), platform.python_version(), installed, identity, trouble, access, boxed)
+    return NodeFacts(socket.gethostname(), installed, identity, trouble, access, boxed)
 
 
 def compare_nodes(here: NodeFacts, nodes: Sequence[NodeFacts]) -> str:
@@ -261,7 +257,7 @@ class RayCluster:
             return None
         except RayError as error:
             trouble = environment_masking().text(_first_line(error))
-        return NodeFacts(f"{node[:8]}…", platform.python_version(), "", "", trouble)
+        return NodeFacts(f"{node[:8]}…", "", "", trouble)
 
 
 def _connect(address: str) -> None:
@@ -287,21 +283,16 @@ def _connect(address: str) -> None:
 
 def _expect_listener(address: str) -> None:
     """Refuse an address where nobody listens: Ray itself would try for minutes."""
-    found = address
-    if address == "auto":  # the cluster that was started last, which may be over
-        found = os.environ.get("RAY_ADDRESS", "")
-        with suppress(OSError):
-            found = found or _CURRENT.read_text(encoding="utf-8").strip()
-    if found in {"", "local"}:
+    if address in {"auto", "local"}:
         return
-    host, _, port = found.rpartition(":")
+    host, _, port = address.rpartition(":")
     if not host or not port.isdigit() or "/" in host:
-        raise SettingsError(f'ray: expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found {found!r}')
+        raise SettingsError(f'ray: expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found {address!r}')
     try:
         socket.create_connection((host, int(port)), _DIAL_SECONDS).close()
     except (OSError, OverflowError) as error:
         raise SettingsError(
-            f'ray = "{address}": expected a Ray cluster, found nobody who listens at {found} ({error}); `ray start '
+            f'ray = "{address}": expected a Ray cluster, found nobody who listens there ({error}); `ray start '
             "--head` prints its address, or leave ray out for threads of this machine"
         ) from error
 
@@ -348,12 +339,11 @@ def _translated(error: RayError) -> InfrastructureError:
 
 
 def _trouble(here: NodeFacts, node: NodeFacts) -> str:
-    for what, own, found in (
-        ("skillopt", here.skillopt, node.skillopt),
-        ("Python", here.python, node.python),
-    ):
-        if found and own != found:
-            return f"node {node.host}: expected {what} {own} as here, found {found}; install that version there"
+    if node.skillopt and here.skillopt != node.skillopt:
+        return (
+            f"node {node.host}: expected skillopt {here.skillopt} as here, found {node.skillopt}; install that version "
+            "there"
+        )
     if node.trouble:
         return f"node {node.host} cannot run the target: {node.trouble}"
     if node.identity != here.identity:

@@ -9,8 +9,8 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
+from skillopt.execution.access import given_keys, missing_access
 from skillopt.execution.drivers import load_drivers
-from skillopt.execution.logins import given_keys, missing_access
 from skillopt.execution.suite_checks import checks_warning
 from skillopt.forecast.foresight import CallCost, Foresight, Trained, foresee
 from skillopt.forecast.proposer import PROPOSERS, Proposer

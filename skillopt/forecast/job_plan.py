@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.execution.logins import missing_access
+from skillopt.execution.access import missing_access
 from skillopt.forecast.estimate import Records, read_records
 from skillopt.forecast.foresight import CallCost, Trained, foresee
 from skillopt.forecast.typical_costs import is_paid

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.errors import SettingsError, UsageError
-from skillopt.execution.logins import missing_access
+from skillopt.execution.access import missing_access
 from skillopt.execution.recording import check_cap
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
 from skillopt.runs.error_spent import runs_on

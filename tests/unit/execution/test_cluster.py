@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,7 +39,7 @@ from tests.fakes.nodes import BrokenHarness, RowsHarness
 CHECK = VerifierSpec("command", json.dumps({"argv": ["/bin/sh", "-c", 'test "$(cat twice)" = 44']}))
 TASK = Task("t4", "Say 4.", CHECK, (File("number", b"4"),))
 SETTINGS = make_settings(("flags", {"harness": "demo", "model": "demo", "sandbox": "none", "max_usd": 10.0}))
-HERE = NodeFacts("head", "3.11.9", "0.1.0", "claude-code 2.1.0")
+HERE = NodeFacts("head", "0.1.0", "claude-code 2.1.0")
 NAMES = st.sampled_from(["input.csv", "data/raw/one.txt", "data", "new.txt", "data/two.txt", "deep/er/still.bin"])
 PLACED = (File("input.csv", b"a,b\n"), File("data/raw/one.txt", b"one"), File("run.sh", b"#!/bin/sh\n"))
 
@@ -130,6 +131,32 @@ def test_people_do_tasks_on_one_machine_only() -> None:
     chosen: Settings = make_settings(("flags", {"harness": "handoff", "model": "demo", "ray": "auto"}))
     with pytest.raises(SettingsError, match="is done by people on this machine"):
         open_cluster(chosen, Path(), ScriptedHarness(lambda *_: Trajectory()))
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "found nobody who listens there"),
+        ("ray://head:10001", 'expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found'),
+        ("head", "expected HOST:PORT"),
+    ],
+)
+def test_a_wrong_address_is_refused_at_once(address: str, said: str) -> None:
+    chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "ray": address}))
+    cluster = open_cluster(chosen, Path(), RowsHarness())
+    assert cluster is not None
+    with pytest.raises(SettingsError, match=f"^ray.*{said}"):
+        cluster.ready()
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delitem(sys.modules, "skillopt.execution.ray_cluster")
+    chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "ray": "auto"}))
+    with pytest.raises(
+        SettingsError, match=r"expected the package ray, found none; install it with `pip install 'PATH"
+    ):
+        open_cluster(chosen, Path(), RowsHarness())
 
 
 def contents(folder: str) -> dict[str, object]:

@@ -160,39 +160,19 @@ def test_a_task_that_holds_a_key_of_this_machine_is_refused_before_the_first_rol
     assert key_here not in str(refused.value)
 
 
-def test_a_skill_that_holds_a_key_of_this_machine_is_not_sent(
-    cluster: SimulatedCluster, tmp_path: Path, key_here: str
-) -> None:
-    chosen = settings(cluster.address)
-    leaking = Skill("rows", SkillDocument(f"---\nname: rows\ndescription: Rows.\n---\n# Use {key_here}\n"))
-    with closing(Ledger.open(tmp_path)) as ledger:
-        asked = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness()))
-        with pytest.raises(SettingsError, match=r"^skill 'rows': .* the value of DRIVER_API_KEY .* was not sent"):
-            asked.rollouts([RolloutRequest(leaking, TASKS[0])])
-
-
-def events_of(
-    root: Path, *, on_event: Callable[[Event], None] | None = None, **chosen: object
-) -> list[tuple[str, str]]:
+def events_of(root: Path, **chosen: object) -> list[tuple[str, str]]:
     """Train the example skill and give all events as they are recorded."""
     skill, suite = load_skill(ROOT / "skills" / "tidy-tables"), load_suite(SUITE)
     happened: list[Event] = []
-
-    def remember(event: Event) -> None:
-        happened.append(event)
-        if on_event is not None:
-            on_event(event)
-
     named = {"harness": "demo", "model": "demo", "sandbox": "none", "max_rollouts": 130, **chosen}
-    optimize(skill, suite, settings=named, store=root, on_event=remember)
+    optimize(skill, suite, settings=named, store=root, on_event=happened.append)
     return [encode_event(event) for event in happened]
 
 
-def test_events_are_the_same_with_one_worker_eight_workers_and_nodes(cluster: SimulatedCluster, tmp_path: Path) -> None:
+def test_events_are_the_same_with_one_worker_and_with_nodes(cluster: SimulatedCluster, tmp_path: Path) -> None:
     on_nodes = events_of(tmp_path / "ray", ray=cluster.address, workers=4)
     assert len(on_nodes) > 3
     assert events_of(tmp_path / "one", workers=1) == on_nodes
-    assert events_of(tmp_path / "eight", workers=8) == on_nodes
 
 
 def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_loses_none(

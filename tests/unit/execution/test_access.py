@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.agent_table import AgentTable
 from skillopt.errors import SettingsError
-from skillopt.execution import available
-from skillopt.execution.available import expect_chosen, find_choices, toml_lines
+from skillopt.execution import access
+from skillopt.execution.access import expect_chosen, find_choices, given_keys, toml_lines
 from skillopt.settings import Settings
 from tests.fakes.projects import without_agents
 from tools.fake_providers.loopback import Answer, LoopbackServer, as_json, serve
@@ -18,7 +19,7 @@ KEY = "sk-ant-must-not-be-shown"
 @pytest.fixture(autouse=True)
 def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine with no agent, no key and no server."""
-    monkeypatch.setattr(available, "LOCAL_SERVERS", {})
+    monkeypatch.setattr(access, "LOCAL_SERVERS", {})
     monkeypatch.setenv("PATH", without_agents(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL", "SKILLOPT_BASE_URL"):
@@ -92,7 +93,7 @@ def test_a_server_is_found_by_its_list_of_models_and_names_that_could_break_the_
     if variable:
         monkeypatch.setenv(variable, f"{server.url}/v1/")
     else:
-        monkeypatch.setattr(available, "LOCAL_SERVERS", {"Ollama": f"{server.url}/v1"})
+        monkeypatch.setattr(access, "LOCAL_SERVERS", {"Ollama": f"{server.url}/v1"})
     (choice,) = find_choices()
     assert choice.label == f"{variable or 'Ollama'} at {server.url}/v1 (llama3.2:3b, 2 models)"
     assert toml_lines(choice) == (
@@ -118,7 +119,7 @@ def test_a_server_is_found_by_its_list_of_models_and_names_that_could_break_the_
 )
 def test_what_is_no_server_of_models_is_passed_over(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     with serve(lambda _: answer) as server:
-        monkeypatch.setattr(available, "LOCAL_SERVERS", {"vLLM": f"{server.url}/v1", "other": "file:///etc/passwd"})
+        monkeypatch.setattr(access, "LOCAL_SERVERS", {"vLLM": f"{server.url}/v1", "other": "file:///etc/passwd"})
         assert find_choices() == ()
 
 
@@ -130,3 +131,21 @@ def test_an_address_with_a_password_in_it_is_not_shown(server: LoopbackServer, m
 def test_what_is_not_needed_is_not_asked_for() -> None:
     expect_chosen(Settings(harness="demo"), harness=True, model=False)
     expect_chosen(Settings(), harness=False, model=False)
+
+
+TABLES = {"tiny": AgentTable(command=("tiny",), keys=("A_KEY", "B_KEY"), url=("https://a.example/v1",))}
+
+
+def test_only_keys_that_are_set_are_given_and_the_hosts_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", "a")
+    monkeypatch.delenv("B_KEY", raising=False)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert given_keys("tiny", TABLES) == "gives A_KEY to a.example"
+    assert given_keys("claude-code/opus", {}) == "gives claude-code the credential from ANTHROPIC_API_KEY"
+    monkeypatch.delenv("A_KEY")
+    assert given_keys("tiny", TABLES) == "expected a key in A_KEY or B_KEY, found none; set it"
+
+
+@pytest.mark.parametrize("harness", ["", "demo", "handoff", "chat/anthropic/m"])
+def test_what_is_no_agent_is_given_nothing(harness: str) -> None:
+    assert given_keys(harness, {}) == ""

@@ -1,22 +1,43 @@
-"""Find what can do tasks on this machine: agents, API keys (names, never values) and local model servers."""
+"""What can do tasks on this machine, and with which key or login: names, never values.
+
+Agents are found by their programs, keys by the names of their variables, and local servers by their lists of models.
+"""
 
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, cast
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-from skillopt.agent_table import SHIPPED
+from skillopt.agent_table import AgentTable, find_agent_table
 from skillopt.errors import SettingsError
-from skillopt.execution.logins import find_login
 from skillopt.settings import Settings
+from skillopt.targets.command_line.client import find_table_login
+from skillopt.targets.drivers import AGENTS, load_part
+from skillopt.targets.process import first_set
+from skillopt.tasks import Suite
 
-__all__ = ["LOCAL_SERVERS", "Choice", "expect_chosen", "find_choices", "toml_lines"]
+__all__ = [
+    "LOCAL_SERVERS",
+    "Choice",
+    "expect_chosen",
+    "find_choices",
+    "find_login",
+    "given_keys",
+    "missing_access",
+    "nested_session",
+    "toml_lines",
+]
+
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "openai": ("OPENAI_API_KEY",),
+}
 
 LOCAL_SERVERS: Final[Mapping[str, str]] = {
     "Ollama": "http://127.0.0.1:11434/v1",
@@ -32,9 +53,14 @@ _ADDRESS: Final = re.compile(r"https?://[\w.:\[\]-]+(?:/[\w./-]*)?")
 _NAME: Final = re.compile(r"[\w.:/@+-]{1,200}")
 _SECONDS: Final = 0.5
 _MOST_ANSWERED: Final = 1_000_000
-_PROGRAMS: Final = {"claude-code": ("Claude Code", "claude"), "codex": ("Codex", "codex")}
-_OF_TABLES: Final = {"opencode": "OpenCode", "gemini": "Gemini CLI", "copilot": "Copilot CLI"}
-"""Shipped agents, which do tasks and propose no edits."""
+_CLIENTS: Final = {
+    "claude-code": ("Claude Code", "claude"),
+    "codex": ("Codex", "codex"),
+    "opencode": ("OpenCode", "opencode"),
+    "gemini": ("Gemini CLI", "gemini"),
+    "copilot": ("Copilot CLI", "copilot"),
+}
+"""Harness → the agent's name for people, and its program."""
 
 _KEYED: Final = {
     "anthropic": ("Anthropic's API", "claude-haiku-4-5", "claude-sonnet-5"),
@@ -59,8 +85,14 @@ def find_choices() -> tuple[Choice, ...]:
 
     Only LOCAL_SERVERS and the addresses in SKILLOPT_BASE_URL and OPENAI_BASE_URL are asked, for their list of models.
     """
-    found = [*_agents(), *_keys(), *_served(LOCAL_SERVERS)]
-    found += _of_tables(next((choice for choice in found if not choice.missing), None))
+    found = [*_agents(own=True), *_keys(), *_served(LOCAL_SERVERS)]
+    proposer = next((choice for choice in found if not choice.missing), None)
+    alone = "it proposes no edits, so an optimizer model is needed too, and none was found"
+    for choice in _agents(own=False):
+        if proposer is None:
+            found.append(replace(choice, model="claude-code", missing=alone))
+        else:
+            found.append(replace(choice, model=proposer.model, base_url=proposer.base_url))
     return tuple(sorted(found, key=lambda choice: bool(choice.missing)))
 
 
@@ -93,26 +125,70 @@ def expect_chosen(settings: Settings, *, harness: bool, model: bool) -> None:
     raise SettingsError("\n".join(lines))
 
 
-def _agents() -> Iterator[Choice]:
-    for name, (label, program) in _PROGRAMS.items():
-        if shutil.which(program):
+def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> tuple[bool, str]:
+    """Return whether a driver has its credential and where it comes from, or how to get one."""
+    if driver in AGENTS:
+        find = cast("Callable[[], tuple[bool, str]]", load_part(AGENTS[driver].login))  # so the table says
+        return find()
+    table = find_agent_table(driver, agents or {})
+    if table is not None:
+        return find_table_login(table)
+    if driver not in _KEYS:
+        return True, "needs no credential"
+    named = first_set(*_KEYS[driver])
+    if named is None:
+        return False, f"expected a key in {_KEYS[driver][0]}, found none; set it"
+    return True, f"credential from {named[0]}"
+
+
+def given_keys(harness: str, agents: Mapping[str, AgentTable]) -> str:
+    """Say which key the agent that does the tasks is given, and which hosts it may give it to; empty for no agent."""
+    kind = harness.partition("/")[0]
+    if kind not in AGENTS and find_agent_table(kind, agents) is None:
+        return ""
+    ready, found = find_login(kind, agents)
+    if not ready:
+        return found
+    return f"gives {kind} the {found}" if kind in AGENTS else found.rpartition("; ")[2]
+
+
+def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) -> str:
+    """Return what is not there to measure a suite with: a judge, or the key of a target or judge; empty for nothing.
+
+    Agents find their logins in many ways, so they are asked by running them.
+    """
+    roles = _roles(settings, suite, trains=trains)
+    if roles.get("judge", "a model") in {"", "demo"}:
+        return "its tasks have rubrics, and there is no model to judge them; set judge"
+    for role, name in roles.items():
+        ready, told = find_login(name.partition("/")[0]) if name.partition("/")[0] in _KEYS else (True, "")
+        if not ready:
+            return f"for the {role} {name}, {told}"
+    return ""
+
+
+def _roles(settings: Settings, suite: Suite, *, trains: bool) -> dict[str, str]:
+    """Return the models that a command asks by what for, but for those of agents as targets."""
+    kind, _, target = settings.harness.partition("/")
+    roles = {"target": target} if kind == "chat" else {}
+    if trains:
+        roles["optimizer model"] = settings.model
+    if any(task.verifier.judged for _, task in suite.splits):
+        roles["judge"] = settings.judge or settings.model
+    return roles
+
+
+def nested_session() -> str:
+    """Name the environment variables of the agent session that this program was started in; empty for none."""
+    return ", ".join(name for agent in AGENTS.values() for name in agent.sessions if os.environ.get(name))
+
+
+def _agents(*, own: bool) -> Iterator[Choice]:
+    """Find agents by their programs: those with a driver of their own, which propose edits too, or the others."""
+    for name, (label, program) in _CLIENTS.items():
+        if (name in AGENTS) is own and shutil.which(program):
             ready, told = find_login(name)
             yield Choice(f"{label} ({program} on the PATH)", name, name, missing="" if ready else told)
-
-
-def _of_tables(proposer: Choice | None) -> Iterator[Choice]:
-    """Find shipped agents, each with who would propose the edits."""
-    for name, label in _OF_TABLES.items():
-        program = SHIPPED[name].command[0]
-        if not shutil.which(program):
-            continue
-        ready, told = find_login(name)
-        shown = f"{label} ({program} on the PATH)"
-        if proposer is None:
-            missing = "it proposes no edits, so an optimizer model is needed too, and none was found"
-            yield Choice(shown, name, "claude-code", missing=missing)
-        else:
-            yield Choice(shown, name, proposer.model, proposer.base_url, "" if ready else told)
 
 
 def _keys() -> Iterator[Choice]:
