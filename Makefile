@@ -94,7 +94,7 @@ test-llm: .venv/installed  ## a skill trained for a real, small language model, 
 
 transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real Claude Code and Codex
 	$(RUN) -m tools.fetch_agents
-	WRITE_TRANSCRIPTS=1 $(RUN) -m pytest tests/agents/test_transcripts.py
+	WRITE_TRANSCRIPTS=1 $(RUN) -m pytest tests/agents/test_sessions.py
 
 test-trust: .venv/installed  ## attacks, kills, faults and hostile input as one table; ten minutes
 	$(RUN) -m benchmarks.trust $(TRUST_ARGS)

@@ -28,7 +28,6 @@ PACKAGES: Final = {
     "conformance": "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "copilot": "@github/copilot@1.0.102",
     "gemini": "@google/gemini-cli@0.61.0",
-    "inspector": "@modelcontextprotocol/inspector@2.12.0",
     "opencode": "opencode-ai@1.18.33",
     **({"node": f"{_NODE}@22.23.3"} if _NODE else {}),
 }
@@ -42,7 +41,6 @@ _PROGRAMS: Final = {
     "conformance": ("@modelcontextprotocol/conformance/dist/index.js",),
     "copilot": ("@github/copilot-*/copilot",),
     "gemini": ("@google/gemini-cli/bundle/gemini.js",),
-    "inspector": ("@modelcontextprotocol/inspector/clients/launcher/build/index.js",),
     "node": ("node-*/bin/node",),
     "opencode": ("opencode-*/bin/opencode",),
 }

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Literal
 
 import pytest
 
@@ -16,7 +15,7 @@ from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeMod
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
-from tools.fake_providers.fake_anthropic import failure, fake_anthropic, follow_skill, message
+from tools.fake_providers.fake_anthropic import fake_anthropic, follow_skill, message
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.agents
@@ -113,37 +112,6 @@ def test_the_client_sees_one_credential_and_nothing_else_of_the_machine(
     assert f"HOME={Path.home()}\n" not in seen
 
 
-FAILURES = {
-    "400": ((400, "invalid_request_error", "bad thing"), "bad_request: "),
-    "credit": ((400, "invalid_request_error", "Your credit balance is too low"), "quota: "),
-    "401": ((401, "authentication_error", "invalid x-api-key"), "auth: "),
-    "403": ((403, "permission_error", "not allowed"), "auth: "),
-    "404": ((404, "not_found_error", "model: nope"), "unknown_model: "),
-    "413": ((413, "request_too_large", "too large"), "too_large: "),
-    "429": ((429, "rate_limit_error", "slow down"), "rate_limit: "),
-    "500": ((500, "api_error", "oops"), "server: "),
-    "529": ((529, "overloaded_error", "Overloaded"), "overloaded: "),
-}
-
-
-@pytest.mark.parametrize("case", FAILURES)
-def test_a_provider_that_fails_is_missing_data_with_a_reason(program: str, workspace: Path, case: str) -> None:
-    answer, reason = FAILURES[case]
-    with fake_anthropic(lambda _: failure(*answer)) as server:
-        harness = ClaudeCodeHarness(program=program, base_url=server.url, retries=1)
-        trajectory = harness.run(ask(RULE), str(workspace))
-        with pytest.raises(ProviderError) as caught:
-            ClaudeCodeModel(program=program, base_url=server.url, retries=1).reply("Say yes.")
-    assert trajectory.status is Status.INFRA_ERROR
-    assert trajectory.reason.startswith(reason)
-    assert caught.value.kind == reason.removesuffix(": ")
-
-
-def test_a_provider_that_is_not_there_is_a_network_failure(program: str, workspace: Path) -> None:
-    harness = ClaudeCodeHarness(program=program, base_url="http://127.0.0.1:9", retries=1)
-    assert harness.run(ask(RULE), str(workspace)).reason.startswith("network: ")
-
-
 def test_a_client_without_a_login_says_so(
     program: str, provider: LoopbackServer, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,17 +159,6 @@ def test_time_that_is_over_ends_the_client_and_what_it_left_running(program: str
     assert beats.read_text() == before != ""
 
 
-def test_a_provider_that_never_answers_is_missing_data(program: str, workspace: Path) -> None:
-    def never(body: Body) -> Answer:
-        sleep(8)
-        return follow_skill(body)
-
-    with fake_anthropic(never) as server:
-        task = Task("t1", "Wait.", VerifierSpec("table"), timeout=2)
-        trajectory = ClaudeCodeHarness(program=program, base_url=server.url).run(ask(RULE, task), str(workspace))
-    assert (trajectory.status, trajectory.reason[:8]) == (Status.INFRA_ERROR, "timeout:")
-
-
 def test_identity_names_client_version_model_and_mode(program: str) -> None:
     identity = ClaudeCodeHarness("opus", mode="discovery", program=program, sandbox="none").identity
     assert identity == "claude-code 2.1.329 model=opus mode=discovery max_turns=30"
@@ -218,10 +175,7 @@ def test_a_long_prompt_reaches_the_model_whole(program: str) -> None:
 OTHER = "---\nname: letters\ndescription: Writes letters.\n---\n# Letters\n\n- Be brief.\n"
 
 
-@pytest.mark.parametrize("mode", ["forced", "discovery"])
-def test_a_skill_beside_is_listed_to_the_model_and_never_forced(
-    program: str, workspace: Path, mode: Literal["forced", "discovery"]
-) -> None:
+def test_a_skill_beside_is_listed_to_the_model_and_never_forced(program: str, workspace: Path) -> None:
     bodies: list[str] = []
 
     def answer(body: Body) -> Answer:
@@ -230,12 +184,12 @@ def test_a_skill_beside_is_listed_to_the_model_and_never_forced(
 
     request = replace(ask(RULE), beside=(Skill("letters", SkillDocument(OTHER)),))
     with fake_anthropic(answer) as server:
-        trajectory = ClaudeCodeHarness(mode=mode, program=program, base_url=server.url).run(request, str(workspace))
+        trajectory = ClaudeCodeHarness(program=program, base_url=server.url).run(request, str(workspace))
     assert trajectory.status is Status.OK
     for name, text in (("letters", OTHER), ("rows", HEAD + RULE)):
         assert (workspace / ".claude/skills" / name / "SKILL.md").read_text() == text
     assert any("Writes letters." in body for body in bodies)
-    assert mode == "discovery" or not any("Be brief." in body for body in bodies)  # the model may choose it
+    assert not any("Be brief." in body for body in bodies)
     assert not [path for path in trajectory.files_changed if "letters" in path]
 
 
@@ -243,8 +197,7 @@ def test_a_skill_beside_that_the_client_does_not_take_is_missing_data(
     program: str, provider: LoopbackServer, workspace: Path
 ) -> None:
     broken = replace(ask(RULE), beside=(Skill("letters", SkillDocument("---\nname: [\n---\n# Letters\n")),))
-    mode: Literal["forced", "discovery"] = "forced"
-    trajectory = ClaudeCodeHarness(mode=mode, program=program, base_url=provider.url).run(broken, str(workspace))
+    trajectory = ClaudeCodeHarness(program=program, base_url=provider.url).run(broken, str(workspace))
     assert trajectory.status is Status.INFRA_ERROR
     assert "did not take the skill 'letters'" in trajectory.reason
 

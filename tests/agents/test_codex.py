@@ -8,7 +8,6 @@ from typing import Literal
 
 import pytest
 
-from skillopt.errors import ProviderError
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
@@ -16,7 +15,7 @@ from skillopt.targets.codex.client import CodexHarness, CodexModel
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
-from tools.fake_providers.fake_openai import failed_response, failure, fake_openai, follow_skill, response, shell
+from tools.fake_providers.fake_openai import failed_response, fake_openai, follow_skill, response, shell
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.agents
@@ -66,8 +65,7 @@ class TestModel(ModelContract):
         return CodexModel("fake-model", program=program, base_url=f"{provider.url}/v1")
 
 
-@pytest.mark.parametrize("model", ["fake-model", "gpt-6-astra"])
-@pytest.mark.parametrize("mode", ["forced", "discovery"])
+@pytest.mark.parametrize(("mode", "model"), [("forced", "fake-model"), ("discovery", "gpt-6-astra")])
 def test_an_edited_skill_changes_what_the_agent_does(
     program: str, provider: LoopbackServer, workspace: Path, mode: Literal["forced", "discovery"], model: str
 ) -> None:
@@ -94,10 +92,7 @@ def test_a_skill_that_the_client_does_not_take_is_missing_data(
 OTHER = "---\nname: letters\ndescription: Writes letters.\n---\n# Letters\n\n- Be brief.\n"
 
 
-@pytest.mark.parametrize("mode", ["forced", "discovery"])
-def test_a_skill_beside_is_listed_to_the_model_and_never_forced(
-    program: str, workspace: Path, mode: Literal["forced", "discovery"]
-) -> None:
+def test_a_skill_beside_is_listed_to_the_model_and_never_forced(program: str, workspace: Path) -> None:
     bodies: list[str] = []
 
     def answer(body: Body) -> Answer:
@@ -106,12 +101,12 @@ def test_a_skill_beside_is_listed_to_the_model_and_never_forced(
 
     request = replace(ask(RULE), beside=(Skill("letters", SkillDocument(OTHER)),))
     with fake_openai(answer) as server:
-        trajectory = codex(program, server, mode).run(request, str(workspace))
+        trajectory = codex(program, server).run(request, str(workspace))
     assert trajectory.status is Status.OK
     for name, text in (("letters", OTHER), ("rows", HEAD + RULE)):
         assert (workspace / ".agents/skills" / name / "SKILL.md").read_text() == text
     assert any("Writes letters." in body for body in bodies)
-    assert mode == "discovery" or not any("Be brief." in body for body in bodies)  # the model may choose it
+    assert not any("Be brief." in body for body in bodies)
     assert not [path for path in trajectory.files_changed if "letters" in path]
 
 
@@ -119,8 +114,7 @@ def test_a_skill_beside_that_the_client_does_not_take_is_missing_data(
     program: str, provider: LoopbackServer, workspace: Path
 ) -> None:
     broken = replace(ask(RULE), beside=(Skill("letters", SkillDocument("---\nname: [\n---\n# Letters\n")),))
-    mode: Literal["forced", "discovery"] = "forced"
-    trajectory = codex(program, provider, mode).run(broken, str(workspace))
+    trajectory = codex(program, provider).run(broken, str(workspace))
     assert trajectory.status is Status.INFRA_ERROR
     assert "did not take the skill 'letters'" in trajectory.reason
 
@@ -148,40 +142,6 @@ def test_commands_of_the_model_see_no_credential(
     assert "key-for-loopback-only" not in seen
 
 
-FAILURES: dict[str, tuple[Callable[[Body], Answer], str]] = {
-    "400": (lambda _: failure(400, "invalid_request", "bad thing"), "bad_request: "),
-    "context": (lambda body: failed_response(body, "context_length_exceeded", "too long"), "too_large: "),
-    "quota": (lambda body: failed_response(body, "insufficient_quota", "exceeded"), "quota: "),
-    "401": (lambda _: failure(401, "invalid_api_key", "Incorrect API key"), "auth: "),
-    "403": (lambda _: failure(403, "forbidden", "no"), "auth: "),
-    "404": (lambda _: failure(404, "model_not_found", "The model does not exist"), "unknown_model: "),
-    "413": (lambda _: failure(413, "too_large", "too large"), "too_large: "),
-    "429": (lambda _: failure(429, "rate_limit_exceeded", "slow down"), "rate_limit: "),
-    "500": (lambda _: failure(500, "server_error", "oops"), "server: "),
-    "503": (lambda _: failure(503, "server_is_overloaded", "busy"), "overloaded: "),
-    "truncated": (lambda _: Answer(200, b"event: response.created\n", "text/event-stream"), "malformed: "),
-    "hangs up": (lambda _: Answer(200, b"", hang_up=True), "network: "),
-    "empty": (lambda body: response(body, ""), "empty: "),
-}
-
-
-@pytest.mark.parametrize("case", FAILURES)
-def test_a_provider_that_fails_is_missing_data_with_a_reason(program: str, workspace: Path, case: str) -> None:
-    answer, reason = FAILURES[case]
-    with fake_openai(answer) as server:
-        trajectory = codex(program, server).run(ask(RULE), str(workspace))
-        with pytest.raises(ProviderError) as caught:
-            CodexModel("fake-model", program=program, base_url=f"{server.url}/v1", retries=1).reply("Say yes.")
-    assert trajectory.status is Status.INFRA_ERROR
-    assert trajectory.reason.startswith(reason)
-    assert caught.value.kind == reason.removesuffix(": ")
-
-
-def test_a_provider_that_is_not_there_is_a_network_failure(program: str, workspace: Path) -> None:
-    harness = CodexHarness("fake-model", program=program, base_url="http://127.0.0.1:9/v1", retries=1)
-    assert harness.run(ask(RULE), str(workspace)).reason.startswith("network: ")
-
-
 def test_a_refusal_is_what_the_target_did(program: str, workspace: Path) -> None:
     with fake_openai(lambda body: failed_response(body, "invalid_prompt", "flagged by our usage policy")) as server:
         assert codex(program, server).run(ask(RULE), str(workspace)).status is Status.REFUSAL
@@ -204,17 +164,6 @@ def test_time_that_is_over_ends_the_client_and_what_it_left_running(program: str
     before = beats.read_text()
     sleep(0.5)
     assert beats.read_text() == before != ""
-
-
-def test_a_provider_that_never_answers_is_missing_data(program: str, workspace: Path) -> None:
-    def never(body: Body) -> Answer:
-        sleep(8)
-        return follow_skill(body)
-
-    with fake_openai(never) as server:
-        task = Task("t1", "Wait.", VerifierSpec("table"), timeout=2)
-        trajectory = codex(program, server).run(ask(RULE, task), str(workspace))
-    assert (trajectory.status, trajectory.reason[:8]) == (Status.INFRA_ERROR, "timeout:")
 
 
 def test_identity_names_client_version_model_and_mode(program: str) -> None:

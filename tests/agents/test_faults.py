@@ -21,6 +21,9 @@ from tools.fake_providers.fake_openai import fake_openai
 pytestmark = pytest.mark.agents
 
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n- Trim spaces.\n"))
+OF_MODELS = ("401", "429 for an empty quota", "never answers", "wrong tool call")
+"""Faults by which a model shows that it ends as a harness does."""
+
 AMPLE, SHORT = 20.0, 4.0
 """Seconds that a client has: more than any of its own repeats take, and for one that waits for ever."""
 
@@ -118,7 +121,7 @@ def test_a_rollout_with_claude_records_the_fault(program: Callable[[str], str], 
         check_rollout(harness, tmp_path, "claude", fault, CLAUDE[fault])
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", OF_MODELS)
 def test_an_optimizer_call_with_claude_raises_the_fault(program: Callable[[str], str], fault: str) -> None:
     with provider(MESSAGES, fault) as server:
         found, limit = program("claude"), seconds_for(fault)
@@ -133,7 +136,7 @@ def test_a_rollout_with_codex_records_the_fault(program: Callable[[str], str], t
         check_rollout(harness, tmp_path, "codex", fault, CODEX[fault])
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", OF_MODELS)
 def test_an_optimizer_call_with_codex_raises_the_fault(program: Callable[[str], str], fault: str) -> None:
     with provider(RESPONSES, fault) as server:
         found, limit = program("codex"), seconds_for(fault)

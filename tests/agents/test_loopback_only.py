@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.sessions import WAYS
+from tests.agents.transcripts import PAGES
 
 pytestmark = pytest.mark.agents
 
@@ -42,8 +43,7 @@ def test_training_succeeds_with_nothing_but_loopback_and_asks_for_nothing_else(
     assert told["lost when something is sent elsewhere"] == {"OutNoRoutes": 1}
 
 
-# Where plugins are on, Codex itself asks github.com for a catalogue of them.
-@pytest.mark.parametrize("name", [name for name in WAYS if name != "codex, plugin"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_session_contacts_nothing_but_loopback(
     name: str, agent: Callable[[str], str], isolated: list[str], tmp_path: Path
 ) -> None:

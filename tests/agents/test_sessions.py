@@ -4,6 +4,7 @@ The model that plays the agent knows nothing but what the tools answer it (tests
 """
 
 import json
+import os
 import re
 from collections.abc import Callable
 
@@ -14,18 +15,16 @@ from skillopt.harvest.session import SessionKind
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.targets.drivers import AGENTS, load_part
 from skillopt.targets.session_lines import LineTally, find_logs, read_log
-from tests.agents.sessions import WAYS, Session, make_place, run_session, set_up
+from tests.agents.sessions import WAYS, Session, make_place, run_session
+from tests.agents.transcripts import PAGES, page_of, without_sizes
 from tests.fakes.host_player import BAD_RULE, GOOD_RULE
 from tests.fakes.projects import git
-from tools.fake_providers.loopback import refuse
 
 pytestmark = pytest.mark.agents
 
 PREFIXES = {
-    "claude-code, registered": "mcp__skillopt__{}",
     "claude-code, plugin": "mcp__plugin_skillopt_skillopt__{}",
     "codex, registered": "mcp__skillopt",
-    "codex, plugin": "mcp__skillopt",
 }
 TOOLS = (
     *("list_skills", "read_skill", "rollback_skill", "start_job", "job_status", "cancel_job"),
@@ -39,7 +38,7 @@ MOST_ANSWERED = 20_000
 """Characters of all answers of the tools in it."""
 
 
-@pytest.fixture(scope="module", params=WAYS)
+@pytest.fixture(scope="module", params=PAGES)
 def session(
     request: pytest.FixtureRequest, agent: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Session:
@@ -154,11 +153,10 @@ def test_the_skill_that_teaches_the_loop_reaches_the_agent_where_the_plugin_is(s
     assert ("You propose; the gate decides." in session.seen.asked) == by_plugin
 
 
-@pytest.mark.parametrize("name", [name for name in WAYS if name.startswith("claude")])
-def test_claude_code_says_that_the_real_server_is_connected(
-    name: str, agent: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with refuse() as nobody:
-        run = set_up(agent("claude"), WAYS[name], make_place(tmp_path_factory.mktemp("place")), nobody.url)
-        started = "launch.py" if name.endswith("plugin") else "skillopt-mcp "
-        assert f"{started} - ✔ Connected" in run("mcp", "list").stdout
+def test_the_page_is_what_a_session_gives(session: Session) -> None:
+    (page,) = (page for name, page in PAGES.items() if WAYS[name] == session.way)
+    text = page_of(session)
+    if "WRITE_TRANSCRIPTS" in os.environ:
+        page.write_text(text, encoding="utf-8")
+    recorded = page.read_text(encoding="utf-8")
+    assert without_sizes(recorded) == without_sizes(text), "run `make transcripts` if this is meant to change"

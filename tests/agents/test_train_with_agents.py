@@ -19,8 +19,7 @@ TASKS = 8
 """Of each split of the demo's suite; all of them would take ten times as long."""
 
 
-@pytest.mark.parametrize("mode", ["forced", "discovery"])
-@pytest.mark.parametrize("client", ["claude", "codex"])
+@pytest.mark.parametrize(("client", "mode"), [("claude", "forced"), ("codex", "discovery")])
 def test_training_through_a_real_agent_raises_the_score(
     client: str, mode: str, agent: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,24 +25,15 @@ class ModelContract:
     def model(self) -> Model:
         raise NotImplementedError
 
-    @pytest.fixture
-    def prompt(self) -> str:
-        return ask_reflection(_DOCUMENT, _EVIDENCE, Aim(failures=True, budget=3), Told())
-
-    def test_a_reflection_is_answered_with_edits_that_can_be_read(self, model: Model, prompt: str) -> None:
-        assert len(read_reflection(model.reply(prompt).text).edits) <= 3
+    def test_a_reflection_is_answered_with_edits_that_can_be_read_and_with_usage(self, model: Model) -> None:
+        identity = model.identity
+        reply = model.reply(ask_reflection(_DOCUMENT, _EVIDENCE, Aim(failures=True, budget=3), Told()))
+        assert len(read_reflection(reply.text).edits) <= 3
+        assert reply.usage.calls >= 1
+        assert reply.usage.usd is None or reply.usage.usd >= 0
+        assert identity
+        assert model.identity == identity
 
     def test_a_slow_update_is_answered_with_guidance_that_can_be_read(self, model: Model) -> None:
         prompt = ask_slow_update(_DOCUMENT, fence("comparison", "stable: task t1, score 1.000 -> 1.000"))
         read_slow_update(model.reply(prompt).text)
-
-    def test_a_reply_says_what_it_consumed(self, model: Model, prompt: str) -> None:
-        usage = model.reply(prompt).usage
-        assert usage.calls >= 1
-        assert usage.usd is None or usage.usd >= 0
-
-    def test_identity_names_the_model_and_stays_the_same(self, model: Model, prompt: str) -> None:
-        before = model.identity
-        model.reply(prompt)
-        assert before
-        assert model.identity == before
