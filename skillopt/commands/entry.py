@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from skillopt import __version__
 from skillopt.execution.interrupts import EXIT_INTERRUPTED, ending_on_ctrl_c
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
             if warning := namesake():
                 sys.stderr.write(f"skillopt: {warning}\n")
+            if (sys.argv[1:] if arguments is None else list(arguments)) == ["--version"]:
+                sys.stdout.write(f"skillopt-mcp {__version__}\n")  # importing all commands takes ten times as long
+                return 0
             from skillopt.commands.app import app
             from skillopt.execution.masking import environment_masking
 

@@ -11,7 +11,6 @@ ask the system for the environment of others. In a sandbox other processes are n
 
 import ctypes
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -21,15 +20,15 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError
+from skillopt.execution.masking import secret_variables
 from skillopt.safety.credentials import FORGE_TOKENS
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning
 
-__all__ = ["exposure_warning", "forge_token_names", "readable_keys", "run_without_credentials"]
+__all__ = ["exposure_warning", "forge_token_names", "run_without_credentials"]
 
 _LOGINS: Final = ("SSH_AUTH_SOCK", "GIT_ASKPASS", "SSH_ASKPASS")
 """Variables by which git logs in without a token; training reaches no remote."""
 
-_KEY: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)\Z")
 _ENV_START, _ENV_END = 47, 48  # places in /proc/self/stat behind the name of the program, from 0
 _SET_DUMPABLE, _GET_DUMPABLE = 4, 3  # of prctl, from <linux/prctl.h>
 
@@ -39,19 +38,10 @@ def forge_token_names(environment: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in FORGE_TOKENS if environment.get(name))
 
 
-def readable_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """List the variables of an environment whose names say that they are secret, sorted.
-
-    >>> readable_keys({"PATH": "/bin", "OPENAI_API_KEY": "sk-1", "EMPTY_TOKEN": ""})
-    ('OPENAI_API_KEY',)
-    """
-    return tuple(sorted(name for name, value in environment.items() if value and _KEY.search(name)))
-
-
 def exposure_warning(choice: SandboxChoice, environment: Mapping[str, str]) -> str:
     """Say in one line what agents and verifiers may do and read without a sandbox; empty where they are in one."""
     reason = sandbox_warning(choice)
-    keys = readable_keys(environment)
+    keys = sorted(set(secret_variables(environment).values()))
     read = f"can read {', '.join(keys)} of this process" if keys else ""
     if choice == "none" and keys:
         return f"no sandbox, as was chosen: agents {read}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.suites import load_suite
-from tests.fakes.past_sessions import Said, claude_log, codex_log, first_codex_log, old_codex_log, write_log
+from tests.fakes.past_sessions import Said, claude_log, codex_log, old_codex_log, write_log
 from tests.fakes.planted_secrets import PERSONAL, SECRETS
 from tests.fakes.projects import git, make_project, skillopt
 
@@ -73,15 +73,15 @@ def test_sessions_of_both_clients_in_all_forms_become_one_candidate_with_the_fil
     project: Path, home: Path
 ) -> None:
     claude(home, project, CLEAN, AGAINST)
-    for number, make in enumerate((codex_log, old_codex_log, first_codex_log)):
+    for number, make in enumerate((codex_log, old_codex_log)):
         codex(home, make(project, [CLEAN], f"c{number}"), str(number))
     ended = skillopt(project, "harvest", "rows", "--json")
     found = json.loads(ended.stdout)
 
     assert ended.returncode == 0, ended.stderr
-    assert (found["sessions"], found["requests"], found["corrected"]) == (4, 4, 1)
-    assert [one["why"].split(";")[0] for one in found["skills"][0]["candidates"]] == ["asked 4 times in 4 sessions"]
-    assert found["failures"] == [["Bad row 0", 4]]
+    assert (found["sessions"], found["requests"], found["corrected"]) == (3, 3, 1)
+    assert [one["why"].split(";")[0] for one in found["skills"][0]["candidates"]] == ["asked 3 times in 3 sessions"]
+    assert found["failures"] == [["Bad row 0", 3]]
     text = review(project).read_text(encoding="utf-8")
     assert "1,20/11/2026" in text
     assert "1,2026-11-20" not in text

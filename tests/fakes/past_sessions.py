@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Said", "claude_log", "codex_log", "first_codex_log", "old_codex_log", "write_log"]
+__all__ = ["Said", "claude_log", "codex_log", "old_codex_log", "write_log"]
 
 _AT = "2026-11-20T10:00:{:02d}.000Z"
 
@@ -88,16 +88,6 @@ def old_codex_log(cwd: Path | str, turns: Sequence[Said], name: str = "three") -
         ]
         payloads += [("response_item", item) for item in _work(turn)]
         rows += [{"timestamp": _AT.format(1), "type": kind, "payload": payload} for kind, payload in payloads]
-    return rows
-
-
-def first_codex_log(cwd: Path | str, turns: Sequence[Said], name: str = "four") -> list[dict[str, object]]:
-    """Return a session of Codex in its first form, with its items at the top of the line."""
-    context = f"<environment_context>\nCurrent working directory: {cwd}\nApproval policy: never\n</environment_context>"
-    rows: list[dict[str, object]] = [{"id": name, "timestamp": _AT.format(0), "git": {"branch": "main"}}]
-    rows += [{"record_type": "state"}, _message("user", context)]
-    for turn in turns:
-        rows += [_message("user", turn.text), *_work(turn)]
     return rows
 
 

@@ -1,8 +1,4 @@
-"""Read the sessions that Codex keeps below `~/.codex/sessions`, in the three forms that it has written since 2025.
-
-The first form had its items at the top of a line and its folder in a message; the second and third have a
-`session_meta` and `response_item`s, and say what a person said once or twice.
-"""
+"""Read the sessions that Codex keeps below `~/.codex/sessions`: a `session_meta`, and `response_item`s."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +14,6 @@ from skillopt.targets.stream import StreamEvent
 
 __all__ = ["CodexSessions"]
 
-_CWD: Final = re.compile(r"<cwd>([^<\n]{1,1000})</cwd>|Current working directory: ([^\n]{1,1000})")
 _FAILED: Final = re.compile(r'(?:exited with code|Exit code:|"exit_code": ?)\s?(?!0\b)-?\d')
 _CALLED: Final = re.compile(r"(?<!\S)\$([a-z][\w:.-]{0,100})")
 _HEADLESS: Final = ("exec", "mcp")
@@ -44,13 +39,14 @@ class _Item(StreamEvent):
     output: JsonValue = None
     message: JsonValue = None
     cwd: str = ""
-    timestamp: str | None = None
     originator: str = ""
     source: JsonValue = None
     git: _Git | None = None
 
 
-class _Line(_Item):
+class _Line(StreamEvent):
+    type: str = ""
+    timestamp: str | None = None
     payload: _Item | None = None
 
 
@@ -77,8 +73,8 @@ class CodexSessions:
                 tally.broken += 1
                 continue
             draft.note(started=line.timestamp or "")
-            if line.type == "session_meta" or (not line.type and line.id):
-                _begin(draft, line.payload or line)
+            if line.type == "session_meta" and line.payload is not None:
+                _begin(draft, line.payload)
             elif line.type == "turn_context" and line.payload is not None:
                 draft.note(cwd=line.payload.cwd)
             else:
@@ -98,12 +94,12 @@ def _begin(draft: SessionDraft, meta: _Item) -> None:
 
 
 def _take(draft: SessionDraft, line: _Line) -> None:
-    """Take an item of any form; what a compaction repeats is none."""
+    """Take an item; what a compaction repeats is none."""
     if line.type == "event_msg":
         _take_event(draft, line.payload or _Item())
         return
-    item = line if line.payload is None else line.payload
-    if line.payload is not None and line.type != "response_item":
+    item = line.payload
+    if item is None or line.type != "response_item":
         return
     if item.role in {"user", "assistant"} and item.type in {"", "message"}:
         _take_message(draft, item)
@@ -126,8 +122,6 @@ def _take_message(draft: SessionDraft, item: _Item) -> None:
         draft.answer()
         return
     for text in _texts(item.content):
-        if not draft.cwd and (found := _CWD.search(text)):
-            draft.note(cwd=(found[1] or found[2]).strip())
         _hear(draft, text)
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from skillopt.agent_table import ALLOWED_AGENTS, SHIPPED, AgentTable
 from skillopt.errors import SettingsError
-from skillopt.targets.command_line.client import TableProgram, key_words
+from skillopt.targets.command_line.client import CommandLineHarness, key_words
 
 __all__ = ["AgentTerms", "expect_agreement", "is_unsandboxed_by_file"]
 
@@ -80,11 +80,11 @@ class AgentTerms:
         """List the files of the project that the table names, each with the digest of what it holds."""
         if self.table is None:
             return ()
-        root = os.path.abspath(self.project)  # noqa: PTH100 - keeps a link's name
+        root = os.path.realpath(self.project)
         try:
             return tuple(
                 (os.path.relpath(path, root), sha256(Path(path).read_bytes()).hexdigest())
-                for path in TableProgram(self.name, self.table, root).own_files()
+                for path in CommandLineHarness(self.name, self.table, Path(root)).own_files()
             )
         except OSError as error:
             raise SettingsError(f"[agents.{self.name}]: expected files that can be read, found: {error}") from error

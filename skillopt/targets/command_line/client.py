@@ -31,7 +31,7 @@ from skillopt.targets.prices import bound_by_turns, with_price
 from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, find_program, first_set
 from skillopt.tasks import File, digest_of
 
-__all__ = ["CommandLineHarness", "TableProgram", "find_table_login", "key_words"]
+__all__ = ["CommandLineHarness", "find_table_login", "key_words"]
 
 _PROJECT: Final = "{project}"
 _VERSION_SECONDS: Final = 30.0
@@ -68,12 +68,8 @@ class CommandLineHarness:
         """Name agent, version, table, model and mode."""
         table = digest_of(self.table.model_dump_json())[:12]
         boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
-        version = self._program.version(self.sandbox)
+        version = self._version()
         return f"{self.name} {version} table={table} model={self.model or 'default'} mode={self.mode}{boxed}"
-
-    @property
-    def _program(self) -> "TableProgram":
-        return TableProgram(self.name, self.table, str(self.project.resolve()), self.model)
 
     def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the agent's limit holds for every task
         """Bound a rollout by the requests that the agent may make, and one more."""
@@ -116,7 +112,7 @@ class CommandLineHarness:
                 f"{FailureKind.TOO_LARGE}: the prompt is longer than {_LONGEST_ARGUMENT} bytes; pass it by "
                 "{prompt_file} or standard input",
             )
-        program, file = self._program, Path(home.path, "task.txt")
+        file = Path(home.path, "task.txt")
         values = {
             "home": home.path,
             "config": home.config,
@@ -124,17 +120,17 @@ class CommandLineHarness:
             "prompt": prompt.replace("\0", ""),
             "prompt_file": str(file),
         }
-        program.write_files(home, values)
+        self._write_files(home, values)
         file.write_bytes(prompt.encode("utf-8", "replace"))
         reads = not passes and not any("{prompt_file}" in word for word in self.table.command)
         return AgentCommand(
-            program.argv(values),
-            program.environment(home, values),
+            self._argv(values),
+            self._environment(home, values),
             prompt if reads else "",
             Sandbox(self.sandbox),
             next(iter(self.table.url), ""),
             others=self.table.url[1:],
-            shown=program.own_files(),
+            shown=self.own_files(),
         )
 
     def read(self, ended: EndedRun, home: AgentHome, request: RolloutRequest) -> TableOutput:  # noqa: ARG002 - it printed all
@@ -145,46 +141,31 @@ class CommandLineHarness:
         """Return what a rollout consumed, by the price of its model where it tells none."""
         return with_price(usage, self._priced_model, self.prices, cached)
 
-    @property
-    def _priced_model(self) -> str:
-        """Name the model as the table of prices does, without the name of who serves it."""
-        return self.model.rpartition("/")[2]
-
-
-@dataclass(frozen=True, slots=True)
-class TableProgram:
-    """A program as its table describes it."""
-
-    name: str
-    table: AgentTable
-    project: str
-    model: str = ""
-
-    def version(self, sandbox: SandboxChoice) -> str:
+    def _version(self) -> str:
         """Return what tells this program from another one: its version, and the digest of its files in the project."""
         own = self.own_files()
         asked = self.table.version
         if asked is None:
             asked = () if self.table.command[0].startswith(_PROJECT) else (self.table.command[0], "--version")
         program = find_program(self._filled(self.table.command[0]), self._filled(self.table.command[0]))
-        if asked and Sandbox("auto" if sandbox == "none" else sandbox).active:
+        if asked and Sandbox("auto" if self.sandbox == "none" else self.sandbox).active:
             told = [_ask_version(self._found(asked), "bwrap")]
         else:  # a stranger's command is not run without a sandbox only to name it
             told = [f"program={_digest_of((program,))[_DIGEST:]}"] if asked else []
         return " ".join([*told, *([_digest_of(own)] if own else [])]) or "unversioned"
 
-    def argv(self, values: Mapping[str, str]) -> tuple[str, ...]:
+    def _argv(self, values: Mapping[str, str]) -> tuple[str, ...]:
         """Return the command line of a run; its program by its full path."""
         words = (*self.table.command, *(self.table.model if self.model else ()))
         return self._found(words, values)
 
-    def environment(self, home: AgentHome, values: Mapping[str, str]) -> dict[str, str]:
+    def _environment(self, home: AgentHome, values: Mapping[str, str]) -> dict[str, str]:
         """Give all that it may know of this machine: a home of its own, what its table sets, and the keys it names."""
         keys = {name: os.environ[name] for name in self.table.keys if os.environ.get(name)}
         own = {name: self._filled(text, values) for name, text in self.table.environment.items()}
         return {**home.environment(), **_QUIET, **own, **keys}
 
-    def write_files(self, home: AgentHome, values: Mapping[str, str]) -> None:
+    def _write_files(self, home: AgentHome, values: Mapping[str, str]) -> None:
         """Write the files of its home."""
         for path, text in self.table.files.items():
             place = Path(home.path, path)
@@ -215,12 +196,17 @@ class TableProgram:
 
     def _filled(self, text: str, values: Mapping[str, str] | None = None) -> str:
         known = {
-            "project": self.project,
+            "project": str(self.project.resolve()),
             "model": self.model,
             "url": next(iter(self.table.url), ""),
             "turns": str(self.table.turns),
         }
         return fill_placeholders(text, {**known, **(values or {})})
+
+    @property
+    def _priced_model(self) -> str:
+        """Name the model as the table of prices does, without the name of who serves it."""
+        return self.model.rpartition("/")[2]
 
 
 def find_table_login(table: AgentTable) -> tuple[bool, str]:

@@ -11,7 +11,7 @@ from skillopt.harvest.session import PastSession, PastTurn, SessionKind
 from skillopt.targets.claude_code.sessions import ClaudeSessions
 from skillopt.targets.codex.sessions import CodexSessions
 from skillopt.targets.session_lines import LONGEST_LINE, LineTally, find_logs, read_log
-from tests.fakes.past_sessions import Said, claude_log, codex_log, first_codex_log, old_codex_log, write_log
+from tests.fakes.past_sessions import Said, claude_log, codex_log, old_codex_log, write_log
 
 TURNS = (
     Said("Clean data/vendors.csv for the import", skill="rows", path="data/vendors.csv", failed="KeyError: 'name'"),
@@ -45,8 +45,8 @@ def test_a_session_of_claude_code_gives_words_skills_paths_failures_and_interrup
     )
 
 
-@pytest.mark.parametrize("make", [codex_log, old_codex_log, first_codex_log])
-def test_a_session_of_codex_gives_the_same_in_all_three_forms(
+@pytest.mark.parametrize("make", [codex_log, old_codex_log])
+def test_a_session_of_codex_gives_the_same_in_both_forms(
     tmp_path: Path, make: Callable[..., list[dict[str, object]]]
 ) -> None:
     session = read(write_log(tmp_path / "a.jsonl", make("/home/ann/shop", TURNS)), codex=True)
