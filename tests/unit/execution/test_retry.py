@@ -2,15 +2,15 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from skillopt.errors import FailureKind, ForgeAccessError, ForgeDownError, ForgeError, ForgeLimitError, ProviderError
 from skillopt.execution.retry import Retry, RetryingModel, WaitNotices, retrying_forge
 from skillopt.nightly.folder_forge import FolderForge
-from skillopt.protocols import Forge
+from skillopt.protocols import RepositoryFacts
 from skillopt.rollouts import Reply, Usage
-from tests.contracts.forge_contract import ForgeContract
 
 Failure = ProviderError | ForgeError
 
@@ -142,37 +142,31 @@ def test_a_patient_model_answers_with_what_the_model_says_in_the_end() -> None:
     assert model.worst_case("ab", system="c") == Usage(1, 3, 1, 1.0)
 
 
-class OnceDownForge(FolderForge):
-    """Fails at each new method once, then answers."""
+def test_every_method_of_a_forge_is_asked_again(tmp_path: Path) -> None:
+    class OnceDown(FolderForge):
+        failures: ClassVar = [ForgeDownError("down")]
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.asked: set[str] = set()
+        def facts(self) -> RepositoryFacts:
+            if self.failures:
+                raise self.failures.pop()
+            return super().facts()
 
-    def __getattribute__(self, name: str) -> object:
-        found = super().__getattribute__(name)
-        if name not in ("default_branch", "pull_requests", "create", "update", "comment", "close"):
-            return found
-
-        def answer(*given: object, **named: object) -> object:
-            if name not in self.asked:
-                self.asked.add(name)
-                raise ForgeDownError("down")
-            return found(*given, **named)
-
-        return answer
+    clock = Clock()
+    assert retrying_forge(OnceDown(tmp_path), Retry(60.0, clock, clock.sleep)).facts().may_open
 
 
-class TestPatientForge(ForgeContract):
-    """The contract holds of a forge that fails once at every method."""
+def test_a_refused_call_waits_for_its_turn_while_others_are_answered() -> None:
+    clock = Clock()
+    retry, left = Retry(10.0, clock, clock.sleep), [provider(FailureKind.RATE_LIMIT, 8.0)] * 5
 
-    @pytest.fixture
-    def forge(self, tmp_path: Path) -> Forge:
-        clock = Clock()
-        return retrying_forge(OnceDownForge(tmp_path), Retry(60.0, clock, clock.sleep))
+    def call() -> str:
+        if left:
+            retry.call(lambda: "the answer of another worker")
+            raise left.pop()
+        return "done"
 
-    def remarks(self, forge: Forge, number: int) -> list[str]:  # noqa: ARG002 - there is one
-        return Path(forge.pull_requests("skillopt/rows")[0].url).read_text().strip().split("\n\n---\n\n")[1:]
+    assert retry.call(call) == "done"
+    assert clock.now == 40.0
 
 
 def test_a_wait_is_told_once_in_ten_seconds_for_the_same_reason() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from skillopt.errors import InfrastructureError, InvalidMeasurementError
 from skillopt.execution.drivers import Drivers
-from skillopt.execution.runner import Activity, RecordedRunner, RunObserver
+from skillopt.execution.runner import Activity, CircuitBreaker, RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest
 from skillopt.rollouts import Message, Reply, Status, ToolCall, Trajectory, Usage
@@ -335,3 +335,29 @@ def test_a_run_that_goes_on_does_not_pay_for_its_probe_again(ledger: Ledger) -> 
     assert len(prompts) == 1
     runner(ledger, run="another", model=model()).rollouts(asked(3))
     assert len(prompts) == 2
+
+
+def test_the_circuit_breaker_opens_after_failures_in_a_row() -> None:
+    breaker = CircuitBreaker(3)
+    for failure in ("network: a", "network: b", "", "network: c", "network: d"):
+        breaker.record(failure)
+        breaker.check()
+    breaker.record("network: refused")
+    with pytest.raises(InfrastructureError, match="after 3 failures in a row; the last: network: refused; mend it"):
+        breaker.check()
+
+
+@pytest.mark.parametrize("kind", ["auth", "quota", "unknown_model", "missing_program"])
+def test_the_circuit_breaker_opens_at_once_for_what_does_not_pass(kind: str) -> None:
+    breaker = CircuitBreaker(50)
+    breaker.record(f"{kind}: the provider's own words")
+    with pytest.raises(InfrastructureError, match=f"will not pass by itself: {kind}: the provider's own words"):
+        breaker.check()
+
+
+def test_the_circuit_breaker_is_proven_by_the_first_call_that_works() -> None:
+    breaker = CircuitBreaker(3)
+    breaker.record("server: broken")
+    assert not breaker.proven
+    breaker.record("")
+    assert breaker.proven

@@ -1,14 +1,17 @@
-"""What users are told of scores that an agent could choose."""
+"""What users are told of scores that an agent could choose, and what runs in CI in a sandbox or not at all."""
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from skillopt.errors import SettingsError
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.suite_checks import checks_warning, collected_code_note
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Trajectory
+from skillopt.sandbox import bubblewrap
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -70,3 +73,44 @@ def test_the_start_of_a_run_says_what_scores_are_worth() -> None:
 
 def test_data_that_a_check_collects_needs_no_note() -> None:
     assert collected_code_note(suite_of(command(collect=["out/**", "report.md"]), EXACT, CHECKS)) == ""
+
+
+@pytest.fixture
+def in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+    monkeypatch.setattr(bubblewrap, "_trouble", lambda: "bubblewrap (bwrap) is missing")
+
+
+def settings(harness: str, sandbox: Literal["auto", "none"] = "auto") -> Settings:
+    return Settings(harness=harness, model="demo", sandbox=sandbox)
+
+
+@pytest.mark.usefixtures("in_ci")
+def test_an_agent_is_refused_and_the_message_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"expected a sandbox for agents, found .*bwrap.* is missing") as caught:
+        load_drivers(settings("claude-code"), suite_of(EXACT), tmp_path)
+    assert "Install the package bubblewrap" in str(caught.value)
+    assert 'sandbox = "none" in skillopt.toml' in str(caught.value)
+
+
+@pytest.mark.usefixtures("in_ci")
+def test_a_command_verifier_is_refused_whatever_the_target(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="expected a sandbox for `command` verifiers"):
+        load_drivers(settings("demo"), suite_of(command()), tmp_path)
+
+
+@pytest.mark.usefixtures("in_ci")
+def test_one_setting_lets_them_start(tmp_path: Path) -> None:
+    assert load_drivers(settings("demo", sandbox="none"), suite_of(command()), tmp_path).harness is not None
+
+
+@pytest.mark.usefixtures("in_ci")
+def test_what_runs_no_program_needs_no_sandbox(tmp_path: Path) -> None:
+    assert load_drivers(settings("demo"), suite_of(EXACT), tmp_path).harness is not None
+
+
+@pytest.mark.usefixtures("in_ci")
+def test_on_a_machine_of_your_own_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI")
+    assert load_drivers(settings("demo"), suite_of(command()), tmp_path).harness is not None
