@@ -78,12 +78,12 @@ def test_it_does_what_the_skill_says_and_only_what_changed_is_measured_again(pro
     assert measured() == (0, 3)
 
 
-def test_a_mistake_in_the_table_is_told_with_file_and_line(project: Path) -> None:
+def test_a_mistake_in_the_table_is_told_with_file_and_agent(project: Path) -> None:
     config = project / "skillopt.toml"
     config.write_text(config.read_text().replace("skills =", "skils ="))
     ended = skillopt(project, "estimate", "rows")
     assert ended.returncode == 2
-    assert f"{config}:7: [agents.tiny] unknown field 'skils'; did you mean 'skills'?" in ended.stderr
+    assert f"{config}: [agents.tiny] unknown field 'skils'; did you mean 'skills'?" in ended.stderr
 
 
 def test_nothing_of_it_runs_before_somebody_agreed(
