@@ -17,8 +17,7 @@ from skillopt.gate.headline import VAL, headline_of_verdict, headline_of_version
 from skillopt.project import Project, Target
 from skillopt.reports.before_after import BeforeAfter, DifferingTask, before_after_page, find_differing_tasks
 from skillopt.reports.load_view import load_inspected_view
-from skillopt.reports.offer_text import offer_body, offer_mark, offer_title
-from skillopt.reports.offer_view import (
+from skillopt.reports.offer import (
     OfferClaim,
     OfferedEdit,
     OfferedVersion,
@@ -26,6 +25,9 @@ from skillopt.reports.offer_view import (
     PersonsCommit,
     TextConflict,
     label_lines,
+    offer_body,
+    offer_mark,
+    offer_title,
     share_lines,
 )
 from skillopt.reports.view import RunView

@@ -25,7 +25,7 @@ from skillopt.reports.blocks import (
 from skillopt.reports.html import print_page
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.run_page import show_turns
-from skillopt.rollouts import Rollout, Trajectory
+from skillopt.rollouts import Rollout, Score, Trajectory
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
 from skillopt.tasks import Task
@@ -96,17 +96,14 @@ class BeforeAfter:
 
 def find_differing_tasks(tasks: Iterable[Task], pairs: Pairs, metric: Metric) -> tuple[DifferingTask, ...]:
     """List the tasks that went differently, broken ones first, then by how much was lost."""
-    measured: dict[str, list[_Pair]] = defaultdict(list)
+    measured: dict[str, list[tuple[Score, Score, Rollout, Rollout]]] = defaultdict(list)
     for before, after in zip(pairs.before, pairs.after, strict=True):
         if before.score is not None and after.score is not None:
-            gain = metric.of(after.score) - metric.of(before.score)
-            passes = (before.score.passed, after.score.passed)
-            measured[before.task_id].append(_Pair(before, after, (before.score.value, after.score.value), passes, gain))
+            measured[before.task_id].append((before.score, after.score, before, after))
     order = list(TaskChange)
-    found = [(_changed(task, measured[task.id]), measured[task.id]) for task in tasks if measured[task.id]]
-    rows = [(one, fmean(pair.gain for pair in mine)) for one, mine in found if one is not None]
-    rows.sort(key=lambda row: (order.index(row[0].change), row[1], row[0].task.id))
-    return tuple(one for one, _ in rows)
+    rows = [(_changed(task, measured[task.id], metric)) for task in tasks if measured[task.id]]
+    found = sorted(filter(None, rows), key=lambda row: (order.index(row[1].change), row[0], row[1].task.id))
+    return tuple(one for _, one in found)
 
 
 def find_parting(before: Trajectory, after: Trajectory) -> Parting | None:
@@ -127,7 +124,14 @@ def find_parting(before: Trajectory, after: Trajectory) -> Parting | None:
 def describe_worst(changed: Sequence[DifferingTask], most: int = 3) -> str:
     """Show the tasks that lost most as Markdown to fold out, feedback before and after; empty when none lost."""
     lost = [one for one in changed if one.change in (TaskChange.BROKEN, TaskChange.WORSE)]
-    return print_markdown([_described(one) for one in lost[:most]], readable=True).strip()
+    shown = [
+        Details(
+            f"{cited(one.task.id, 100)}: {_passed(one)} (score {_scores(one)})",
+            [_sides([_feedback(rollout, 700)] for rollout in (one.before, one.after)), *_parting(one, 160)],
+        )
+        for one in lost[:most]
+    ]
+    return print_markdown(shown, readable=True).strip()
 
 
 def task_anchor(task: str) -> str:
@@ -140,33 +144,26 @@ def task_anchor(task: str) -> str:
     return f"task-{plain}" if plain == task else f"task-{plain[:40]}-{sha256(task.encode()).hexdigest()[:8]}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two rollouts of one repeat: scores and passes before and after, and the gain in the metric."""
-
-    before: Rollout
-    after: Rollout
-    scores: tuple[float, float]
-    passes: tuple[bool, bool]
-    gain: float
-
-
-def _changed(task: Task, pairs: Sequence[_Pair]) -> DifferingTask | None:
-    """Return what became of a task, None when nothing did."""
-    gain = fmean(pair.gain for pair in pairs)
-    passes = sum(pair.passes[0] for pair in pairs), sum(pair.passes[1] for pair in pairs)
+def _changed(
+    task: Task, pairs: Sequence[tuple[Score, Score, Rollout, Rollout]], metric: Metric
+) -> tuple[float, DifferingTask] | None:
+    """Return the mean gain of a task and what became of it, None when nothing did."""
+    gains = [metric.of(after) - metric.of(before) for before, after, _, _ in pairs]
+    gain = fmean(gains)
+    passes = sum(before.passed for before, *_ in pairs), sum(after.passed for _, after, *_ in pairs)
     held = [share > _HALF * len(pairs) for share in passes]
     if not gain and held[0] == held[1]:
         return None
-    lost = held[0] if held[0] != held[1] else gain < 0
-    if held[0] != held[1]:
+    flipped = held[0] != held[1]
+    lost = held[0] if flipped else gain < 0
+    if flipped:
         change = TaskChange.BROKEN if lost else TaskChange.FIXED
     else:
         change = TaskChange.WORSE if lost else TaskChange.BETTER
-    shown = (min if lost else max)(pairs, key=lambda pair: pair.gain)
-    scores = fmean(pair.scores[0] for pair in pairs), fmean(pair.scores[1] for pair in pairs)
-    parting = find_parting(shown.before.trajectory, shown.after.trajectory)
-    return DifferingTask(task, change, shown.before, shown.after, len(pairs), passes, scores, parting)
+    _, _, before, after = pairs[gains.index(min(gains) if lost else max(gains))]
+    scores = fmean(before.value for before, *_ in pairs), fmean(after.value for _, after, *_ in pairs)
+    parting = find_parting(before.trajectory, after.trajectory)
+    return gain, DifferingTask(task, change, before, after, len(pairs), passes, scores, parting)
 
 
 def _tool_uses(trajectory: Trajectory) -> list[str]:
@@ -179,16 +176,6 @@ def _lines(trajectory: Trajectory) -> list[str]:
     texts = [message.text for message in trajectory.messages if message.role == "assistant"]
     last = [trajectory.answer] if trajectory.answer and trajectory.answer not in texts[-1:] else []
     return [line for text in (*texts, *last) for line in text.splitlines() if line.strip()]
-
-
-def _described(one: DifferingTask) -> Details:
-    return Details(
-        f"{cited(one.task.id, 100)}: {_passed(one)} (score {_scores(one)})",
-        [
-            Sides([("Before", [_feedback(one.before, 700)]), ("After", [_feedback(one.after, 700)])]),
-            *_parting(one, 160),
-        ],
-    )
 
 
 def _passed(one: DifferingTask) -> str:
@@ -229,18 +216,13 @@ def before_after_page(comparison: BeforeAfter) -> str:
         f"{comparison.measured:,} tasks went differently{f': {named}' if named else ''}.{left_out} Of a task with "
         "several repeats the pair that differs most is shown."
     )
-    blocks = [Paragraph(cited(comparison.headline)), Paragraph(told)]
+    blocks = paragraphs(cited(comparison.headline), told)
     footer = (
         "Written by SkillOpt from recorded rollouts. These tasks judge the skill: whoever writes edits from what "
         "stands here should use other tasks to judge them."
     )
-    return print_page(
-        f"{comparison.skill}: before and after",
-        eyebrow,
-        [*blocks, *(block for one in changed[:_MOST_TASKS] for block in _shown(one))],
-        heading=comparison.skill,
-        footer=footer,
-    )
+    blocks += [block for one in changed[:_MOST_TASKS] for block in _shown(one)]
+    return print_page(f"{comparison.skill}: before and after", eyebrow, blocks, heading=comparison.skill, footer=footer)
 
 
 def _shown(one: DifferingTask) -> list[ReportBlock]:
@@ -248,12 +230,9 @@ def _shown(one: DifferingTask) -> list[ReportBlock]:
     answers = [_answer(rollout.trajectory) for rollout in rollouts]
     short = max(map(len, answers)) <= _MOST_ANSWER
     parting = _parting(one, 1500) or paragraphs("The target did and wrote the same on both sides.")
+    title = f"{cited(one.task.id)} {one.change.value}: {_passed(one)}, score {_scores(one)}"
     return [
-        Heading(
-            f"{cited(one.task.id)} {one.change.value}: {_passed(one)}, score {_scores(one)}",
-            2,
-            task_anchor(one.task.id),
-        ),
+        Heading(title, 2, task_anchor(one.task.id)),
         Heading("Prompt", 3),
         Text(cut_middle(one.task.prompt, 3000)),
         Heading("Feedback", 3),

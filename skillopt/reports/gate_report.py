@@ -139,9 +139,7 @@ def _details(change: GatedChange) -> list[ReportBlock]:
     renamed = change.before_path and change.before_path != change.path
     shown: list[ReportBlock] = [
         Heading(f"{cited(change.skill, 80)}: {change.standing.value}", 3),
-        *paragraphs(
-            f"Renamed from {cited(change.before_path, _LONGEST)}." if renamed else "", cited(change.reason, _LONGEST)
-        ),
+        *paragraphs(f"Renamed from {cited(change.before_path, _LONGEST)}." if renamed else "", _why(change)),
     ]
     if (judged := change.judged) is not None:
         sure = (
@@ -156,12 +154,17 @@ def _details(change: GatedChange) -> list[ReportBlock]:
                 shown += _tasks(f"Tasks of {split} that no longer pass", verdict.broken)
                 shown += _tasks(f"Tasks of {split} that pass now", verdict.fixed)
     if (beside := change.base_measurement) is not None:
-        said = cited(beside.reason, _LONGEST)
+        said = _why(beside)
         told = f"With the suite and the settings of the base: **{beside.standing.value}**, {said}."
         shown += [Paragraph(told), *_how(beside)]
     rows = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
     rows += [f"{len(change.findings) - len(rows)} more"] if len(change.findings) > len(rows) else []
     return [*shown, *([Bullets(rows)] if rows else [])]
+
+
+def _why(measured: GatedChange | BaseMeasurement) -> str:
+    """Cite the reason without the standing, which stands before it."""
+    return cited(measured.reason.removeprefix(f"{measured.standing.value}: "), _LONGEST)
 
 
 def _how(measured: GatedChange | BaseMeasurement) -> list[ReportBlock]:
@@ -200,7 +203,7 @@ def _verdicts(change: GatedChange) -> list[ChangeFinding]:
     if change.standing is Standing.INVALID:
         return [ChangeFinding(path, line, Weight.REFUSE, "not measured", change.reason)]
     if change.standing is Standing.CANNOT_TELL:
-        return [ChangeFinding(path, line, Weight.NOTE, "cannot tell", change.reason)]
+        return [ChangeFinding(path, line, Weight.NOTE, "cannot tell", change.reason.removeprefix("cannot tell: "))]
     if judged is None or judged.answer is not ReviewAnswer.REFUSED:
         return []
     broken = (*judged.verdict.broken, *(judged.test.broken if judged.test else ()))

@@ -6,20 +6,20 @@ it.
 
 import re
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from skillopt.reports.blocks import Curve, Diff, Grid, Heading, ReportBlock, split_quoted
-from skillopt.reports.line_diff import DiffLine, compare_lines
 from skillopt.reports.view import FOLDS, Cell, CellState, HeatRow
 from skillopt.safety.escaping import escape_hidden
+from skillopt.skills.word_diff import Piece, PieceKind, diff_words
 
 __all__ = ["print_page"]
 
@@ -27,7 +27,7 @@ _MOST_LINES: Final = 160
 """Tasks of a split that are shown."""
 
 _MOST_VERSIONS: Final = 12
-_MOST_DIFF: Final = 600
+_MOST_HUNKS: Final = 200
 _LONG_CELL: Final = 40
 _SPLITS: Final = {
     "train": "Train",
@@ -47,29 +47,21 @@ _SHAPES: Final = {
 """The shape of each verdict, around its middle: marks differ in shape, not only in colour."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    anchor: str
-    heading: Heading
-    blocks: list[ReportBlock]
-
-
 def print_page(title: str, eyebrow: str, blocks: Sequence[ReportBlock], *, heading: str, footer: str) -> str:
     """Print blocks; those before the first heading of the second level stand in the head of the page."""
     environment = _environment()
+    style = (files("skillopt.reports") / "templates" / "report.css").read_text(encoding="utf-8")
     first: list[ReportBlock] = []
-    sections: list[_Section] = []
-    taken: Counter[str] = Counter()
+    sections: dict[str, tuple[Heading, list[ReportBlock]]] = {}
+    newest = first
     for block in blocks:
         if isinstance(block, Heading) and block.level == 2:  # noqa: PLR2004 - as the docstring says
-            anchor = block.anchor or re.sub(r"[^a-z0-9]+", "-", "".join(split_quoted(block.words)[::2]).lower()).strip(
-                "-"
-            )
-            taken[anchor] += 1
-            sections.append(_Section(f"{anchor}-{taken[anchor]}" if taken[anchor] > 1 else anchor, block, []))
+            own = "".join(split_quoted(block.words)[::2]).lower()
+            anchor = block.anchor or re.sub(r"[^a-z0-9]+", "-", own).strip("-")
+            newest = []
+            sections[f"{anchor}-{len(sections)}" if anchor in sections else anchor] = (block, newest)
         else:
-            (sections[-1].blocks if sections else first).append(block)
-    style = _style(environment)
+            newest.append(block)
     hashed = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'; base-uri 'none'; form-action 'none'"
     return environment.get_template("page.html").render(
@@ -105,12 +97,6 @@ def _environment() -> Environment:
     return environment
 
 
-def _style(environment: Environment) -> str:
-    loader = environment.loader
-    assert loader is not None  # noqa: S101 - it was given just above
-    return loader.get_source(environment, "report.css")[0]
-
-
 def _escaped(value: object) -> object:
     """Escape what a template shows: text hides nothing, markup of our own stays as it is."""
     if isinstance(value, Markup) or not isinstance(value, str):
@@ -132,30 +118,24 @@ def _words(words: str) -> Markup:
     return Markup(re.sub("\x02(\\d+)\x03", quote, text))  # noqa: S704 - each piece is escaped above
 
 
-def _compared(diff: Diff) -> tuple[DiffLine, ...]:
-    return compare_lines(diff.before, diff.after)[:_MOST_DIFF]
-
-
-@dataclass(frozen=True, slots=True)
-class _GridCell:
-    text: str
-    words: str
-    classes: str
+def _compared(diff: Diff) -> Iterator[tuple[int, Sequence[Piece]]]:
+    """Compare two texts word by word: each place that changed, after so many lines that are the same."""
+    shown = 1
+    for hunk in diff_words(diff.before, diff.after, context=1)[:_MOST_HUNKS]:
+        yield hunk.before - shown, hunk.pieces
+        old = "".join(piece.text for piece in hunk.pieces if piece.kind is not PieceKind.NEW)
+        shown = hunk.before + len(old.splitlines())
 
 
 @dataclass(frozen=True, slots=True)
 class _GridLine:
-    task: str
-    cells: tuple[_GridCell, ...]
-    flips: frozenset[str]
-    ends_well: bool
+    """A task with text, words and classes of each cell, and how its state changed."""
 
-    @property
-    def urgency(self) -> int:
-        """What needs a look first: broken, not passing in the end, fixed, the rest."""
-        if self.ends_well:
-            return 2 if self.flips else 3
-        return 0 if "broken" in self.flips else 1
+    task: str
+    cells: tuple[tuple[str, str, str], ...]
+    flips: frozenset[str]
+    urgency: int
+    """What needs a look first: broken, not passing in the end, fixed, the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,21 +166,21 @@ def _by_split(grid: Grid) -> Iterator[_SplitGrid]:
 
 
 def _line(row: HeatRow, places: Sequence[int]) -> _GridLine:
-    cells: list[_GridCell] = []
+    cells: list[tuple[str, str, str]] = []
     flips: set[str] = set()
-    last: Cell | None = None
-    for at in places:
-        cell = row.cells[at]
+    last = Cell()
+    for cell in (row.cells[at] for at in places):
         flip = ""
-        if last is not None and cell.repeats and _passes(last) != _passes(cell):
+        if last.repeats and cell.repeats and _passes(last) != _passes(cell):
             flip = "fixed" if _passes(cell) else "broken"
             flips.add(flip)
         cells.append(_cell(cell, flip))
         last = cell if cell.repeats else last
-    return _GridLine(row.task, tuple(cells), frozenset(flips), last is not None and _passes(last))
+    urgency = (2 if flips else 3) if _passes(last) else (0 if "broken" in flips else 1)
+    return _GridLine(row.task, tuple(cells), frozenset(flips), urgency)
 
 
-def _cell(cell: Cell, flip: str) -> _GridCell:
+def _cell(cell: Cell, flip: str) -> tuple[str, str, str]:
     score = f"{cell.score or 0:.2f}".removeprefix("0")
     text, state = {
         CellState.PASSED: ("✓", "passed"),
@@ -208,7 +188,7 @@ def _cell(cell: Cell, flip: str) -> _GridCell:
         CellState.FAILED: (score if cell.score else "0", f"failed l{round((cell.score or 0) * 4)}"),
         CellState.NOT_EVALUATED: ("·", ""),
     }[cell.state]
-    return _GridCell(text, ", ".join(filter(None, (cell.state.value, flip))), f"{state} {flip}".strip())
+    return text, ", ".join(filter(None, (cell.state.value, flip))), f"{state} {flip}".strip()
 
 
 def _passes(cell: Cell) -> bool:

@@ -191,16 +191,6 @@ def _leaves(value: object) -> Iterator[str]:
 
 _CODE: Final = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".mk", ".rb", ".pl", ".go", ".rs", ".java")
 _LOADABLE: Final = (*_CODE, ".so", ".pyc", ".node")
-_LOADS: Final = tuple(
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (
-        r"(?:^|;)[ \t]*from[ \t]+([\w.]+)[ \t]+import\b",
-        r"(?:^|[;'\"])[ \t]*import[ \t]+([\w., \t]+)",
-        r"""\b(?:require\(|import\(|from)\s*["']([\w./-]+)["']""",
-        r"(?:^|[;&|'\"])[ \t]*(?:source|\.)[ \t]+([\w./-]+)",
-        r"^[ \t]*-?include[ \t]+([\w./-]+)",
-    )
-)
 _AT_START: Final = frozenset({"sitecustomize", "usercustomize", "encodings", "runpy", "codecs"})
 _WORD: Final = re.compile(r"\w")
 _NAMES: Final = frozenset({"file", "answer", "expected", "collect", "argv", "timeout", "sheet", "tool", "kind"})
@@ -209,34 +199,44 @@ _NAMES: Final = frozenset({"file", "answer", "expected", "collect", "argv", "tim
 
 @dataclass(frozen=True, slots=True)
 class _VerifierNames:
-    """Names of a verifier that are not the task's own."""
+    """Names of a verifier that are not the task's own: its files, what its programs say, and the folders it is in."""
 
     files: tuple[str, ...]
-    loaded: frozenset[str]
-    folders: frozenset[str] = frozenset({""})
+    programs: str
+    theirs: frozenset[str]
+    folders: frozenset[str]
 
     @classmethod
     def of(cls, task: Task) -> "_VerifierNames":
         """Read them from a task."""
         spec = task.verifier
-        own = {file.path.rpartition("/")[2] for file in task.files} | set(_outputs(spec))
+        options = [json.loads(part.options) for part in spec.parts]
+        named = [
+            one for each in options for one in (each.get("file"), each.get("answer"), *(each.get("collect") or ()))
+        ]
+        outputs = {str(one).rpartition("/")[2] for one in named if one}
+        own = outputs | {file.path.rpartition("/")[2] for file in task.files}
         files = [file.path.rpartition("/")[2] for file in spec.files]
-        loaded = {_stem(name) for text in _programs(spec) for name in _loads(text)}
-        loaded |= {_stem(name) for name in files}
-        if spec.kind == "command" or any(part.kind == "command" for part in spec.parts):
-            loaded |= _AT_START
+        argv = [str(word) for each in options for word in each.get("argv") or ()]
+        programs = text_of(tuple(file for file in spec.files if _is_program(file)))
+        starting = _AT_START if spec.kind == "command" or any(part.kind == "command" for part in spec.parts) else ()
         # A verifier that loads the task's own code judges what the target was to change there.
         theirs = {_stem(part) for file in task.files if file.path.endswith(_CODE) for part in file.path.split("/")}
-        folders = frozenset({"", *(file.path.rpartition("/")[0] for file in spec.files)})
-        return cls(tuple(dict.fromkeys(name for name in files if name not in own)), frozenset(loaded - theirs), folders)
+        return cls(
+            tuple(dict.fromkeys(name for name in files if name not in own)),
+            "\n".join([programs, *argv, *map(_stem, files), *starting]),
+            frozenset(theirs),
+            frozenset({"", *(file.path.rpartition("/")[0] for file in spec.files)}),
+        )
 
     def loaded_at(self, path: str) -> str:
-        """Return the name by which the verifier would load a file at a path; empty where it would not."""
+        """Return the name by which the verifier could load a file at a path; empty where it says no such name."""
         if not path.endswith(_LOADABLE):
             return ""
         parts = [part for part in path.removeprefix("./").split("/") if part not in ("", "__pycache__", "node_modules")]
         beside = parts[-1:] if "/".join(parts[:-1]) in self.folders else []
-        return next((name for name in map(_stem, [*parts[:1], *beside]) if name in self.loaded), "")
+        stems = map(_stem, [*parts[:1], *beside])
+        return next((name for name in stems if name not in self.theirs and _is_named(name, self.programs)), "")
 
 
 def _is_named(name: str, text: str) -> bool:
@@ -252,46 +252,14 @@ def _is_named(name: str, text: str) -> bool:
 
 def reference_text(spec: VerifierSpec) -> str:
     """Return what a result is compared with, as far as the verifier holds it as data."""
-    data = tuple(file for file in spec.files if not file.path.endswith(_CODE) and "akefile" not in file.path)
-    said = [leaf for part in spec.parts for leaf in _answers(json.loads(part.options))]
+    data = tuple(file for file in spec.files if not _is_program(file))
+    options = [option for part in spec.parts for option in json.loads(part.options).items() if option[0] not in _NAMES]
+    said = [str(value) for _, value in options if isinstance(value, str | int | float) and not isinstance(value, bool)]
     return "\n".join([text_of(data), *said])
-
-
-def _answers(options: dict[str, object]) -> Iterator[str]:
-    for name, value in options.items():
-        if name not in _NAMES and isinstance(value, str | int | float) and not isinstance(value, bool):
-            yield str(value)
-
-
-def _outputs(spec: VerifierSpec) -> Iterator[str]:
-    """Return the names of files that the target is to write."""
-    for part in spec.parts:
-        options = json.loads(part.options)
-        for named in (options.get("file"), options.get("answer"), *(options.get("collect") or ())):
-            if isinstance(named, str):
-                yield named.rpartition("/")[2]
-
-
-def _programs(spec: VerifierSpec) -> Iterator[str]:
-    yield from (text_of((file,)) for file in spec.files if _is_program(file))
-    for part in spec.parts:
-        argv = json.loads(part.options).get("argv") or ()
-        yield from map(str, argv)
-        if "-m" in argv:
-            yield from (f"import {word}" for word in argv[argv.index("-m") + 1 :] if not str(word).startswith("-"))
 
 
 def _is_program(file: File) -> bool:
     return file.path.endswith(_CODE) or "akefile" in file.path
-
-
-def _loads(text: str) -> Iterator[str]:
-    for pattern in _LOADS:
-        for found in pattern.findall(text):
-            for name in found.split(","):
-                words = name.split()
-                if words:
-                    yield words[0].split(".")[0] if "/" not in words[0] and not words[0].endswith(_CODE) else words[0]
 
 
 def _stem(name: str) -> str:

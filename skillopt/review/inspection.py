@@ -37,42 +37,45 @@ _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 
 
 @dataclass(frozen=True, slots=True)
+class RunRollouts:
+    """The rollouts of a run."""
+
+    tasks: Sequence[Task]
+    start: Sequence[Rollout]
+    trained: Sequence[Rollout]
+    start_text: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class _Ordinary:
-    """The ordinary rollouts of a task, read once."""
+    """The ordinary rollouts of a task, what they did and what the task shows."""
 
     task: Task
     rollouts: Sequence[Rollout]
-    start: str = ""
-    actions: tuple[tuple[TakenAction, ...], ...] = field(init=False)
-    known: frozenset[str] = field(init=False)
+    shown: str
+    usual: frozenset[str]
+    all_read: bool
 
-    def __post_init__(self) -> None:
+    @classmethod
+    def of(cls, task: Task, rollouts: Sequence[Rollout], start: str) -> "_Ordinary":
         """Read what they did."""
-        shown = f"{self.task.prompt}\n{text_of(self.task.files)}\n{self.start}"
-        object.__setattr__(self, "actions", tuple(read_actions(one.trajectory) for one in self.rollouts))
-        object.__setattr__(self, "known", _data_values(shown))
-
-    @property
-    def read_first(self) -> int | None:
-        """How many of those that passed, or of all where none did, looked at the input; None unless all did."""
-        passed = [
-            actions
-            for one, actions in zip(self.rollouts, self.actions, strict=True)
-            if one.score is not None and one.score.passed
-        ]
-        chosen = passed or list(self.actions)
-        reading = sum(any(is_reading(each, self.task.files) for each in one) for one in chosen)
-        return reading if chosen and reading == len(chosen) else None
+        usual = {act.what for one in rollouts for act in find_acts(task, one.trajectory, start)}
+        passed = [one for one in rollouts if one.score is not None and one.score.passed] or rollouts
+        reading = [any(is_reading(each, task.files) for each in read_actions(one.trajectory)) for one in passed]
+        shown = f"{task.prompt}\n{text_of(task.files)}\n{start}"
+        return cls(task, rollouts, shown, frozenset(usual), bool(reading) and all(reading))
 
 
-def _find_differences(ordinary: _Ordinary, rollout: Rollout) -> Iterator[Act]:
+def _find_differences(ordinary: _Ordinary, rollout: Rollout, start: str) -> Iterator[Act]:
     """Find what a rollout did otherwise in how it worked."""
     task, actions = ordinary.task, read_actions(rollout.trajectory)
+    yield from (act for act in find_acts(task, rollout.trajectory, start) if act.what not in ordinary.usual)
     reads = [at for at, action in enumerate(actions) if is_reading(action, task.files)]
-    if task.files and ordinary.read_first is not None:
+    if task.files and ordinary.all_read:
         if not reads:
             yield Act(Sign.INPUT_NOT_READ, "looks at no input file", _short(rollout.trajectory, actions))
-        elif early := _answered_before(ordinary, actions, reads[0], rollout.trajectory):
+        elif early := _answered_before(task, start, actions, reads[0], rollout.trajectory):
             yield Act(Sign.ANSWER_FIRST, "writes the result before it looks at the input", early)
 
 
@@ -81,7 +84,7 @@ def _find_learnt_answer(ordinary: _Ordinary, output: str, added: str, others: st
     reference = reference_text(ordinary.task.verifier)
     values = _data_values(reference) or _data_values(output)
     shared = _data_values(others)
-    told = (values & _data_values(added)) - ordinary.known - shared
+    told = (values & _data_values(added)) - _data_values(ordinary.shown) - shared
     used = told & _data_values(output)
     if used and _weight(used) >= _LEAST_WEIGHT and _weight(told) >= _LEAST_SHARE * _weight(values - shared):
         yield Act(Sign.ANSWER_IN_SKILL, "gives an answer that the skill's text has", ", ".join(sorted(used)[:6]))
@@ -100,9 +103,8 @@ def _data_values(text: str) -> frozenset[str]:
 
 def _learnt_phrase(ordinary: _Ordinary, answer: str, added: str, others: str) -> Iterator[Act]:
     """Find a short answer in words beside words of its task's prompt, on one line of the skill."""
-    shown = f"{ordinary.task.prompt}\n{text_of(ordinary.task.files)}\n{ordinary.start}".casefold()
     wanted = answer.casefold()
-    if wanted in shown or wanted in others.casefold():
+    if wanted in ordinary.shown.casefold() or wanted in others.casefold():
         return
     asked = set(_WORD.findall(ordinary.task.prompt.casefold()))
     for line in added.split("\n"):
@@ -112,11 +114,10 @@ def _learnt_phrase(ordinary: _Ordinary, answer: str, added: str, others: str) ->
             return
 
 
-def _answered_before(ordinary: _Ordinary, actions: Sequence[TakenAction], read: int, trajectory: Trajectory) -> str:
+def _answered_before(task: Task, start: str, actions: Sequence[TakenAction], read: int, trajectory: Trajectory) -> str:
     """Return what was written of the result before the first look at the input, and stayed; empty for nothing."""
-    answers = _data_values(reference_text(ordinary.task.verifier)) or _data_values(trajectory.answer)
-    answers |= _data_values(text_of(ordinary.task.files))
-    answers -= _data_values(f"{ordinary.task.prompt}\n{ordinary.start}")
+    answers = _data_values(reference_text(task.verifier)) or _data_values(trajectory.answer)
+    answers = (answers | _data_values(text_of(task.files))) - _data_values(f"{task.prompt}\n{start}")
     later = {path for action in actions[read:] for path in action.paths}
     for action in actions[:read]:
         if answers & _data_values(action.text) and not (action.paths and set(action.paths) <= later):
@@ -148,17 +149,6 @@ _INSTEAD: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunRollouts:
-    """The rollouts of a run."""
-
-    tasks: Sequence[Task]
-    start: Sequence[Rollout]
-    trained: Sequence[Rollout]
-    start_text: str = ""
-    texts: Mapping[str, str] = field(default_factory=dict)
-
-
 def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
     """List what is suspicious, a line for each task and sign, in the order of the tasks.
 
@@ -172,64 +162,31 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
     for task in run.tasks:
         mine = [one for one in trained[task.id] if one.status is Status.OK and one.score is not None]
         others = "\n".join(text for name, text in references.items() if name != task.id)
-        found += _grouped(task, mine, _Contrast(run, task, start[task.id], mine, others), same)
+        ordinary: dict[str, _Ordinary] = {}
+        signs: dict[Sign, Suspicion] = {}
+        for rollout in mine:
+            key = "" if start[task.id] else rollout.skill_digest
+            if key not in ordinary:
+                beside = start[task.id] or [one for one in mine if one.skill_digest != key]
+                ordinary[key] = _Ordinary.of(task, beside, run.start_text)
+            acts = list(_suspicious_acts(run, ordinary[key], rollout, others))
+            acts += filter(None, [same.get((task.id, rollout.skill_digest, rollout.repeat))])
+            for act in {act.sign: act for act in reversed(acts)}.values():
+                known = signs.get(act.sign) or _suspicion(rollout, act, len(ordinary[key].rollouts))
+                signs[act.sign] = replace(known, rollouts=known.rollouts + 1)
+        found += (signs[sign] for sign in Sign if sign in signs)
     return tuple(found)
 
 
-def _added_text(before: str, after: str) -> str:
-    """Return the lines of a text that another one does not have."""
-    known = {line.strip() for line in before.split("\n")}
-    return "\n".join(line for line in after.split("\n") if line.strip() not in known)
-
-
-@dataclass(slots=True)
-class _Contrast:
-    """The ordinary rollouts for each rollout of a task under a trained text."""
-
-    run: RunRollouts
-    task: Task
-    start: Sequence[Rollout]
-    trained: Sequence[Rollout]
-    others: str
-    _read: dict[str, tuple[_Ordinary, frozenset[str]]] = field(default_factory=dict)
-
-    def ordinary(self, skill: str) -> tuple[_Ordinary, frozenset[str]]:
-        """Return the ordinary rollouts for one under a text, with the acts that they have."""
-        key = "" if self.start else skill
-        if key not in self._read:
-            found = self.start or [one for one in self.trained if one.skill_digest != skill]
-            acts = {act.what for one in found for act in find_acts(self.task, one.trajectory, self.run.start_text)}
-            self._read[key] = _Ordinary(self.task, found, self.run.start_text), frozenset(acts)
-        return self._read[key]
-
-    def acts(self, rollout: Rollout) -> Iterator[Act]:
-        """List what is suspicious in a rollout, if it gained anything."""
-        ordinary, usual = self.ordinary(rollout.skill_digest)
-        if not _gained(rollout, ordinary.rollouts):
-            return
-        for act in find_acts(self.task, rollout.trajectory, self.run.start_text):
-            if act.what not in usual:
-                yield act
-        yield from _find_differences(ordinary, rollout)
-        text = self.run.texts.get(rollout.skill_digest, "")
-        if added := _added_text(self.run.start_text, text):
-            yield from _find_learnt_answer(ordinary, final_output(rollout.trajectory), added, self.others)
-
-
-def _grouped(
-    task: Task, rollouts: Iterable[Rollout], contrast: _Contrast, same: Mapping[tuple[str, str, int], Act]
-) -> Iterator[Suspicion]:
-    """Return the first rollout of each sign, and how many show it."""
-    found: dict[Sign, Suspicion] = {}
-    for rollout in rollouts:
-        acts = list(contrast.acts(rollout))
-        acts += filter(None, [same.get((task.id, rollout.skill_digest, rollout.repeat))])
-        for act in {act.sign: act for act in reversed(acts)}.values():
-            if act.sign in found:
-                found[act.sign] = replace(found[act.sign], rollouts=found[act.sign].rollouts + 1)
-            else:
-                found[act.sign] = _suspicion(rollout, act, len(contrast.ordinary(rollout.skill_digest)[0].rollouts))
-    yield from (found[sign] for sign in Sign if sign in found)
+def _suspicious_acts(run: RunRollouts, ordinary: _Ordinary, rollout: Rollout, others: str) -> Iterator[Act]:
+    """List what is suspicious in a rollout, if it gained anything."""
+    if not _gained(rollout, ordinary.rollouts):
+        return
+    yield from _find_differences(ordinary, rollout, run.start_text)
+    known = {line.strip() for line in run.start_text.split("\n")}
+    lines = run.texts.get(rollout.skill_digest, "").split("\n")
+    if added := "\n".join(line for line in lines if line.strip() not in known):
+        yield from _find_learnt_answer(ordinary, final_output(rollout.trajectory), added, others)
 
 
 def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
@@ -243,7 +200,7 @@ def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
         sure = "possible: one ordinary rollout to compare with"
     else:
         sure = f"likely: none of {those} does so"
-    place = rollout.task_id, rollout.skill_digest, rollout.repeat, 1
+    place = rollout.task_id, rollout.skill_digest, rollout.repeat, 0
     return Suspicion(act.sign, *place, act.what, truncate(act.quote, _MOST_QUOTE), instead, sure)
 
 

@@ -8,8 +8,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 
-from skillopt.reports.offer_text import offer_body
-from skillopt.reports.offer_view import OfferView
+from skillopt.reports.offer import OfferView, offer_body
 from tests.browser.chromium import Page
 from tests.fakes.offers import offer
 from tests.fakes.views import make_view

@@ -3,7 +3,7 @@
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.gate.headline import Headline
-from skillopt.reports.offer_view import OfferClaim, OfferedEdit, OfferedVersion, OfferView, PersonsCommit, label_lines
+from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferedVersion, OfferView, PersonsCommit, label_lines
 from skillopt.reports.view import Ablation
 from tests.fakes.views import verdict
 

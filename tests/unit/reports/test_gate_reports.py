@@ -1,5 +1,6 @@
 """The reports of a gate: hostile text stays inert in each of them."""
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -124,6 +125,17 @@ def test_cost_and_what_the_suite_of_the_base_says_are_told() -> None:
     assert "Cost: $0.2500, 8 rollouts newly run of 16." in text
     assert "With the suite and the settings of the base: **passed**, <code>rows</code>." in text
     assert "With the suite and the settings of the base: passed, rows." in render_gate_text(report())
+
+
+def test_a_standing_is_said_once_and_then_why() -> None:
+    told = report()
+    change = replace(told.changes[0], standing=Standing.CANNOT_TELL, reason="cannot tell: a loss of up to 0.3 fits")
+    lines = render_gate_text(replace(told, changes=(change,))).splitlines()
+    assert lines[lines.index("rows: cannot tell") :][:3] == [
+        "rows: cannot tell",
+        "Renamed from rows2.",
+        "a loss of up to 0.3 fits",
+    ]
 
 
 def test_a_long_summary_is_shortened_and_says_so() -> None:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from skillopt.gate.grades import Grade, Grading
 from skillopt.nightly.people_commands import read_checklist, unticked_edits
-from skillopt.reports.offer_text import OFFER_LIMIT, offer_body, offer_mark, offer_title
-from skillopt.reports.offer_view import TextConflict
+from skillopt.reports.offer import OFFER_LIMIT, TextConflict, offer_body, offer_mark, offer_title
 from tests.fakes.hostile_views import HOSTILE, read, tags_of
 from tests.fakes.offers import KEY, offer
 from tests.fakes.views import make_view
@@ -52,13 +51,6 @@ def test_the_difference_comes_first_then_a_box_for_each_edit_with_its_evidence_a
         assert said in first_screen(body)
 
 
-def test_an_edit_worded_like_another_stands_below_it() -> None:
-    body = offer_body(offer("Use the house names for columns.", TEXTS[0], "Take the house names for all columns."))
-    rows = [line for line in body.splitlines() if "skillopt edit:" in line]
-    assert [row.lstrip()[:12] for row in rows] == ["- [x] **1** ", "- [x] **3** ", "- [x] **2** "]
-    assert "  - [x] **3** worded like 1 (83%): " in body
-
-
 def test_a_commit_of_a_person_is_in_the_headline_and_its_lines_are_told_apart() -> None:
     body = offer_body(offer(*TEXTS, by_people="Sort by name."))
     assert "measured with `Anna`'s commit (`cccccccccc`): this text against `main`" in body
@@ -96,14 +88,6 @@ def test_what_a_person_must_look_at_stands_in_a_red_box_above_the_difference() -
     assert body.index("> [!CAUTION]") < body.index("```diff")
     assert "- here: `- Round to three digits.`" in body
     assert "`main`: `- Round to two digits.`" in body
-
-
-def test_long_lines_are_compared_word_by_word() -> None:
-    long = "- " + "Keep every cell of the table as it is unless a rule below says otherwise. " * 3
-    view = replace(offer(), before=f"{long}Trim it.\n", after=f"{long}Strip it.\n")
-    body = offer_body(view)
-    assert "[-Trim-]{+Strip+} it." in body
-    assert body.count("Keep every cell") == 1
 
 
 def test_the_first_screen_stays_short_however_many_edits_there_are() -> None:

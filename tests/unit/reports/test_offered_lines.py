@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.reports.offer_view import OfferedEdit, find_near_duplicates, label_lines, share_lines
+from skillopt.reports.offer import OfferedEdit, label_lines, share_lines
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.word_diff import match_lines
 from tests.fakes.offers import offered_edit
@@ -75,10 +75,3 @@ def test_what_a_later_edit_brought_again_is_the_later_edit_s() -> None:
     first, second = (replace(offered_edit(number, "x"), come=("- Same line.",)) for number in (1, 2))
     (line,) = label_lines("", "- Same line.\n", [first, second])
     assert line.edit == 2
-
-
-def test_edits_worded_alike_are_found_and_short_ones_or_deletions_are_not_compared() -> None:
-    texts = ["Use the house names for columns: amt to amount.", "Rename columns to the house names.", "Trim.", "Trim."]
-    edits = [offered_edit(number, text) for number, text in enumerate(texts, 1)]
-    deletion = replace(offered_edit(5, "x"), after="")
-    assert find_near_duplicates([*edits, deletion]) == {2: (1, 5 / 6)}

@@ -103,7 +103,7 @@ def test_the_page_leads_with_the_held_out_test_and_shows_each_version_word_by_wo
     page = render_page(make_view())
     assert "5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80)" in page
     assert page.index("held-out tasks passed") < page.index("<main")
-    assert "<ins>- Write dates as YYYY-MM-DD.</ins>" in page
+    assert "<ins>- Write dates as YYYY-MM-DD.\n</ins>" in page
     assert "gate 1, accept: 8 of 10 tasks passed" in page
 
 

@@ -1,15 +1,19 @@
-"""Title and text of a pull request: what would be merged, what was measured of it, and how to take or drop each edit.
+"""A pull request: what it offers, as one value, and its title and text made of that.
 
-What a reviewer needs is on the first screen; all else is folded.
+The text says what would be merged, what was measured of it, and how to take or drop each edit. What a reviewer needs is
+on the first screen; all else is folded. Texts of edits, tasks, commits and authors are untrusted.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from shlex import quote
 from typing import Final
 
+from skillopt.gate.comparison import Verdict
 from skillopt.gate.grade_words import GRADE_MEANINGS, grade_words
-from skillopt.gate.grades import Grade
+from skillopt.gate.grades import Grade, Grading
+from skillopt.gate.headline import Headline
 from skillopt.reports.before_after import task_anchor
 from skillopt.reports.blocks import (
     Box,
@@ -25,16 +29,31 @@ from skillopt.reports.blocks import (
 )
 from skillopt.reports.escape_markdown import comment_marker
 from skillopt.reports.markdown import print_markdown
-from skillopt.reports.offer_view import OfferedEdit, OfferView, find_near_duplicates
 from skillopt.reports.run_edits import ReportLimits
 from skillopt.reports.run_report import run_details
+from skillopt.reports.view import Ablation, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import estimate_tokens
-from skillopt.skills.word_diff import PieceKind, compare_words, match_lines
+from skillopt.skills.edits import Edit, Op
+from skillopt.skills.word_diff import match_lines
 from skillopt.tasks import digest_of
 
-__all__ = ["OFFER_LIMIT", "offer_body", "offer_mark", "offer_title"]
+__all__ = [
+    "OFFER_LIMIT",
+    "OfferClaim",
+    "OfferView",
+    "OfferedEdit",
+    "OfferedLine",
+    "OfferedVersion",
+    "PersonsCommit",
+    "TextConflict",
+    "label_lines",
+    "offer_body",
+    "offer_mark",
+    "offer_title",
+    "share_lines",
+]
 
 OFFER_LIMIT: Final = 64_000
 """Most characters of the text, in UTF-16 units; what answered commands is noted after it."""
@@ -43,14 +62,125 @@ _FIRST_LINES: Final = 18
 """Lines of the diff before the fold, and edits there: both fit on one screen with what stands around them."""
 
 _FIRST_EDITS: Final = 10
-_LONG_LINE: Final = 160
-"""Changed lines that are longer are compared word by word."""
-
-_AROUND: Final = 40
 _MOST_TASKS: Final = 4
 _TEXT_LENGTHS: Final = (160, 80, 30)
 _MOST_EDITS: Final = 400
 _PLAIN: Final = re.compile(r"[\w .-]+")
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedEdit:
+    """An edit between the default branch's text and the text that is offered."""
+
+    number: int
+    key: str
+    op: str
+    section: str
+    before: str
+    after: str
+    gone: tuple[str, ...] = ()
+    come: tuple[str, ...] = ()
+    rationale: str = ""
+    tasks: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    broke: tuple[str, ...] = ()
+    ablation: Ablation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedLine:
+    """A line of the difference: `+` or `-`, its text, and the number of the edit behind it; 0 for people."""
+
+    sign: str
+    text: str
+    edit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedVersion:
+    """A version between the two texts: its commit, what it says it does, what its gate measured, and its cost."""
+
+    commit: str
+    subject: str
+    passed: str
+    grading: Grading | None
+    usd: float | None
+    rollouts: int
+    run: str
+    siblings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PersonsCommit:
+    """A commit of a person on the branch."""
+
+    sha: str
+    author: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextConflict:
+    """Lines that people changed on both sides: what the default branch says, and what the branch says."""
+
+    theirs: str
+    ours: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfferClaim:
+    """What was measured of the offered text against the default branch's."""
+
+    headline: Headline
+    verdict: Verdict
+    shown: str
+    fresh: bool = False
+    usd: float | None = 0.0
+    rollouts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OfferView:
+    """A text that is offered, and what is known of it."""
+
+    skill: str
+    branch: str
+    into: str
+    base: str
+    tip: str
+    before: str
+    after: str
+    versions: tuple[OfferedVersion, ...] = ()
+    edits: tuple[OfferedEdit, ...] = ()
+    lines: tuple[OfferedLine, ...] = ()
+    people: tuple[PersonsCommit, ...] = ()
+    dropped: tuple[tuple[str, str], ...] = ()
+    conflicts: tuple[TextConflict, ...] = ()
+    claim: OfferClaim | None = None
+    unmeasured: str = ""
+    grade: Grade | None = None
+    grading: Grading | None = None
+    proof: str = ""
+    flags: tuple[str, ...] = ()
+    draft: bool = False
+    page: str = ""
+    run: RunView | None = None
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is shown to be better on new tasks, so that it may be an ordinary pull request."""
+        return self.grade is Grade.PROVEN and not self.draft and not self.unmeasured
+
+    @property
+    def by_people(self) -> tuple[OfferedLine, ...]:
+        """List the lines that no recorded edit explains."""
+        return tuple(line for line in self.lines if not line.edit)
+
+    def in_force(self) -> Sequence[OfferedEdit]:
+        """List the edits that explain a line of the difference; the others were undone by later ones."""
+        seen = {line.edit for line in self.lines}
+        return [edit for edit in self.edits if edit.number in seen]
 
 
 def offer_title(view: OfferView) -> str:
@@ -92,9 +222,9 @@ def _shorter_and_shorter(view: OfferView) -> Iterator[list[ReportBlock]]:
 def _body(view: OfferView, longest: int, most: int, details: list[ReportBlock]) -> list[ReportBlock]:
     diff = _diff_lines(view.before.splitlines(), view.after.splitlines())
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
-    edits = _checklist(view, longest)[:most]
-    rest: list[ReportBlock] = [_nested(edits[_FIRST_EDITS:])] if edits[_FIRST_EDITS:] else []
-    told: list[ReportBlock] = [Paragraph(_how_to_drop(view)), _nested(edits[:_FIRST_EDITS])] if edits else []
+    edits = [_box(view, edit, longest) for edit in view.in_force()][:most]
+    rest: list[ReportBlock] = [Bullets(edits[_FIRST_EDITS:])] if edits[_FIRST_EDITS:] else []
+    told: list[ReportBlock] = [Paragraph(_how_to_drop(view)), Bullets(edits[:_FIRST_EDITS])] if edits else []
     return [
         *paragraphs(_headline(view), view.run.caution if view.run else ""),
         *_red_box(view),
@@ -177,7 +307,7 @@ def _what_would_prove(view: OfferView) -> list[ReportBlock]:
 
 
 def _diff_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Show the difference as the skill will read, under the headings it is below, long lines word by word."""
+    """Show the difference as the skill will read, under the headings that it is below."""
     found: list[str] = []
     section = ""
     for tag, low, high, start, end in match_lines(old, new).get_opcodes():
@@ -185,62 +315,16 @@ def _diff_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
             headings = [line for line in old[low:high] if line.startswith("#")]
             section = headings[-1] if headings else section
             continue
-        gone, come = ([line for line in part if line.strip()] for part in (old[low:high], new[start:end]))
-        if section and (gone or come):
+        changed = [f"-{line}" for line in old[low:high] if line.strip()]
+        changed += [f"+{line}" for line in new[start:end] if line.strip()]
+        if section and changed:
             found.append(f" {section}")
             section = ""
-        paired = min(len(gone), len(come))
-        for one, other in zip(gone[:paired], come[:paired], strict=True):
-            found += _word_by_word(one, other)
-        found += [f"-{line}" for line in gone[paired:]] + [f"+{line}" for line in come[paired:]]
+        found += changed
     return found
 
 
-def _word_by_word(old: str, new: str) -> list[str]:
-    """Show a pair of long lines as one, `[-gone-]` and `{+new+}` inside; short ones as they are."""
-    pieces = compare_words(old, new) if min(len(old), len(new)) > _LONG_LINE else ()
-    if not any(piece.kind is PieceKind.SAME for piece in pieces):
-        return [f"-{old}", f"+{new}"]
-    shown = ""
-    for piece in pieces:
-        match piece.kind:
-            case PieceKind.SAME:
-                whole = len(piece.text) <= 2 * _AROUND
-                shown += piece.text if whole else f"{piece.text[:_AROUND]}…{piece.text[-_AROUND:]}"
-            case PieceKind.GONE:
-                shown += f"[-{piece.text}-]"
-            case _:
-                shown += f"{{+{piece.text}+}}"
-    return [f"!{shown}"]
-
-
-def _checklist(view: OfferView, longest: int) -> list[str]:
-    """List the edits with a box each; one that is worded like another stands below it."""
-    edits = {edit.number: edit for edit in view.in_force()}
-    twins = find_near_duplicates(list(edits.values()))
-    rows: list[str] = []
-    for number, edit in edits.items():
-        if number in twins:
-            continue
-        rows.append(_box(view, edit, longest))
-        for other, (first, share) in twins.items():
-            if first == number:
-                rows.append("  - " + _box(view, edits[other], longest, f"worded like {first} ({share:.0%}): "))
-    return rows
-
-
-def _nested(rows: Sequence[str]) -> Bullets:
-    """List rows, those that begin with a sign of a list below the one before."""
-    items: list[str] = []
-    for row in rows:
-        if items and row.startswith("  - "):
-            items[-1] += f"\n{row}"
-        else:
-            items.append(row.removeprefix("  - "))
-    return Bullets(items)
-
-
-def _box(view: OfferView, edit: OfferedEdit, longest: int, before: str = "") -> str:
+def _box(view: OfferView, edit: OfferedEdit, longest: int) -> str:
     """Write an edit on one line, with its number, what it did, and the key that a program reads."""
     texts = [cited(_plain_item(text), longest) for text in (edit.before, edit.after)]
     shown = {
@@ -249,7 +333,7 @@ def _box(view: OfferView, edit: OfferedEdit, longest: int, before: str = "") -> 
         "rewrite": f"rewrites {cited(edit.section, 60)}: {texts[1]}",
     }.get(edit.op, texts[1])
     said = "; ".join(_evidence(view, edit))
-    return f"[x] **{edit.number}** {before}{shown}{f' — {said}' if said else ''} <!-- skillopt edit: {edit.key} -->"
+    return f"[x] **{edit.number}** {shown}{f' — {said}' if said else ''} <!-- skillopt edit: {edit.key} -->"
 
 
 def _plain_item(text: str) -> str:
@@ -368,3 +452,58 @@ def _history(view: OfferView) -> list[ReportBlock]:
 
 def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._/-]", "", name)[:80]
+
+
+def share_lines(before: str, after: str, edits: Sequence[Edit]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Share the lines in which a version differs from the one before among its edits: those that went, and that came.
+
+    A line is that edit's whose own text has it, or is in it, or has most words in common with it.
+    """
+    gone, come = _differing(before, after)
+    shares: list[tuple[list[str], list[str]]] = [([], []) for _ in edits]
+    for line in gone:
+        shares[_nearest(line, [edit.anchor for edit in edits], [edit.op for edit in edits])][0].append(line)
+    for line in come:
+        shares[_nearest(line, [edit.content for edit in edits], [])][1].append(line)
+    return [(tuple(went), tuple(came)) for went, came in shares]
+
+
+def label_lines(before: str, after: str, edits: Sequence[OfferedEdit]) -> tuple[OfferedLine, ...]:
+    """List the lines that differ, in the order of a diff, each with the newest edit that explains it.
+
+    What no edit explains is by people. Blank lines are left out: they separate what edits bring, and nobody reviews
+    them.
+    """
+    gone = {line.strip(): edit.number for edit in edits for line in edit.gone}
+    come = {line.strip(): edit.number for edit in edits for line in edit.come}
+    went, came = _differing(before, after)
+    return (
+        *(OfferedLine("-", line, gone.get(line.strip(), 0)) for line in went),
+        *(OfferedLine("+", line, come.get(line.strip(), 0)) for line in came),
+    )
+
+
+def _differing(before: str, after: str) -> tuple[list[str], list[str]]:
+    """List the lines that went and those that came, blank ones left out."""
+    old, new = before.splitlines(), after.splitlines()
+    gone: list[str] = []
+    come: list[str] = []
+    for tag, low, high, start, end in match_lines(old, new).get_opcodes():
+        if tag != "equal":
+            gone += [line for line in old[low:high] if line.strip()]
+            come += [line for line in new[start:end] if line.strip()]
+    return gone, come
+
+
+def _nearest(line: str, texts: Sequence[str], ops: Sequence[Op]) -> int:
+    """Return the place of the text that a line belongs to; a rewrite names no text that goes, so it takes the rest."""
+    plain, words = line.strip(), set(_WORD.findall(line.casefold()))
+
+    def nearness(at: int) -> tuple[bool, bool, bool, float]:
+        lines = {own.strip() for own in texts[at].splitlines()}
+        inside = bool(texts[at].strip()) and (texts[at].strip() in plain or plain in texts[at])
+        rewritten = bool(ops) and ops[at] is Op.REWRITE
+        own = set(_WORD.findall(texts[at].casefold()))
+        return plain in lines, inside, rewritten, len(words & own) / max(1, len(words | own))
+
+    return max(range(len(texts)), key=nearness)
