@@ -45,7 +45,7 @@ def test_of_a_harmless_edit_eight_tasks_cannot_tell_and_that_is_no_failure(proje
     ended = skillopt(project, "gate", "main", *QUICK)
     assert ended.returncode == 0, ended.stderr
     assert re.search(
-        r"rows: cannot tell\ncannot tell: a loss of up to 0\.\d+ fits: "
+        r"rows: cannot tell\na loss of up to 0\.\d+ fits: "
         r"[\d.]+ of 8 → [\d.]+ of 8 tasks passed \(score [01]\.",
         ended.stdout,
     )
