@@ -10,7 +10,7 @@ from skillopt.commands.options import AllSplitsOption, JsonOption, RunArgument, 
 from skillopt.commands.output import write_report
 from skillopt.errors import UsageError
 from skillopt.project import Project
-from skillopt.reports.load_view import find_run, load_inspected_view
+from skillopt.reports.load_view import find_run, load_view
 from skillopt.reports.run_page import read_rollouts, render_markdown, render_page
 from skillopt.reports.view import render_json
 from skillopt.storage.ledger import Ledger
@@ -39,7 +39,7 @@ def report(
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         found = find_run(ledger, name)
         shown = all_splits and chosen != "html"
-        view = load_inspected_view(project, ledger, found, suite, all_splits=shown)
+        view = load_view(project, ledger, found, suite, all_splits=shown)
         if chosen == "html":
             text = render_page(view, read_rollouts(ledger, view, all_splits=all_splits))
         else:

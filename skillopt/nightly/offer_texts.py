@@ -16,7 +16,7 @@ from skillopt.gate.grades import Grade
 from skillopt.gate.headline import VAL, headline_of_verdict, headline_of_versions, read_headline
 from skillopt.project import Project, Target
 from skillopt.reports.before_after import BeforeAfter, DifferingTask, before_after_page, find_differing_tasks
-from skillopt.reports.load_view import load_inspected_view
+from skillopt.reports.load_view import load_view
 from skillopt.reports.offer import (
     OfferClaim,
     OfferedEdit,
@@ -24,11 +24,10 @@ from skillopt.reports.offer import (
     OfferView,
     PersonsCommit,
     TextConflict,
-    label_lines,
+    lines_by_people,
     offer_body,
     offer_mark,
     offer_title,
-    share_lines,
 )
 from skillopt.reports.view import RunView
 from skillopt.review.gate import Demand
@@ -43,13 +42,13 @@ from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.edits import Edit, Op
+from skillopt.skills.edits import Edit
 from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import Decisions, EditName, edits_of
-from skillopt.versions.edit_history import EditLine, TextStep
+from skillopt.versions.decisions import Decisions, edits_of
+from skillopt.versions.edit_history import EditLine, NumberedEdit
 from skillopt.versions.merging import find_conflicts
 from skillopt.versions.repository import Repository, commits_between
 
@@ -140,7 +139,7 @@ def _views(sources: ClaimSources, line: EditLine) -> dict[str, RunView]:
     for name in names:
         if run := sources.ledger.find_run(name):
             with suppress(SkilloptError):
-                found[name] = load_inspected_view(sources.project, sources.ledger, run)
+                found[name] = load_view(sources.project, sources.ledger, run)
     return found
 
 
@@ -174,8 +173,8 @@ def changed_by_people(place: OfferPlace, line: EditLine) -> tuple[PersonsCommit,
 def read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]) -> OfferView:
     """Describe what is offered, without what was measured of it."""
     before, after = place.text(place.base), place.text(place.tip)
-    numbers = {one.key: one.number for one in line.edits}
-    edits = [edit for step in line.steps for edit in _edits(step, views, numbers)]
+    edits = [_edit(one, views) for one in line.edits]
+    versions = [(step.before, step.after) for step in line.steps if step.edits]
     dropped = {one.key: one.edit for one in line.edits if one.dropped}
     refusals = Decisions(tuple(step.commit for step in reversed(line.steps))).refused_edits
     words = {one.key: one.word.by for one in refusals}
@@ -190,7 +189,7 @@ def read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]
         after,
         versions=tuple(map(_version, line.versions)),
         edits=tuple(edits),
-        lines=label_lines(before, after, edits),
+        by_people=lines_by_people(before, after, versions),
         people=changed_by_people(place, line),
         dropped=tuple((edit.content or edit.anchor, words.get(key, "")) for key, edit in dropped.items()),
         conflicts=tuple(TextConflict(one.theirs, one.ours) for one in conflicts),
@@ -235,33 +234,25 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _edits(step: TextStep, views: Mapping[str, RunView], numbers: Mapping[EditName, int]) -> list[OfferedEdit]:
-    """List the edits of a version, with what its run tells of them."""
-    shares = share_lines(step.before, step.after, step.edits) if step.edits else []
-    view = views.get(step.commit.trailer("Skillopt-Run")) if edits_of(step.commit) else None
-    recorded = {edit.id: edit for edit in view.edits} if view else {}
-    found = []
-    for (key, edit), (gone, come) in zip(step.named, shares, strict=True):
-        known = recorded.get(edit.id)
-        taken = edit.anchor if edit.op in (Op.DELETE, Op.REPLACE) else "\n".join(gone)
-        found.append(
-            OfferedEdit(
-                numbers[key],
-                str(key),
-                edit.op.value,
-                edit.section,
-                taken,
-                edit.content,
-                gone,
-                come,
-                edit.rationale,
-                edit.tasks,
-                _fixed(view, edit) if view and known else (),
-                _broke(view, edit) if view and known else (),
-                known.ablation if known else None,
-            )
-        )
-    return found
+def _edit(named: NumberedEdit, views: Mapping[str, RunView]) -> OfferedEdit:
+    """Describe an edit, with what its run tells of it."""
+    edit, version = named.edit, named.version
+    view = views.get(version.trailer("Skillopt-Run")) if edits_of(version) else None
+    known = next((one for one in view.edits if one.id == edit.id), None) if view else None
+    return OfferedEdit(
+        named.number,
+        str(named.key),
+        edit.op.value,
+        edit.section,
+        edit.anchor,
+        edit.content,
+        named.dropped or named.replaced,
+        edit.rationale,
+        edit.tasks,
+        _fixed(view, edit) if view and known else (),
+        _broke(view, edit) if view and known else (),
+        known.ablation if known else None,
+    )
 
 
 def _fixed(view: RunView, edit: Edit) -> tuple[str, ...]:

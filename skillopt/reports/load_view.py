@@ -1,7 +1,7 @@
 """Load the view of a run from ledger and git, with rollouts that look suspicious; nothing is written."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
 from skillopt.reports.build_view import RunRecords, build_view, digests_of, text_digest
 from skillopt.reports.view import SEEN_SPLITS, AskedAndPaid, RunView
-from skillopt.review.acts import Suspicion
 from skillopt.review.inspection import RunRollouts, find_suspicions
 from skillopt.safety.credentials import mask
 from skillopt.safety.text_classes import NEEDS_A_PERSON
@@ -26,7 +25,7 @@ from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.decisions import declined_runs
 from skillopt.versions.draft_branch import DraftBranch
 
-__all__ = ["find_run", "load_inspected_view", "load_progress", "load_view"]
+__all__ = ["find_run", "load_progress", "load_view"]
 
 _NEWEST = 1_000
 """Runs among which one that is no gate is looked for."""
@@ -44,8 +43,10 @@ def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
     return runs[0] if runs else ledger.run(name)
 
 
-def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:
-    """Put together what is recorded of a run."""
+def load_view(
+    project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
+) -> RunView:
+    """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand."""
     start, events = _start_and_events(ledger, record)
     head = _head(project, ledger, record)
     declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
@@ -53,20 +54,22 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
     tasks = _suite_of_run(project, record, suite)
     splits = {task.id: split for split, task in tasks.splits} if tasks else {}
     folds = tuple(frozenset(task.id for task in fold) for fold in (tasks.folds if tasks else None) or ())
-    results = ledger.results(digests_of(start, events), _target_identity(record))
-    commits = _commits(project, record)
-    return build_view(head, RunRecords(start, events, results, splits, commits, _draft(project, record), folds))
+    identity = head.target + (f" judge={head.judge}" if head.judge else "")
+    results = ledger.results(digests_of(start, events), identity)
+    view = build_view(head, RunRecords(start, events, results, splits, *_in_git(project, record), folds))
+    if tasks is None:
+        return view
+    found = find_suspicions(_run_rollouts(ledger, record, identity, tasks, start, [event for _, event in events]))
+    shown = {row.task for row in view.heat if all_splits or row.split in SEEN_SPLITS}
+    # The quotes of held-out tasks may teach nobody who writes edits.
+    return replace(
+        view, suspicions=tuple(replace(one, quote=mask(one.quote) if one.task in shown else "") for one in found)
+    )
 
 
 def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
     """Put together how far a run is, without what single tasks came to, which takes longer to read."""
     return build_view(_head(project, ledger, record), RunRecords(*_start_and_events(ledger, record)))
-
-
-def _target_identity(record: RunRecord) -> str:
-    """Return what rollouts of a run are filed under: who did them, and who judged them where a model did."""
-    judge = _judge(record)
-    return f"{json.loads(record.config)[1]}{f' judge={judge}' if judge else ''}"
 
 
 def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
@@ -76,9 +79,8 @@ def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tu
 
 
 def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
-    identity, target, model, *_ = json.loads(record.config)
+    identity, target, model, *rest = without_siblings(json.loads(record.config))
     settings: dict[str, object] = json.loads(identity)
-    judge = _judge(record)
     gone = record.state == "running" and not is_locked(project.root, record.skill)
     spend = ledger.spending(record.id)
     return RunView(
@@ -94,13 +96,18 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         suite_digest=record.suite_digest,
         target=target,
         model=model,
-        judge=judge,
+        # Beside training, the last part says what was asked for.
+        judge=rest[0] if len(rest) > (record.kind != "training") else "",
         preset=str(settings.get("preset", "")),
         metric=str(settings.get("metric", "")),
         gate_rule=str(settings.get("gate", "")),
         confidence=_number(settings, "confidence") or 0.9,
         seed=int(_number(settings, "seed")),
-        settings=tuple((name, _plain(value)) for name, value in settings.items() if value is not None),
+        settings=tuple(
+            (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+            for name, value in settings.items()
+            if value is not None
+        ),
         limits={name: _number(settings, f"max_{name}") for name in ("rollouts", "usd", "tokens")},
         spend=spend,
         rollouts=AskedAndPaid(None, spend["target"].calls if "target" in spend else 0),
@@ -108,18 +115,9 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
     )
 
 
-def _judge(record: RunRecord) -> str:
-    rest = without_siblings(json.loads(record.config))[3:]
-    return str(rest[0]) if len(rest) > (record.kind != "training") else ""
-
-
 def _number(settings: Mapping[str, object], name: str) -> float:
     found = settings.get(name)
     return float(found) if isinstance(found, int | float) else 0.0
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
@@ -137,75 +135,37 @@ def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Sui
     return suite if record.kind == "gate" else suite.first_fold_suite
 
 
-def _commits(project: Project, record: RunRecord) -> Mapping[int, str]:
-    """Return commits of a run's versions by their numbers, 0 for the text it starts from where that was committed."""
-    try:
-        versions = project.repository().versions(record.skill)
-    except SkilloptError:
-        return {}
-    made = [version for version in reversed(versions) if version.trailer("Skillopt-Run") == record.id]
-    accepted = [version.sha for version in made if version.trailer("Val-After")]
-    others = [version.sha for version in made if commit_kind(version) == "start"]
-    starts = others[:1]
-    return dict(enumerate(accepted, 1)) | dict(enumerate(starts))
+def _in_git(project: Project, record: RunRecord) -> tuple[Mapping[int, str], tuple[str, ...]]:
+    """Return commits of a run's versions by their numbers, 0 for a start that was committed, and of its draft.
 
-
-def _draft(project: Project, record: RunRecord) -> tuple[str, ...]:
-    """Commit of a run's draft, the version that a person made of it (each empty where there is none), and its marks."""
+    Of the draft they are its commit, the version that a person made of it (each empty where there is none), its marks.
+    """
     try:
         repository = project.repository()
         versions = repository.versions(record.skill)
-        found = DraftBranch(repository, record.skill, record.skill_path).read()
+        draft = DraftBranch(repository, record.skill, record.skill_path).read()
     except SkilloptError:
-        return "", ""
-    made = (version for version in versions if version.trailer("Skillopt-Run") == record.id)
-    taken = next((version.sha for version in made if version.trailer("Taken-By")), "")
-    if found is None or found.trailer("Skillopt-Run") != record.id:
-        return "", taken
-    return found.sha, taken, *found.values(NEEDS_A_PERSON)
+        return {}, ("", "")
+    made = [version for version in reversed(versions) if version.trailer("Skillopt-Run") == record.id]
+    accepted = [version.sha for version in made if version.trailer("Val-After")]
+    starts = [version.sha for version in made if commit_kind(version) == "start"]
+    taken = next((version.sha for version in reversed(made) if version.trailer("Taken-By")), "")
+    commits = dict(enumerate(accepted, 1)) | dict(enumerate(starts[:1]))
+    if draft is None or draft.trailer("Skillopt-Run") != record.id:
+        return commits, ("", taken)
+    return commits, (draft.sha, taken, *draft.values(NEEDS_A_PERSON))
 
 
-def _run_rollouts(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunRollouts:
+def _run_rollouts(
+    ledger: Ledger, record: RunRecord, identity: str, tasks: Suite, start: Skill, events: Sequence[Event]
+) -> RunRollouts:
     """Read the rollouts of a run, before training and under what it wrote."""
-    tasks = _suite_of_run(project, record, suite)
-    if tasks is None:
-        raise UsageError(
-            f"expected the suite of run {record.id} with digest {record.suite_digest[:10]}, found none: its tasks are "
-            "needed to read what the rollouts did; check out the commit that it was trained on, or name it by --suite"
-        )
-    start, events = _start_and_events(ledger, record)
-    texts = dict(_texts(start, [event for _, event in events]))
-    rows = ledger.run_results(record.id, [start.digest, *texts], _target_identity(record))
+    wrote = (DraftChanged, DraftGraded, GateDecided, VersionAccepted)
+    texts = {text_digest(start, event.text): event.text for event in events if isinstance(event, wrote) and event.text}
+    rows = ledger.run_results(record.id, [start.digest, *texts], identity)
     before = [row.key for row in rows if row.skill == start.digest]
     # Without a skill there is no text that training could have written.
     after = [row.key for row in rows if row.skill not in ("", start.digest)]
     found = ledger.rollouts([*before, *after])
     ordinary, trained = ([found[key] for key in keys if key in found] for keys in (before, after))
     return RunRollouts([task for _, task in tasks.splits], ordinary, trained, start.document.text, texts)
-
-
-def load_inspected_view(
-    project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
-) -> RunView:
-    """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand."""
-    view = load_view(project, ledger, record, suite)
-    try:
-        found = find_suspicions(_run_rollouts(project, ledger, record, suite))
-    except UsageError:
-        return view
-    shown = found if all_splits else _without_held_out(found, view)
-    return replace(view, suspicions=tuple(replace(one, quote=mask(one.quote)) for one in shown))
-
-
-def _texts(start: Skill, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """Return the texts that a run wrote, by the digest of the skill."""
-    for event in events:
-        if isinstance(event, DraftChanged | DraftGraded | GateDecided | VersionAccepted) and event.text:
-            yield text_digest(start, event.text), event.text
-
-
-def _without_held_out(found: Sequence[Suspicion], view: RunView) -> Iterator[Suspicion]:
-    """Leave out the quotes of held-out tasks, which may teach nobody who writes edits."""
-    splits = {row.task: row.split for row in view.heat}
-    for one in found:
-        yield one if splits.get(one.task) in SEEN_SPLITS else replace(one, quote="")

@@ -5,7 +5,7 @@ on the first screen; all else is folded. Texts of edits, tasks, commits and auth
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import Final
@@ -35,7 +35,6 @@ from skillopt.reports.view import Ablation, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import estimate_tokens
-from skillopt.skills.edits import Edit, Op
 from skillopt.skills.word_diff import match_lines
 from skillopt.tasks import digest_of
 
@@ -44,15 +43,13 @@ __all__ = [
     "OfferClaim",
     "OfferView",
     "OfferedEdit",
-    "OfferedLine",
     "OfferedVersion",
     "PersonsCommit",
     "TextConflict",
-    "label_lines",
+    "lines_by_people",
     "offer_body",
     "offer_mark",
     "offer_title",
-    "share_lines",
 ]
 
 OFFER_LIMIT: Final = 64_000
@@ -66,12 +63,11 @@ _MOST_TASKS: Final = 4
 _TEXT_LENGTHS: Final = (160, 80, 30)
 _MOST_EDITS: Final = 400
 _PLAIN: Final = re.compile(r"[\w .-]+")
-_WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedEdit:
-    """An edit between the default branch's text and the text that is offered."""
+    """An edit between the default branch's text and the text that is offered; `undone` by a later one, or not."""
 
     number: int
     key: str
@@ -79,22 +75,12 @@ class OfferedEdit:
     section: str
     before: str
     after: str
-    gone: tuple[str, ...] = ()
-    come: tuple[str, ...] = ()
+    undone: bool = False
     rationale: str = ""
     tasks: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
     ablation: Ablation | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedLine:
-    """A line of the difference: `+` or `-`, its text, and the number of the edit behind it; 0 for people."""
-
-    sign: str
-    text: str
-    edit: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +139,7 @@ class OfferView:
     after: str
     versions: tuple[OfferedVersion, ...] = ()
     edits: tuple[OfferedEdit, ...] = ()
-    lines: tuple[OfferedLine, ...] = ()
+    by_people: tuple[str, ...] = ()
     people: tuple[PersonsCommit, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
     conflicts: tuple[TextConflict, ...] = ()
@@ -173,14 +159,9 @@ class OfferView:
         return self.grade is Grade.PROVEN and not self.draft and not self.unmeasured
 
     @property
-    def by_people(self) -> tuple[OfferedLine, ...]:
-        """List the lines that no recorded edit explains."""
-        return tuple(line for line in self.lines if not line.edit)
-
-    def in_force(self) -> Sequence[OfferedEdit]:
-        """List the edits that explain a line of the difference; the others were undone by later ones."""
-        seen = {line.edit for line in self.lines}
-        return [edit for edit in self.edits if edit.number in seen]
+    def in_force(self) -> list[OfferedEdit]:
+        """The edits that no later one undid."""
+        return [edit for edit in self.edits if not edit.undone]
 
 
 def offer_title(view: OfferView) -> str:
@@ -222,7 +203,7 @@ def _shorter_and_shorter(view: OfferView) -> Iterator[list[ReportBlock]]:
 def _body(view: OfferView, longest: int, most: int, details: list[ReportBlock]) -> list[ReportBlock]:
     diff = _diff_lines(view.before.splitlines(), view.after.splitlines())
     shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
-    edits = [_box(view, edit, longest) for edit in view.in_force()][:most]
+    edits = [_box(view, edit, longest) for edit in view.in_force][:most]
     rest: list[ReportBlock] = [Bullets(edits[_FIRST_EDITS:])] if edits[_FIRST_EDITS:] else []
     told: list[ReportBlock] = [Paragraph(_how_to_drop(view)), Bullets(edits[:_FIRST_EDITS])] if edits else []
     return [
@@ -265,7 +246,7 @@ def _headline(view: OfferView) -> str:
     return (
         f"**{view.claim.headline.passed}** ({view.claim.headline.score}){measured}: this text against {into} at "
         f"{cited(view.base[:10] or 'the start')}. {view.claim.shown}.{grade} {versions}, "
-        f"{count_noun(len(view.in_force()), 'edit')}; about {tokens[0]:,} to {tokens[1]:,} tokens."
+        f"{count_noun(len(view.in_force), 'edit')}; about {tokens[0]:,} to {tokens[1]:,} tokens."
     )
 
 
@@ -375,9 +356,8 @@ def _how_to_drop(view: OfferView) -> str:
 
 
 def _by_people(view: OfferView) -> list[ReportBlock]:
-    lines = [f"{line.sign}{line.text}" for line in view.by_people]
     parts: list[ReportBlock] = []
-    if lines:
+    if lines := view.by_people:
         commits = ", ".join(f"{cited(one.sha[:10])} {cited(one.subject, 80)}" for one in view.people)
         said = f"by people ({commits})" if view.people else "that no recorded edit explains"
         parts += [Paragraph(f"**{count_noun(len(lines), 'line')} {said}**:"), _diff(lines[:_FIRST_EDITS])]
@@ -439,10 +419,9 @@ def _history(view: OfferView) -> list[ReportBlock]:
         f"{f': {one.passed}' if one.passed else ''}{f', {grade_words(one.grading)}' if one.grading else ''}"
         for one in view.versions
     ]
-    live = view.in_force()
-    undone = ", ".join(f"**{edit.number}**" for edit in view.edits if edit not in live)
+    undone = ", ".join(f"**{edit.number}**" for edit in view.edits if edit.undone)
     rows += [f"undone by later edits: {undone}"] if undone else []
-    reasons = [f"**{edit.number}** {cited(edit.rationale, 300)}" for edit in live if edit.rationale]
+    reasons = [f"**{edit.number}** {cited(edit.rationale, 300)}" for edit in view.in_force if edit.rationale]
     look = Commands([f"git fetch origin {quote(view.branch)}", f"skillopt log {quote(view.skill)}"])
     parts: list[ReportBlock] = [Heading("Versions", 3), Bullets(rows), look] if rows else []
     if reasons:
@@ -454,33 +433,17 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._/-]", "", name)[:80]
 
 
-def share_lines(before: str, after: str, edits: Sequence[Edit]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Share the lines in which a version differs from the one before among its edits: those that went, and that came.
+def lines_by_people(before: str, after: str, versions: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """List the lines of a difference that no version explains, each after its sign.
 
-    A line is that edit's whose own text has it, or is in it, or has most words in common with it.
+    Blank lines are left out: they separate what edits bring, and nobody reviews them.
     """
-    gone, come = _differing(before, after)
-    shares: list[tuple[list[str], list[str]]] = [([], []) for _ in edits]
-    for line in gone:
-        shares[_nearest(line, [edit.anchor for edit in edits], [edit.op for edit in edits])][0].append(line)
-    for line in come:
-        shares[_nearest(line, [edit.content for edit in edits], [])][1].append(line)
-    return [(tuple(went), tuple(came)) for went, came in shares]
-
-
-def label_lines(before: str, after: str, edits: Sequence[OfferedEdit]) -> tuple[OfferedLine, ...]:
-    """List the lines that differ, in the order of a diff, each with the newest edit that explains it.
-
-    What no edit explains is by people. Blank lines are left out: they separate what edits bring, and nobody reviews
-    them.
-    """
-    gone = {line.strip(): edit.number for edit in edits for line in edit.gone}
-    come = {line.strip(): edit.number for edit in edits for line in edit.come}
-    went, came = _differing(before, after)
-    return (
-        *(OfferedLine("-", line, gone.get(line.strip(), 0)) for line in went),
-        *(OfferedLine("+", line, come.get(line.strip(), 0)) for line in came),
-    )
+    explained: tuple[set[str], set[str]] = set(), set()
+    for old, new in versions:
+        for lines, known in zip(_differing(old, new), explained, strict=True):
+            known.update(line.strip() for line in lines)
+    changed = zip("-+", _differing(before, after), explained, strict=True)
+    return tuple(f"{sign}{line}" for sign, lines, known in changed for line in lines if line.strip() not in known)
 
 
 def _differing(before: str, after: str) -> tuple[list[str], list[str]]:
@@ -493,17 +456,3 @@ def _differing(before: str, after: str) -> tuple[list[str], list[str]]:
             gone += [line for line in old[low:high] if line.strip()]
             come += [line for line in new[start:end] if line.strip()]
     return gone, come
-
-
-def _nearest(line: str, texts: Sequence[str], ops: Sequence[Op]) -> int:
-    """Return the place of the text that a line belongs to; a rewrite names no text that goes, so it takes the rest."""
-    plain, words = line.strip(), set(_WORD.findall(line.casefold()))
-
-    def nearness(at: int) -> tuple[bool, bool, bool, float]:
-        lines = {own.strip() for own in texts[at].splitlines()}
-        inside = bool(texts[at].strip()) and (texts[at].strip() in plain or plain in texts[at])
-        rewritten = bool(ops) and ops[at] is Op.REWRITE
-        own = set(_WORD.findall(texts[at].casefold()))
-        return plain in lines, inside, rewritten, len(words & own) / max(1, len(words | own))
-
-    return max(range(len(texts)), key=nearness)

@@ -38,9 +38,8 @@ from skillopt.reports.blocks import (
     paragraphs,
 )
 from skillopt.reports.run_edits import ReportLimits, draft_edits, edits_not_taken, more_line, show_changes, taken_edits
-from skillopt.reports.view import Fate, GateView, RunView
+from skillopt.reports.view import GateView, RunView
 from skillopt.review.result import ReviewAnswer
-from skillopt.rollouts import Usage
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric, make_settings
@@ -214,19 +213,14 @@ def _draft(view: RunView) -> list[ReportBlock]:
 
 def _noise(view: RunView) -> str:
     """State the noise floor and the smallest gain that `val` can certify; empty before the baseline."""
-    base = view.baseline
-    if base is None:
+    if (base := view.baseline) is None:
         return ""
-    floor = (
-        "The first skill was measured once only, so the noise floor is not known."
-        if base.noise is None
-        else f"Noise floor: one skill measured twice on `val` differs by ± {base.noise:.3f} (standard error)."
-    )
-    least = (
-        "`val` is too small to certify any gain."
-        if base.least_gain is None
-        else f"The smallest gain in passed tasks that `val` could certify: {base.least_gain:.3f}."
-    )
+    floor = "The first skill was measured once only, so the noise floor is not known."
+    if base.noise is not None:
+        floor = f"Noise floor: one skill measured twice on `val` differs by ± {base.noise:.3f} (standard error)."
+    least = "`val` is too small to certify any gain."
+    if base.least_gain is not None:
+        least = f"The smallest gain in passed tasks that `val` could certify: {base.least_gain:.3f}."
     return f"{floor} {least} What gates compare, and gains are of, is the {metric_label(view.metric)}, from 0 to 1."
 
 
@@ -235,8 +229,8 @@ def _size_change(view: RunView) -> str:
     if len(view.versions) < 2:  # noqa: PLR2004 - before and after
         return ""
     first, last = view.versions[0].tokens, view.versions[-1].tokens
-    taken = sum(edit.fate is Fate.ACCEPTED for edit in view.edits)
-    made = "" if view.is_change else f"{count_noun(len(view.accepted), 'version')} with {count_noun(taken, 'edit')}. "
+    taken = count_noun(view.funnel["accepted"], "edit")
+    made = "" if view.is_change else f"{count_noun(len(view.accepted), 'version')} with {taken}. "
     return f"{made}`SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
@@ -411,14 +405,13 @@ def _guarantee(view: RunView) -> str:
             f"{1.0 - look_confidence(view.confidence, look):.3f} at most. It was look {look} at this split for that "
             f"released version; all looks together, however many, err with probability {error:.2f} at most."
         )
+    if (total := _error(view)) is None:
+        return "A greater mean was enough here, so there is no bound on the error."
     if view.gate_rule == "sequential":
         return (
-            f"All gates of this run together accept a version that is no better with probability {error:.2f} at most."
+            f"All gates of this run together accept a version that is no better with probability {total:.2f} at most."
         )
-    if view.gate_rule == "paired":
-        total = min(1.0, error * max(1, gates_run))
-        return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {total:.2f}."
-    return "A greater mean was enough here, so there is no bound on the error."
+    return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {total:.2f}."
 
 
 def _error(view: RunView) -> float | None:
@@ -428,32 +421,30 @@ def _error(view: RunView) -> float | None:
         return min(1.0, error * (1 if view.test is None else 2))
     if view.test is not None or view.gate_rule == "sequential":
         return error
-    return min(1.0, error * len(view.gates)) if view.gate_rule == "paired" and view.gates else None
+    return min(1.0, error * max(1, len(view.gates))) if view.gate_rule == "paired" else None
 
 
 def _cost(view: RunView) -> list[ReportBlock]:
     """Table of calls, tokens and US dollars by role."""
-
-    def asked(what: str, number: int | None, paid: int) -> str:
-        return (
-            f"{paid:,} {what} paid so far"
-            if number is None
-            else f"{number:,} {what} asked for, {paid:,} of them newly paid"
+    told = []
+    for what, answers in (("rollouts", view.rollouts), ("optimizer calls", view.calls)):
+        asked = f"{what} paid so far" if answers.asked is None else "of them newly paid"
+        first = "" if answers.asked is None else f"{answers.asked:,} {what} asked for, "
+        told.append(f"{first}{answers.paid:,} {asked}")
+    rows = [
+        (
+            cited(role),
+            f"{usage.calls:,}",
+            f"{usage.input_tokens:,}",
+            f"{usage.output_tokens:,}",
+            "not known" if usage.usd is None else f"{usage.usd:.4f}",
         )
-
-    told = (
-        f"{asked('rollouts', view.rollouts.asked, view.rollouts.paid)}; "
-        f"{asked('optimizer calls', view.calls.asked, view.calls.paid)}."
-    )
-    if not view.spend:
-        return paragraphs(f"{told} Nothing was paid for: every answer was recorded before.")
-    rows = [_spent(role, usage) for role, usage in view.spend.items()]
-    return [Paragraph(told), Table(("role", "calls", "tokens read", "tokens written", "US dollars"), rows)]
-
-
-def _spent(role: str, usage: Usage) -> tuple[str, ...]:
-    price = "not known" if usage.usd is None else f"{usage.usd:.4f}"
-    return cited(role), f"{usage.calls:,}", f"{usage.input_tokens:,}", f"{usage.output_tokens:,}", price
+        for role, usage in view.spend.items()
+    ]
+    if not rows:
+        return paragraphs(f"{'; '.join(told)}. Nothing was paid for: every answer was recorded before.")
+    columns = ("role", "calls", "tokens read", "tokens written", "US dollars")
+    return [Paragraph(f"{'; '.join(told)}."), Table(columns, rows)]
 
 
 def _versions(view: RunView) -> list[ReportBlock]:
@@ -530,11 +521,9 @@ def _again(view: RunView) -> str:
 
 def _not_shown(view: RunView) -> list[ReportBlock]:
     """List the limits of the evidence: what the numbers do not show."""
-    why = (
-        "What passed is not shown to be worse, or is shown to be better, whichever was asked; neither says why."
-        if view.is_change
-        else "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked."
-    )
+    why = "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked."
+    if view.is_change:
+        why = "What passed is not shown to be worse, or is shown to be better, whichever was asked; neither says why."
     elsewhere = "Others may do otherwise; see `skillopt evaluate --harness`."
     lines = [
         f"Only this target was measured: {cited(view.target)}. {elsewhere}",
@@ -542,12 +531,12 @@ def _not_shown(view: RunView) -> list[ReportBlock]:
         why,
     ]
     if view.accepted:
+        bias = "the release check has no such bias" if view.test else "no release check corrects them"
         lines.append(
             "What was measured on `val` is of versions that were chosen by it, so it is too high; expected scores "
-            "allow for that, and "
-            + ("the release check has no such bias." if view.test else "no release check corrects them.")
+            f"allow for that, and {bias}."
         )
-    if (error := _error(view)) is not None:
+    if view.gates and (error := _error(view)) is not None:
         lines.append(
             f"That a difference is found where there is none has a probability of {error:.2f} at most for this skill "
             "alone; that it happens to at least one of k skills of one night or gate, one of up to k times "

@@ -3,7 +3,7 @@
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.gate.headline import Headline
-from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferedVersion, OfferView, PersonsCommit, label_lines
+from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferedVersion, OfferView, PersonsCommit, lines_by_people
 from skillopt.reports.view import Ablation
 from tests.fakes.views import verdict
 
@@ -24,11 +24,9 @@ def offered_edit(number: int, text: str) -> OfferedEdit:
         "Values",
         "",
         line,
-        (),
-        (" ".join(line.split()),),
-        f"Because of {text}",
-        ("train1", "train2"),
-        ("train1",),
+        rationale=f"Because of {text}",
+        tasks=("train1", "train2"),
+        fixed=("train1",),
         ablation=found,
     )
 
@@ -36,8 +34,8 @@ def offered_edit(number: int, text: str) -> OfferedEdit:
 def offer(*texts: str, by_people: str = "", author: str = "Anna") -> OfferView:
     """Make an offer of edits with these texts, and of a line by a person."""
     edits = tuple(offered_edit(number, text) for number, text in enumerate(texts, 1))
-    lines = [line for edit in edits for line in edit.come] + ([f"- {by_people}"] if by_people else [])
-    after = _HEAD + "".join(f"{line}\n" for line in lines)
+    taught = _HEAD + "".join(f"{' '.join(edit.after.split())}\n" for edit in edits)
+    after = f"{taught}- {by_people}\n" if by_people else taught
     people = (PersonsCommit("c" * 40, author, f"Say: {by_people}"),) if by_people else ()
     claim = OfferClaim(Headline(2, 7, 8, 0.4, 0.9, "val"), verdict(Outcome.ACCEPT), "5 better, 3 equal, 0 worse")
     version = OfferedVersion("a" * 40, "rows: add a rule", "2 of 8 → 7 of 8 tasks passed", None, 1.25, 120, "run1")
@@ -51,7 +49,7 @@ def offer(*texts: str, by_people: str = "", author: str = "Anna") -> OfferView:
         after,
         versions=(version,),
         edits=edits,
-        lines=label_lines(_HEAD, after, edits),
+        by_people=lines_by_people(_HEAD, after, [(_HEAD, taught)]),
         people=people,
         claim=claim,
         grade=Grade.PROVEN,

@@ -14,7 +14,7 @@ import pytest
 
 from skillopt.commands.entry import run
 from skillopt.project import Project
-from skillopt.reports.load_view import find_run, load_inspected_view
+from skillopt.reports.load_view import find_run, load_view
 from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger
 
@@ -194,4 +194,4 @@ def recorded_view(folder: Path, name: str | None = None, suite: Path | None = No
     """Read what the ledger of a project holds of a run."""
     project = Project.find(folder)
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        return load_inspected_view(project, ledger, find_run(ledger, name), suite)
+        return load_view(project, ledger, find_run(ledger, name), suite)
