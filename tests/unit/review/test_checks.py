@@ -44,10 +44,6 @@ def test_each_class_of_text_has_its_line_and_its_weight(text: str, weight: str, 
     assert ("skills/rows/SKILL.md", 8, weight, rule) in found(changed(text))
 
 
-def test_what_is_allowed_is_not_found() -> None:
-    assert found(changed("- See https://example.com/x.\n"), allow=(LintClass.URL,)) == set()
-
-
 def test_other_files_are_read_too_but_a_script_may_hold_what_scripts_hold() -> None:
     script = File("run.sh", b"#!/bin/sh\n# <!-- x -->\ncurl https://example.com/x\necho \xe2\x80\xae\n")
     notes = File("notes.md", b"<!-- quiet -->\n")
@@ -118,8 +114,3 @@ def test_text_of_a_held_out_task_is_refused_where_it_begins_and_what_the_skill_s
     assert not check_new_text(
         known, changed(f"- {held_out}\n- Sort.\n"), "skills/rows", (), index_protected_text(suite)
     )
-
-
-def test_a_skill_at_the_root_of_a_repository_has_plain_paths() -> None:
-    (finding,) = check_new_text(OLD, changed("- See https://example.com/x.\n"), ".", (), None)
-    assert finding.path == "SKILL.md"

@@ -1,7 +1,5 @@
 """Measuring a change by a person: harm is found, noise is not taken for it, and a rerun says the same."""
 
-import math
-from collections import Counter
 from random import Random
 
 import pytest
@@ -91,18 +89,6 @@ def test_what_is_neither_shown_nor_ruled_out_is_said_with_the_loss_that_still_fi
     assert decided.passed is None
 
 
-def test_few_tasks_are_repeated_until_harm_to_some_of_them_shows() -> None:
-    few = Suite("words", tuple(pair for pair in SUITE.splits if pair[1].id in NAMES[:8]))
-    asked = runner(lost=2)
-    gate = ChangeGate(OLD, NEW, few, make_settings(), asked, Demand())
-    list(gate.events())
-    assert gate.judged is not None
-    assert (gate.judged.answer, gate.judged.worse) == (ReviewAnswer.REFUSED, tuple(NAMES[:2]))
-    repeats = Counter(request.task.id for request in asked.requests)
-    assert len(asked.requests) < 8 * 2 * 6
-    assert repeats[NAMES[0]] >= repeats[NAMES[5]]
-
-
 @pytest.mark.parametrize(
     ("tasks", "demand", "needed"),
     [(3, Demand(Required.BETTER), 4), (0, Demand(), 2), (1, Demand(), 2), (12, Demand(margin=0.1), 24)],
@@ -120,12 +106,9 @@ def test_a_better_change_passes_either_demand() -> None:
         judged, _ = judge(runner(won=20), Demand(required))
         assert judged.answer is ReviewAnswer.PASSED
         assert judged.verdict.losses == 0
-
-
-def test_where_a_gain_is_asked_for_no_change_is_not_enough() -> None:
-    judged, _ = judge(runner(), Demand(Required.BETTER))
-    assert judged.answer is ReviewAnswer.REFUSED
-    assert judged.reason.startswith("not shown to be better")
+    unchanged, _ = judge(runner(), Demand(Required.BETTER))
+    assert unchanged.answer is ReviewAnswer.REFUSED
+    assert unchanged.reason.startswith("not shown to be better")
 
 
 def test_a_little_harm_in_many_tasks_does_not_hide_behind_one_great_gain() -> None:
@@ -157,14 +140,6 @@ def test_a_margin_asks_for_proof_that_no_such_loss_is_there() -> None:
     assert narrow.reason.startswith("a loss of 0.02 is not ruled out")
 
 
-@pytest.mark.slow
-def test_noise_is_refused_no_more_often_than_promised() -> None:
-    random, runs = Random(3), 400
-    noisy = ScriptedRunner(lambda request: scored(request, float(random.random() < 0.6)), str)
-    refused = sum(judge(noisy)[0].answer is ReviewAnswer.REFUSED for _ in range(runs))
-    assert refused / runs <= 0.1 + 3 * math.sqrt(0.1 * 0.9 / runs)
-
-
 def test_real_harm_is_mostly_found_in_noise() -> None:
     random = Random(4)
 
@@ -186,17 +161,6 @@ def test_the_release_check_looks_at_test_once_and_only_at_what_passed_on_val() -
     assert not [event for event in events if isinstance(event, HeldOutTestMeasured)]
 
 
-def test_harm_that_only_test_shows_refuses() -> None:
-    def score(request: RolloutRequest) -> Rollout:
-        return scored(request, float(request.skill != NEW or request.task.id.startswith("val")))
-
-    judged, _ = judge(ScriptedRunner(score, str), Demand(release=True))
-    assert judged.answer is ReviewAnswer.REFUSED
-    assert judged.test is not None
-    assert len(judged.test.broken) == TASKS
-    assert "on test shown to be worse" in judged.reason
-
-
 def test_a_new_skill_is_compared_with_no_skill() -> None:
     asked = runner()
     gate = ChangeGate(skill(""), NEW, SUITE, make_settings(), asked, Demand())
@@ -216,11 +180,3 @@ def test_each_change_is_measured_with_repeats_of_its_own() -> None:
 def test_a_dead_provider_is_no_verdict() -> None:
     with pytest.raises(InvalidMeasurementError, match="scripted failure"):
         judge(ScriptedRunner(lambda request: scored(request, None), str))
-
-
-def test_a_cap_ends_without_a_verdict() -> None:
-    gate = ChangeGate(OLD, NEW, SUITE, make_settings(("test", {"max_rollouts": 4})), runner(), Demand())
-    events = list(gate.events())
-    assert gate.judged is None
-    assert isinstance(events[-1], RunEnded)
-    assert "4 rollouts" in events[-1].reason
