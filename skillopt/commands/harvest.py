@@ -35,7 +35,7 @@ from skillopt.suites.review_file import ReviewEntry, read_review, render_candida
 from skillopt.suites.suite_file import block_entry, tasks_in
 from skillopt.targets.drivers import AGENTS, load_part
 from skillopt.targets.session_lines import LineTally, find_logs, read_log
-from skillopt.tasks import File, Task
+from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import commit_at, files_at, worktree_roots
 
@@ -79,14 +79,6 @@ class _HarvestedSkill:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unskilled:
-    """A request that came again without any skill of this project in use: its redacted words, and how often."""
-
-    text: str
-    times: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Harvested:
     logs: int
     sessions: int
@@ -96,15 +88,8 @@ class _Harvested:
     skipped_lines: int
     links: int
     skills: tuple[_HarvestedSkill, ...]
-    unskilled: tuple[_Unskilled, ...]
+    unskilled: tuple[tuple[str, int], ...]
     failures: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Dropped:
-    skill: str
-    dropped: tuple[str, ...]
-    waiting: int
 
 
 class _SessionLogs(Protocol):
@@ -163,8 +148,10 @@ def harvest(
     _expect_fitting(skill, ids or (), decides=(accept, drop), without_skill=without_skill)
     selection = Selection(skill)
     if drop:
-        dropped = _drop_named(selection, ids or ())
-        show(dropped, lambda left: f"{len(left.dropped)} dropped, {left.waiting} wait", as_json=as_json)
+        project = selection.project()
+        dropped, waiting = drop_candidates(project, project.target(selection).name, ids or ())
+        result = {"skill": skill, "dropped": dropped, "waiting": waiting}
+        show(result, lambda _: f"{len(dropped)} dropped, {waiting} wait", as_json=as_json)
         return
     if accept:
         show_accepted(accept_candidates(selection, ids or ()), as_json=as_json)
@@ -204,7 +191,7 @@ def _lines(result: _Harvested) -> Iterator[str]:
             yield f"  {times} sessions: {escape_terminal(failure)}"
     if result.unskilled:
         yield "asked again and again without a skill (take them with SKILL --without-skill):"
-        yield from (f"  {one.times} times: {escape_terminal(one.text)}" for one in result.unskilled)
+        yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result.unskilled)
     named = next((one for one in result.skills if one.review), None)
     if named is not None:
         yield f"next: read {named.review}, tick what is right, then skillopt harvest {named.skill} --accept"
@@ -285,7 +272,8 @@ class _Work:
         groups = grouped_requests(requests)
         made = make_candidates(groups, self._often, files_of, self._redaction)
         dropped = dropped_candidates(self._project, target.name)
-        kept, left_out = without_twins(made, _tasks(target), count, dropped)
+        known = tasks_in(target.suite_path) if target.suite_path else ()
+        kept, left_out = without_twins(made, known, count, dropped)
         review = candidates_path(self._project, target.name)
         if kept:
             with review_lock(self._project.root):
@@ -324,13 +312,14 @@ class _Work:
         for key, times in self._often.items():
             yield failure_key(self._redaction.text(said[key])), times
 
-    def _unskilled(self) -> Iterator[_Unskilled]:
+    def _unskilled(self) -> Iterator[tuple[str, int]]:
+        """Yield requests that came again without any skill of this project in use: redacted words, and how often."""
         bare = [one for one in self._read.requests if not self._known & _named(one.skills)]
         groups = sorted(near_copies([one.text for one in bare]), key=len, reverse=True)
         for group in groups[:_MOST_UNSKILLED]:
             if len(group) >= _LEAST:
                 text = self._redaction.text(bare[group[0]].text)
-                yield _Unskilled(" ".join(text.split())[:_LONGEST], len(group))
+                yield " ".join(text.split())[:_LONGEST], len(group)
 
     def _closed(self, target: Target) -> tuple[str, ...]:
         """List the folders whose files are no input of a task: the skill itself, and the tasks."""
@@ -352,16 +341,6 @@ def _own_names(repository: Repository) -> OwnNames:
     accounts = (os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME"))
     home = "" if str(Path.home()) == "/root" else str(Path.home())
     return OwnNames(*repository.configured_user, tuple(filter(None, accounts)), home, platform.node())
-
-
-def _tasks(target: Target) -> tuple[Task, ...]:
-    """Return the tasks that are there, in whatever format."""
-    if target.suite_path is None:
-        return ()
-    try:
-        return tasks_in(target.suite_path)
-    except SuiteError:
-        return tuple(task for _, task in target.suite().splits)
 
 
 def _named(skills: Iterable[str]) -> set[str]:
@@ -396,20 +375,29 @@ def accept_candidates(selection: Selection, ids: Collection[str] = ()) -> Accept
     return accept_tasks(selection, tuple(ids), review=review, command="harvest")
 
 
-def drop_candidates(project: Project, skill: str, names: Collection[str]) -> int:
-    """Take candidates out, and remember the words of their prompts so that no near copy of them is offered again."""
+def drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple[tuple[str, ...], int]:
+    """Take candidates out, those named or `all`, and count those that wait.
+
+    The words of their prompts are remembered, so that no near copy of them is offered again.
+    """
+    path = candidates_path(project, skill)
     with review_lock(project.root):
-        found = [_find(project, skill, name) for name in names]
-        path = candidates_path(project, skill)
         text = _read(path)
+        waiting = {entry.id: entry for entry in read_review(text)}
+        names = tuple(waiting) if list(ids) == ["all"] else tuple(ids)
+        if not names:
+            raise UsageError("expected the ids of candidates, or `all`, with --drop, found none; name some")
+        if strangers := [name for name in names if name not in waiting]:
+            hint = f"see `skillopt harvest {skill}`"
+            raise UsageError(f"expected the id of a candidate of {skill}, found {strangers[0]!r}; {hint}")
+        found = [waiting[name] for name in names]
         gone = {*dropped_candidates(project, skill), *(word_digests(_prompt(entry)) for entry in found)}
         put_file(_dropped_path(project, skill), json.dumps(sorted(sorted(words) for words in gone)) + "\n")
-        left = len(read_review(text)) - len(found)
-        if left:
+        if len(found) < len(waiting):
             put_file(path, without_entries(text, found))
         else:
             path.unlink()
-        return left
+        return names, len(waiting) - len(found)
 
 
 def _prompt(entry: ReviewEntry) -> str:
@@ -420,16 +408,6 @@ def _prompt(entry: ReviewEntry) -> str:
         return entry.block
 
 
-def _drop_named(selection: Selection, ids: Collection[str]) -> _Dropped:
-    """Drop candidates of a skill: those named, or `all`."""
-    project = selection.project()
-    skill = project.target(selection).name
-    names = [entry.id for entry in waiting_candidates(project, skill)] if list(ids) == ["all"] else list(ids)
-    if not names:
-        raise UsageError("expected the ids of candidates, or `all`, with --drop, found none; name some")
-    return _Dropped(skill, tuple(names), drop_candidates(project, skill, names))
-
-
 def dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:
     """Return the word digests of what a person has dropped; the words themselves are not kept."""
     try:
@@ -438,13 +416,6 @@ def dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ..
         found = []
     rows = found if isinstance(found, list) else []
     return tuple(frozenset(map(str, row)) for row in rows if isinstance(row, list))
-
-
-def _find(project: Project, skill: str, name: str) -> ReviewEntry:
-    for entry in waiting_candidates(project, skill):
-        if entry.id == name:
-            return entry
-    raise UsageError(f"expected the id of a candidate of {skill}, found {name!r}; see `skillopt harvest {skill}`")
 
 
 def _folder(project: Project) -> Path:
@@ -468,7 +439,7 @@ def _read_sessions(
     """Read the sessions of a repository on this machine: those of people, in its folders, and no others."""
     kinds = {SessionKind.PERSON, *((SessionKind.HEADLESS,) if headless else ())}
     folders = tuple(dict.fromkeys(path for root in roots for path in (root, os.path.realpath(root))))
-    read, within = _ReadSessions(), _within(folders)
+    read, within = _ReadSessions(), partial(_is_within, roots=folders)
 
     def wanted(folder: str, kind: SessionKind) -> bool:
         return kind in kinds and within(folder)
@@ -487,18 +458,14 @@ def _read_sessions(
     return read
 
 
-def _within(roots: Sequence[str]) -> Callable[[str], bool]:
+def _is_within(folder: str, roots: Sequence[str]) -> bool:
     """Return whether a folder is in one of some others, but for our own state."""
-
-    def within(folder: str) -> bool:
-        plain = os.path.normpath(folder)
-        return any(
-            (plain == root or plain.startswith(root.rstrip(os.sep) + os.sep))
-            and not plain.startswith(str(Path(root) / ".skillopt"))
-            for root in roots
-        )
-
-    return within
+    plain = os.path.normpath(folder)
+    return any(
+        f"{plain}{os.sep}".startswith(root.rstrip(os.sep) + os.sep)
+        and not plain.startswith(str(Path(root) / ".skillopt"))
+        for root in roots
+    )
 
 
 def _why_not(session: PastSession, within: Callable[[str], bool], kinds: set[SessionKind]) -> str:

@@ -164,7 +164,11 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
     """
     project = selection.project()
     target = project.target(selection)
-    known, skill, review = _known(target), target.skill(), _review_path(project, target)
+    known = tuple[Task, ...]()
+    if target.suite_path is not None:
+        suite_file_of(target.suite_path)
+        known = tasks_in(target.suite_path)
+    skill, review = target.skill(), _review_path(project, target)
     _expect_reviewed(review, target.name)
     _expect_language_model(target)
     caps = target.settings
@@ -199,10 +203,6 @@ def _review_path(project: Project, target: Target) -> Path:
     suite = target.suite_path or project.root / "suites" / target.name
     place = suite.parent if suite.name == "suite.yaml" else suite
     return place.with_name(f"{place.stem if place.suffix in {'.yaml', '.yml', '.jsonl'} else place.name}.review.md")
-
-
-def _known(target: Target) -> tuple[Task, ...]:
-    return () if target.suite_path is None else tasks_in(target.suite_path)
 
 
 def _expect_reviewed(review: Path, skill: str) -> None:

@@ -153,11 +153,12 @@ def _value(text: str, path: Path) -> object:
 
 
 def tasks_in(suite: Path) -> tuple[Task, ...]:
-    """List the tasks of a suite in the native format; none where it is not there, or has none yet."""
-    path = suite_file_of(suite)
-    if not path.exists() and not suite.exists():
+    """List the tasks of a suite in any format; none where it is not there, or has none yet."""
+    if not suite.exists():
         return ()
-    if path.exists() and path.suffix != ".jsonl" and _value(path.read_text(encoding="utf-8"), path) in _WITHOUT_TASKS:
+    path = suite / "suite.yaml" if suite.is_dir() else suite
+    is_yaml = path.suffix in (".yaml", ".yml") and path.exists()
+    if is_yaml and _value(path.read_text(encoding="utf-8"), path) in _WITHOUT_TASKS:
         return ()
     return tuple(task for _, task in load_suite(suite).splits)
 

@@ -48,7 +48,7 @@ def tasks(project: Project) -> dict[str, str]:
 
 
 def test_a_dropped_candidate_is_gone_and_the_file_with_the_last_one(project: Project) -> None:
-    assert drop_candidates(project, "rows", ["clean-it-0a0a0a"]) == 1
+    assert drop_candidates(project, "rows", ["clean-it-0a0a0a"]) == (("clean-it-0a0a0a",), 1)
     assert ids(project) == ["hostile-0b0b0b"]
     drop_candidates(project, "rows", ["hostile-0b0b0b"])
     assert not candidates_path(project, "rows").exists()
