@@ -216,40 +216,37 @@ def _events(ledger: Ledger, skill: str) -> Iterator[list[Event]]:
 
 def _rejections(event: Event, may_see: Callable[[Edit], bool]) -> Iterator[str]:
     """Return what was not taken, of the edits that were derived from tasks that may be seen."""
+    edits, reason = _tried(event)
+    for edit in edits if reason else ():
+        if may_see(edit):
+            yield shorten_middle(f"{edit.summary}: {reason}", _REJECTION_TOKENS)
+
+
+def _tried(event: Event) -> tuple[tuple[Edit, ...], str]:
+    """Return the edits that an event is about, and why they were not taken; empty where they were, or wait."""
     match event:
-        case EditRefused() if may_see(event.edit):
-            yield _rejection(event.edit, event.reason)
-        case EditScreened(kept=False) if event.tasks and may_see(event.edit):
-            yield _rejection(event.edit, event.reason)
-        case GateDecided() if event.verdict.outcome is not Outcome.ACCEPT:
-            verdict = f"{event.verdict.outcome.value}, {event.verdict.reason}"
-            yield from (_rejection(one.edit, verdict) for one in event.changes if may_see(one.edit))
-
-
-def _rejection(edit: Edit, reason: str) -> str:
-    return shorten_middle(f"{edit.summary}: {reason}", _REJECTION_TOKENS)
+        case EditRefused():
+            return (event.edit,), event.reason
+        case EditScreened():
+            return (event.edit,), "" if event.kept or not event.tasks else event.reason
+        case PatchTested():
+            return event.edits, ""
+        case GateDecided():
+            accepted = event.verdict.outcome is Outcome.ACCEPT
+            reason = "" if accepted else f"{event.verdict.outcome.value}, {event.verdict.reason}"
+            return tuple(one.edit for one in event.changes), reason
+        case _:
+            return (), ""
 
 
 def _notes(runs: Sequence[Sequence[Event]], may_see: Callable[[Edit], bool] | None) -> str:
     """Return the newest notes; with folds of a run that learned from this one alone, as its edits tell."""
     for events in reversed(runs):
         memories = [event.memory for event in events if isinstance(event, MemoryUpdated)]
-        edits = [edit for event in events for edit in _edits_of(event)]
+        edits = [edit for event in events for edit in _tried(event)[0]]
         if memories and (may_see is None or (edits and all(map(may_see, edits)))):
             return memories[-1]
     return ""
-
-
-def _edits_of(event: Event) -> tuple[Edit, ...]:
-    match event:
-        case EditRefused() | EditScreened():
-            return (event.edit,)
-        case PatchTested():
-            return event.edits
-        case GateDecided():
-            return tuple(one.edit for one in event.changes)
-        case _:
-            return ()
 
 
 def _may_see(edit: Edit, *, known: set[str], few: bool) -> bool:
