@@ -3,8 +3,9 @@
 Decisions become commits on the skill's branch, here; the pull request is told of them when there is a token again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import assert_never
 
 from skillopt.errors import BusyError, SkilloptError
@@ -29,9 +30,7 @@ from skillopt.versions.repository import Repository
 __all__ = ["PeopleAnswers", "answer_people", "answer_training"]
 
 _LONGEST = 300
-_COMMANDS = (
-    "there are `/skillopt drop 7`, `explain 7`, `retry`, `rebase`, `ignore` and `unignore`, each on a line of its own"
-)
+_COMMANDS = "there are `/skillopt drop 7`, `retry`, `rebase`, `ignore` and `unignore`, each on a line of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +117,21 @@ class _Desk:
             if refused:
                 closing = review.closing(one)
                 word = PersonsWord.said(closing.by, closing.reason, one.url)
-                yield from self._decline(one.number, refused, word)
+                yield self._tried(one, "closed by people", partial(self._decline, refused, word))
         for one in (*review.versions[:1], *review.drafts[:1]):
             is_draft = one in review.drafts
             wanted = self._declined_in(one, is_draft=is_draft) if one.state == "open" else ""
             if wanted:
-                yield from self._undecline(one.number, wanted, PersonsWord.said("", "", one.url), is_draft=is_draft)
+                yield self._tried(one, "opened again", partial(self._undecline, one, wanted, is_draft=is_draft))
+
+    def _tried(self, one: PullRequest, event: str, decide: Callable[[], str]) -> str:
+        """Write a decision down, and say what was done, or why it could not be."""
+        try:
+            return f"#{one.number} was {event}: {decide()}"
+        except BusyError:
+            raise
+        except SkilloptError as error:
+            return f"#{one.number} was {event}, and that could not be written down: {error}"
 
     def _refused(self, closed: PullRequest, *, is_draft: bool) -> str:
         """Return the oldest version, or the draft, that a closed pull request offered and that is offered still."""
@@ -164,32 +172,16 @@ class _Desk:
                 yield _Line("left alone from now on: not trained, not offered; `/skillopt unignore` ends that")
             case Verb.UNIGNORE:
                 yield _Line("not left alone any more")
-            case Verb.EXPLAIN:
-                yield from self._explain(asked)
             case _ as never:
                 assert_never(never)
 
-    def _decline(self, number: int, version: str, word: PersonsWord) -> Iterator[str]:
-        try:
-            done = decline(self.selection, version, word, onto=self.onto)
-        except BusyError:
-            raise
-        except SkilloptError as error:
-            yield f"#{number} was closed by people, and could not be declined: {error}"
-            return
-        edits = f"{done.edits} edit{'' if done.edits == 1 else 's'}"
-        yield f"#{number} was closed by people: {edits} declined, training does not try them again"
+    def _decline(self, version: str, word: PersonsWord) -> str:
+        edits = decline(self.selection, version, word, onto=self.onto).edits
+        return f"{count_noun(edits, 'edit')} declined, training does not try them again"
 
-    def _undecline(self, number: int, version: str, word: PersonsWord, *, is_draft: bool) -> Iterator[str]:
-        try:
-            undecline(self.selection, version, word, as_draft=is_draft)
-        except BusyError:
-            raise
-        except SkilloptError as error:
-            yield f"#{number} was opened again, and what was declined could not be taken back: {error}"
-            return
-        what = "its draft is offered again" if is_draft else "its version is the newest again"
-        yield f"#{number} was opened again: {what}"
+    def _undecline(self, one: PullRequest, version: str, *, is_draft: bool) -> str:
+        undecline(self.selection, version, PersonsWord.said("", "", one.url), as_draft=is_draft)
+        return "its draft is offered again" if is_draft else "its version is the newest again"
 
     def _drop(self, asked: Asked) -> Iterator[_Line]:
         """Drop edits; what it costs in tasks is measured when the text of the pull request is written."""
@@ -210,21 +202,6 @@ class _Desk:
             yield _Line(f"{numbers} not dropped: {{}}", (str(error),))
             return
         yield _Line(f"{numbers} dropped, in {done.commit[:10]}")
-
-    def _explain(self, asked: Asked) -> Iterator[_Line]:
-        target, repository = self.state.target, self._repository
-        path = repository.relative(target.folder)
-        tip = repository.branch_tip(target.name)
-        line = EditLine.read(repository, target.name, path, tip, self.onto) if tip else None
-        known = {str(one.key): one.edit for one in line.edits} if line else {}
-        for number, key in zip(asked.numbers, asked.edits, strict=False):
-            edit = known.get(key)
-            why = (edit.rationale,) if edit and edit.rationale else ()
-            tasks = edit.tasks[:8] if edit else ()
-            words = f"{'{}' if why else 'no reason was recorded'}{'; it cites ' if tasks else ''}"
-            yield _Line(f"edit {number}: {words}{', '.join('{}' for _ in tasks)}", (*why, *tasks))
-        if not asked.edits:
-            yield _Line(f"nothing to explain: the text of #{asked.pull_request} has no edit of that number")
 
 
 def _numbers(asked: Asked, wanted: Sequence[str]) -> str:

@@ -1,21 +1,16 @@
 """Pull requests as Markdown files in a folder, for projects without a forge."""
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
-
-from filelock import FileLock, Timeout
+from typing import Any, Literal
 
 from skillopt.errors import ForgeDownError
 from skillopt.nightly.forges import DRAFT_TITLE
 from skillopt.protocols import Comment, Issue, PullRequest, RepositoryFacts
 
 __all__ = ["FolderForge"]
-
-_PATIENCE: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +49,10 @@ class FolderForge:
 
     def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
         """Write a text, or give the one that is there."""
-        with self._alone():
-            opened = [one for one in self.pull_requests(branch) if one.state == "open"]
-            if not opened:
-                self._keep(_Kept(len(self._all()) + 1, branch, into, title, body, draft=draft))
-            return opened[0] if opened else self.pull_requests(branch)[0]
+        opened = [one for one in self.pull_requests(branch) if one.state == "open"]
+        if not opened:
+            self._keep(_Kept(len(self._all()) + 1, branch, into, title, body, draft=draft))
+        return opened[0] if opened else self.pull_requests(branch)[0]
 
     def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
         """Write a text anew."""
@@ -98,8 +92,10 @@ class FolderForge:
     def issue(self, topic: str, title: str, body: str) -> str:
         """Write the Markdown file about a topic."""
         path = self._folder / f"{topic}.md"
-        with self._alone():
+        try:
             _write(path, f"# {title}\n\n{body}")
+        except OSError as error:
+            raise _unusable(self._folder, error) from error
         return str(path)
 
     def _read(self, one: _Kept) -> PullRequest:
@@ -114,16 +110,6 @@ class FolderForge:
             labels=one.labels,
             base=one.into,
         )
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Number texts one process at a time."""
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self._folder / "lock", timeout=_PATIENCE):
-                yield
-        except (OSError, Timeout) as error:
-            raise _unusable(self._folder, error) from error
 
     def _text(self, one: _Kept) -> Path:
         return self._folder / f"{one.branch.replace('/', '-')}.md"
@@ -152,6 +138,7 @@ class FolderForge:
 
 
 def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f"{path.name}.new")
     aside.write_text(text + "\n", encoding="utf-8")
     aside.replace(path)

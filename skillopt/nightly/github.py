@@ -263,9 +263,6 @@ class GitHubForge:
             headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
             status = _status(error.status, error.data)
             raise _github_error(status, _words(error.data), headers, f"{doing} of {self._name}") from error
-        except requests.Timeout as error:
-            message = f"GitHub did not answer in time when asked to {doing} of {self._name}; run this again later"
-            raise ForgeDownError(message) from error
         except requests.RequestException as error:
             reason = mask(single_line(str(error)))
             message = f"cannot reach GitHub to {doing} of {self._name}: {reason}; check the network and GITHUB_API_URL"

@@ -230,9 +230,6 @@ class GitLabForge:
             yield
         except GitlabError as error:
             raise self._error(error, what) from error
-        except requests.Timeout as error:
-            message = f"GitLab did not answer in time when asked to {what}; run this again later"
-            raise ForgeDownError(message) from error
         except requests.RequestException as error:
             reason = mask(single_line(str(error)))
             message = f"cannot reach GitLab to {what}: {reason}; check the network and CI_API_V4_URL"

@@ -60,10 +60,6 @@ class Verb(StrEnum):
     IGNORE = "ignore"
     UNIGNORE = "unignore"
     REBASE = "rebase"
-    EXPLAIN = "explain"
-
-
-_NUMBERED: Final = frozenset({Verb.DROP, Verb.EXPLAIN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,14 +264,14 @@ def _read_line(line: str) -> AskedCommand | None:
 
 def _read_rest(verb: Verb, rest: str) -> AskedCommand | None:
     numbers, end = tuple[int, ...](), 0
-    if verb in _NUMBERED:
+    if verb is Verb.DROP:
         matched = list(_leading_numbers(rest))
         numbers, end = tuple(dict.fromkeys(number for number, _ in matched)), matched[-1][1] if matched else 0
         if not numbers:
             return None
     named, _, reason = rest[end:].partition(":")
     words = named.split()
-    skill = words[0] if words and verb not in _NUMBERED else ""
+    skill = words[0] if words and verb is not Verb.DROP else ""
     if skill and not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", skill):
         return None
     return AskedCommand(verb, numbers, skill, _on_one_line(reason))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import fmean
+from functools import lru_cache
 
 from skillopt.errors import VersionConflictError
 from skillopt.execution.drivers import identify_target
@@ -21,7 +21,7 @@ from skillopt.versions.commit_message import Version
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
 from skillopt.versions.repository import Repository
 
-__all__ = ["DefaultBranch", "SkillState", "measured_pass_rate", "read_skill_state"]
+__all__ = ["DefaultBranch", "SkillState", "read_skill_state"]
 
 _DAY = 86_400.0
 _MEASURED = frozenset({VersionAccepted.__name__, BaselineMeasured.__name__})
@@ -102,17 +102,6 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     return SkillState(target, tip, versions, on_default_branch, diverged, start, unfinished, due_facts, conflicts)
 
 
-def measured_pass_rate(ledger: Ledger, run: str) -> float | None:
-    """Return the share of `val` tasks that the newest text of a run passed; None where nothing was measured."""
-    for row in reversed(list(ledger.events(run))):
-        event = decode_event(row.kind, row.payload)
-        if isinstance(event, VersionAccepted) and event.verdict.pairs:
-            return fmean(one.passed_after for one in event.verdict.pairs)
-        if isinstance(event, BaselineMeasured):
-            return event.tally.passed
-    return None
-
-
 def _last_training(finished: RunRecord | None, versions: Sequence[Version]) -> tuple[str, str, str]:
     """Return end, target and suite of the last finished run; from the newest version where no run is recorded."""
     if finished is not None:
@@ -124,8 +113,13 @@ def _last_training(finished: RunRecord | None, versions: Sequence[Version]) -> t
 def _branch_texts(repository: Repository, skill: str, path: str, tip: str, versions: Sequence[Version]) -> list[str]:
     """Return the digest of every text that a branch had, from its tip to the one that training began with."""
     begun = [version.parent for version in versions[-1:]] + [version.merged for version in versions]
-    commits = list(dict.fromkeys(filter(None, [tip, *(one.sha for one in versions), *begun])))
-    return [read_version(repository, skill, commit, path, missing_ok=True).digest for commit in commits]
+    commits = dict.fromkeys(filter(None, [tip, *(one.sha for one in versions), *begun]))
+    return [_digest_at(repository, skill, commit, path) for commit in commits]
+
+
+@lru_cache(maxsize=4096)  # a commit does not change
+def _digest_at(repository: Repository, skill: str, commit: str, path: str) -> str:
+    return read_version(repository, skill, commit, path, missing_ok=True).digest
 
 
 def _on_default(repository: Repository, target: Target, path: str, default_branch: DefaultBranch) -> str:

@@ -34,7 +34,7 @@ from skillopt.nightly.handover import (
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
 from skillopt.nightly.people_commands import Verb
-from skillopt.nightly.skill_state import DefaultBranch, SkillState, measured_pass_rate
+from skillopt.nightly.skill_state import DefaultBranch, SkillState
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start
 from skillopt.runs.training import optimize
@@ -278,7 +278,6 @@ def _facts(night: Night, row: SkillNight, state: SkillState) -> SkillFacts:
     review = night.review.of(row.skill)
     newest = max((*review.versions, *review.drafts), key=lambda one: one.number, default=None)
     return SkillFacts(
-        passed=measured_pass_rate(night.ledger, row.run) if row.run else None,
         due=due.reason[:_LONGEST] if due else "",
         stale=due is not None and due.cause is DueCause.STALE,
         declined=newest.url[:_LONGEST] if newest is not None and newest.state == "closed" else "",

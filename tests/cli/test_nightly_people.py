@@ -57,7 +57,6 @@ def test_who_asks_for_training_is_answered_when_it_was_done_and_not_while_it_wai
     written = config.read_text()
     hour = (datetime.now(UTC).astimezone().hour + 12) % 24
     config.write_text(f'{written}\n[nightly]\ntrain_hours = "{hour}-{hour + 1}"\n')
-    forge.say(1, "ada", "/skillopt explain 1")
     forge.say(1, "ada", "/skillopt retry")
     row = after.run()["rows"]
     assert row["training"] == "waiting"

@@ -55,13 +55,6 @@ def test_commands_are_done_once_and_answered_and_those_of_strangers_are_not(stor
     story.forge.say(1, "eve", "/skillopt drop 1\n/skillopt ignore")
     story.check_unchanged()
 
-    story.forge.say(1, "ada", "/skillopt explain 1")
-    explained = story.night()
-    assert (explained.code, explained.paid, explained.offer) == (0, 0, "")
-    assert "4 tasks show dates not in ISO form." in story.forge.said(1)[-1]
-    story.check_claims()
-    story.check_unchanged()
-
     story.forge.say(1, "ada", "/skillopt drop 2: our vendors need their capitals")
     dropped = story.night()
     assert (dropped.code, dropped.offer, EMAIL in story.text()) == (0, "updated", False)

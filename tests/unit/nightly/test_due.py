@@ -35,13 +35,6 @@ def test_a_new_client_or_what_nobody_knows_does_not(change: dict[str, object]) -
     assert cause(replace(TRAINED, **change)) is None  # type: ignore[arg-type]  # the cases name its fields
 
 
-def test_the_reason_is_told_in_words() -> None:
-    found = why_due(replace(TRAINED, target="codex 1.0 model=small"))
-    assert found is not None
-    assert found.reason == "trained on codex 1.0 model=large, now codex 1.0 model=small"
-    found = why_due(replace(TRAINED, days=31.2))
-    assert found is not None
-    assert found.reason == "it was last trained 31 days ago"
 
 
 def test_the_most_promising_come_first() -> None:

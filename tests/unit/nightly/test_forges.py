@@ -24,33 +24,13 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("url", "repository"),
     [
-        ("https://github.com/acme/skills.git", "acme/skills"),
         ("https://github.example.com/acme/my.skills/", "acme/my.skills"),
         ("ssh://git@github.com:22/acme/skills", "acme/skills"),
-        ("git@github.com:acme/skills.git", "acme/skills"),
         ("file:///srv/acme/skills.git", ""),
-        ("/srv/acme/skills.git", ""),
-        ("", ""),
     ],
 )
 def test_a_remote_s_address_names_the_repository(url: str, repository: str) -> None:
     assert repository_in(url) == repository
-
-
-@pytest.mark.parametrize(
-    ("api", "web"),
-    [
-        ("", "https://github.com/"),
-        ("https://github.example.com/api/v3", "https://github.example.com/"),
-        ("https://api.acme.ghe.com", "https://acme.ghe.com/"),
-    ],
-)
-def test_the_token_is_for_the_forge_s_own_addresses(api: str, web: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_API_URL", api)
-    account = find_account(NightlySettings())
-    assert account is not None
-    assert (account.web, account.token) == (web, TOKEN)
-    assert TOKEN not in repr(account)
 
 
 def test_the_environment_of_a_workflow_names_the_api(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,15 +82,6 @@ def test_a_change_of_main_of_the_branch_or_of_the_suite_is_measured_anew(project
     assert len(marks | {found.mark}) == 4
 
 
-def test_a_url_and_a_path_of_a_person_are_in_the_red_box(project: Path) -> None:
-    assert "[!CAUTION]" not in written(project).body
-    commit_on(project, "skillopt/rows", EMAIL, f"{EMAIL} See https://example.com/rules. Read ~/.ssh/config.")
-    body = written(project).body
-    assert body.index("> [!CAUTION]") < body.index("<details>")
-    assert "adds the URL" in body
-    assert "a path to secrets or settings" in body.partition("> [!CAUTION]")[2].partition("```")[0]
-
-
 def test_sentences_that_people_changed_on_both_sides_are_named_with_both_versions(project: Path) -> None:
     commit_on(project, "skillopt/rows", "Trim spaces around every value.", "Trim spaces on the left.")
     commit_on(project, "main", "Trim spaces around every value.", "Keep all spaces.")

@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from skillopt.nightly.people_commands import (
     AskedCommand,
-    ListedEdit,
     Verb,
     carry_unticked,
     handled_mark,
-    last_handled,
     read_asked,
     read_checklist,
     read_closing,
@@ -38,18 +36,12 @@ def request(body: str = BODY) -> PullRequest:
 
 
 def test_each_verb_is_read_with_what_belongs_to_it() -> None:
-    text = "Thanks.\n/skillopt drop 7 8, #9: too strict\n/skillopt ignore rows\n/skillopt retry\n/skillopt explain 2"
+    text = "Thanks.\n/skillopt drop 7 8, #9: too strict\n/skillopt ignore rows\n/skillopt retry"
     assert read_commands(text) == (
         AskedCommand(Verb.DROP, (7, 8, 9), "", "too strict"),
         AskedCommand(Verb.IGNORE, (), "rows"),
         AskedCommand(Verb.RETRY),
-        AskedCommand(Verb.EXPLAIN, (2,)),
     )
-
-
-def test_what_is_no_command_is_nothing() -> None:
-    texts = ("> /skillopt drop 1", "see /skillopt drop 1", "/skillopt/drop 1", "/skilloptdrop 1")
-    assert [read_commands(text) for text in texts] == [()] * len(texts)
 
 
 @pytest.mark.parametrize("line", ["/skillopt dorp 2", "/skillopt drop", "/skillopt", "/skillopt ignore Rows!"])
@@ -81,22 +73,10 @@ def test_what_is_unticked_stays_so_in_the_next_text() -> None:
     assert carry_unticked("Text", newer) == newer
 
 
-def test_a_reason_is_one_short_line_without_control_characters() -> None:
-    (command,) = read_commands("/skillopt drop 1: a\x1b[31m b\u202ec " + "long " * 200)
-    assert command.reason.startswith("a [31m b c long")
-    assert len(command.reason) == 300
-
-
 @given(st.text(max_size=2000))
 def test_no_text_breaks_reading_it(text: str) -> None:
     assert len(read_commands(f"/skillopt drop 1 {text}")) <= 20
     assert len(read_checklist(text)) <= len(text)
-
-
-def test_the_first_box_of_a_number_counts() -> None:
-    forged = BODY + f"- [ ] **1** Mine. <!-- skillopt edit: {'f' * 12}/9 -->\n"
-    assert read_checklist(forged)[0] == ListedEdit(1, f"{KEY}/1", ticked=True)
-    assert [edit.key for edit in unticked_edits(forged)] == [f"{KEY}/2"]
 
 
 def test_commands_of_people_who_may_not_write_and_those_answered_before_are_left_out() -> None:
@@ -110,11 +90,6 @@ def test_commands_of_people_who_may_not_write_and_those_answered_before_are_left
         (Verb.DROP, (f"{KEY}/2",), "", ""),
         (Verb.DROP, (f"{KEY}/3",), "anna", "why"),
     ]
-
-
-@given(st.integers(0, 10**18), st.text(max_size=50))
-def test_the_mark_of_the_last_comment_is_read_back(identity: int, text: str) -> None:
-    assert last_handled(f"{text}\n\n{handled_mark(identity)}\n") == (identity, f"{text}\n\n")
 
 
 def test_the_last_word_about_leaving_a_skill_alone_counts() -> None:
@@ -132,3 +107,8 @@ def test_the_reason_of_a_closed_one_is_what_was_said_by_who_may_write_when_it_wa
     assert (found.by, found.reason) == ("anna", "Too strict.")
     for at in ("2026-01-03T03:04:10+00:00", ""):
         assert read_closing(replace(closed, closed_at=at), [comment("Great work!", 4)]).reason == ""
+
+
+def test_what_is_no_command_is_nothing() -> None:
+    texts = ("> /skillopt drop 1", "see /skillopt drop 1", "/skillopt/drop 1", "/skilloptdrop 1")
+    assert [read_commands(text) for text in texts] == [()] * len(texts)

@@ -82,15 +82,6 @@ def test_what_is_superseded_is_closed_if_it_is_open_and_what_is_unfit_changes_no
         assert (found.action, found.reason) == (Action.LEAVE, "no better")
 
 
-def test_a_draft_that_people_closed_is_refused_by_its_text_and_not_opened_again_in_the_same_night() -> None:
-    closed = request(4, "closed", "older", "Body\n<!-- text: d1 -->")
-    assert decided(closed, mark="<!-- text: d1 -->").reason == "#4 with this text was closed by people"
-    assert decided(closed, mark="<!-- text: d2 -->").action is Action.OPEN
-    found = decided(closed, mark="<!-- text: d2 -->", opened=4)
-    assert found.action is Action.LEAVE
-    assert "during this night" in found.reason
-
-
 def test_nobody_is_asked_to_review_a_draft_until_it_is_ready_and_a_wrong_name_is_a_remark(
     server: FakeForge, forge: Forge
 ) -> None:
