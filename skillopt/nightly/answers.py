@@ -6,7 +6,7 @@ Decisions become commits on the skill's branch, here; the pull request is told o
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from skillopt.errors import BusyError, SkilloptError
 from skillopt.nightly.handover import SkillReview
@@ -80,22 +80,16 @@ def answer_training(answers: PeopleAnswers, review: SkillReview, row: SkillNight
     return replace(answers, posted=tuple(posted), lines=tuple(lines))
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One line of an answer."""
+class _Line(NamedTuple):
+    """One line of an answer: as it is, and for a comment, where each text is code that it cannot leave."""
 
-    words: str
-    texts: tuple[str, ...] = ()
+    plain: str
+    markdown: str
 
-    @property
-    def plain(self) -> str:
-        """Write it as it is."""
-        return self.words.format(*map(_cut, self.texts))
 
-    @property
-    def markdown(self) -> str:
-        """Write it for a comment, each text as code that it cannot leave."""
-        return self.words.format(*(inline_code(_cut(text)) for text in self.texts))
+def _line(words: str, *texts: str) -> _Line:
+    cut = [truncate(" ".join(text.split()), _LONGEST) for text in texts]
+    return _Line(words.format(*cut), words.format(*map(inline_code, cut)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +153,19 @@ class _Desk:
         """Do one thing, and say what was done; training says so itself when it has ended."""
         if asked.skill:
             number, name = asked.pull_request, self.state.target.name
-            yield _Line(f"nothing done: #{number} is of the skill `{name}`, not of `{asked.skill}`")
+            yield _line(f"nothing done: #{number} is of the skill `{name}`, not of `{asked.skill}`")
             return
         match asked.verb:
             case None:
-                yield _Line(f"not understood: {{}}; {_COMMANDS}", (asked.reason,))
+                yield _line(f"not understood: {{}}; {_COMMANDS}", asked.reason)
             case Verb.DROP:
                 yield from self._drop(asked)
             case Verb.RETRY | Verb.REBASE:
                 pass
             case Verb.IGNORE:
-                yield _Line("left alone from now on: not trained, not offered; `/skillopt unignore` ends that")
+                yield _line("left alone from now on: not trained, not offered; `/skillopt unignore` ends that")
             case Verb.UNIGNORE:
-                yield _Line("not left alone any more")
+                yield _line("not left alone any more")
             case _ as never:
                 assert_never(never)
 
@@ -188,7 +182,7 @@ class _Desk:
         dropped = {str(key) for key in read_decisions(self._repository, self.state.target.name).dropped}
         wanted = [key for key in asked.edits if key not in dropped]
         if not asked.edits:
-            yield _Line(f"nothing dropped: the text of #{asked.pull_request} has no edit of that number")
+            yield _line(f"nothing dropped: the text of #{asked.pull_request} has no edit of that number")
         if not wanted:
             return
         by = asked.by or "somebody who may write here"
@@ -199,9 +193,9 @@ class _Desk:
         except BusyError:
             raise
         except SkilloptError as error:
-            yield _Line(f"{numbers} not dropped: {{}}", (str(error),))
+            yield _line(f"{numbers} not dropped: {{}}", str(error))
             return
-        yield _Line(f"{numbers} dropped, in {done.commit[:10]}")
+        yield _line(f"{numbers} dropped, in {done.commit[:10]}")
 
 
 def _numbers(asked: Asked, wanted: Sequence[str]) -> str:
@@ -217,18 +211,14 @@ def _trained(row: SkillNight) -> _Line | None:
         case Training.WAITING | Training.BUSY | Training.NOT_DUE:
             return None
         case Training.IGNORED:
-            return _Line("not trained, because the skill is left alone; `/skillopt unignore` ends that")
+            return _line("not trained, because the skill is left alone; `/skillopt unignore` ends that")
         case Training.FINISHED if row.versions:
-            return _Line(f"{again}: {count_noun(row.versions, 'new version')}")
+            return _line(f"{again}: {count_noun(row.versions, 'new version')}")
         case Training.FINISHED:
-            return _Line(f"{again}: no new version, {{}}", (row.reason,))
+            return _line(f"{again}: no new version, {{}}", row.reason)
         case Training.STOPPED:
-            return _Line("training began and ended early, the next night goes on: {}", (row.reason,))
+            return _line("training began and ended early, the next night goes on: {}", row.reason)
         case Training.FAILED | Training.NO_SUITE:
-            return _Line("training failed: {}; comment `/skillopt retry` to try it again", (row.reason,))
+            return _line("training failed: {}; comment `/skillopt retry` to try it again", row.reason)
         case _ as never:
             assert_never(never)
-
-
-def _cut(text: str) -> str:
-    return truncate(" ".join(text.split()), _LONGEST)

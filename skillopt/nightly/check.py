@@ -12,7 +12,7 @@ from skillopt.errors import ForgeAccessError, SettingsError, SkilloptError, Usag
 from skillopt.execution.retry import Retry, retrying_forge
 from skillopt.nightly.dashboard import DASHBOARD_TOPIC, DashboardMemory, read_memory
 from skillopt.nightly.forges import find_account, load_forge
-from skillopt.nightly.handover import ReviewState, SkillReview, write_state
+from skillopt.nightly.handover import ReviewState, SkillReview, write_file
 from skillopt.nightly.people_commands import Asked, read_asked, read_closing, read_ignored
 from skillopt.project import CONFIG, Project, Selection
 from skillopt.protocols import Forge
@@ -69,7 +69,7 @@ def check_night(
             raise UsageError(f"expected a pull request of a skill's branch, found #{pull_request}, which is of none")
     remote = access.remote.name if access.remote else ""
     state = ReviewState(forge=access.name, facts=facts, remote=remote, tips=tips, skills=reviews, memory=memory)
-    write_state(state, out)
+    write_file(out, state)
     groups = [group for one in reviews for group in (one.versions, one.drafts, one.descriptions) if group]
     return Checked(
         access.name,

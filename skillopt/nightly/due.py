@@ -39,7 +39,6 @@ class DueFacts:
     trained_on: str = ""
     trained_with: str = ""
     changed: bool = False
-    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +65,6 @@ def why_due(facts: DueFacts) -> Due | None:
 
 
 def sort_by_priority(due: Iterable[Due]) -> list[Due]:
-    """Sort skills that are due: by cause; then the lowest score, unknown ones first; then the longest ago."""
+    """Sort skills that are due: by cause, then the longest ago."""
     causes = list(DueCause)
-
-    def rank(one: Due) -> tuple[int, float, float, str]:
-        facts = one.facts
-        score = -1.0 if facts.score is None else facts.score
-        return causes.index(one.cause), score, -(facts.days or 0.0), facts.skill
-
-    return sorted(due, key=rank)
+    return sorted(due, key=lambda one: (causes.index(one.cause), -(one.facts.days or 0.0), one.facts.skill))

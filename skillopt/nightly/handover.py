@@ -32,8 +32,7 @@ __all__ = [
     "make_folder",
     "read_offers",
     "read_state",
-    "write_offers",
-    "write_state",
+    "write_file",
 ]
 
 BUNDLE: Final = "bundle"
@@ -115,11 +114,6 @@ class OfferFolder(_Strict):
 _Model = TypeVar("_Model", ReviewState, OfferFolder)
 
 
-def write_state(state: ReviewState, path: Path) -> None:
-    """Write what the forge says to a file."""
-    _write(path, state, path)
-
-
 def read_state(path: Path) -> ReviewState:
     """Read what `nightly check` wrote."""
     return _read(path, ReviewState, "skillopt nightly check", path)
@@ -136,25 +130,20 @@ def make_folder(folder: Path) -> None:
         raise _not_written(folder, error) from error
 
 
-def write_offers(folder: Path, offers: OfferFolder) -> None:
-    """Write offers and results in a folder."""
-    _write(folder / OFFERS, offers, folder)
-
-
 def read_offers(folder: Path) -> OfferFolder:
     """Read what `nightly train` wrote."""
     return _read(folder / OFFERS, OfferFolder, "skillopt nightly train", folder)
 
 
-def _write(path: Path, model: BaseModel, out: Path) -> None:
-    """Write a file aside and put it in place."""
+def write_file(path: Path, model: ReviewState | OfferFolder) -> None:
+    """Write what a step hands over aside, and put it in place."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = path.with_name(f"{path.name}.new")
         aside.write_text(model.model_dump_json(indent=1), encoding="utf-8")
         aside.replace(path)
     except OSError as error:
-        raise _not_written(out, error) from error
+        raise _not_written(path, error) from error
 
 
 def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:

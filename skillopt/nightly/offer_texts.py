@@ -15,7 +15,7 @@ from skillopt.gate.gate import resolvable_gain
 from skillopt.gate.grades import Grade
 from skillopt.gate.headline import VAL, headline_of_verdict, headline_of_versions, read_headline
 from skillopt.project import Project, Target
-from skillopt.reports.before_after import BeforeAfter, DifferingTask, before_after_page, find_differing_tasks
+from skillopt.reports.before_after import BeforeAfter, before_after_page, find_differing_tasks
 from skillopt.reports.load_view import load_view
 from skillopt.reports.offer import (
     OfferClaim,
@@ -54,13 +54,8 @@ from skillopt.versions.repository import Repository, commits_between
 
 __all__ = [
     "ClaimSources",
-    "Claimed",
     "OfferPlace",
     "WrittenOffer",
-    "changed_by_people",
-    "claim",
-    "read_line",
-    "read_offered",
     "suspicious_runs",
     "write_offer",
 ]
@@ -113,23 +108,12 @@ class ClaimSources:
     allowance: Meter | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """What is offered with what is claimed of it, and the tasks that went differently where they were run for it."""
-
-    view: OfferView
-    changed: tuple[DifferingTask, ...] = ()
-    measured: int = 0
-
-
 def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
     """Write what is offered down, measuring it where no run says what it would claim."""
-    line = read_line(place)
+    line = EditLine.read(place.repository, place.skill, place.path, place.tip, place.base)
     views = _views(sources, line)
-    found = claim(sources, place, read_offered(place, line, views), views)
-    return WrittenOffer(
-        found.view, offer_title(found.view), offer_body(found.view), offer_mark(found.view), _page(sources, found)
-    )
+    view, page = _claim(sources, place, _read_offered(place, line, views), views)
+    return WrittenOffer(view, offer_title(view), offer_body(view), offer_mark(view), page)
 
 
 def _views(sources: ClaimSources, line: EditLine) -> dict[str, RunView]:
@@ -143,24 +127,7 @@ def _views(sources: ClaimSources, line: EditLine) -> dict[str, RunView]:
     return found
 
 
-def _page(sources: ClaimSources, found: Claimed) -> str:
-    """Render the tasks that went differently; empty where none were run for this very text."""
-    view, claimed = found.view, found.view.claim
-    if claimed is None or not claimed.fresh:
-        return ""
-    suite = sources.target.suite_path.name if sources.target.suite_path else ""
-    headline = f"{claimed.headline.words}; {claimed.shown}."
-    return before_after_page(
-        BeforeAfter(view.skill, view.into, view.branch, suite, headline, found.measured, found.changed)
-    )
-
-
-def read_line(place: OfferPlace) -> EditLine:
-    """Read the commits of the skill that the default branch does not have."""
-    return EditLine.read(place.repository, place.skill, place.path, place.tip, place.base)
-
-
-def changed_by_people(place: OfferPlace, line: EditLine) -> tuple[PersonsCommit, ...]:
+def _changed_by_people(place: OfferPlace, line: EditLine) -> tuple[PersonsCommit, ...]:
     """List the commits by which people changed the skill, oldest first; merges that took a side are none."""
     ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.skill}
     return tuple(
@@ -170,7 +137,7 @@ def changed_by_people(place: OfferPlace, line: EditLine) -> tuple[PersonsCommit,
     )
 
 
-def read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]) -> OfferView:
+def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]) -> OfferView:
     """Describe what is offered, without what was measured of it."""
     before, after = place.text(place.base), place.text(place.tip)
     edits = [_edit(one, views) for one in line.edits]
@@ -190,7 +157,7 @@ def read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]
         versions=tuple(map(_version, line.versions)),
         edits=tuple(edits),
         by_people=lines_by_people(before, after, versions),
-        people=changed_by_people(place, line),
+        people=_changed_by_people(place, line),
         dropped=tuple((edit.content or edit.anchor, words.get(key, "")) for key, edit in dropped.items()),
         conflicts=tuple(TextConflict(one.theirs, one.ours) for one in conflicts),
         flags=(
@@ -268,22 +235,24 @@ def _broke(view: RunView, edit: Edit) -> tuple[str, ...]:
     return alone[-1].verdict.broken if alone else ()
 
 
-def claim(sources: ClaimSources, place: OfferPlace, view: OfferView, views: Mapping[str, RunView]) -> Claimed:
-    """Return what is shown of an offered text, measuring it where its own run does not say."""
+def _claim(
+    sources: ClaimSources, place: OfferPlace, view: OfferView, views: Mapping[str, RunView]
+) -> tuple[OfferView, str]:
+    """Return what is shown of an offered text, measuring it where its own run does not say, and a page of that."""
     grading = None
     if view.versions and (run := views.get(view.versions[-1].run)) is not None:
         view = replace(view, run=run)
         texts = _compared_texts(sources, place, view, run)
         if texts is not None and (spoken := _by_its_run(sources, view, run, texts)) is not None:
-            return Claimed(spoken)
+            return spoken, ""
         grading = view.versions[-1].grading if texts is not None and texts[0] == texts[1] else None
     try:
         suite = sources.target.suite()
         done = _measure(sources, place, suite)
     except SkilloptError as error:
-        return Claimed(replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)))
+        return replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)), ""
     if done.judged is None or (headline := headline_of_verdict(done.judged.verdict, VAL)) is None:
-        return Claimed(replace(view, unmeasured=done.reason))
+        return replace(view, unmeasured=done.reason), ""
     verdict, better = done.judged.verdict, done.judged.answer is ReviewAnswer.PASSED
     # With folds the edits were learnt from the very tasks that they are measured on.
     best, where = (Grade.PROVEN_HERE, "these tasks") if suite.folds else (Grade.PROVEN, "new tasks like these")
@@ -295,8 +264,11 @@ def claim(sources: ClaimSources, place: OfferPlace, view: OfferView, views: Mapp
     judged_on, gain = (grading.tasks, grading.gain) if grading else (len(tasks), verdict.gain)
     proof = "" if grade is Grade.PROVEN else _proof(judged_on, gain, settings)
     changed = find_differing_tasks(tasks, done.pairs, settings.metric)
+    name = sources.target.suite_path.name if sources.target.suite_path else ""
     measured = len({one.task_id for one in done.pairs.before})
-    return Claimed(replace(view, claim=found, grade=grade, grading=grading, proof=proof), changed, measured)
+    compared = BeforeAfter(view.skill, view.into, view.branch, name, f"{headline.words}; {shown}.", measured, changed)
+    view = replace(view, claim=found, grade=grade, grading=grading, proof=proof)
+    return view, before_after_page(compared)
 
 
 def _compared_texts(sources: ClaimSources, place: OfferPlace, view: OfferView, run: RunView) -> tuple[str, str] | None:

@@ -38,12 +38,14 @@ _LONGEST: Final = 70_000
 
 _NEAR: Final = timedelta(minutes=10)
 _MOST_COMMANDS: Final = 20
-_MOST_EDITS: Final = 50
 _LONGEST_REASON: Final = 300
 _LONGEST_LINE: Final = 600
-_LINE: Final = re.compile(r"/skillopt(?:[ \t]{1,9}(?P<verb>[a-z]{4,8}\b)?(?P<rest>.*)|)")
+_LINE: Final = re.compile(
+    r"/skillopt(?:[ \t]{1,9}(?P<verb>[a-z]{4,8}\b)?(?P<numbers>(?:[ \t,#]{0,9}[0-9]{1,4}\b){0,50})(?P<rest>.*)|)"
+)
 _FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<rest>.*)")
-_NUMBERS: Final = re.compile(r"[ \t,#]*(?P<number>[0-9]{1,4})\b")
+_NUMBER: Final = re.compile(r"[0-9]{1,4}\b")
+_SKILL: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _BOX: Final = re.compile(
     r"^[ \t]{0,3}- \[(?P<tick>[ xX])\] \*\*(?P<number>[0-9]{1,4})\*\*[^\r\n]{0,4000}?"
     r"<!-- skillopt edit: (?P<key>[0-9a-f]{12}/[0-9]{1,4}) -->",
@@ -257,37 +259,15 @@ def _read_line(line: str) -> AskedCommand | None:
     found = _LINE.fullmatch(line.rstrip())
     if found is None:
         return None
-    verb, rest = found["verb"] or "", found["rest"] or ""
-    command = _read_rest(Verb(verb), rest) if verb in list(Verb) else None
-    return command or AskedCommand(None, reason=_on_one_line(line))
-
-
-def _read_rest(verb: Verb, rest: str) -> AskedCommand | None:
-    numbers, end = tuple[int, ...](), 0
-    if verb is Verb.DROP:
-        matched = list(_leading_numbers(rest))
-        numbers, end = tuple(dict.fromkeys(number for number, _ in matched)), matched[-1][1] if matched else 0
-        if not numbers:
-            return None
-    named, _, reason = rest[end:].partition(":")
-    words = named.split()
-    skill = words[0] if words and verb is not Verb.DROP else ""
-    if skill and not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", skill):
-        return None
+    verb = Verb(found["verb"]) if found["verb"] in list(Verb) else None
+    numbers = tuple(dict.fromkeys(map(int, _NUMBER.findall(found["numbers"] or ""))))
+    named, _, reason = (found["rest"] or "").partition(":")
+    skill = "" if verb is Verb.DROP else next(iter(named.split()), "")
+    if verb is None or (verb is Verb.DROP) != bool(numbers) or (skill and not _SKILL.fullmatch(skill)):
+        return AskedCommand(None, reason=_on_one_line(line))
     return AskedCommand(verb, numbers, skill, _on_one_line(reason))
 
 
 def _on_one_line(text: str) -> str:
     said = " ".join("".join(one if one.isprintable() else " " for one in text).split())
     return said[:_LONGEST_REASON]
-
-
-def _leading_numbers(rest: str) -> Iterator[tuple[int, int]]:
-    """Yield the numbers that a text begins with, each with where it ends."""
-    at = 0
-    for _ in range(_MOST_EDITS):
-        found = _NUMBERS.match(rest, at)
-        if found is None:
-            return
-        at = found.end()
-        yield int(found["number"]), at

@@ -4,14 +4,13 @@ Text that people changed outside the training is recognised and never overwritte
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
 from skillopt.errors import VersionConflictError
 from skillopt.execution.drivers import identify_target
-from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.due import DueFacts
 from skillopt.project import Selection, Target
 from skillopt.runs.plan import Start, read_version
@@ -24,7 +23,6 @@ from skillopt.versions.repository import Repository
 __all__ = ["DefaultBranch", "SkillState", "read_skill_state"]
 
 _DAY = 86_400.0
-_MEASURED = frozenset({VersionAccepted.__name__, BaselineMeasured.__name__})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,6 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
         trained_on,
         trained_with,
         changed=diverged and _begun(finished) != here,
-        score=_score(ledger, runs),
     )
     begun = _begun(unfinished)
     # The branch, unless people have changed the skill beside it; an unfinished run only from a text still current.
@@ -134,17 +131,3 @@ def _on_default(repository: Repository, target: Target, path: str, default_branc
 def _begun(run: RunRecord | None) -> str:
     """Return the digest of the text that a run began with, empty for no run."""
     return decode_skill(run.skill, run.start).digest if run else ""
-
-
-def _score(ledger: Ledger, runs: Iterable[RunRecord]) -> float | None:
-    """Return the score to expect on `val` by what the newest run measured last."""
-    for run in runs:
-        for row in reversed(ledger.events(run.id)):
-            if row.kind not in _MEASURED:
-                continue
-            event = decode_event(row.kind, row.payload)
-            if isinstance(event, VersionAccepted):
-                return event.verdict.expected
-            if isinstance(event, BaselineMeasured):
-                return event.tally.score
-    return None

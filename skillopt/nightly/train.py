@@ -23,13 +23,14 @@ from skillopt.nightly.descriptions import train_descriptions
 from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
 from skillopt.nightly.handover import (
     BUNDLE,
+    OFFERS,
     REPORT,
     OfferFolder,
     ReviewState,
     SkillOffers,
     make_folder,
     read_state,
-    write_offers,
+    write_file,
 )
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
@@ -297,7 +298,7 @@ def _hand_over(night: Night, out: Path, found: Nightly) -> None:
         others=tuple(name for name in configured_skills(night.project) if name not in looked_at),
     )
     remote = night.review.remote
-    write_offers(out, OfferFolder(remote=remote, night=found, offers=tuple(night.offers), record=record))
+    write_file(out / OFFERS, OfferFolder(remote=remote, night=found, offers=tuple(night.offers), record=record))
     if night.remote is None or night.tips is None:
         return
     offered = [one for skill in night.offers for one in skill.branches if one.tip]

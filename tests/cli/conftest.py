@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.nightly.github import GitHubForge
-from tests.fakes.fake_forge import fake_forge
+from tests.fakes.fake_forge import FakeForge, fake_forge
+from tests.fakes.nights import Nights, make_nights
 from tests.fakes.stories import Story, begun_story
 
 
@@ -31,3 +32,21 @@ def story(tmp_path: Path, begun: Story) -> Iterator[Story]:
     """Return a copy of the project after its first night."""
     with fake_forge() as forge:
         yield Story(begun.nights.copy(tmp_path, forge), forge, tmp_path)
+
+
+@pytest.fixture
+def forge() -> Iterator[FakeForge]:
+    with fake_forge() as server:
+        yield server
+
+
+@pytest.fixture
+def nights(tmp_path: Path, forge: FakeForge) -> Nights:
+    """Return a project before its first night."""
+    return make_nights(tmp_path, forge)
+
+
+@pytest.fixture
+def after(tmp_path: Path, forge: FakeForge, begun: Story) -> Nights:
+    """Return a copy of what the first night of all stories left, for a test with a forge of its own."""
+    return begun.nights.copy(tmp_path, forge)

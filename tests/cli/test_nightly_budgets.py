@@ -1,22 +1,15 @@
 """Nights with a budget, and nights without a forge."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.fake_forge import FakeForge, fake_forge
+from tests.fakes.fake_forge import FakeForge
 from tests.fakes.nights import make_nights
 from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
-
-
-@pytest.fixture
-def forge() -> Iterator[FakeForge]:
-    with fake_forge() as server:
-        yield server
 
 
 class TestBudgets:

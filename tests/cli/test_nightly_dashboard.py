@@ -16,17 +16,6 @@ pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 SHOWN = ("--set", "dashboard=true")
 
 
-@pytest.fixture
-def forge() -> Iterator[FakeForge]:
-    with fake_forge() as server:
-        yield server
-
-
-@pytest.fixture
-def nights(tmp_path: Path, forge: FakeForge) -> Nights:
-    return make_nights(tmp_path, forge)
-
-
 @pytest.fixture(scope="module")
 def first_night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
     """Run a night that opens a pull request and writes the dashboard."""

@@ -1,32 +1,18 @@
 """Drafts at night: what is not proven gets a draft pull request, which people may close for good."""
 
-import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from skillopt.gate.grades import Grade
 from tests.fakes.drafts import accepted, changed, graded, run_events
-from tests.fakes.fake_forge import FakeForge, fake_forge
-from tests.fakes.nights import Nights, make_nights
+from tests.fakes.fake_forge import FakeForge
+from tests.fakes.nights import Nights
 from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
 REF = "refs/heads/skillopt-draft/rows"
-
-
-@pytest.fixture
-def forge() -> Iterator[FakeForge]:
-    with fake_forge() as forge:
-        yield forge
-
-
-@pytest.fixture
-def nights(tmp_path: Path, forge: FakeForge) -> Nights:
-    return make_nights(tmp_path, forge)
 
 
 def test_a_draft_gets_a_draft_pull_request_that_says_first_what_is_not_shown(nights: Nights, forge: FakeForge) -> None:
@@ -82,16 +68,6 @@ def test_a_proven_version_is_an_ordinary_pull_request_and_comes_before_what_is_l
     assert (pull["branch"], pull["draft"]) == ("skillopt/rows", False)
     assert "[!NOTE]" not in pull["body"]
     assert any("comes first" in note for note in row["draft"]["notes"])
-
-
-def test_a_version_that_is_proven_on_these_tasks_only_is_a_draft_pull_request(nights: Nights, forge: FakeForge) -> None:
-    run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN_HERE))
-    nights.run()
-    (pull,) = forge.pulls.values()
-    assert pull["draft"] is True
-    assert pull["title"].endswith("(proven here)")
-    assert re.search(r"About \d+ more tasks|tasks enough to prove", pull["body"])
-    assert "**Proven here**: better on these very tasks, which says less about new ones." in pull["body"]
 
 
 def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nights) -> None:

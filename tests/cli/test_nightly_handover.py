@@ -1,27 +1,15 @@
 """What the steps of a night hand to each other: a folder that cannot be used is found before it costs anything."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from skillopt.nightly import handover
-from tests.fakes.fake_forge import FakeForge, fake_forge
-from tests.fakes.nights import Nights, make_nights
+from tests.fakes.fake_forge import FakeForge
+from tests.fakes.nights import Nights
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def forge() -> Iterator[FakeForge]:
-    with fake_forge() as server:
-        yield server
-
-
-@pytest.fixture
-def nights(tmp_path: Path, forge: FakeForge) -> Nights:
-    return make_nights(tmp_path, forge)
 
 
 @pytest.fixture

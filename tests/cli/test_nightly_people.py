@@ -1,6 +1,5 @@
 """Nights after people said something in a pull request: it becomes a decision in git, and they are answered."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,30 +10,11 @@ from skillopt.nightly.people_commands import read_checklist
 from skillopt.versions.decisions import read_decisions
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import graded, run_events
-from tests.fakes.fake_forge import FakeForge, fake_forge
+from tests.fakes.fake_forge import FakeForge
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import SKILL, git
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
-
-
-@pytest.fixture
-def forge() -> Iterator[FakeForge]:
-    with fake_forge() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def first_night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
-    with fake_forge() as server:
-        nights = make_nights(tmp_path_factory.mktemp("first"), server)
-        assert nights.run()["rows"]["offer"]["action"] == "opened"
-        yield nights
-
-
-@pytest.fixture
-def after(tmp_path: Path, forge: FakeForge, first_night: Nights) -> Nights:
-    return first_night.copy(tmp_path, forge)
 
 
 def text_on_branch(nights: Nights) -> str:
@@ -64,6 +44,7 @@ def test_who_asks_for_training_is_answered_when_it_was_done_and_not_while_it_wai
     config.write_text(written)
     row = after.run()["rows"]
     assert row["training"] == "finished"
+    assert "ada" in row["cause"]
     assert "trained again" in forge.said(1)[-1]
     assert "no new version" in forge.said(1)[-1]
     row = after.run()["rows"]
@@ -82,23 +63,6 @@ def test_a_command_for_another_skill_or_one_that_is_not_understood_is_answered_a
     assert "not understood: /skillopt dorp 2; there are `/skillopt drop 7`" in unknown
     assert "not understood: <code>&#x2f;skillopt dorp 2</code>" in forge.said(1)[-1]
     assert after.run()["rows"]["answers"] == []
-
-
-def test_a_pull_request_that_is_opened_again_says_what_its_run_measured_and_can_be_answered(
-    after: Nights, forge: FakeForge
-) -> None:
-    title = forge.pulls[1]["title"]
-    run = git(after.bare, "log", "-1", "--format=%(trailers:key=Skillopt-Run)", after.tip())
-    forge.set_state(1)
-    after.run()
-    forge.reopen(1)
-    assert after.run()["rows"]["rollouts"] == 0
-    assert run == git(after.bare, "log", "-1", "--format=%(trailers:key=Skillopt-Run)", after.tip())
-    assert forge.pulls[1]["title"] == title
-    forge.say(1, "ada", "/skillopt drop 2")
-    row = after.run()["rows"]
-    assert any("edit 2 dropped" in line for line in row["answers"])
-    assert [edit.number for edit in read_checklist(forge.pulls[1]["body"])] == [1]
 
 
 def write_as_a_person(nights: Nights) -> None:

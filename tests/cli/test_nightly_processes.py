@@ -15,7 +15,7 @@ import pytest
 
 from skillopt.storage.ledger import Ledger
 from tests.cli.test_resume import deadly_git
-from tests.fakes.fake_forge import FakeForge, fake_forge
+from tests.fakes.fake_forge import FakeForge
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git, skillopt_process
@@ -26,12 +26,6 @@ pytestmark = pytest.mark.process
 PROVEN = 2
 """The probe of the optimizer model and the first rollout, which is made alone."""
 HELD = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", "--workers", "4")
-
-
-@pytest.fixture
-def forge() -> Iterator[FakeForge]:
-    with fake_forge() as server:
-        yield server
 
 
 @dataclass(frozen=True)
@@ -144,20 +138,6 @@ def test_a_night_that_is_killed_at_its_push_opens_the_pull_request_the_next_nigh
     row = nights.run()["rows"]
     assert (row["training"], row["rollouts"], row["offer"]["action"]) == ("not due", 0, "opened")
     assert nights.tip() == git(nights.folder, "rev-parse", "skillopt/rows")
-
-
-def test_the_night_of_another_machine_is_left_alone(
-    tmp_path: Path, forge: FakeForge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nights = make_nights(tmp_path, forge)
-    other = nights.clone("other")
-    with held(nights, monkeypatch) as late:
-        assert other.run()["rows"]["offer"]["action"] == "opened"
-        tip = other.tip()
-        code, out, errors = late.end()
-    assert code == 3, errors
-    assert "skillopt/rows has diverged" in row_of(out)["reason"]
-    assert (nights.tip(), list(forge.pulls)) == (tip, [1])
 
 
 def test_a_stopped_run_goes_on_in_a_fresh_shallow_clone_that_lacks_where_it_began(

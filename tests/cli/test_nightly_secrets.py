@@ -6,14 +6,13 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from skillopt.execution.credentials import exposure_warning
 from skillopt.sandbox.bubblewrap import Sandbox
-from tests.fakes.fake_forge import FakeForge, fake_forge
+from tests.fakes.fake_forge import FakeForge
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git, skillopt, skillopt_process
 from tests.fakes.spy import read_findings, write_spy
@@ -24,12 +23,6 @@ KEY = "sk-" + secrets.token_hex(20)
 """Key of a provider that the target does not need."""
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
-
-
-@pytest.fixture
-def forge() -> Iterator[FakeForge]:
-    with fake_forge() as server:
-        yield server
 
 
 def token() -> str:
@@ -97,6 +90,7 @@ def test_training_refuses_a_token_in_its_environment_or_in_git_s_configuration(
     nights = make_nights(tmp_path, forge)
     state = tmp_path / "state.json"
     assert nights.step("check", "--out", str(state), **nights.environment).returncode == 0
+    assert nights.environment["GITHUB_TOKEN"] not in state.read_text()
     steps = ("--state", str(state), "--out", str(tmp_path / "out"))
     ended = nights.step("train", *steps, **nights.environment)
     assert (ended.returncode, ended.stdout) == (2, "")
@@ -107,13 +101,6 @@ def test_training_refuses_a_token_in_its_environment_or_in_git_s_configuration(
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "persist-credentials: false" in ended.stderr
     assert not (nights.folder / ".skillopt" / "ledger.db").exists()
-
-
-def test_the_state_that_training_reads_holds_no_token(tmp_path: Path, forge: FakeForge) -> None:
-    nights = make_nights(tmp_path, forge)
-    state = tmp_path / "state.json"
-    nights.step("check", "--out", str(state), **nights.environment)
-    assert nights.environment["GITHUB_TOKEN"] not in state.read_text()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows environments there")

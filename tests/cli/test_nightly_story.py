@@ -46,6 +46,8 @@ def test_a_commit_of_a_person_is_measured_too_where_no_run_is_recorded(story: St
     assert second.paid == second.result["rollouts"] > 0
     story.check_claims()
     assert "measured with `Anna`'s commit" in story.pull()["body"]
+    assert f"**1 line by people (`{story.tip()[:10]}` `A rule of ours`)**" in story.pull()["body"]
+    assert "1 commit on the branch by people; kept" in second.row["offer"]["notes"]
     elsewhere.check_unchanged()
 
 

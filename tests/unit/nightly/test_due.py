@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.nightly.due import DueCause, DueFacts, sort_by_priority, why_due
 
-TRAINED = DueFacts("rows", "codex 1.0 model=large", "suite", "", 3.0, "codex 1.0 model=large", "suite", score=0.5)
+TRAINED = DueFacts("rows", "codex 1.0 model=large", "suite", "", 3.0, "codex 1.0 model=large", "suite")
 
 
 def cause(facts: DueFacts) -> DueCause | None:
@@ -40,16 +40,13 @@ def test_a_new_client_or_what_nobody_knows_does_not(change: dict[str, object]) -
 def test_the_most_promising_come_first() -> None:
     skills = [
         replace(TRAINED, skill="oldest", days=90.0),
-        replace(TRAINED, skill="weak-but-older", days=50.0, score=0.2),
-        replace(TRAINED, skill="weak", days=40.0, score=0.2),
-        replace(TRAINED, skill="stale", suite="another", score=0.9),
-        replace(TRAINED, skill="edited", changed=True, score=0.9),
-        replace(TRAINED, skill="new", days=None, score=None),
-        replace(TRAINED, skill="measured", days=None, score=0.1),
-        replace(TRAINED, skill="begun", unfinished="stopped", score=0.95),
+        replace(TRAINED, skill="old", days=50.0),
+        replace(TRAINED, skill="stale", suite="another"),
+        replace(TRAINED, skill="edited", changed=True),
+        replace(TRAINED, skill="new", days=None),
+        replace(TRAINED, skill="begun", unfinished="stopped"),
     ]
     due = [found for facts in skills if (found := why_due(facts))]
     assert [one.facts.skill for one in sort_by_priority(due)] == [
-        *("begun", "new", "measured", "edited", "stale"),
-        *("weak-but-older", "weak", "oldest"),
+        *("begun", "new", "edited", "stale", "oldest", "old"),
     ]
