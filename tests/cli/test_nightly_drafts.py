@@ -1,6 +1,5 @@
 """Drafts at night: what is not proven gets a draft pull request, which people may close for good."""
 
-
 import pytest
 
 from skillopt.gate.grades import Grade

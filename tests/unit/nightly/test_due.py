@@ -35,8 +35,6 @@ def test_a_new_client_or_what_nobody_knows_does_not(change: dict[str, object]) -
     assert cause(replace(TRAINED, **change)) is None  # type: ignore[arg-type]  # the cases name its fields
 
 
-
-
 def test_the_most_promising_come_first() -> None:
     skills = [
         replace(TRAINED, skill="oldest", days=90.0),
