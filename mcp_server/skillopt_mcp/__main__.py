@@ -18,7 +18,6 @@ __all__ = ["main"]
 
 _TOKEN = "SKILLOPT_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _PORT = 8765
-_LAST_PORT = 65535
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,8 +66,8 @@ def _run(serve: Callable[[], Awaitable[None]], port: int) -> int:
 
     try:
         anyio.run(serve)
-    except OSError as error:
-        sys.stderr.write(f"skillopt-mcp: cannot serve on port {port}: {error.strerror}; choose another with --port\n")
+    except (OSError, OverflowError) as error:
+        sys.stderr.write(f"skillopt-mcp: cannot serve on port {port}: {error}; choose another with --port\n")
         return 3
     except BaseExceptionGroup as ended:
         # How the SDK ends when Ctrl-C comes while it passes the first request on.
@@ -90,17 +89,8 @@ def _parser() -> "ArgumentParser":
     parser.add_argument("--version", action="version", version=f"skillopt-mcp {__version__}")
     parser.add_argument("-C", dest="folder", metavar="FOLDER", default=".", help="the project; the current folder")
     parser.add_argument("--http", action="store_true", help=f"serve HTTP on this machine; the token is ${_TOKEN}")
-    parser.add_argument("--port", type=_port, default=_PORT, metavar="N", help=f"port of --http; {_PORT}")
+    parser.add_argument("--port", type=int, default=_PORT, metavar="N", help=f"port of --http; {_PORT}")
     return parser
-
-
-def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= _LAST_PORT:
-        from argparse import ArgumentTypeError
-
-        raise ArgumentTypeError(f"expected a port from 0 to {_LAST_PORT}, found {text}")
-    return number
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.installation import check_unchanged
 from skillopt_mcp.job_tools import JobAnswer, answer_with_news
 from skillopt_mcp.prompts import get_prompt, list_prompts
-from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, DirectoryParams, SkillParams, SkillResources
+from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, SkillParams, SkillResources
 from skillopt_mcp.tools import TOOLS
 from skillopt_mcp.watching import VersionWatcher
 
@@ -202,7 +202,6 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
         on_list_tools=tools.list,
         on_call_tool=tools.call,
         on_list_resources=skills.list_resources,
-        on_list_resource_templates=skills.list_templates,
         on_read_resource=skills.read_resource,
         on_subscriptions_listen=watch.listen,
         on_list_prompts=_list_prompts,
@@ -212,7 +211,6 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
     server.middleware.append(_guard)
     server.add_request_handler("skills/list", PaginatedRequestParams, skills.list_skills)
     server.add_request_handler("skills/get", SkillParams, skills.get_skill)
-    server.add_request_handler("resources/directory/read", DirectoryParams, skills.read_directory)
     server.add_notification_handler("notifications/initialized", NotificationParams, watch.joined)
     return server
 

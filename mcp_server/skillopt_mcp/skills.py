@@ -1,14 +1,13 @@
 """The Skills extension of MCP (SEP-2640): skills as resources.
 
-The methods `skills/list`, `skills/get` and `resources/directory/read`, and the ordinary resource methods over
-the same files, for clients that do not know the extension.
+The methods `skills/list` and `skills/get`, and the ordinary resource methods over the same files, for clients that do
+not know the extension.
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
 from mimetypes import MimeTypes
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from anyio import to_thread
 from mcp.server.context import ServerRequestContext
@@ -17,13 +16,11 @@ from mcp_types import (
     INVALID_PARAMS,
     BlobResourceContents,
     ListResourcesResult,
-    ListResourceTemplatesResult,
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
     RequestParams,
     Resource,
-    ResourceTemplate,
     TextResourceContents,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -40,33 +37,25 @@ from skillopt_mcp.catalogue import (
     skill_address,
 )
 
-__all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "DirectoryParams", "SkillParams", "SkillResources"]
+__all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "SkillParams", "SkillResources"]
 
 EXTENSION = "io.modelcontextprotocol/skills"
-SETTINGS = {"directoryRead": True}
+SETTINGS: dict[str, object] = {}
 CACHED_MS = 60_000
 """How long a client may take a listing for current; it is notified when a version is accepted."""
 
 _META = "io.github.skillopt/"
 _FOREVER_MS = 24 * 60 * 60 * 1000  # a version never changes
-_FOLDER = "inode/directory"
 _SKILLS_A_PAGE = 20
 _RESOURCES_A_PAGE = 200
 _TYPES = MimeTypes(filenames=())
 _TEXT_TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
 
-_Item = TypeVar("_Item")
 _Context = ServerRequestContext[Any, Any]
 
 
 class SkillParams(RequestParams):
     """Parameters of `skills/get`."""
-
-    uri: str
-
-
-class DirectoryParams(PaginatedRequestParams):
-    """Parameters of `resources/directory/read`."""
 
     uri: str
 
@@ -96,39 +85,11 @@ class SkillResources:
             raise _unknown("skill", params.uri)
         return {"skill": _entry(skill, address.version), **_cached(ctx, _lifetime(address))}
 
-    async def read_directory(self, ctx: _Context, params: DirectoryParams) -> dict[str, object]:
-        """Answer `resources/directory/read`: the files and folders that stand right in a folder."""
-        address = read_address(params.uri)
-        skill = await self._found(address)
-        children = _children(skill, address) if address and skill else []
-        if address is None or not children:
-            raise _unknown("directory", params.uri)
-        shown, more = _page(children, lambda child: child.uri, params.cursor, _RESOURCES_A_PAGE)
-        resources = [child.model_dump(by_alias=True, exclude_none=True) for child in shown]
-        return {"resources": resources, **more, **_cached(ctx, _lifetime(address))}
-
     async def list_resources(self, _: _Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         """Answer `resources/list`: every file that is served, skill by skill."""
         cursor = params.cursor if params else None
         shown, more = await to_thread.run_sync(_some_resources, self._folder, cursor)
         return ListResourcesResult(resources=shown, next_cursor=more)
-
-    async def list_templates(
-        self, _ctx: _Context, _params: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
-        """Answer `resources/templates/list`."""
-        newest = "A file of a skill: of its newest accepted version, or as committed where it was not trained."
-        older = "The same of an older version; list_skills with the skill's name lists them."
-        return ListResourceTemplatesResult(
-            resource_templates=[
-                ResourceTemplate(name="skill-file", uri_template="skill://{name}/{+path}", description=newest),
-                ResourceTemplate(
-                    name="skill-version-file",
-                    uri_template="skill://_versions/{version}/{name}/{+path}",
-                    description=older,
-                ),
-            ]
-        )
 
     async def read_resource(self, _: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         """Answer `resources/read`: a file's bytes, as text where they are text."""
@@ -204,20 +165,6 @@ def _resource(skill: ServedSkill, file: ServedFile, version: str | None) -> Reso
     )
 
 
-def _children(skill: ServedSkill, address: Address) -> list[Resource]:
-    """List what stands right in a folder, sorted by URI; nothing when there is no such folder."""
-    prefix = f"{address.path}/" if address.path else ""
-    files = [file for file in skill.files if _path(file).startswith(prefix)]
-    children = {}
-    for file in files:
-        child, below, _ = _path(file).removeprefix(prefix).partition("/")
-        uri = str(Address(skill.name, address.version, prefix + child))
-        name = _readable(file.path.split("/")[prefix.count("/")])
-        folder = Resource(uri=uri, name=name, mime_type=_FOLDER)
-        children[uri] = folder if below else _resource(skill, file, address.version)
-    return [children[uri] for uri in sorted(children)]
-
-
 def _path(file: ServedFile) -> str:
     """Write a file's path as its URI does."""
     return skill_address("", file.path).path
@@ -248,16 +195,6 @@ def _type(file: ServedFile) -> str:
     suffix = Path(file.path).suffix.lower()
     guessed = _TEXT_TYPES.get(suffix) or _TYPES.guess_type(f"file{suffix}")[0]
     return guessed or ("application/octet-stream" if _text(file) is None else "text/plain")
-
-
-def _page(
-    items: Sequence[_Item], key: Callable[[_Item], str], cursor: str | None, size: int
-) -> tuple[list[_Item], dict[str, str]]:
-    """Cut one page out of items; the cursor is the key of the last one before it."""
-    if cursor is not None and read_address(cursor) is None:
-        raise MCPError(INVALID_PARAMS, "expected a cursor that an earlier answer gave; begin again without one")
-    left = sorted((item for item in items if key(item) > (cursor or "")), key=key)
-    return left[:size], {"nextCursor": key(left[size - 1])} if len(left) > size else {}
 
 
 def _first_name(cursor: str | None) -> str:

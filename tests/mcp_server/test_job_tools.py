@@ -52,11 +52,6 @@ async def test_a_job_that_is_paid_for_needs_a_cap_on_dollars(project: Path, work
     assert "set max_usd; it is likely to cost about $" in told
 
 
-async def test_where_no_price_is_known_any_cap_does(project: Path) -> None:
-    (project / "skillopt.toml").write_text(PAID.replace("claude-sonnet-5", "fake"), encoding="utf-8")
-    assert "no price is known for it, so set max_rollouts" in await refused(project)
-
-
 async def test_a_suite_that_cannot_be_read_and_a_base_that_is_not_clear_are_told_before_a_job_starts(
     project: Path,
 ) -> None:

@@ -12,7 +12,6 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from skillopt import __version__
-from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import EVERY_PROTOCOL, install_server, say, text_of
 from tests.fakes.repositories import make_repository
 
@@ -70,6 +69,7 @@ async def test_without_the_program_there_is_one_tool_that_says_what_to_type(home
     async with Client(launcher(home), mode=mode) as client:
         (tool,) = (await client.list_tools()).tools
         assert tool.name == "install_skillopt"
+        assert "Call `install_skillopt`" in (client.instructions or "")
         text = await say(client, "install_skillopt")
         assert "Tell the user to type in a terminal:\n\n    " in text
         assert "install PATH-OF-CLONE" in text
@@ -79,12 +79,6 @@ async def test_without_the_program_there_is_one_tool_that_says_what_to_type(home
         assert "install_skillopt" in text_of(refused)
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_without_the_program_a_client_that_asks_what_the_server_is_for_is_told(home: Path, mode: str) -> None:
-    async with Client(launcher(home), mode=mode) as client:
-        assert "Call `install_skillopt`" in (client.instructions or "")
-
-
 async def test_once_the_program_is_installed_the_tool_says_how_to_go_on(home: Path) -> None:
     async with Client(launcher(home)) as client:
         assert "is not installed" in await say(client, "install_skillopt")
@@ -92,12 +86,11 @@ async def test_once_the_program_is_installed_the_tool_says_how_to_go_on(home: Pa
         assert f"SkillOpt {__version__} is here now" in await say(client, "install_skillopt")
 
 
-@EVERY_PROTOCOL
-async def test_the_program_on_the_path_is_started_in_the_projects_folder(home: Path, mode: str) -> None:
+async def test_the_program_on_the_path_is_started_in_the_projects_folder(home: Path) -> None:
     make_repository(home / "rows")
     install_server(home / "bin" / "skillopt-mcp")
     given = launcher(home, f"{home / 'bin'}:{os.environ['PATH']}")
-    async with Client(given.model_copy(update={"cwd": home / "rows"}), mode=mode) as client:
+    async with Client(given.model_copy(update={"cwd": home / "rows"})) as client:
         listed = await say(client, "list_skills")
         assert "| rows | not trained |" in listed
         assert "the plugin is version" not in listed
@@ -132,14 +125,6 @@ def test_a_program_of_another_version_is_started_and_the_difference_told(home: P
     told, problem = started(home, f"{home / 'bin'}:{USUAL}")
     assert told == f"{made} {__version__} -C ."
     assert problem == f"skillopt: the plugin is {__version__}, the program 9.9.9; update the older one"
-
-
-async def test_the_list_of_skills_tells_that_the_plugin_is_of_another_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PLUGIN_VERSION_OF_SKILLOPT", "9.9.9")
-    async with Client(make_server(make_repository(tmp_path))) as client:
-        assert f"the plugin is version 9.9.9, the program {__version__}" in await say(client, "list_skills")
 
 
 @pytest.mark.parametrize(

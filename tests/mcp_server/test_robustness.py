@@ -11,14 +11,14 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from skillopt_mcp.server import make_server
-from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, ask, pipe, say, text_of
+from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, ask, pipe, text_of
 from tests.fakes.projects import git
 
 pytestmark = pytest.mark.process
 
 BOUNDED = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 METHODS = [
-    *("tools/call", "tools/list", "resources/read", "resources/list", "resources/directory/read", "skills/get"),
+    *("tools/call", "tools/list", "resources/read", "resources/list", "skills/get"),
     *("skills/list", "prompts/get", "ping", "logging/setLevel", "no/such/method", "", "initialize"),
 ]
 PROTOCOL_ERRORS = {-32600, -32601, -32602, -32020, -32021, -32022}
@@ -140,23 +140,6 @@ async def test_huge_strings_get_short_errors(client: Client) -> None:
         with pytest.raises(MCPError) as caught:
             await ask(client, method, **params)
         assert len(str(caught.value)) < 2000
-
-
-def test_eight_clients_at_once_are_all_served(project: Path) -> None:
-    async def work(number: int, server: Path) -> None:
-        mode = "legacy" if number % 2 else "2026-07-28"
-        async with Client(make_server(server, every=0.01), mode=mode, cache=None) as client:
-            for _ in range(3):
-                assert "| rows |" in await say(client, "list_skills")
-                assert (await ask(client, "skills/list"))["skills"]
-                assert (await client.list_resources()).resources
-
-    async def run() -> None:
-        async with anyio.create_task_group() as tasks:
-            for number in range(8):
-                tasks.start_soon(work, number, project)
-
-    anyio.run(run)
 
 
 @pytest.mark.anyio

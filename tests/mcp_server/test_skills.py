@@ -68,16 +68,11 @@ async def test_frontmatter_is_given_as_it_was_written(project: Path, client: Cli
 @EVERY_PROTOCOL
 async def test_files_are_ordinary_resources_too(client: Client) -> None:
     main, script = (await client.list_resources()).resources
-    templates = (await client.list_resource_templates()).resource_templates
 
     assert (main.uri, main.name, main.description, main.mime_type) == (MAIN, "rows", "Rows.", "text/markdown")
     assert (script.name, script.size) == ("run.sh", 10)
     assert script.meta is not None
     assert script.meta["io.github.skillopt/digest"].startswith("sha256:")
-    assert {template.uri_template for template in templates} == {
-        "skill://{name}/{+path}",
-        "skill://_versions/{version}/{name}/{+path}",
-    }
     assert await content(client, MAIN) == TEXT.encode()
 
 
@@ -110,7 +105,6 @@ async def test_a_skill_without_accepted_version_is_served_as_it_is_committed(tmp
 async def test_evals_are_not_served(client: Client) -> None:
     for uri in ("skill://rows/evals/evals.json", "skill://rows/evals"):
         assert (await refused(client, "resources/read", uri=uri)).code == INVALID_PARAMS
-        assert (await refused(client, "resources/directory/read", uri=uri)).code == INVALID_PARAMS
 
 
 async def test_an_older_version_is_read_at_its_own_address(project: Path, client: Client) -> None:
@@ -158,26 +152,6 @@ async def test_bytes_that_are_not_text_come_as_a_blob(project: Path, client: Cli
     assert png.mime_type == "image/png"
 
 
-async def test_a_directory_lists_what_stands_right_in_it(project: Path, client: Client) -> None:
-    accept(project, File("docs/a.md", b"A"), File("docs/deep/b.md", b"B"))
-
-    async def children(uri: str) -> list[tuple[str, str, str]]:
-        found = (await ask(client, "resources/directory/read", uri=uri))["resources"]
-        return [(child["uri"], child["name"], child["mimeType"]) for child in found]
-
-    assert await children("skill://rows") == [
-        (MAIN, "rows", "text/markdown"),
-        ("skill://rows/docs", "docs", "inode/directory"),
-        ("skill://rows/run.sh", "run.sh", "application/x-sh"),
-    ]
-    assert await children("skill://rows/docs") == [
-        ("skill://rows/docs/a.md", "a.md", "text/markdown"),
-        ("skill://rows/docs/deep", "deep", "inode/directory"),
-    ]
-    for uri in (MAIN, "skill://rows/docs/", "skill://rows/none", "skill://none", "skill://"):
-        assert (await refused(client, "resources/directory/read", uri=uri)).code == INVALID_PARAMS
-
-
 async def test_symbolic_links_are_not_followed_or_served(project: Path, client: Client) -> None:
     (project / FOLDER / "secret").symlink_to("/etc/hostname")
     (project / FOLDER / "up").symlink_to("../..")
@@ -192,7 +166,6 @@ async def test_symbolic_links_are_not_followed_or_served(project: Path, client: 
     assert [file["uri"] for file in skill["resources"]] == [MAIN, "skill://rows/run.sh"]
     for uri in ("skill://rows/secret", "skill://rows/up", "skill://rows/up/README"):
         assert (await refused(client, "resources/read", uri=uri)).code == INVALID_PARAMS
-        assert (await refused(client, "resources/directory/read", uri=uri)).code == INVALID_PARAMS
 
 
 async def test_no_other_spelling_of_an_address_is_served(project: Path) -> None:
@@ -201,7 +174,7 @@ async def test_no_other_spelling_of_an_address_is_served(project: Path) -> None:
     uris = [*(f"skill://rows/{path}" for path in inside), *whole, "file:///etc/passwd", "skill://rows/" + "a/" * 9_999]
     async with Client(make_server(project), cache=None) as client:
         for uri in uris:
-            for method in ("resources/read", "skills/get", "resources/directory/read"):
+            for method in ("resources/read", "skills/get"):
                 error = await refused(client, method, uri=uri)
                 assert error.code == INVALID_PARAMS
                 assert str(project) not in json.dumps(error.error.model_dump())
@@ -247,11 +220,11 @@ async def test_long_lists_come_in_pages(project: Path, client: Client) -> None:
         accept(project, text="More.\n", skill=name)
     accept(project, *(File(f"f{number:03}", b"") for number in range(250)))
 
-    async def pages(method: str, key: str, **params: object) -> list[list[dict[str, Any]]]:
+    async def pages(method: str, key: str) -> list[list[dict[str, Any]]]:
         found: list[list[dict[str, Any]]] = []
         more: dict[str, str] = {}
         while True:
-            answer = await ask(client, method, **params, **more)
+            answer = await ask(client, method, **more)
             found.append(answer[key])
             if "nextCursor" not in answer:
                 return found
@@ -263,7 +236,6 @@ async def test_long_lists_come_in_pages(project: Path, client: Client) -> None:
     resources = await pages("resources/list", "resources")
     assert [len(page) for page in resources] == [200, 75]
     assert len({found["uri"] for page in resources for found in page}) == 275
-    assert [len(page) for page in await pages("resources/directory/read", "resources", uri="skill://rows")] == [200, 52]
     for method in ("skills/list", "resources/list"):
         assert (await refused(client, method, cursor="made up")).code == INVALID_PARAMS
 

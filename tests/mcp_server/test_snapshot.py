@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.errors import SettingsError, SkillError, UsageError
+from skillopt.errors import SkillError
 from skillopt.versions.snapshot import snapshot_of
 from skillopt_mcp.catalogue import ServedSkill, served_page, served_skill
 from tests.fakes.mcp_clients import accept
@@ -73,20 +73,6 @@ def test_what_happens_to_a_branch_is_seen_at_once(
     assert served == [tip if change in (commits, packs) else git(project, "rev-parse", "main")]
 
 
-def test_a_changed_configuration_is_seen_at_once(project: Path) -> None:
-    config = project / "skillopt.toml"
-    before = config.read_bytes()
-    assert text(project).endswith("- Sort.\n")
-    config.write_text('[skills.rows]\npath = "../rows"\n')
-    with pytest.raises(SettingsError, match="expected a path in the project"):
-        text(project)
-    assert served_skills(project) == ()
-    config.unlink()
-    assert text(project).endswith("- Sort.\n")
-    config.write_bytes(before)
-    assert text(project).endswith("- Sort.\n")
-
-
 def test_a_page_says_the_name_that_the_next_one_begins_with(project: Path) -> None:
     add_skill(project, "sums")
     git(project, "branch", "skillopt/tables")
@@ -111,15 +97,6 @@ def test_a_repository_that_is_made_further_in_counts(project: Path) -> None:
     assert set(snapshot_of(inner).tips) == {"rows"}
     git(inner, "init", "--quiet")
     assert snapshot_of(inner).tips == {}
-
-
-def test_a_skill_that_is_configured_to_lie_outside_says_so(project: Path) -> None:
-    (project / "skillopt.toml").write_text('[skills.rows]\npath = "../rows"\n')
-    with pytest.raises(SettingsError, match=r"skillopt.toml: \[skills.rows\] path: expected a path in the project"):
-        served_skill(project, "rows")
-    (project / "skillopt.toml").unlink()
-    with pytest.raises(UsageError, match="expected the name of a skill, found 'other'; the skills here: rows"):
-        served_skill(project, "other")
 
 
 def test_a_version_without_the_skill_is_refused(project: Path) -> None:

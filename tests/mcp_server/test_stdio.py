@@ -33,13 +33,11 @@ def test_clients_of_2026_need_no_handshake(project: Path) -> None:
     with pipe(project.parent, "-C", "project") as server:
         discovered = server.ask("server/discover", _meta=MODERN)["result"]
         listed = server.ask("skills/list", _meta=MODERN)["result"]
-        inside = server.ask("resources/directory/read", uri="skill://rows", _meta=MODERN)["result"]
         wrong = server.ask("skills/get", uri="skill://none/SKILL.md", _meta=MODERN)
 
-    assert discovered["capabilities"]["extensions"] == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
+    assert discovered["capabilities"]["extensions"] == {"io.modelcontextprotocol/skills": {}}
     assert discovered["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
-    for answer in (listed, inside):
-        assert (answer["resultType"], answer["cacheScope"], answer["ttlMs"] > 0) == ("complete", "private", True)
+    assert (listed["resultType"], listed["cacheScope"], listed["ttlMs"] > 0) == ("complete", "private", True)
     assert wrong["error"]["code"] == -32602
 
 
@@ -60,7 +58,7 @@ def test_the_server_ends_when_its_client_does(project: Path) -> None:
     [
         (["--version"], 0, f"skillopt-mcp {skillopt.__version__}"),
         (["-C", "no/such/folder"], 2, "expected a folder, found 'no/such/folder'"),
-        (["--http", "--port", "70000"], 2, "expected a port from 0 to 65535"),
+        (["--http", "--port", "70000"], 3, "choose another with --port"),
         (["--port", "x"], 2, "--port"),
     ],
 )

@@ -106,12 +106,6 @@ async def test_skills_are_listed_wherever_they_lie(project: Path, client: Client
     assert "| whole | not trained | not committed |  |  | . |" in text
 
 
-async def test_the_list_says_why_a_text_is_not_served_as_a_skill(project: Path, client: Client) -> None:
-    accept(project, File("SKILL.md", b"Nothing.\n"))
-
-    assert "as files only, expected frontmatter" in await say(client, "list_skills", name="rows")
-
-
 async def test_a_broken_configuration_is_told(project: Path, client: Client) -> None:
     (project / "skillopt.toml").write_text("[", encoding="utf-8")
 
@@ -189,18 +183,6 @@ async def test_what_training_changed_in_all_is_shown_from_the_text_it_began_with
     first = await say(client, "read_skill", name="rows", since="start", version=old)
     assert "+- Sort." in first
     assert "Count" not in first
-
-
-async def test_before_its_first_version_the_committed_text_of_a_skill_is_read(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path)
-    (folder / FOLDER / "SKILL.md").write_text("Not committed.\n", encoding="utf-8")
-    commit = git(folder, "rev-parse", "main")
-    async with Client(make_server(folder)) as client:
-        text = await say(client, "read_skill", name="rows")
-        assert f"Not trained: the text of branch main at {commit[:10]}" in text
-        assert "- Trim." in text
-        assert "nothing changed" in await failed(client, "read_skill", name="rows", since="start")
-        assert f"| rows | not trained | {commit[:10]} |" in await say(client, "list_skills")
 
 
 async def test_a_skill_that_nobody_committed_is_not_read(project: Path, client: Client) -> None:
