@@ -24,9 +24,10 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, can_ask, foresee_night
 from skillopt.errors import InfrastructureError, UsageError
 from skillopt.execution.credentials import run_without_credentials
+from skillopt.execution.metering import Caps
 from skillopt.nightly.check import Checked, check_night
 from skillopt.nightly.handover import OFFERS
-from skillopt.nightly.night import Budget, Nightly, SkillNight, Training
+from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
@@ -152,7 +153,7 @@ def train(
 
     Writes branches as a git bundle, and the texts of pull requests. Reaches neither remote nor forge.
     """
-    budget = Budget(max_rollouts or 0, max_usd or 0.0)
+    budget = Caps(max_usd or 0.0, rollouts=max_rollouts or 0)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = train_night(state, out, budget, flags=flags_of(settings, workers=workers), observer=observer)
     _show_night(found, summary, as_json=as_json)

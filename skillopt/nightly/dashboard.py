@@ -15,7 +15,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from skillopt.nightly.night import SkillNight, Training
 from skillopt.protocols import Forge
-from skillopt.reports.escape_markdown import inline_code
+from skillopt.reports.escape_markdown import inline_code, web_link
 from skillopt.safety.plurals import count_noun
 
 __all__ = [
@@ -45,7 +45,6 @@ _LONGEST_SHOWN: Final = 300
 _MOST_LINES: Final = 50
 _MOST_NIGHTS: Final = 400
 _MOST_SKILLS: Final = 1000
-_URL: Final = re.compile(r"https?://[\w.:/-]+(?:#[\w-]+)?", re.ASCII)
 _NUMBER: Final = re.compile(r"/(\d+)\Z")
 
 _Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
@@ -181,10 +180,8 @@ def _spent(memory: DashboardMemory, cap_usd: float | None, now: datetime) -> str
 
 def _line(one: SkillStanding) -> str:
     """Show a skill; an address is a link only where it is one."""
-    link = inline_code(one.url) if one.url else ""
-    if _URL.fullmatch(one.url):
-        number = _NUMBER.search(one.url)
-        link = f"[{f'#{number[1]}' if number else 'pull request'}]({one.url})"
+    number = _NUMBER.search(one.url)
+    link = web_link(one.url, f"#{number[1]}" if number else "pull request") if one.url else ""
     reason = f": {_code(one.reason)}" if one.reason else ""
     return f"- **{inline_code(one.skill)}**{f' {link}' if link else ''}{reason}"
 

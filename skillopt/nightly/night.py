@@ -8,7 +8,7 @@ from skillopt.execution.metering import Caps, Meter
 from skillopt.nightly.posting import PullRequestUpdate
 from skillopt.rollouts import Usage
 
-__all__ = ["Budget", "Nightly", "RemainingBudget", "SkillNight", "Training", "with_failure"]
+__all__ = ["Nightly", "RemainingBudget", "SkillNight", "Training", "with_failure"]
 
 
 _LEAST_USD: Final = 1e-9
@@ -28,14 +28,6 @@ class Training(StrEnum):
     NO_SUITE = "no suite"
     BUSY = "busy"
     FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Caps of a whole night; 0 is no cap. Recorded rollouts and calls are free."""
-
-    rollouts: int = 0
-    usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +107,9 @@ def with_failure(row: SkillNight, error: Exception) -> SkillNight:
 
 @dataclass(slots=True)
 class RemainingBudget:
-    """The remaining budget of a night, and what was used."""
+    """The remaining budget of a night, of which recorded rollouts and calls take nothing, and what was used."""
 
-    budget: Budget
+    budget: Caps
     rollouts: int = 0
     usd: float | None = 0.0
     answered: Usage = field(default_factory=Usage)

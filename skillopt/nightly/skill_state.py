@@ -121,11 +121,9 @@ def _digest_at(repository: Repository, skill: str, commit: str, path: str) -> st
 
 def _on_default(repository: Repository, target: Target, path: str, default_branch: DefaultBranch) -> str:
     """Return the digest of the skill on the default branch, empty where it is not there."""
-    if not default_branch.commit:
-        return ""
-    if not any(file.path == SKILL_FILE for file in repository.read_folder(default_branch.commit, path)):
-        return ""
-    return read_version(repository, target.name, default_branch.commit, path).digest
+    files = repository.read_folder(default_branch.commit, path) if default_branch.commit else ()
+    has_skill = any(file.path == SKILL_FILE for file in files)
+    return read_version(repository, target.name, default_branch.commit, path).digest if has_skill else ""
 
 
 def _begun(run: RunRecord | None) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
 from skillopt.execution.credentials import forge_token_names
-from skillopt.execution.metering import Meter
+from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.answers import answer_people, answer_training
 from skillopt.nightly.check import configured_skills
@@ -32,7 +32,7 @@ from skillopt.nightly.handover import (
     read_state,
     write_file,
 )
-from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
+from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
 from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.skill_state import DefaultBranch, SkillState
@@ -57,7 +57,7 @@ _LONGEST: Final = 500
 def train_night(
     state: Path,
     out: Path,
-    budget: Budget,
+    budget: Caps,
     *,
     flags: Mapping[str, object],
     observer: RunObserver,
@@ -280,7 +280,7 @@ def _facts(night: Night, row: SkillNight, state: SkillState) -> SkillFacts:
     newest = max((*review.versions, *review.drafts), key=lambda one: one.number, default=None)
     return SkillFacts(
         due=due.reason[:_LONGEST] if due else "",
-        stale=due is not None and due.cause is DueCause.STALE,
+        stale=bool(due and due.cause is DueCause.STALE),
         declined=newest.url[:_LONGEST] if newest is not None and newest.state == "closed" else "",
     )
 

@@ -17,7 +17,6 @@ from skillopt.nightly.dashboard import (
     spent_in_month,
     standing_of,
     update_dashboard,
-    why_no_money,
 )
 from skillopt.nightly.folder_forge import FolderForge
 from skillopt.nightly.night import SkillNight, Training
@@ -73,13 +72,6 @@ def test_a_new_month_begins_with_nothing_spent_and_an_older_night_that_is_late_m
     memory = remembered(night(1, 90.0, at=datetime(2026, 12, 1, tzinfo=UTC)))
     memory = remember_night(memory, night(2, 5.0, at=datetime(2026, 11, 30, tzinfo=UTC)))
     assert spent_in_month(memory, datetime(2026, 12, 2, tzinfo=UTC)) == 90.0
-
-
-def test_a_month_s_cap_is_shared_by_its_nights() -> None:
-    memory = remembered(night(1, 20.0), night(2, 30.5))
-    assert why_no_money(memory, 60.0, NOW) == why_no_money(memory, None, NOW) == ""
-    assert why_no_money(memory, 50.0, NOW) == ("the month's $50.00 (monthly_usd) are used up: $50.50 spent in 2026-11")
-    assert why_no_money(memory, 50.0, NOW + timedelta(days=30)) == ""
 
 
 @pytest.mark.parametrize(

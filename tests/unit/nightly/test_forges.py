@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.errors import SettingsError, UsageError
 from skillopt.nightly.folder_forge import FolderForge
-from skillopt.nightly.forges import find_account, load_forge, repository_in
+from skillopt.nightly.forges import find_account, load_forge
 from skillopt.settings import NightlySettings
 
 TOKEN = "ghp_" + "c3" * 18
@@ -19,18 +19,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GH_TOKEN", "GITHUB_API_URL", "GITHUB_REPOSITORY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
-
-
-@pytest.mark.parametrize(
-    ("url", "repository"),
-    [
-        ("https://github.example.com/acme/my.skills/", "acme/my.skills"),
-        ("ssh://git@github.com:22/acme/skills", "acme/skills"),
-        ("file:///srv/acme/skills.git", ""),
-    ],
-)
-def test_a_remote_s_address_names_the_repository(url: str, repository: str) -> None:
-    assert repository_in(url) == repository
 
 
 def test_the_environment_of_a_workflow_names_the_api(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
 from tests.fakes.projects import git
 from tests.fakes.repositories import make_repository
-from tools.fake_providers.loopback import Answer, Body, Requested, as_json
+from tools.fake_providers.loopback import Answer, Body, Requested
 
 TOKEN = "ghp_" + "b2" * 18
 
@@ -163,16 +163,6 @@ def test_reviewers_are_asked_and_teams_by_their_name(server: FakeForge, forge: F
     assert pull["reviewers"] == ["ada", "editors"]
     with pytest.raises(ForgeRefusedError, match=r"ask for a review of the pull request of acme/skills.*collaborators"):
         forge.label(number, [], ["nobody"])
-
-
-def test_a_change_to_ready_that_is_forbidden_names_the_permission(server: FakeForge, forge: Forge) -> None:
-    number = forge.create("skillopt/rows", "main", "Title", "Body", draft=True).number
-    forbidden = {"type": "FORBIDDEN", "message": "Resource not accessible by integration"}
-    answer = as_json(200, {"data": None, "errors": [forbidden]})
-    server.fault = lambda asked: answer if "mutation" in asked.body.get("query", "") else None
-    with pytest.raises(ForgeAccessError, match="`pull_requests=write` and `contents=write`"):
-        forge.update(number, "Title", "Body", draft=False)
-    assert server.pulls[number]["draft"] is True
 
 
 def as_issue(number: int, author: str) -> Body:

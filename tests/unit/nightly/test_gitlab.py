@@ -56,22 +56,14 @@ class TestGitLabForge(ForgeContract):
         return self.server.said(number)
 
 
-@pytest.mark.parametrize(
-    ("project", "level", "reason"),
-    [
-        ({"archived": True}, 40, "the project is archived"),
-        ({"merge_requests_access_level": "disabled"}, 40, "merge requests are switched off"),
-        ({}, 20, "access level in acme/tools/skills is 20; it needs 30 (Developer)"),
-    ],
-)
-def test_a_token_that_may_open_no_merge_requests_is_found_out_before(
-    server: FakeGitLab, forge: Forge, project: dict[str, object], level: int, reason: str
-) -> None:
+def test_a_token_that_may_open_no_merge_requests_is_found_out_before(server: FakeGitLab, forge: Forge) -> None:
     assert forge.facts().may_open
-    server.project, server.level = project, level
+    server.project = {"archived": True}
+    assert "the project is archived" in forge.facts().reason
+    server.project, server.level = {}, 20
     facts = forge.facts()
     assert (facts.default_branch, facts.public, facts.login, facts.may_open) == ("main", False, "project_7_bot", False)
-    assert reason in facts.reason
+    assert "access level in acme/tools/skills is 20; it needs 30 (Developer)" in facts.reason
     server.project = {"visibility": "public"}
     assert forge.facts().public
     assert not server.writes

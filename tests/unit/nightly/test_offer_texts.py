@@ -82,18 +82,6 @@ def test_a_change_of_main_of_the_branch_or_of_the_suite_is_measured_anew(project
     assert len(marks | {found.mark}) == 4
 
 
-def test_sentences_that_people_changed_on_both_sides_are_named_with_both_versions(project: Path) -> None:
-    commit_on(project, "skillopt/rows", "Trim spaces around every value.", "Trim spaces on the left.")
-    commit_on(project, "main", "Trim spaces around every value.", "Keep all spaces.")
-    found = written(project)
-    assert [(one.theirs.splitlines()[0], one.ours.splitlines()[0]) for one in found.view.conflicts] == [
-        ("- Keep all spaces.", "- Trim spaces on the left.")
-    ]
-    box = found.body.partition("> [!CAUTION]")[2].partition("```")[0]
-    assert "Keep all spaces." in box
-    assert "Trim spaces on the left." in box
-
-
 def test_with_folds_a_measured_text_is_proven_on_these_tasks_at_most(project: Path) -> None:
     suite = project / "suites" / "rows.jsonl"
     rows = [json.loads(row) for row in suite.read_text().splitlines()]

@@ -73,12 +73,6 @@ def test_what_is_unticked_stays_so_in_the_next_text() -> None:
     assert carry_unticked("Text", newer) == newer
 
 
-@given(st.text(max_size=2000))
-def test_no_text_breaks_reading_it(text: str) -> None:
-    assert len(read_commands(f"/skillopt drop 1 {text}")) <= 20
-    assert len(read_checklist(text)) <= len(text)
-
-
 def test_commands_of_people_who_may_not_write_and_those_answered_before_are_left_out() -> None:
     said = [
         comment("/skillopt drop 1", 4),
@@ -112,3 +106,9 @@ def test_the_reason_of_a_closed_one_is_what_was_said_by_who_may_write_when_it_wa
 def test_what_is_no_command_is_nothing() -> None:
     texts = ("> /skillopt drop 1", "see /skillopt drop 1", "/skillopt/drop 1", "/skilloptdrop 1")
     assert [read_commands(text) for text in texts] == [()] * len(texts)
+
+
+@given(st.text(max_size=2000))
+def test_no_text_breaks_reading_it(text: str) -> None:
+    assert len(read_commands(f"/skillopt drop 1 {text}")) <= 20
+    assert len(read_checklist(text)) <= len(text)

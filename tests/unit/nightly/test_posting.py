@@ -27,7 +27,6 @@ from skillopt.nightly.posting import (
 )
 from skillopt.protocols import Forge, PullRequest
 from skillopt.reports.escape_markdown import inline_code, text_block
-from skillopt.settings import NightlySettings
 from tests.fakes.fake_forge import FakeForge, fake_forge
 
 BRANCH, TIP = "skillopt/rows", "a" * 40
@@ -80,21 +79,6 @@ def test_what_is_superseded_is_closed_if_it_is_open_and_what_is_unfit_changes_no
     for requests in ([], [request(1, "open")]):
         found = decided(*requests, unfit_reason="no better")
         assert (found.action, found.reason) == (Action.LEAVE, "no better")
-
-
-def test_nobody_is_asked_to_review_a_draft_until_it_is_ready_and_a_wrong_name_is_a_remark(
-    server: FakeForge, forge: Forge
-) -> None:
-    people = NightlySettings(labels=("skills",), reviewers=("ada", "nobody"))
-    post_offer(forge, text("rows: unproven", proven=False), lambda: True, people)
-    assert (server.pulls[1]["draft"], server.pulls[1]["labels"]) == (True, ["skills"])
-    assert "reviewers" not in server.pulls[1]
-    done = post_offer(forge, text("rows: proven"), lambda: True, people)
-    assert [("collaborators" in note) for note in done.notes] == [True]
-    assert (server.pulls[1]["draft"], len(server.pulls)) == (False, 1)
-    post_offer(forge, text("rows: newer", proven=False), lambda: True, people)
-    post_offer(forge, text("rows: better"), lambda: True, NightlySettings(reviewers=("ada",)))
-    assert server.pulls[1]["reviewers"] == ["ada"]
 
 
 def test_a_text_that_was_tampered_with_mentions_nobody_and_closes_no_issue(server: FakeForge, forge: Forge) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillopt.execution.metering import Meter, OutOfBudget
-from skillopt.nightly.night import Budget, RemainingBudget
+from skillopt.execution.metering import Caps, Meter, OutOfBudget
+from skillopt.nightly.night import RemainingBudget
 from skillopt.rollouts import Usage
 
 
@@ -18,15 +18,15 @@ def begin(meter: Meter, most: int = 1000) -> int:
 
 
 def test_a_skill_takes_no_more_than_its_share_and_the_next_has_what_it_left() -> None:
-    remaining = RemainingBudget(Budget(rollouts=10))
+    remaining = RemainingBudget(Caps(rollouts=10))
     first = remaining.meter_for(0.5)
     assert begin(first) == 5
     remaining.subtract(first)
     assert begin(remaining.meter_for(1.0)) == 5
 
 
-@pytest.mark.parametrize("budget", [Budget(rollouts=3), Budget(usd=1.0)])
-def test_a_night_that_is_used_up_allows_nothing_more(budget: Budget) -> None:
+@pytest.mark.parametrize("budget", [Caps(rollouts=3), Caps(usd=1.0)])
+def test_a_night_that_is_used_up_allows_nothing_more(budget: Caps) -> None:
     remaining = RemainingBudget(budget)
     meter = remaining.meter_for(1.0)
     begin(meter, 3)
