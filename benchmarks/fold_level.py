@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from random import Random
 
-from skillopt.gate.sign_flip_test import p_value
+from skillopt.gate.sign_flips import sign_p_value
 
 __all__ = ["Null", "level", "main"]
 
@@ -57,7 +57,7 @@ def _p_value(null: Null, draw: Random) -> float:
         after = run(lines[gains.index(max(gains))])
         for at in judged:
             differences[at] = float(after[at] - (first if null.reused else again)[at])
-    return p_value(differences)
+    return sign_p_value(differences)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

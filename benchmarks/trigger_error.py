@@ -16,7 +16,7 @@ from itertools import count
 from random import Random
 
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.test_choice import ErrorSpent
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note
 from skillopt.settings import GateRule, Settings

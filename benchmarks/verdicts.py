@@ -16,8 +16,7 @@ from statistics import fmean
 from benchmarks.simulated_verdicts import OLD, Change, draw_draft, runner_of, simulated_tasks
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.gate import Gate
-from skillopt.gate.grades import Grade
-from skillopt.gate.posterior import prior_from_training
+from skillopt.gate.grades import Grade, prior_from_training
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.loop.release_check import Released, check_release
 from skillopt.protocols import RolloutRequest

@@ -12,7 +12,7 @@ from skillopt.execution.metering import expect
 from skillopt.execution.recording import Recording, check_cap, earlier_looks
 from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
 from skillopt.execution.session import open_session, own_drivers, settings_of
-from skillopt.gate.test_choice import ErrorSpent
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import Event, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.optimizer import train

@@ -24,7 +24,7 @@ from typer.core import TyperGroup
 
 from skillopt.agent_table import AgentTable
 from skillopt.commands.app import COMMANDS, load_command
-from skillopt.gate.joint_sign_flips import HERE_ROUNDS
+from skillopt.gate.here import HERE_ROUNDS
 from skillopt.settings import (
     PRESETS,
     NightlySettings,

@@ -16,10 +16,11 @@ from random import Random
 from statistics import fmean
 from typing import Final
 
-from skillopt.gate.comparison import Outcome
-from skillopt.gate.joint_sign_flips import HERE_ROUNDS, HereTest, JointSignFlips, draw_patterns
-from skillopt.gate.sequential_test import RoundBets
-from skillopt.gate.test_choice import COMPARISON_SHARE, round_shares, round_weights
+from skillopt.gate.error_budget import COMPARISON_SHARE, GainTest, round_weights
+from skillopt.gate.grades import Grade
+from skillopt.gate.here import HERE_ROUNDS, HereTest
+from skillopt.gate.mean_bet import MeanRounds
+from skillopt.gate.sign_flips import SignFlips, draw_patterns
 from skillopt.rollouts import Score
 from skillopt.settings import Metric
 
@@ -55,18 +56,17 @@ def gate_power(draw: Callable[[Random], _Sides], tasks: int, rounds: int, runs: 
     """Simulate first comparisons of a candidate; the same arguments give the same numbers."""
     random = Random(f"{tasks}/{rounds}")
     shown = [_compare([draw(random) for _ in range(tasks)], min(rounds, HERE_ROUNDS), random) for _ in range(runs)]
-    return Power(fmean(one is Outcome.ACCEPT for one in shown), fmean(one is not None for one in shown))
+    return Power(fmean(one is Grade.PROVEN for one in shown), fmean(one is not Grade.UNPROVEN for one in shown))
 
 
-def _compare(sides: Sequence[_Sides], rounds: int, random: Random) -> Outcome | None:
-    """Return `accept` for proven, `inconclusive` for proven here, None where nothing is shown."""
+def _compare(sides: Sequence[_Sides], rounds: int, random: Random) -> Grade:
     proving, error = min(rounds, _PROVING_ROUNDS), _ERROR * COMPARISON_SHARE
-    test: JointSignFlips | RoundBets
+    test: GainTest
     if max(len(before) for before, _ in sides) == 1:
         weights = round_weights(proving, halved=False)
-        test = JointSignFlips(draw_patterns(len(sides), random, _PATTERNS), error, weights)
+        test = SignFlips(draw_patterns(len(sides), random, _PATTERNS), error, weights)
     else:
-        test = RoundBets(len(sides), error, round_shares(proving))
+        test = MeanRounds(len(sides), error, proving)
     here = HereTest(len(sides), draw_patterns(len(sides) * HERE_ROUNDS, random, _PATTERNS))
     gains: list[list[float]] = [[] for _ in sides]
     found, shown = None, False
@@ -77,11 +77,11 @@ def _compare(sides: Sequence[_Sides], rounds: int, random: Random) -> Outcome | 
         if found is None:
             found = test.look(gains, whole=True)
         shown = here.look(newest) or shown
-        if found is Outcome.ACCEPT:
-            return found
+        if found:
+            return Grade.PROVEN
         if here.over or (shown and found is not None):
             break
-    return Outcome.INCONCLUSIVE if shown else None
+    return Grade.PROVEN_HERE if shown else Grade.UNPROVEN
 
 
 def _score(chances: Sequence[float], random: Random) -> float:

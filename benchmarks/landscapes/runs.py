@@ -18,7 +18,7 @@ from benchmarks.landscapes.tasks import broken_tasks, make_suite
 from benchmarks.landscapes.truth import best_score, start_of
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.test_choice import ErrorSpent
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import VerifierSuspected
 from skillopt.loop.optimizer import train
 from skillopt.protocols import Model

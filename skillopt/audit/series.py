@@ -6,7 +6,7 @@ from random import Random
 
 from skillopt.audit.findings import AuditAsk, AuditedSkill, AuditSubject, SkillCosts
 from skillopt.execution.runner import RecordedRunner
-from skillopt.gate.skill_effect import EffectPlan, EffectTest, SkillEffect, draw_tasks
+from skillopt.gate.skill_effect import EffectTest, SkillEffect, draw_tasks
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream, Usage
 from skillopt.settings import Metric
@@ -22,7 +22,7 @@ class AuditSeries:
     def __init__(self, subject: AuditSubject, ask: AuditAsk, runner: RecordedRunner, skills: int) -> None:
         self.subject = subject
         self.runner = runner
-        self.test = EffectTest(EffectPlan(ask.pairs, ask.loss, skills=skills))
+        self.test = EffectTest(ask.pairs, ask.loss, skills)
         self.pairs: list[tuple[Rollout, Rollout]] = []
         seed = f"{subject.skill.name} {subject.target.settings.seed}"
         self._order = draw_tasks(len(subject.tasks), ask.pairs, Random(seed))
@@ -41,7 +41,7 @@ class AuditSeries:
         rollouts = self.runner.rollouts(requests)
         found = list(zip(rollouts[::2], rollouts[1::2], strict=True))
         self.pairs += found
-        self.test = self.test.observe([_gain(pair, self.subject.target.settings.metric) for pair in found])
+        self.test.observe([_gain(pair, self.subject.target.settings.metric) for pair in found])
 
     def result(self, stopped: str) -> AuditedSkill:
         """Return what the pairs show."""
@@ -118,11 +118,11 @@ def _reason(series: AuditSeries, high: float | None, stopped: str) -> str:
 
 def _why_unknown(series: AuditSeries, stopped: str) -> str:
     test = series.test
-    if not test.measured:
+    if test.gain is None:
         failed = next((one.reason for pair in series.pairs for one in pair if one.score is None), "")
         return f"nothing could be measured: {failed or stopped}"
     if test.left:
         return "a cap ended the audit before there was an answer; raise it to go on"
     if test.outstanding:
-        return f"an effect as large may be chance among {test.plan.skills} skills; raise --pairs"
+        return f"an effect as large may be chance among {test.skills} skills; raise --pairs"
     return f"{len(test.gains)} pairs were too few for an answer; raise --pairs"

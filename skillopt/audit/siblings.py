@@ -11,10 +11,9 @@ from random import Random
 from skillopt.audit.findings import AuditAsk, AuditedSkill, SiblingFinding
 from skillopt.audit.series import AuditSeries
 from skillopt.errors import InvalidMeasurementError, UsageError
-from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.gate.harm import measure_harm
+from skillopt.gate.comparison import Outcome, Pairs, Verdict
 from skillopt.gate.headline import compared_words
-from skillopt.gate.pairs import Pairs
+from skillopt.gate.here import measure_harm
 from skillopt.project import Project, Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Stream

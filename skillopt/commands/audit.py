@@ -52,8 +52,8 @@ from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forecast.estimate import Payment, Records, payment_of, read_records
-from skillopt.gate.harm import whole_repeats
-from skillopt.gate.skill_effect import EffectPlan, share_error
+from skillopt.gate.here import whole_repeats
+from skillopt.gate.skill_effect import EFFECT_ERROR, share_error
 from skillopt.nightly.check import ForgeAccess, find_access
 from skillopt.nightly.forges import load_forge
 from skillopt.project import Project
@@ -316,7 +316,7 @@ def _audit(plan: _AuditPlan, observer: RunObserver) -> AuditReport:
             for begun in series:
                 begun.run(_SCREEN)
             while waiting := _waiting(series):
-                min(waiting, key=lambda one: (one.test.pairs_to_go, len(one.test.gains))).run(_BATCH)
+                max(waiting, key=lambda one: (one.test.progress, -len(one.test.gains))).run(_BATCH)
             if plan.ask.siblings:
                 installed = installed_skills(plan.project, plan.ask)
                 for begun in series:
@@ -370,15 +370,13 @@ def _read_report(path: Path, code: int) -> AuditReport:
 
 def _waiting(series: Sequence[AuditSeries]) -> list[AuditSeries]:
     """Decide which skills help or hurt by now, and give those that may get more pairs."""
-    for one, test in zip(series, share_error([one.test for one in series]), strict=True):
-        one.test = test
+    share_error([one.test for one in series])
     return [one for one in series if one.test.left]
 
 
 def _report(plan: _AuditPlan, series: Sequence[AuditSeries], stopped: str, meter: Meter) -> AuditReport:
     rows = sorted([*plan.others, *(one.result(stopped) for one in series)], key=lambda row: row.path)
-    error = EffectPlan(plan.ask.pairs, plan.ask.loss).error
     if series and stopped and not any(row.pairs for row in rows):
         raise InfrastructureError(f"not one pair could be measured: {stopped}")
     paid = sum(one.runner.paid_rollouts for one in series)
-    return AuditReport(tuple(rows), error, plan.ask.loss, stopped, paid, dict(meter.by_role))
+    return AuditReport(tuple(rows), EFFECT_ERROR, plan.ask.loss, stopped, paid, dict(meter.by_role))

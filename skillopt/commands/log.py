@@ -13,8 +13,8 @@ from skillopt.commands.options import JsonOption, SkillArgument, select
 from skillopt.commands.output import SHORT, as_json_text
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import identify_target
+from skillopt.gate.error_budget import ErrorBudget
 from skillopt.gate.headline import read_headline
-from skillopt.gate.test_choice import ErrorBudget
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.error_spent import error_budget
 from skillopt.runs.history import ListedDraft, ListedVersion, ListedVersions, list_versions, trained_on

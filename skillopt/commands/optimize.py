@@ -16,7 +16,7 @@ from skillopt.commands.options import (
 from skillopt.commands.output import SHORT, format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_train
-from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grades import grade_words
 from skillopt.runs.training import Optimized
 from skillopt.runs.training import optimize as train
 from skillopt.safety.escaping import escape_terminal

@@ -24,7 +24,7 @@ from skillopt.commands.options import (
 from skillopt.commands.output import format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import VAL, compared_words
 from skillopt.runs.proposal import ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run

@@ -12,8 +12,7 @@ import typer
 from skillopt.commands.options import JsonOption, SkillArgument, select
 from skillopt.commands.output import SHORT, show
 from skillopt.errors import UsageError, VersionConflictError
-from skillopt.gate.grade_words import grade_words
-from skillopt.gate.grades import Grading
+from skillopt.gate.grades import Grading, grade_words
 from skillopt.project import Selection
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.history import Restored, roll_back

@@ -23,7 +23,8 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
 from skillopt.execution.runner import RunObserver
 from skillopt.forecast.estimate import Payment, payment_of
-from skillopt.gate.gate import GATE_ROUNDS, check_coverage
+from skillopt.gate.comparison import check_coverage
+from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Stream, Usage
 from skillopt.safety.escaping import escape_terminal

@@ -31,7 +31,7 @@ from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import NO_CAPS, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner
-from skillopt.gate.gate import check_coverage
+from skillopt.gate.comparison import check_coverage
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, StepStarted
 from skillopt.loop.optimizer import train
 from skillopt.protocols import RolloutRequest

@@ -7,25 +7,32 @@ measured is missing, not a zero.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import fmean
 from typing import Final
 
+from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.grades import Grading
 from skillopt.gate.judge_noise import EXPLAINED, JudgeAgreement, is_explained, judge_agreement
-from skillopt.gate.pareto import Worth
-from skillopt.gate.sign_flip_test import mean_p_value
+from skillopt.gate.mean_bet import MeanBet
+from skillopt.gate.sign_flips import is_pass_fail, sign_p_value
 from skillopt.rollouts import Rollout
-from skillopt.settings import GateRule, Metric
-from skillopt.tasks import digest_of
+from skillopt.settings import GateRule, Metric, Settings
+from skillopt.tasks import Task, digest_of
 
 __all__ = [
     "Outcome",
     "PairedTask",
+    "Pairs",
     "Tally",
+    "TaskCosts",
     "Verdict",
+    "check_coverage",
     "compare",
+    "compare_pairs",
+    "first_failure",
+    "has_partial_scores",
     "least_gain",
     "noise_floor",
     "tally",
@@ -73,8 +80,16 @@ class PairedTask:
     score_after: float
 
     def exchanged(self) -> "PairedTask":
-        """Give the same with the sides exchanged."""
+        """Return the same with the sides exchanged."""
         return PairedTask(self.task, self.passed_after, self.passed_before, self.score_after, self.score_before)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCosts:
+    """What the target takes for a rollout on average, without what judging took; dollars are None where unknown."""
+
+    usd: float | None
+    turns: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +108,11 @@ class Verdict:
         fixed: Ids of tasks that passed only under the candidate.
         broken: Ids of tasks that passed only under the incumbent.
         missing: Tasks not measured for both.
-        worths: Incumbent and candidate by every objective, costs as means over rollouts; empty where not asked for.
+        costs: What a rollout of incumbent and candidate takes; empty where that was not asked for.
         error: Standard error of the gain.
         error_spent: Error that the gate spent on it; an `accept` spends none.
         grading: What an `accept` shows, with its interval; None for other outcomes.
-        pairs: The tasks measured for both, by id; empty in records of version 0.1.
+        pairs: The tasks measured for both, by id.
         judge: How often the judge agreed with itself on these rollouts; None where none read anything twice.
     """
 
@@ -112,7 +127,7 @@ class Verdict:
     fixed: tuple[str, ...]
     broken: tuple[str, ...]
     missing: int
-    worths: tuple[Worth, ...] = ()
+    costs: tuple[TaskCosts, ...] = ()
     error: float = 0.0
     error_spent: float = 0.0
     grading: Grading | None = None
@@ -121,12 +136,12 @@ class Verdict:
 
     @property
     def gain(self) -> float:
-        """Give the mean paired difference, in [-1, 1]."""
+        """The mean paired difference, in [-1, 1]."""
         return self.after - self.before
 
     @property
     def expected(self) -> float:
-        """Give the candidate's score to expect when it is measured again, in [0, 1].
+        """The candidate's score to expect when it is measured again, in [0, 1].
 
         A candidate that was accepted because its gain looked large had luck on its side, and the incumbent had not.
         So the gain is shrunk by the share of it that error alone would bring, and both sides bear half of that.
@@ -136,6 +151,37 @@ class Verdict:
         if self.gain <= 0:
             return self.after
         return self.after - min(self.gain, self.error**2 / self.gain) / 2
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Rollouts of incumbent and candidate, in the same order of tasks and repeats."""
+
+    before: list[Rollout] = field(default_factory=list)
+    after: list[Rollout] = field(default_factory=list)
+
+    @property
+    def rollouts(self) -> tuple[Rollout, ...]:
+        """All rollouts, the incumbent's first."""
+        return (*self.before, *self.after)
+
+    def add(self, other: "Pairs") -> None:
+        """Take in more pairs."""
+        self.before += other.before
+        self.after += other.after
+
+    def gains(self, order: Sequence[Task], metric: Metric) -> list[list[float]]:
+        """Return the differences of each task's repeats, oldest first; those not measured for both are left out."""
+        found: dict[str, list[float]] = {}
+        for before, after in zip(self.before, self.after, strict=True):
+            if before.score is not None and after.score is not None:
+                found.setdefault(before.task_id, []).append(metric.of(after.score) - metric.of(before.score))
+        return [found.get(task.id, []) for task in order]
+
+
+def has_partial_scores(rollouts: Iterable[Rollout], metric: Metric) -> bool:
+    """Return whether some score is neither 0 nor 1 by the metric."""
+    return any(metric.of(rollout.score) not in (0.0, 1.0) for rollout in rollouts if rollout.score is not None)
 
 
 def tally(rollouts: Iterable[Rollout]) -> Tally:
@@ -177,12 +223,12 @@ def compare(
     wanted = {rollout.task_id for rollout in (*before, *after)}
     differences = [new[task] - old[task] for task in tasks]
     gain = math.fsum(differences) / len(tasks) if tasks else 0.0
-    certainty = 1.0 - mean_p_value(differences, confidence)
+    certainty = 1.0 - _p_value(differences, confidence)
     covered = bool(tasks) and min(len(old), len(new)) >= coverage * len(wanted)
     outcome, reason = _decide(gain, certainty, rule, confidence) if covered else _uncovered(len(tasks), len(wanted))
     reason = f"gain in {metric.label} {reason}" if covered else reason
     shown = outcome is Outcome.ACCEPT and rule is GateRule.PAIRED
-    if shown and is_explained(differences, before, after, metric):
+    if shown and is_explained(differences, (*before, *after)):
         outcome, reason = Outcome.INCONCLUSIVE, f"{reason}, but {EXPLAINED}"
     old_pass, new_pass = _by_task(before, Metric.HARD), _by_task(after, Metric.HARD)
     mean_before = fmean(old[task] for task in tasks) if tasks else 0.0
@@ -206,6 +252,45 @@ def compare(
     )
 
 
+def compare_pairs(pairs: Pairs, settings: Settings, rule: GateRule, place: str) -> Verdict:
+    """Compare both sides of some pairs, and refuse a comparison in which too little was measured."""
+    found = compare(
+        pairs.before,
+        pairs.after,
+        rule=rule,
+        metric=settings.metric,
+        confidence=settings.confidence,
+        coverage=settings.coverage,
+    )
+    if found.outcome is Outcome.INVALID:
+        raise InvalidMeasurementError(f"{place}: {found.reason}{first_failure(pairs.rollouts)}")
+    return found
+
+
+def check_coverage(place: str, rollouts: Sequence[Rollout], coverage: float) -> None:
+    """Stop before anything is reported when a provider is dead, which must never look like "no improvement"."""
+    found = tally(rollouts)
+    wanted = found.measured + found.missing
+    if found.measured < coverage * wanted:
+        failure = first_failure(rollouts)
+        raise InvalidMeasurementError(f"{place}: only {found.measured} of {wanted} tasks could be measured{failure}")
+
+
+def first_failure(rollouts: Iterable[Rollout]) -> str:
+    """Quote the first reason for which a rollout is missing; empty when there is none."""
+    first = next((rollout.reason for rollout in rollouts if rollout.score is None), "")
+    return f"; the first failure: {first}; rerun the same command when it is mended" if first else ""
+
+
+def _p_value(differences: Sequence[float], confidence: float) -> float:
+    """Return a one-sided p-value of a mean gain in one look, by the test that is valid for such scores."""
+    if is_pass_fail(differences):
+        return sign_p_value(differences)
+    bet = MeanBet(len(differences), 1.0 - confidence)
+    bet.observe(differences)
+    return bet.p_value
+
+
 def _paired(
     tasks: Sequence[str], passed: Sequence[Mapping[str, float]], scores: Sequence[Mapping[str, float]]
 ) -> tuple[PairedTask, ...]:
@@ -214,7 +299,7 @@ def _paired(
 
 
 def _error(differences: Sequence[float]) -> float:
-    """Give the standard error of the mean; few tasks that happen to agree still leave some."""
+    """Return the standard error of the mean; few tasks that happen to agree still leave some."""
     if not differences:
         return 0.0
     mean = fmean(differences)
@@ -223,7 +308,7 @@ def _error(differences: Sequence[float]) -> float:
 
 
 def task_gains(before: Iterable[Rollout], after: Iterable[Rollout], metric: Metric) -> dict[str, float]:
-    """Give the candidate's mean gain for each task that was measured for both, by id."""
+    """Return the candidate's mean gain for each task that was measured for both, by id."""
     old, new = _by_task(before, metric), _by_task(after, metric)
     return {task: new[task] - old[task] for task in old if task in new}
 
@@ -245,7 +330,7 @@ def noise_floor(repeats: Sequence[Sequence[Rollout]], metric: Metric) -> float |
 
 
 def least_gain(tasks: int, confidence: float) -> float | None:
-    """Give the smallest gain in passed tasks that a split could ever certify, in (0, 1].
+    """Return the smallest gain in passed tasks that a split could ever certify, in (0, 1].
 
     That is the case of no loss at all: k wins have p = 2⁻ᵏ. None when the split is too small.
     """

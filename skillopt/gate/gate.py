@@ -7,31 +7,31 @@ error. Too little measured is no verdict.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from random import Random
+from statistics import fmean
 from typing import Final
 
-from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, tally, task_gains
-from skillopt.gate.grades import Grade, Grading, worded_grade
-from skillopt.gate.joint_sign_flips import HERE_ERROR, HERE_ROUNDS, HereTest, draw_patterns
+from skillopt.gate.comparison import (
+    Outcome,
+    Pairs,
+    TaskCosts,
+    Verdict,
+    check_coverage,
+    compare_pairs,
+    least_gain,
+    task_gains,
+)
+from skillopt.gate.error_budget import COMPARISON_SHARE, ErrorSpent, GainTest, TestChoice
+from skillopt.gate.grades import Grade, Grading, Prior, estimate_grading
+from skillopt.gate.here import HERE_ERROR, HERE_ROUNDS, HereTest
 from skillopt.gate.judge_noise import EXPLAINED, is_explained
-from skillopt.gate.pairs import Pairs
-from skillopt.gate.pareto import Worth, measured_worth
-from skillopt.gate.posterior import Prior, estimate_gain
-from skillopt.gate.test_choice import COMPARISON_SHARE, ErrorSpent, GainTest, TestChoice
+from skillopt.gate.sign_flips import draw_patterns
 from skillopt.protocols import RolloutRequest, Runner
-from skillopt.rollouts import Rollout
+from skillopt.rollouts import Rollout, Stream
 from skillopt.settings import GateRule, Settings
-from skillopt.skills.document import Skill, estimate_tokens
+from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = [
-    "BASELINE_TASKS",
-    "GATE_ROUNDS",
-    "Gate",
-    "check_coverage",
-    "first_failure",
-    "resolvable_gain",
-]
+__all__ = ["BASELINE_TASKS", "GATE_ROUNDS", "Gate", "resolvable_gain"]
 
 BASELINE_TASKS: Final = 12
 """Tasks of `val` in a sample of the baseline: enough to tell whether noise is high, and a third of a usual split."""
@@ -41,6 +41,15 @@ GATE_ROUNDS: Final = 3
 
 _HALVED_FROM: Final = 16
 """Tasks from which on the first look is at half of them."""
+
+_LOOK: Final = 12
+"""Tasks between two looks at an increment."""
+
+_INCREMENT_ROUNDS: Final = 2
+"""Most runs of each task for an increment."""
+
+_HIGHER, _LOWER = 1.0, -4.0
+"""Sums of differences that end an increment: what was seen to be needed on train is rarely worse on `val`."""
 
 _Sides = tuple[Skill, Skill]
 """Incumbent and candidate."""
@@ -73,6 +82,7 @@ class Gate:
         self._repeat, self._here_error = first_repeat, here_error
         self._recorded: tuple[Rollout, ...] = ()
         self._unused: dict[tuple[str, str], list[Rollout]] = {}
+        self._increments: dict[tuple[str, str, int], Rollout] = {}
         self._choice = TestChoice(len(tasks), settings, looked)
         self._spent_before = self._choice.budget.spent
         self._seen: dict[tuple[str, str], Pairs] = {}
@@ -125,23 +135,44 @@ class Gate:
         sides = (incumbent, candidate)
         match settings.gate:
             case GateRule.SEQUENTIAL:
-                pairs, verdict = self._step_by_step(sides, min(rounds or GATE_ROUNDS, GATE_ROUNDS))
+                pairs, verdict = self._step_by_step(place, sides, min(rounds or GATE_ROUNDS, GATE_ROUNDS))
             case GateRule.PAIRED:
                 # Measured anew each time: a stored score that was lucky once would block every later gain.
                 pairs = self._pairs(sides, self._tasks, self._next_repeat())
-                verdict = self._compared(pairs, settings.gate)
+                verdict = compare_pairs(pairs, settings, settings.gate, place)
             case _:
                 pairs = Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)))
                 self._seen[_key(sides)] = pairs
-                verdict = self._compared(pairs, settings.gate)
-        if verdict.outcome is Outcome.INVALID:
-            raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure(pairs.rollouts)}")
-        verdict = replace(verdict, worths=_worths(sides, pairs, verdict))
+                verdict = compare_pairs(pairs, settings, settings.gate, place)
+        verdict = replace(verdict, costs=_costs(pairs))
         if verdict.outcome is Outcome.ACCEPT:
             self._recorded = tuple(pairs.after)
+            self._note_version(sides)
             if settings.gate is GateRule.SEQUENTIAL:
                 verdict = replace(verdict, grading=self._graded(pairs, Grade.PROVEN, prior or Prior()))
         return verdict
+
+    def decide_increment(self, place: str, incumbent: Skill, candidate: Skill, prior: Prior) -> Verdict:
+        """Accept a draft that is not lower than the proven version it builds on, by as few tasks as show it.
+
+        A last rule that three of 36 tasks need cannot be certified by any test on them. Each of its lines was seen to
+        be needed, and the claim of the version stays the one against the start.
+        """
+        pairs, settings = Pairs(), self._settings
+        order = [(task, Stream.INCREMENT.repeat(at)) for at in range(_INCREMENT_ROUNDS) for task in self._order]
+        for start in range(0, len(order), _LOOK):
+            pairs.add(self._increment((incumbent, candidate), order[start : start + _LOOK]))
+            verdict = compare_pairs(pairs, settings, GateRule.STRICT, place)
+            total = verdict.gain * len(pairs.before)
+            if total >= (0.0 if start else _HIGHER) or total <= _LOWER:
+                break
+        accepted = verdict.gain >= 0
+        gain = f"gain in {settings.metric.label} {verdict.gain:+.3f} over a proven version"
+        reason = f"{gain}, each line seen to be needed: {'not lower' if accepted else 'lower'}"
+        outcome = Outcome.ACCEPT if accepted else Outcome.REJECT
+        gains = task_gains(pairs.before, pairs.after, settings.metric).values()
+        grading = estimate_grading(Grade.PROVEN, gains, prior, increment=True)
+        return replace(verdict, outcome=outcome, reason=reason, grading=grading)
 
     def grade(
         self, place: str, incumbent: Skill, candidate: Skill, rounds: int = 0, prior: Prior | None = None
@@ -154,16 +185,16 @@ class Gate:
         """
         sides, spent = (incumbent, candidate), self.error_spent
         grade = self._measured_grade(sides, min(rounds, HERE_ROUNDS))
-        pairs = self._seen.get(_key(sides), Pairs())
+        pairs = self.measured(incumbent, candidate)
         grading = self._graded(pairs, grade, prior or Prior())
         self.graded = None
         if pairs.before:
-            verdict = self._compared(pairs, GateRule.STRICT)
-            if verdict.outcome is Outcome.INVALID:
-                raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure(pairs.rollouts)}")
+            verdict = compare_pairs(pairs, self._settings, GateRule.STRICT, place)
             outcome = Outcome.ACCEPT if grade is Grade.PROVEN else Outcome.INCONCLUSIVE
-            verdict = replace(verdict, outcome=outcome, reason=grading.reason, worths=_worths(sides, pairs, verdict))
+            verdict = replace(verdict, outcome=outcome, reason=grading.reason, costs=_costs(pairs))
             self.graded = replace(verdict, grading=grading, error_spent=self.error_spent - spent)
+            if grade in (Grade.PROVEN, Grade.PROVEN_HERE):
+                self._note_version(sides)
         return grading
 
     def measured(self, incumbent: Skill, candidate: Skill) -> Pairs:
@@ -186,9 +217,9 @@ class Gate:
                 found = test.look(fresh.gains(self._order, metric), whole=True)
                 proving = found is None
                 if found is not None:
-                    explained = found is Outcome.ACCEPT and self._is_explained(fresh)
-                    self._choice.conclude(sides[0].digest, test, found, explained=explained)
-                    if found is Outcome.ACCEPT and not explained:
+                    explained = found and self._is_explained(fresh)
+                    self._choice.conclude(sides[0].digest, test, shown=found, explained=explained)
+                    if found and not explained:
                         return Grade.PROVEN
             shown = here.look([task[0] if task else None for task in pairs.gains(self._order, metric)])
             if shown and not self._is_explained(fresh):
@@ -198,17 +229,13 @@ class Gate:
         return grade
 
     def _graded(self, pairs: Pairs, grade: Grade, prior: Prior) -> Grading:
-        """Put figures to a grade; what is not proven is worse where the estimate says so."""
         gains = task_gains(pairs.before, pairs.after, self._settings.metric).values()
-        found = estimate_gain(tuple(gains), prior)
-        if grade is Grade.UNPROVEN and found.gain < 0:
-            grade = Grade.WORSE
-        return worded_grade(grade, found, gains, partial=self._choice.partial)
+        return estimate_grading(grade, gains, prior, partial=self._choice.partial)
 
-    def _step_by_step(self, sides: _Sides, rounds: int) -> tuple[Pairs, Verdict]:
+    def _step_by_step(self, place: str, sides: _Sides, rounds: int) -> tuple[Pairs, Verdict]:
         """Look at half of the tasks, at all of them, then run all again and average."""
         pairs, order, test = Pairs(), self._order, None
-        allowed, found, repeat = self._choice.allowance, None, 0
+        allowed, shown, repeat = self._choice.allowance, None, 0
         half = len(order) // 2 if len(order) >= _HALVED_FROM else 0
         batches = [order[:half], order[half:]] if half else [order]
         for batch in (*batches, *[order] * (rounds - 1)):
@@ -216,49 +243,49 @@ class Gate:
             pairs.add(self._pairs(sides, batch, repeat))
             metric = self._choice.see(pairs.rollouts)
             test = test or self._begin(sides, rounds, halved=half > 0)
-            gains = pairs.gains(order, metric)
-            found = test.look(gains, whole=len(pairs.before) >= len(order))
-            if found is not None:
+            shown = test.look(pairs.gains(order, metric), whole=len(pairs.before) >= len(order))
+            if shown is not None:
                 break
-        if test is None or found is None:
+        if test is None or shown is None:
             raise ValueError(f"expected tasks and rounds to compare on, found {len(order)} and {rounds}")
-        explained = found is Outcome.ACCEPT and self._is_explained(pairs)
-        found = Outcome.INCONCLUSIVE if explained else found
-        spent = self._choice.conclude(sides[0].digest, test, found, explained=explained)
-        verdict = self._worded(pairs, found, test.confidence, 1.0 - allowed)
-        reason = f"{verdict.reason}, but {EXPLAINED}" if explained else verdict.reason
-        return pairs, replace(verdict, reason=reason, error_spent=spent)
+        explained = shown and self._is_explained(pairs)
+        spent = self._choice.conclude(sides[0].digest, test, shown=shown, explained=explained)
+        verdict = compare_pairs(pairs, self._settings, GateRule.STRICT, place)
+        outcome = Outcome.INCONCLUSIVE if test.ahead else Outcome.REJECT
+        outcome = Outcome.ACCEPT if shown and not explained else outcome
+        measured = verdict.wins + verdict.ties + verdict.losses
+        gain = f"gain in {self._settings.metric.label} {verdict.gain:+.3f} on {measured} of {len(self._tasks)} tasks"
+        asked = "not better than the incumbent" if outcome is Outcome.REJECT else f"{1.0 - allowed:.3f} asked for"
+        reason = f"{gain} at confidence {test.confidence:.3f}: {asked}{f', but {EXPLAINED}' if explained else ''}"
+        return pairs, replace(verdict, outcome=outcome, reason=reason, confidence=test.confidence, error_spent=spent)
 
     def _is_explained(self, pairs: Pairs) -> bool:
         """Return whether the judge's noise alone explains the gain of all these pairs."""
         metric = self._choice.see(pairs.rollouts)
-        gains = task_gains(pairs.before, pairs.after, metric).values()
-        return is_explained(gains, pairs.before, pairs.after, metric)
+        return is_explained(task_gains(pairs.before, pairs.after, metric).values(), pairs.rollouts)
 
     def _begin(self, sides: _Sides, rounds: int, *, halved: bool) -> GainTest:
         return self._choice.begin(sides[0].digest, rounds, f"{self._settings.seed}/signs/{self._repeat}", halved=halved)
 
-    def _compared(self, pairs: Pairs, rule: GateRule) -> Verdict:
-        settings = self._settings
-        return compare(
-            pairs.before,
-            pairs.after,
-            rule=rule,
-            metric=settings.metric,
-            confidence=settings.confidence,
-            coverage=settings.coverage,
-        )
+    def _note_version(self, sides: _Sides) -> None:
+        """Keep what was run of a version for the increments to come, one rollout of each task.
 
-    def _worded(self, pairs: Pairs, outcome: Outcome, confidence: float, wanted: float) -> Verdict:
-        verdict = self._compared(pairs, GateRule.STRICT)
-        if verdict.outcome is Outcome.INVALID:
-            return verdict
-        tasks = verdict.wins + verdict.ties + verdict.losses
-        gain = f"gain in {self._settings.metric.label} {verdict.gain:+.3f}"
-        found = f"{gain} on {tasks} of {len(self._tasks)} tasks at confidence {confidence:.3f}"
-        asked = f"{wanted:.3f} asked for"
-        reason = f"{found}: {asked if outcome is not Outcome.REJECT else 'not better than the incumbent'}"
-        return replace(verdict, outcome=outcome, reason=reason, confidence=confidence)
+        They were lucky, or it would not be the version: that makes the next comparison a little stricter.
+        """
+        repeat = Stream.INCREMENT.repeat(0)
+        for rollout in self.measured(*sides).after:
+            if rollout.score is not None:
+                self._increments.setdefault((sides[1].digest, rollout.task_id, repeat), rollout)
+
+    def _increment(self, sides: _Sides, tasks: Sequence[tuple[Task, int]]) -> Pairs:
+        """Run both texts on tasks, each text once a round whatever it is compared with."""
+        wanted = [(skill.digest, task.id, repeat) for skill in sides for task, repeat in tasks]
+        requests = [RolloutRequest(skill, task, repeat) for skill in sides for task, repeat in tasks]
+        new = [at for at, key in enumerate(wanted) if key not in self._increments]
+        for at, rollout in zip(new, self._runner.rollouts([requests[at] for at in new]), strict=True):
+            self._increments[wanted[at]] = rollout
+        found = [self._increments[key] for key in wanted]
+        return Pairs(found[: len(tasks)], found[len(tasks) :])
 
     def _measure(self, skill: Skill, tasks: Sequence[Task]) -> tuple[Rollout, ...]:
         repeat = self._next_repeat()
@@ -312,27 +339,15 @@ def resolvable_gain(tasks: int, settings: Settings) -> float | None:
     )
 
 
-def check_coverage(place: str, rollouts: Sequence[Rollout], coverage: float) -> None:
-    """Stop before anything is reported when a provider is dead, which must never look like "no improvement"."""
-    found = tally(rollouts)
-    wanted = found.measured + found.missing
-    if found.measured < coverage * wanted:
-        failure = first_failure(rollouts)
-        raise InvalidMeasurementError(f"{place}: only {found.measured} of {wanted} tasks could be measured{failure}")
-
-
-def first_failure(rollouts: Sequence[Rollout]) -> str:
-    """Quote the first reason for which a rollout is missing; empty when there is none."""
-    reasons = (rollout.reason for rollout in rollouts if rollout.score is None)
-    first = next(reasons, "")
-    return f"; the first failure: {first}; rerun the same command when it is mended" if first else ""
-
-
-def _worths(sides: _Sides, pairs: Pairs, verdict: Verdict) -> tuple[Worth, ...]:
-    """Return what was found of both: scores as in the verdict, costs over all their rollouts with a score."""
-    found = zip((verdict.before, verdict.after), sides, (pairs.before, pairs.after), strict=True)
+def _costs(pairs: Pairs) -> tuple[TaskCosts, ...]:
+    """Return what a rollout of each side takes, over all that have a score."""
     return tuple(
-        measured_worth(score, estimate_tokens(skill.document.text), rollouts) for score, skill, rollouts in found
+        TaskCosts(
+            fmean(one.usd or 0.0 for one in used) if all(one.usd is not None for one in used) else None,
+            fmean(one.calls for one in used),
+        )
+        for side in (pairs.before, pairs.after)
+        if (used := [rollout.trajectory.usage for rollout in side if rollout.score is not None])
     )
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "VAL",
     "Headline",
     "compared_words",
+    "expectation",
     "headline_of_pairs",
     "headline_of_tallies",
     "headline_of_verdict",
@@ -161,6 +162,17 @@ def passed_cells(verdict: Verdict) -> tuple[str, str]:
 def metric_label(metric: str) -> str:
     """Name what a gate compares, for gains and intervals; without a known metric it is a score."""
     return _LABELS.get(metric, Metric.SOFT.label)
+
+
+def expectation(measured: float | None, expected: float | None, metric: str = "") -> str:
+    """Return the score to expect in words; empty where it is not known, or is the measured one.
+
+    >>> expectation(0.8, 0.688), expectation(0.8, 0.79999), expectation(0.8, None, "mixed")
+    ('expect a score of 0.688', '', '')
+    """
+    if measured is None or expected is None or round(expected, 3) >= round(measured, 3):
+        return ""
+    return f"expect a {metric_label(metric)} of {expected:.3f}"
 
 
 def headline_trailers(verdict: Verdict) -> tuple[tuple[str, str], ...]:

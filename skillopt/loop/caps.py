@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.gate import first_failure
+from skillopt.gate.comparison import first_failure
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Reply, Rollout, Stream, Usage
 from skillopt.settings import Settings

@@ -7,9 +7,7 @@ from typing import Final
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
 from skillopt.gate.gate import resolvable_gain
-from skillopt.gate.grades import Grade, Grading
-from skillopt.gate.increment import compare_increment
-from skillopt.gate.posterior import Prior, prior_from_training
+from skillopt.gate.grades import Grade, Grading, Prior, prior_from_training
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.draft import Line
 from skillopt.loop.events import (
@@ -148,7 +146,6 @@ def accept(
     """Make a candidate the incumbent, and tell of the version."""
     kind, asked = "edits" if changes else "slow update", run.runner.rollouts_asked
     text, grading = candidate.document.text, verdict.grading
-    run.increments.note(candidate, run.gate.measured(run.draft.incumbent, candidate).after)
     accepted = {change.edit for change in changes}
     run.draft.accept(candidate, [line for line in run.draft.lines if line.edit not in accepted])
     run.learner.note_accepted()
@@ -174,7 +171,7 @@ def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
 def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     """Compare with the incumbent; what builds on a proven version only has to be no lower."""
     if run.settings.patch_tests and run.versions and not run.learner.pooled:
-        return compare_increment(run.increments, f"step {step}", run.draft.incumbent, candidate, expected_gain(run))
+        return run.gate.decide_increment(f"step {step}", run.draft.incumbent, candidate, expected_gain(run))
     rounds = run.runner.affords(2 * len(run.val))
     return run.gate.decide(f"step {step}", run.draft.incumbent, candidate, rounds, expected_gain(run))
 

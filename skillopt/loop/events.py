@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
 from skillopt.gate.comparison import Tally, Verdict
-from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grades import grade_words
 from skillopt.gate.grades import Grading
 from skillopt.gate.headline import (
     HELD_OUT,

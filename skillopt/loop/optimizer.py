@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from skillopt.errors import SuiteError
-from skillopt.gate.test_choice import ErrorSpent
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.ablation import recheck
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import Course, go

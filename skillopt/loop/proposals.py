@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
-from skillopt.gate.joint_sign_flips import HERE_ROUNDS, here_error
+from skillopt.gate.here import HERE_ROUNDS, here_error
 from skillopt.loop.ablation import ablate, ablation_reason
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, Course, go

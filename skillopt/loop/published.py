@@ -3,8 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import ReplyError
-from skillopt.gate.comparison import tally
-from skillopt.gate.gate import check_coverage
+from skillopt.gate.comparison import check_coverage, tally
 from skillopt.loop.consultation import Stage, consult
 from skillopt.loop.course import Answerer, finish
 from skillopt.loop.decision import run_gate

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome, compare, least_gain, tally
-from skillopt.gate.gate import first_failure
+from skillopt.gate.comparison import Outcome, compare, first_failure, least_gain, tally
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.settings import GateRule, Settings

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
-from skillopt.gate.increment import Increments
-from skillopt.gate.test_choice import ErrorSpent
 from skillopt.loop.caps import CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer
 from skillopt.loop.draft import Draft
@@ -71,7 +70,6 @@ class TrainingRun:
         self.siblings = SiblingGuard(siblings, skill, settings, self.runner)
         self.cross = CrossFoldRunner(self.runner, suite.folds) if suite.folds else None
         self.gate = Gate(self.val, settings, self.cross or self.runner, looked=spent)
-        self.increments = Increments(self.val, settings, self.runner)
         self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
         self.answers = Answerer(self.runner.replies, self.rollouts.measure)
         self.learner = self._learner("learning", self.tasks, MOST_TRIES)

@@ -12,8 +12,7 @@ from typing import Final
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.grade_words import grade_words
-from skillopt.gate.grades import Grade
+from skillopt.gate.grades import Grade, grade_words
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
 from skillopt.nightly.dashboard import SkillFacts
 from skillopt.nightly.handover import ReviewState, SkillOffers

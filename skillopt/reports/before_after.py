@@ -8,7 +8,7 @@ from hashlib import sha256
 from statistics import fmean
 from typing import Final
 
-from skillopt.gate.pairs import Pairs
+from skillopt.gate.comparison import Pairs
 from skillopt.reports.blocks import (
     Details,
     Diff,

@@ -7,7 +7,7 @@ from itertools import pairwise
 from shlex import quote
 from typing import Final
 
-from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grades import grade_words
 from skillopt.reports.blocks import Details, Diff, Paragraph, ReportBlock, Table, cited, list_names, paragraphs
 from skillopt.reports.view import Ablation, EditView, Fate, RunView
 from skillopt.safety.plurals import count_noun

@@ -10,7 +10,8 @@ from shlex import quote
 from typing import Final
 
 from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
-from skillopt.gate.grade_words import GRADE_MEANINGS, expectation, grade_name, grade_words
+from skillopt.gate.grades import GRADE_MEANINGS, grade_name, grade_words
+from skillopt.gate.headline import expectation
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,

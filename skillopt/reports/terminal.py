@@ -9,7 +9,7 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
-from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import compared_words, tally_words
 from skillopt.reports.blocks import (
     Box,

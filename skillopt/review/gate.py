@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, Verdict, tally, task_gains
-from skillopt.gate.gate import Gate, check_coverage, resolvable_gain
-from skillopt.gate.harm import MOST_REPEATS, can_show_harm, compare_sides, limit_of_loss, measure_harm
+from skillopt.gate.comparison import Outcome, Pairs, Verdict, check_coverage, compare_pairs, tally, task_gains
+from skillopt.gate.gate import Gate, resolvable_gain
 from skillopt.gate.headline import headline_of_verdict
-from skillopt.gate.pairs import Pairs
+from skillopt.gate.here import MOST_REPEATS, can_show_harm, limit_of_loss, measure_harm
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
@@ -81,7 +80,7 @@ class ChangeGate:
         better = self._demand.required is Required.BETTER
         pairs, verdict, lowest = self._gain(earlier, first) if better else self._harm(first)
         self.pairs = pairs
-        over_all = compare_sides(pairs, self._settings, GateRule.STRICT, "gate")
+        over_all = compare_pairs(pairs, self._settings, GateRule.STRICT, "gate")
         verdict = replace(
             over_all,
             outcome=verdict.outcome,
@@ -151,7 +150,7 @@ class ChangeGate:
             check_coverage("test", rollouts, self._settings.coverage)
         better = self._demand.required is Required.BETTER
         sides = pairs if better else Pairs(pairs.after, pairs.before)
-        verdict = compare_sides(sides, self._settings, GateRule.PAIRED, "test")
+        verdict = compare_pairs(sides, self._settings, GateRule.PAIRED, "test")
         verdict = verdict if better else exchanged(verdict)
         fine = verdict.outcome is (Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
         wanted = "better" if better else "worse"
@@ -193,7 +192,7 @@ def exchanged(verdict: Verdict) -> Verdict:
         after=verdict.before,
         wins=verdict.losses,
         losses=verdict.wins,
-        worths=verdict.worths[::-1],
+        costs=verdict.costs[::-1],
         fixed=verdict.broken,
         broken=verdict.fixed,
         pairs=tuple(pair.exchanged() for pair in verdict.pairs),

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.pairs import Pairs
+from skillopt.gate.comparison import Pairs
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Judged, ReviewAnswer, Standing
 from skillopt.runs.error_spent import earlier_spending, runs_on

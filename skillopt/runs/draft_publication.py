@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import UsageError, VersionConflictError
-from skillopt.gate.grade_words import grade_words
-from skillopt.gate.grades import Grade, Grading
+from skillopt.gate.grades import Grade, Grading, grade_words
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,

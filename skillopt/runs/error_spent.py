@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 from skillopt.errors import UsageError
+from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
 from skillopt.gate.grades import Grade
-from skillopt.gate.test_choice import ERROR_SPENT, ErrorBudget, ErrorSpent
 from skillopt.loop.events import Event, GateDecided, decode_event
 from skillopt.loop.siblings import without_siblings
 from skillopt.skills.document import SkillDocument

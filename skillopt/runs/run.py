@@ -8,7 +8,7 @@ from dataclasses import replace
 from skillopt.errors import SkilloptError
 from skillopt.execution.recording import Recording
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.grade_words import UNGRADED
+from skillopt.gate.grades import UNGRADED
 from skillopt.loop.events import Event, GateDecided, RunEnded, RunStarted, VersionAccepted
 from skillopt.runs.draft_publication import DraftState, publish_draft
 from skillopt.runs.plan import RunPlan, uncommitted_start

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import Headline
 from skillopt.loop.events import (
     DraftGraded,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from skillopt.errors import UsageError
-from skillopt.gate.harm import can_show_harm
+from skillopt.gate.here import can_show_harm
 from skillopt.loop.siblings import Sibling, error_for_each
 from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.suites import read_tasks

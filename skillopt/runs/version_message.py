@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from textwrap import fill, indent
 from typing import Final
 
-from skillopt.gate.grade_words import expectation, grade_words
-from skillopt.gate.grades import GRADE, Grade, Grading
-from skillopt.gate.headline import VAL, compared_words, headline_trailers
-from skillopt.gate.test_choice import ERROR_SPENT
+from skillopt.gate.error_budget import ERROR_SPENT
+from skillopt.gate.grades import GRADE, Grade, Grading, grade_words
+from skillopt.gate.headline import VAL, compared_words, expectation, headline_trailers
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import disarm, escape_terminal

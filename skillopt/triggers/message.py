@@ -5,8 +5,8 @@ from textwrap import fill
 from typing import Final
 
 from skillopt.gate.comparison import Verdict
+from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE
-from skillopt.gate.test_choice import ERROR_SPENT
 from skillopt.rollouts import Usage
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import disarm, escape_terminal, truncate

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.gate.pairs import Pairs
+from skillopt.gate.comparison import Pairs
 from skillopt.rollouts import Rollout, skills_loaded
 from skillopt.safety.plurals import count_noun
 from skillopt.triggers.queries import Query

@@ -11,7 +11,7 @@ from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.test_choice import ErrorBudget, ErrorSpent
+from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Usage

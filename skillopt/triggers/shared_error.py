@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from skillopt.gate.test_choice import COMPARISON_SHARE, ERROR_SPENT, ErrorBudget, ErrorSpent, TestChoice
+from skillopt.gate.error_budget import COMPARISON_SHARE, ERROR_SPENT, ErrorBudget, ErrorSpent, TestChoice
 from skillopt.settings import GateRule, Settings
 from skillopt.storage.notes import read_looks
 from skillopt.tasks import digest_of

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from skillopt.errors import ReplyError
-from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.gate.gate import GATE_ROUNDS, Gate, check_coverage
-from skillopt.gate.test_choice import ErrorSpent
+from skillopt.gate.comparison import Outcome, Verdict, check_coverage
+from skillopt.gate.error_budget import ErrorSpent
+from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.prompts.descriptions import (
     DESCRIPTION_SCHEMA,
     DescriptionEvidence,

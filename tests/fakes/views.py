@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
-from skillopt.gate.pareto import Worth
+from skillopt.gate.comparison import Outcome, PairedTask, Tally, TaskCosts, Verdict
 from skillopt.loop.events import (
     BaselineMeasured,
     EditRefused,
@@ -85,7 +84,7 @@ def _change(edit: Edit) -> Change:
 _ACCEPTED = verdict(
     Outcome.ACCEPT,
     "gain +0.400 at confidence 0.970: 0.900 asked for",
-    worths=(Worth(0.4, 20, 0.0125, 2.5), Worth(0.8, 27, None, 2.0)),
+    costs=(TaskCosts(0.0125, 2.5), TaskCosts(None, 2.0)),
     error=0.2,
 )
 _REJECTED = verdict(

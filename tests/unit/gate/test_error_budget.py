@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.gate.test_choice import ErrorBudget, ErrorSpent
+from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 
 
 @given(st.lists(st.floats(0, 0.05), max_size=8))

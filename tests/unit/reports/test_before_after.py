@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.gate.pairs import Pairs
+from skillopt.gate.comparison import Pairs
 from skillopt.reports.before_after import (
     TaskChange,
     describe_worst,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.gate.pairs import Pairs
+from skillopt.gate.comparison import Pairs
 from skillopt.rollouts import Rollout
 from skillopt.triggers.quality import HeldOutTriggers, count_held_out, judge_loading, why_worse
 from skillopt.triggers.queries import Query

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.gate.test_choice import ERROR_SPENT, ErrorSpent
+from skillopt.gate.error_budget import ERROR_SPENT, ErrorSpent
 from skillopt.settings import GateRule, Settings
 from skillopt.storage.notes import begin_look, end_look
 from skillopt.triggers.queries import Query

@@ -7,7 +7,7 @@ from dataclasses import replace
 from benchmarks.demo.harness import DemoHarness
 from skillopt.execution.rollout import run_rollout
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.test_choice import ErrorSpent
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.rollouts import Rollout

@@ -1,35 +1,37 @@
-"""Choice of the gate's test by the kind of scores, and the error that all comparisons of a skill share."""
+"""Error that all comparisons of a skill share on its tasks, and the test that each of them begins."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from skillopt.gate.comparison import Outcome
-from skillopt.gate.joint_sign_flips import JointSignFlips, draw_patterns
-from skillopt.gate.pairs import has_partial_scores
-from skillopt.gate.sequential_test import RoundBets
+from skillopt.gate.comparison import has_partial_scores
+from skillopt.gate.mean_bet import MeanRounds
+from skillopt.gate.sign_flips import SignFlips, draw_patterns
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric, Settings
 
-__all__ = [
-    "COMPARISON_SHARE",
-    "ERROR_SPENT",
-    "ErrorBudget",
-    "ErrorSpent",
-    "GainTest",
-    "TestChoice",
-    "round_shares",
-    "round_weights",
-]
+__all__ = ["COMPARISON_SHARE", "ERROR_SPENT", "ErrorBudget", "ErrorSpent", "GainTest", "TestChoice", "round_weights"]
 
 ERROR_SPENT: Final = "Error-Spent"
 """Trailer of a version: what was spent since the version before it, or since the start of its run."""
 
+COMPARISON_SHARE: Final = 0.7
+"""Share of the error left that a comparison may spend: the first verdict matters most, a second still has a fifth."""
+
+_WEIGHTS: Final = (0.3, 0.8, 0.92, 1.0)
+"""Shares of a comparison's error used up after half of the tasks, all of them, and each further round."""
+
+_LEAST_ERROR: Final = 0.001
+"""With less error left than this, no comparison can end in `accept`."""
+
+GainTest = SignFlips | MeanRounds
+"""A sequential test of the gain on new tasks."""
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorSpent:
-    """What one comparison, or one run, spent."""
+    """What one comparison, or one run, spent, and the share of today's tasks that it looked at."""
 
     error: float
     shared: float = 1.0
@@ -62,25 +64,6 @@ class ErrorBudget:
         return ErrorBudget(self.allowed, self.spent + error)
 
 
-COMPARISON_SHARE: Final = 0.7
-"""Share of the error left that a comparison may spend: the first verdict matters most, a second still has a fifth."""
-
-_WEIGHTS: Final = (0.3, 0.8, 0.92, 1.0)
-"""Shares of a comparison's error used up after half of the tasks, all of them, and each further round."""
-
-_FIRST_ROUND: Final = 0.9
-"""Share of a comparison's error that its first round of bets may spend; repeats tell little more of partial scores."""
-
-_LEAST_ERROR: Final = 0.001
-"""With less error left than this, no comparison can end in `accept`."""
-
-_NOTHING: Final = 1e-12
-"""In place of no error at all, with which a test could not be set up: as little lets nothing be accepted either."""
-
-GainTest = JointSignFlips | RoundBets
-"""A sequential test of the gain on new tasks."""
-
-
 class TestChoice:
     """Begins the test that is valid for the scores, and pays for it.
 
@@ -100,7 +83,7 @@ class TestChoice:
 
     @property
     def allowance(self) -> float:
-        """The error that the next comparison may spend; repeats tell little more of partial scores."""
+        """The error that the next comparison may spend."""
         return self.budget.left * COMPARISON_SHARE
 
     @property
@@ -122,27 +105,21 @@ class TestChoice:
     def begin(self, incumbent: str, rounds: int, seed: str, *, halved: bool) -> GainTest:
         """Begin a comparison."""
         if self._partial:
-            return RoundBets(self._tasks, max(self.allowance, _NOTHING), round_shares(rounds))
+            return MeanRounds(self._tasks, self.allowance, rounds)
         carried, patterns = self._carried
         if carried != incumbent or not patterns:
             patterns = draw_patterns(self._tasks, Random(seed))
-        return JointSignFlips(patterns, self.allowance, round_weights(rounds, halved=halved))
+        return SignFlips(patterns, self.allowance, round_weights(rounds, halved=halved))
 
-    def conclude(self, incumbent: str, test: GainTest, found: Outcome, *, explained: bool = False) -> float:
+    def conclude(self, incumbent: str, test: GainTest, *, shown: bool, explained: bool) -> float:
         """Pay for a comparison; an undecided draft goes on where it stopped, what was rejected has no successor."""
         spent = self.allowance if explained else test.spent
         self.budget = self.budget.spend(spent)
-        goes_on = isinstance(test, JointSignFlips) and found is Outcome.INCONCLUSIVE and not explained
-        self._carried = (incumbent, test.patterns) if isinstance(test, JointSignFlips) and goes_on else ("", ())
+        undecided = isinstance(test, SignFlips) and test.ahead and not shown
+        self._carried = (incumbent, test.patterns) if isinstance(test, SignFlips) and undecided else ("", ())
         return spent
 
 
 def round_weights(rounds: int, *, halved: bool) -> list[float]:
     """Return the share of a comparison's error that is used up to each look, by signs."""
     return [*_WEIGHTS[0 if halved else 1 : rounds], 1.0]
-
-
-def round_shares(rounds: int) -> list[float]:
-    """Divide a comparison's error over rounds of bets: most to the first."""
-    later = (1.0 - _FIRST_ROUND) / max(1, rounds - 1)
-    return [1.0] if rounds == 1 else [_FIRST_ROUND, *[later] * (rounds - 1)]

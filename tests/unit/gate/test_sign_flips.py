@@ -1,5 +1,6 @@
-"""The joint sign-flip test: one error for all looks, exact where every pattern can be listed."""
+"""The test by random signs: exact in one look, one error for all looks."""
 
+import math
 from itertools import product
 from random import Random
 
@@ -7,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.gate.comparison import Outcome
-from skillopt.gate.joint_sign_flips import JointSignFlips, draw_patterns
+from skillopt.gate.sign_flips import SignFlips, draw_patterns, sign_p_value
 
 OUTCOMES = st.sampled_from([-1.0, 0.0, 1.0])
 
 
-def compare(rounds: list[list[float]], error: float, weights: tuple[float, ...]) -> Outcome:
+def compare(rounds: list[list[float]], error: float, weights: tuple[float, ...]) -> bool:
     """Look after each round of differences until the test ends."""
     tasks = len(rounds[0])
-    test = JointSignFlips(draw_patterns(tasks, Random(1)), error, (*weights[: len(rounds) - 1], 1.0))
+    test = SignFlips(draw_patterns(tasks, Random(1)), error, (*weights[: len(rounds) - 1], 1.0))
     for number in range(len(rounds)):
         found = test.look([[one[task] for one in rounds[: number + 1]] for task in range(tasks)], whole=True)
         if found is not None:
@@ -31,42 +31,42 @@ def test_of_all_signs_that_the_tasks_could_have_had_no_more_are_accepted_than_pr
     accepted = 0
     for signs in product((1, -1), repeat=6):
         flipped = [[sign * gain for sign, gain in zip(signs, one, strict=True)] for one in rounds]
-        accepted += compare(flipped, error, (0.5, 0.8)) is Outcome.ACCEPT
+        accepted += compare(flipped, error, (0.5, 0.8))
     assert accepted <= error * 2**6 + 1e-9
 
 
 @given(st.lists(OUTCOMES, min_size=5, max_size=9))
 def test_what_loses_no_less_than_it_wins_is_rejected_at_the_first_look(gains: list[float]) -> None:
-    test = JointSignFlips(draw_patterns(len(gains), Random(1)), 0.1, (0.5, 1.0))
+    test = SignFlips(draw_patterns(len(gains), Random(1)), 0.1, (0.5, 1.0))
     found = test.look([[gain] for gain in gains], whole=True)
-    assert (found is Outcome.REJECT) is (sum(gains) <= 0)
+    assert (found is False and not test.ahead) is (sum(gains) <= 0)
 
 
 def test_what_one_look_could_not_use_the_next_one_has() -> None:
     """Three wins of three have a p-value of 1/8, and in a second round nothing is new but that they stay."""
     rows = [[1.0], [1.0], [1.0], [1.0], *[[0.0]] * 4]
-    test = JointSignFlips(draw_patterns(8, Random(1)), 0.07, (0.5, 1.0))
+    test = SignFlips(draw_patterns(8, Random(1)), 0.07, (0.5, 1.0))
     assert test.look(rows, whole=True) is None
-    assert test.look([[*row, *row] for row in rows], whole=True) is Outcome.ACCEPT
+    assert test.look([[*row, *row] for row in rows], whole=True) is True
 
 
 def test_giving_up_early_gives_up_the_error_and_the_last_look_returns_what_was_not_used() -> None:
-    early = JointSignFlips(draw_patterns(8, Random(1)), 0.07, (0.5, 1.0))
-    assert early.look([[-1.0]] * 8, whole=True) is Outcome.REJECT
+    early = SignFlips(draw_patterns(8, Random(1)), 0.07, (0.5, 1.0))
+    assert early.look([[-1.0]] * 8, whole=True) is False
     assert early.spent == 0.07
-    last = JointSignFlips(draw_patterns(8, Random(1)), 0.07, (1.0,))
-    assert last.look([[1.0], *[[0.0]] * 7], whole=True) is Outcome.INCONCLUSIVE
+    last = SignFlips(draw_patterns(8, Random(1)), 0.07, (1.0,))
+    assert last.look([[1.0], *[[0.0]] * 7], whole=True) is False
     assert last.spent == 0.0
 
 
 def test_a_grown_draft_is_compared_with_the_patterns_that_would_have_come_as_far() -> None:
-    test = JointSignFlips(draw_patterns(8, Random(1)), 0.07, (1.0,))
+    test = SignFlips(draw_patterns(8, Random(1)), 0.07, (1.0,))
     rows = [[1.0], [1.0], *[[0.0]] * 6]
-    assert test.look(rows, whole=True) is Outcome.INCONCLUSIVE
+    assert test.look(rows, whole=True) is False
     assert test.patterns[0] == 0
     assert len(test.patterns) == 2**8 / 4
-    again = JointSignFlips(test.patterns, 0.07, (1.0,))
-    assert again.look(rows, whole=True) is Outcome.INCONCLUSIVE
+    again = SignFlips(test.patterns, 0.07, (1.0,))
+    assert again.look(rows, whole=True) is False
 
 
 def test_many_tasks_have_patterns_drawn_and_the_data_are_among_them() -> None:
@@ -82,15 +82,29 @@ def test_in_noise_alone_five_candidates_are_accepted_no_more_often_than_one_may_
         left = 0.1
         for _ in range(5):
             error = 0.7 * left
-            test = JointSignFlips(draw_patterns(tasks, random, 400), error, (0.8, 0.92, 1.0))
+            test = SignFlips(draw_patterns(tasks, random, 400), error, (0.8, 0.92, 1.0))
             rows: list[list[float]] = [[] for _ in range(tasks)]
             found = None
             while found is None:
                 for row in rows:
                     row.append(float(random.choice((-1, 0, 0, 0, 1))))
                 found = test.look(rows, whole=True)
-            if found is Outcome.ACCEPT:
+            if found:
                 accepted += 1
                 break
             left -= test.spent
     assert accepted / runs <= 0.1 + 2.5 * (0.09 / runs) ** 0.5
+
+
+@given(st.integers(0, 150), st.integers(0, 150))
+def test_wins_and_losses_have_the_binomial_p_value_in_one_look(wins: int, losses: int) -> None:
+    pairs = wins + losses
+    binomial = sum(math.comb(pairs, count) for count in range(wins, pairs + 1)) / 2**pairs
+    assert sign_p_value([1.0] * wins + [-0.5] * losses + [0.0] * 7) == pytest.approx(binomial, abs=1e-10)
+
+
+def test_a_patient_test_goes_on_though_nothing_is_shown_at_first() -> None:
+    rows = [[-1.0], *[[1.0]] * 3, *[[0.0]] * 4]
+    for patient, found in ((False, False), (True, None)):
+        test = SignFlips(draw_patterns(8, Random(1)), 0.1, (0.4, 1.0), patient=patient)
+        assert test.look([[-gain for gain in row] for row in rows], whole=False) is found

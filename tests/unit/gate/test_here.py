@@ -1,10 +1,11 @@
-"""Proven here: a gain on these very tasks, by paired repeats."""
+"""What is shown on these very tasks, by paired repeats: a gain, or a loss."""
 
 from random import Random
 
 import pytest
 
-from skillopt.gate.joint_sign_flips import HERE_ERROR, HERE_ROUNDS, HereTest, draw_patterns, here_error
+from skillopt.gate.here import HERE_ERROR, HERE_ROUNDS, HereTest, here_error
+from skillopt.gate.sign_flips import draw_patterns
 
 
 def shown(rounds: list[list[float]], error: float = HERE_ERROR) -> bool:

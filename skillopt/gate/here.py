@@ -1,0 +1,168 @@
+"""What is shown on the very tasks that were run: a gain (`proven here`), or that a change does worse.
+
+The claim is about these tasks and no others, so repeats are what is sampled, each pair of runs is a unit, and there is
+a look after each round. Passed and failed outcomes are tested by random signs, joint over the looks: tasks may differ
+as they like, for pairs whose chances to win and to lose even out over the tasks only make the test stricter. A gain in
+partial scores is tested by a bet on their mean. A change does worse where more runs are worse than better: a mean would
+hide a little harm in many tasks behind one that did well by chance. What is lost on new tasks at most is a limit beside
+it, by a bet on the mean.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from random import Random
+from statistics import fmean
+from typing import Final
+
+from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs, task_gains
+from skillopt.gate.judge_noise import EXPLAINED, is_explained
+from skillopt.gate.mean_bet import bet_on_repeats, lower_limit
+from skillopt.gate.sign_flips import SignFlips, draw_patterns, is_pass_fail, sign_p_value
+from skillopt.settings import GateRule, Settings
+from skillopt.tasks import Task
+
+__all__ = [
+    "HERE_ERROR",
+    "HERE_ROUNDS",
+    "MOST_REPEATS",
+    "HereTest",
+    "MeasuredHarm",
+    "can_show_harm",
+    "here_error",
+    "limit_of_loss",
+    "measure_harm",
+    "whole_repeats",
+]
+
+HERE_ERROR: Final = 0.1
+"""Probability of a false `proven here`, all looks together."""
+
+_WEIGHTS: Final = (0.4, 0.7, 0.9, 1.0)
+"""Shares of the error used up after each round: most of what is shown at all is shown by the first."""
+
+HERE_ROUNDS: Final = len(_WEIGHTS)
+"""Most rounds of paired repeats."""
+
+_SHARE: Final = 0.7
+"""Share of the error left that one of many drafts may use, as in the gate."""
+
+
+def here_error(earlier: int) -> float:
+    """Return the error for one of many drafts on the same tasks, such that all of them together keep to the promise.
+
+    >>> [round(here_error(earlier), 4) for earlier in range(3)]
+    [0.07, 0.021, 0.0063]
+    """
+    return HERE_ERROR * _SHARE * (1.0 - _SHARE) ** earlier
+
+
+class HereTest:
+    """Follows the rounds of one draft."""
+
+    def __init__(self, tasks: int, patterns: Sequence[int], error: float = HERE_ERROR) -> None:
+        self._units, self._error = tasks * HERE_ROUNDS, error
+        self._rounds: list[list[float]] = []
+        self._flips = SignFlips(patterns, error, _WEIGHTS)
+        self._found: bool | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the incumbent did as well by now, so that no further round is worth running."""
+        return math.fsum(gain for one in self._rounds for gain in one) <= 0
+
+    def look(self, gains: Sequence[float | None]) -> bool:
+        """Take in a round, and say whether a gain on these tasks is shown."""
+        self._rounds.append([gain for gain in gains if gain is not None])
+        pairs = [gain for one in self._rounds for gain in one]
+        if not is_pass_fail(pairs):
+            return bet_on_repeats(pairs) >= 1 / self._error
+        if self._found is None:
+            self._found = self._flips.look(_units(pairs, self._units), whole=False)
+        if len(self._rounds) > 1 and all(one == self._rounds[0] for one in self._rounds):
+            # The target is deterministic: repeats tell nothing new, so each task counts once.
+            return sign_p_value(self._rounds[0]) <= self._error
+        return bool(self._found)
+
+
+def _units(pairs: Sequence[float], most: int) -> list[list[float]]:
+    """Return each pair as a unit of its own, and empty ones for those to come."""
+    return [*([pair] for pair in pairs), *[[]] * (most - len(pairs))]
+
+
+_WHOLE_REPEATS_OF: Final = 48
+"""Rollouts of each text that whole repeats may come to before only tasks that came out differently are repeated."""
+
+_MOST_WHOLE: Final = 3
+_EXTRA: Final = 3
+"""Repeats of only those tasks that came out differently before: whether they did was a matter of size, not of sign."""
+
+MOST_REPEATS: Final = _MOST_WHOLE + _EXTRA
+
+
+def whole_repeats(tasks: int) -> int:
+    """Return how often all tasks are run: once, and more often where they are few.
+
+    >>> [whole_repeats(tasks) for tasks in (8, 24, 60)]
+    [3, 2, 1]
+    """
+    return max(1, min(_MOST_WHOLE, _WHOLE_REPEATS_OF // max(1, tasks)))
+
+
+def can_show_harm(tasks: int, error: float) -> bool:
+    """Return whether so many tasks, all broken in every repeat, would show harm; one task says nothing of others.
+
+    >>> [can_show_harm(tasks, 0.1) for tasks in (1, 2)]
+    [False, True]
+    """
+    return tasks > 1 and 0.5 ** (tasks * (whole_repeats(tasks) + _EXTRA)) <= error
+
+
+def limit_of_loss(gains: Sequence[float | None], confidence: float) -> float:
+    """Return what the true gain on new tasks exceeds with a confidence, in [-1, 1]."""
+    return lower_limit(gains, len(gains), 1.0 - confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredHarm:
+    """What was run of both sides, the verdict, and what the true gain on new tasks exceeds by the whole repeats."""
+
+    pairs: Pairs
+    verdict: Verdict
+    lowest: float
+
+
+def measure_harm(
+    order: Sequence[Task], settings: Settings, run: Callable[[Sequence[Task], int], Pairs], error: float, place: str
+) -> MeasuredHarm:
+    """Run tasks with both sides, all of them and then those that came out differently, until the second is worse."""
+    whole, pairs = whole_repeats(len(order)), Pairs()
+    test = _harm_test(len(order), whole, error, settings)
+    tasks, looks, shown = list(order), 0, False
+    while tasks and not shown:
+        pairs.add(run(tasks, looks))
+        looks += 1
+        gains = pairs.gains(order, settings.metric)
+        signs = [float((gain < 0) - (gain > 0)) for task in gains for gain in task]
+        shown = bool(test.look(_units(signs, len(order) * (whole + _EXTRA)), whole=False))
+        if looks >= whole:
+            lost = looks < whole + _EXTRA and math.fsum(gain for task in gains for gain in task) < 0
+            tasks = [task for task, found in zip(order, gains, strict=True) if lost and any(found)]
+    verdict = compare_pairs(pairs, settings, GateRule.STRICT, place)
+    losses = [-gain for gain in task_gains(pairs.before, pairs.after, settings.metric).values()]
+    explained = shown and is_explained(losses, pairs.rollouts)
+    outcome = Outcome.REJECT if shown and not explained else Outcome.INCONCLUSIVE
+    pass_fail = is_pass_fail([gain for task in gains for gain in task])
+    harm = "worse on these tasks" if pass_fail else "more runs of these tasks are worse than better"
+    reason = f"{harm}{f', but {EXPLAINED}' if explained else ''}" if shown else "not shown to be worse"
+    limit = limit_of_loss([fmean(task[:whole]) if task else None for task in gains], settings.confidence)
+    return MeasuredHarm(pairs, replace(verdict, outcome=outcome, reason=reason, confidence=test.confidence), limit)
+
+
+def _harm_test(tasks: int, whole: int, error: float, settings: Settings) -> SignFlips:
+    """Make the test of a loss, which spends most of its error on the first look and the rest evenly."""
+    later = whole + _EXTRA - 1
+    weights = list(accumulate([(1 - _WEIGHTS[0]) / later] * later, initial=_WEIGHTS[0]))
+    patterns = draw_patterns(tasks * (later + 1), Random(f"{settings.seed}/harm/{tasks}"))
+    return SignFlips(patterns, error, [*weights[:-1], 1.0], patient=True)
