@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
 
-from skillopt.gate.sign_flips import sign_p_value
+from skillopt.gate.sign_flips import flip_p_value
 from skillopt.rollouts import Judgement, Rollout
 
 __all__ = ["EXPLAINED", "JudgeAgreement", "is_explained", "judge_agreement", "share_interval"]
@@ -67,7 +67,7 @@ def is_explained(gains: Collection[float], rollouts: Iterable[Rollout]) -> bool:
     A judge that gives one text the same arbitrary verdict each time agrees with itself, and repeats of one pair of
     texts show its verdict again and again. Over tasks noise of either kind is as often for one side as for the other.
     """
-    return bool(gains and _judgements(rollouts)) and sign_p_value(tuple(gains)) > _ERROR
+    return bool(gains and _judgements(rollouts)) and flip_p_value(tuple(gains)) > _ERROR
 
 
 def share_interval(share: float, size: int) -> tuple[float, float]:

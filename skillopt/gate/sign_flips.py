@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
-__all__ = ["SignFlips", "draw_patterns", "is_pass_fail", "sign_p_value"]
+__all__ = ["SignFlips", "draw_patterns", "flip_p_value", "is_pass_fail", "sign_p_value"]
 
 _MOST_PATTERNS: Final = 4096
 
@@ -47,6 +47,16 @@ def draw_patterns(units: int, random: Random, most: int = _MOST_PATTERNS) -> tup
     if 2**units <= most:
         return tuple(range(2**units))
     return (0, *(random.getrandbits(units) for _ in range(most - 1)))
+
+
+def flip_p_value(gains: Sequence[float]) -> float:
+    """Return the one-sided p-value of a mean gain under random signs, for gains of any size that luck makes symmetric.
+
+    >>> flip_p_value([0.5, 0.25, 0.0, 1.0])
+    0.125
+    """
+    totals = _totals(draw_patterns(len(gains), Random("flips")), [round(1000 * gain) for gain in gains])
+    return sum(total >= totals[0] for total in totals) / len(totals)
 
 
 class SignFlips:
