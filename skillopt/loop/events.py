@@ -12,8 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
 from skillopt.gate.comparison import Tally, Verdict
-from skillopt.gate.grades import grade_words
-from skillopt.gate.grades import Grading
+from skillopt.gate.grades import Grading, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.comparison import Outcome, Pairs, Verdict
 from skillopt.gate.here import measure_harm, whole_repeats
-from skillopt.gate.comparison import Pairs
 from skillopt.loop.caps import CappedRunner
 from skillopt.loop.events import SiblingMeasured
 from skillopt.protocols import RolloutRequest

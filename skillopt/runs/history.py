@@ -7,8 +7,7 @@ from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.execution.recording import earlier_looks
-from skillopt.gate.grades import grade_name, grade_words
-from skillopt.gate.grades import Grade, Grading
+from skillopt.gate.grades import Grade, Grading, grade_name, grade_words
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
 from skillopt.project import Selection, Target
