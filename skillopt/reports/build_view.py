@@ -203,7 +203,7 @@ def _measured(version: VersionView, verdict: Verdict, side: int) -> VersionView:
     passed, score = version.passed, (verdict.before, verdict.after)[side]
     if (headline := headline_of_verdict(verdict)) is not None:
         passed = (headline.before, headline.after)[side]
-    usd, turns = (verdict.worths[side].usd, verdict.worths[side].turns) if verdict.worths else (None, None)
+    usd, turns = (verdict.costs[side].usd, verdict.costs[side].turns) if verdict.costs else (None, None)
     return replace(version, score=score, passed=passed, usd=usd, turns=turns)
 
 

@@ -11,18 +11,18 @@ from typing import Final
 
 from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
 from skillopt.gate.grades import GRADE_MEANINGS, grade_name, grade_words
-from skillopt.gate.headline import expectation
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,
     compared_words,
+    expectation,
     headline_of_verdict,
     metric_label,
     passed_cells,
     passed_words,
     tally_words,
 )
-from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
+from skillopt.gate.mean_bet import gain_limits
 from skillopt.loop.release_check import look_confidence
 from skillopt.reports.blocks import (
     Bullets,
@@ -185,8 +185,8 @@ def _limits(view: RunView, verdict: Verdict, between: str) -> str:
     gains = [gain(pair) for pair in sorted(verdict.pairs, key=lambda pair: digest_of(pair.task))]
     if not gains:
         return ""
-    test = observe(SequentialTest(SequentialPlan(len(gains), view.confidence, least_chance=0.0)), gains)
-    return f"{lower_limit(test):+.2f}{between}{upper_limit(test):+.2f}"
+    low, high = gain_limits(gains, len(gains), 1.0 - view.confidence)
+    return f"{low:+.2f}{between}{high:+.2f}"
 
 
 def format_confidence(verdict: Verdict, *, change: bool) -> str:
