@@ -1,11 +1,11 @@
 """Tasks whose outcome differs between two skills, regressions first, each with a line of what the verifier said."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import StrEnum
 from statistics import fmean
 
-from skillopt.gate.comparison import Verdict
+from skillopt.gate.comparison import PairedTask, Verdict
 from skillopt.rollouts import Rollout
 
 __all__ = ["ChangedTask", "OutcomeChange", "changed_tasks"]
@@ -21,16 +21,11 @@ class OutcomeChange(StrEnum):
     SAME = "same"
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedTask:
-    """A task that was measured for both skills."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedTask(PairedTask):
+    """A task that was measured for both skills, and what the verifier said of a run of it that failed."""
 
-    task: str
     change: OutcomeChange
-    passed_before: float
-    passed_after: float
-    score_before: float
-    score_after: float
     feedback: str
 
 
@@ -39,13 +34,9 @@ def changed_tasks(verdict: Verdict, before: Iterable[Rollout], after: Iterable[R
     said = _feedback(before) | _feedback(after)
     found = [
         ChangedTask(
-            pair.task,
-            _change(pair.passed_after - pair.passed_before, pair.score_after - pair.score_before),
-            pair.passed_before,
-            pair.passed_after,
-            pair.score_before,
-            pair.score_after,
-            said.get(pair.task, ""),
+            *astuple(pair),
+            change=_change(pair.passed_after - pair.passed_before, pair.score_after - pair.score_before),
+            feedback=said.get(pair.task, ""),
         )
         for pair in verdict.pairs
     ]

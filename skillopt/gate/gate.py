@@ -4,7 +4,7 @@ Every comparison has repeats of its own, it stops as soon as it is decided, and 
 error. Too little measured is no verdict.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
 from statistics import fmean
@@ -89,11 +89,6 @@ class Gate:
         self.graded: Verdict | None = None
 
     @property
-    def error_left(self) -> float:
-        """The error that comparisons to come may spend, in [0, 1 - confidence]."""
-        return self._choice.budget.left
-
-    @property
     def error_spent(self) -> float:
         """The error that this gate spent by now, without what earlier ones did."""
         return self._choice.budget.spent - self._spent_before
@@ -103,22 +98,13 @@ class Gate:
         """Whether nothing can be accepted any more, because too little error is left for so many tasks."""
         return self._choice.exhausted
 
-    def baseline(
-        self, skill: Skill, enough: Callable[[Sequence[Sequence[Rollout]]], bool] = lambda _: True
-    ) -> list[tuple[Rollout, ...]]:
-        """Measure the first incumbent as often as the settings say, on all tasks or sample after sample of them."""
+    def baseline(self, skill: Skill, *, whole: bool = False) -> list[tuple[Rollout, ...]]:
+        """Measure the first incumbent as often as the settings say, on a sample of the tasks or on all."""
         settings, order = self._settings, list(self._tasks)
-        size = BASELINE_TASKS
-        if settings.gate is GateRule.STRICT:  # which compares with it
-            size = len(order)
-        if size < len(order):
+        if not whole and settings.gate is not GateRule.STRICT and len(order) > BASELINE_TASKS:
             Random(f"{settings.seed}/baseline").shuffle(order)
-        repeats: list[tuple[Rollout, ...]] = [()] * settings.baseline_repeats
-        for start in range(0, len(order), size):
-            sample = self._measure_repeats(skill, order[start : start + size], len(repeats))
-            repeats = [(*before, *new) for before, new in zip(repeats, sample, strict=True)]
-            if enough(sample):
-                break
+            order = order[:BASELINE_TASKS]
+        repeats = self._measure(skill, order, settings.baseline_repeats)
         self._recorded = tuple(rollout for rollouts in repeats for rollout in rollouts)
         for rollout in self._recorded:
             if rollout.score is not None:
@@ -141,7 +127,7 @@ class Gate:
                 pairs = self._pairs(sides, self._tasks, self._next_repeat())
                 verdict = compare_pairs(pairs, settings, settings.gate, place)
             case _:
-                pairs = Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)))
+                pairs = Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)[0]))
                 self._seen[_key(sides)] = pairs
                 verdict = compare_pairs(pairs, settings, settings.gate, place)
         verdict = replace(verdict, costs=_costs(pairs))
@@ -287,12 +273,8 @@ class Gate:
         found = [self._increments[key] for key in wanted]
         return Pairs(found[: len(tasks)], found[len(tasks) :])
 
-    def _measure(self, skill: Skill, tasks: Sequence[Task]) -> tuple[Rollout, ...]:
-        repeat = self._next_repeat()
-        return self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
-
-    def _measure_repeats(self, skill: Skill, tasks: Sequence[Task], times: int) -> list[tuple[Rollout, ...]]:
-        """Run tasks several times in one batch; give the rollouts repeat by repeat."""
+    def _measure(self, skill: Skill, tasks: Sequence[Task], times: int = 1) -> list[tuple[Rollout, ...]]:
+        """Run tasks several times in one batch; return the rollouts repeat by repeat."""
         repeats = [self._next_repeat() for _ in range(times)]
         found = self._runner.rollouts([RolloutRequest(skill, task, repeat) for repeat in repeats for task in tasks])
         return [found[at * len(tasks) : (at + 1) * len(tasks)] for at in range(times)]

@@ -84,7 +84,7 @@ def open_learners(run: TrainingRun) -> list[Learner]:
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
     """Measure the first skill on `val`; repeated, it tells the noise before anything is decided."""
     folded = run.cross is not None
-    repeats = run.gate.baseline(run.start, (lambda _: False) if folded else (lambda _: True))
+    repeats = run.gate.baseline(run.start, whole=folded)
     if folded:  # the first rollout of every task, made before any edit, is what learning begins with
         for learner in run.learners:
             learner.begin(repeats[0])

@@ -1,7 +1,6 @@
 """Measuring for the gate: side by side, no longer than needed, one error for all verdicts of a run."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -98,12 +97,11 @@ def test_partial_scores_are_compared_and_not_accepted_when_all_error_is_spent() 
 def test_a_verdict_says_what_error_it_spent_and_an_accept_spends_none() -> None:
     gate = keeper(better_by(24))
     assert gate.decide("here", OLD, NEW).error_spent == 0.0
-    assert gate.error_left == pytest.approx(0.1)
     assert gate.error_spent == pytest.approx(0.0)
     gate = keeper(ScriptedRunner(lambda request: scored(request, float(request.skill == OLD)), str))
     spent = gate.decide("here", OLD, NEW).error_spent
     assert spent == pytest.approx(0.07)
-    assert gate.error_left == pytest.approx(0.1 - spent)
+    assert gate.error_spent == pytest.approx(spent)
 
 
 def test_an_accept_comes_with_its_grade_and_its_interval() -> None:
@@ -234,21 +232,6 @@ def test_the_baseline_takes_a_sample_unless_candidates_are_compared_with_it() ->
     assert len({request.task.id for request in whole.requests}) == len(TASKS)
 
 
-def test_the_baseline_goes_on_sample_after_sample_until_it_is_enough() -> None:
-    runner, samples = better_by(0), []
-
-    def enough(repeats: Sequence[Sequence[Rollout]]) -> bool:
-        samples.append([[rollout.task_id for rollout in rollouts] for rollouts in repeats])
-        return len(samples) == 2
-
-    repeats = keeper(runner, baseline_repeats=2).baseline(OLD, enough)
-    assert [[len(tasks) for tasks in sample] for sample in samples] == [[BASELINE_TASKS] * 2] * 2
-    assert all(sample[0] == sample[1] for sample in samples)
-    assert [rollout.task_id for rollout in repeats[0]] == [*samples[0][0], *samples[1][0]]
-    assert len(set(samples[0][0]) | set(samples[1][0])) == 2 * BASELINE_TASKS
-    assert len({(request.task.id, request.repeat) for request in runner.requests}) == 4 * BASELINE_TASKS
-
-
 def test_a_split_that_could_never_certify_a_gain_is_told_beforehand() -> None:
     assert resolvable_gain(3, settings()) is None
     smallest = resolvable_gain(24, settings())
@@ -262,7 +245,7 @@ def test_a_split_that_could_never_certify_a_gain_is_told_beforehand() -> None:
 def test_the_first_comparison_uses_the_baseline_as_the_incumbent_s_side_and_runs_it_once() -> None:
     runner = better_by(0)
     gate = keeper(runner)
-    gate.baseline(OLD, lambda _: False)
+    gate.baseline(OLD, whole=True)
     before = sum(request.skill == OLD for request in runner.requests)
     gate.decide("here", OLD, NEW, 1)
     asked = [request for request in runner.requests if request.skill == OLD]
