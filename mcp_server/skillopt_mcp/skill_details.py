@@ -21,8 +21,8 @@ SHOWN_DIGITS = 10
 TAKE = "Only a person makes it a version, with `skillopt take {name}`; there is no tool for that."
 """How a draft becomes a version."""
 
-_SIMULATED = 2
-"""Runs of each kind of optimizer model that are simulated; always as many, so that every machine says the same."""
+_SIMULATED = 6
+"""Simulated runs."""
 
 _NO_SUITE = "none; nothing can be measured without tasks, and the prompt `write-evals` says how to write them"
 _HEAD = ("version", "at", "grade", "on val", "wins/ties/losses", "confidence", "what changed")
@@ -119,7 +119,7 @@ def _judge_line(suite: Suite | str, target: Target) -> str:
 def _prospects(selection: Selection) -> list[str]:
     """Return what can be shown and what it is likely to take, which is simulated."""
     try:
-        found = estimate(selection, runs=_SIMULATED, clock=lambda: 0.0)
+        found = estimate(selection, runs=_SIMULATED)
     except UsageError as error:
         return [f"- what can be shown: {error}"]
     return [

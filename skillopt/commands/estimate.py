@@ -8,7 +8,7 @@ from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, Sta
 from skillopt.commands.output import show
 from skillopt.forecast.estimate import Estimated
 from skillopt.forecast.estimate import estimate as foresee
-from skillopt.forecast.foresight import Foresight, price_words, range_words
+from skillopt.forecast.foresight import price_words, range_words
 
 __all__ = ["estimate"]
 
@@ -45,7 +45,7 @@ def _text(result: Estimated) -> str:
         f"optimizer calls: {range_words(likely.calls)}",
         *_costs(result),
         f"tasks that pass now: {_start(result)}",
-        *_kinds(result),
+        _model(result),
         f"what it can show: {result.prospect.words}",
         *_chances(result),
         *([f"note: {result.earlier}"] if result.earlier else []),
@@ -87,19 +87,12 @@ def _timed(result: Estimated) -> str:
     return f"from {timed} recorded latencies" if timed else "a guess: no latencies are recorded"
 
 
-def _kinds(result: Estimated) -> list[str]:
-    """Return a line for each kind of optimizer model."""
+def _model(result: Estimated) -> str:
+    """Return what is known of the optimizer model."""
     known = result.known
-    if len(result.kinds) == 1:
-        return [f"the optimizer model as recorded: {known.lasted} of {known.edits} edits stayed"]
-    heading = "the optimizer model has no recorded runs, so three kinds are assumed, equally likely:"
-    return [heading, *(f"  {_kind(kind)}" for kind in result.kinds)]
-
-
-def _kind(kind: Foresight) -> str:
-    shown = f"{kind.here:.0%} at least proven here, {kind.proven:.0%} proven"
-    ends = f"{kind.better:.0%} end with a truly better text, {shown}"
-    return f"{kind.name}: {range_words(kind.rollouts)} rollouts, {range_words(kind.calls)} calls; {ends}"
+    if known.recorded_edits:
+        return f"the optimizer model as recorded: {known.lasted} of {known.edits} edits stayed"
+    return "the optimizer model has no recorded runs: a strong, a typical and a weak one are assumed, equally likely"
 
 
 def _chances(result: Estimated) -> list[str]:

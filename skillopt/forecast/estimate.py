@@ -1,7 +1,6 @@
 """Estimate of what `optimize` would take and show, from simulated runs and the ledger; spends nothing."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from skillopt.execution.access import given_keys, missing_access
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.suite_checks import checks_warning
 from skillopt.forecast.foresight import CallCost, Foresight, Trained, foresee
-from skillopt.forecast.proposer import PROPOSERS, Proposer
+from skillopt.forecast.proposer import ASSUMED
 from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout
 from skillopt.forecast.world import StartingRates
 from skillopt.loop.rollout_plan import settle_folds
@@ -48,12 +47,8 @@ __all__ = [
     "was_billed",
 ]
 
-SIMULATED_RUNS: Final = 12
-"""Simulated runs of each kind of optimizer model."""
-
-_FEWEST_RUNS: Final = 3
-_SECONDS: Final = 4.0
-"""After which no more runs are simulated, on a slow machine."""
+SIMULATED_RUNS: Final = 18
+"""Simulated runs, by optimizer models of each kind."""
 
 _FEWEST_ROLLOUTS: Final = 3
 """Recorded rollouts from which their mean cost says more than a typical one."""
@@ -80,6 +75,11 @@ class Known:
     lasted: int = 0
     timed: int = 0
 
+    @property
+    def recorded_edits(self) -> bool:
+        """Whether enough edits of the optimizer model are recorded to know it by what became of them."""
+        return self.edits >= _FEWEST_EDITS
+
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
@@ -94,7 +94,6 @@ class Estimated:
     pass_rate: float | None
     known: Known
     likely: Foresight
-    kinds: tuple[Foresight, ...]
     chances: tuple[GainChance, ...]
     prospect: Prospect
     earlier: str
@@ -111,7 +110,6 @@ def estimate(
     start: Start = "auto",
     pass_rate: float | None = None,
     runs: int = SIMULATED_RUNS,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Estimated:
     """Simulate runs of a suite; runs nothing and spends nothing."""
     project = selection.project()
@@ -123,15 +121,14 @@ def estimate(
         find_model_driver(settings.model)
     prospect = expect_prospect(suite, settings)
     records = read_records(project.root, target, skill, suite)
-    ends, each = clock() + _SECONDS, runs * len(PROPOSERS) // len(records.proposers)
-    rows = foresee(
+    likely = foresee(
         Trained(suite, settings, protected_siblings(project, target, selection.flags)),
         StartingRates(records.rates, pass_rate),
-        records.proposers,
+        records.rights,
         records.costs(settings, suite, skill),
-        lambda done: done < each and (done < _FEWEST_RUNS or clock() < ends),
+        runs // len(records.rights),
     )
-    likely, settled = rows[-1], settle_folds(suite, settings)
+    settled = settle_folds(suite, settings)
     train, val, test = (len(settled.tasks(split)) for split in Split)
     missing = missing_access(settings, suite, trains=True)
     go, verdict = (False, f"no-go: {missing}") if missing else _decide(likely, prospect)
@@ -145,7 +142,6 @@ def estimate(
         pass_rate,
         records.known,
         likely,
-        rows[:-1],
         chances_of_gains(suite, settings),
         prospect,
         records.earlier,
@@ -178,11 +174,10 @@ class Records:
     earlier: str
 
     @property
-    def proposers(self) -> tuple[Proposer, ...]:
-        """The optimizer model as it is known; else kinds that are assumed."""
-        if self.known.edits < _FEWEST_EDITS:
-            return PROPOSERS
-        return (Proposer("as recorded", (self.known.lasted + 1) / (self.known.edits + 2)),)
+    def rights(self) -> tuple[float, ...]:
+        """The share of right proposals of the optimizer model as it is known; else those that are assumed."""
+        known = self.known
+        return ((known.lasted + 1) / (known.edits + 2),) if known.recorded_edits else ASSUMED
 
     def costs(self, settings: Settings, suite: Suite, skill: Skill) -> tuple[CallCost, CallCost]:
         """Return the cost of a rollout and of a call: as measured, else as typical."""

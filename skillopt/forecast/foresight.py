@@ -1,13 +1,13 @@
 """What a training would take and show: the real loop on stand-ins for the tasks of a suite, many times, in memory."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from statistics import fmean
 from typing import Final
 
-from skillopt.forecast.proposer import START, Proposer, answer_prompt, said_in
+from skillopt.forecast.proposer import START, answer_prompt, said_in
 from skillopt.forecast.world import FeedbackKind, StartingRates, World, draw_world
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import DraftGraded, Event, RunEnded, VersionAccepted
@@ -58,7 +58,6 @@ class MostLikely:
 class Foresight:
     """Consumption and results of simulated runs."""
 
-    name: str
     runs: int
     rollouts: MostLikely
     calls: MostLikely
@@ -113,23 +112,14 @@ def _duration(minutes: float) -> str:
 
 
 def foresee(
-    trained: Trained,
-    start: StartingRates,
-    proposers: Sequence[Proposer],
-    costs: tuple[CallCost, CallCost],
-    go_on: Callable[[int], bool],
-) -> tuple[Foresight, ...]:
-    """Simulate runs of a training for each proposer in turn, and sum them up; the last row is of all together."""
-    plain, found = _stand_in(trained), [list[_Run]() for _ in proposers]
+    trained: Trained, start: StartingRates, rights: Sequence[float], costs: tuple[CallCost, CallCost], runs: int
+) -> Foresight:
+    """Simulate runs of a training by optimizer models with such shares of right proposals, and sum them up."""
+    plain = _stand_in(trained)
     partial = trained.settings.metric is not Metric.HARD and max(parts_of(task) for _, task in trained.suite.splits) > 1
-    number = 0
-    while number == 0 or go_on(number):
-        for proposer, runs in zip(proposers, found, strict=True):
-            runs.append(_simulate(plain, start, proposer, costs, number, partial=partial))
-        number += 1
-    rows = [_sum_up(proposer.name, runs) for proposer, runs in zip(proposers, found, strict=True)]
-    together = rows[0] if len(rows) == 1 else _sum_up("any of these", [one for runs in found for one in runs])
-    return (*rows, together)
+    return _sum_up(
+        [_simulate(plain, start, right, costs, at, partial=partial) for at in range(runs) for right in rights]
+    )
 
 
 def _stand_in(trained: Trained) -> Trained:
@@ -167,19 +157,19 @@ class _Run:
 def _simulate(
     plain: Trained,
     start: StartingRates,
-    proposer: Proposer,
+    right: float,
     costs: tuple[CallCost, CallCost],
     number: int,
     *,
     partial: bool,
 ) -> _Run:
     """Train in a world drawn by a number; the same arguments give the same run."""
-    draw = Random(f"{number}/{proposer.name}")
-    world = draw_world([task for _, task in plain.suite.splits], start, proposer.right, draw, partial=partial)
+    draw = Random(f"{number}/{right}")
+    world = draw_world([task for _, task in plain.suite.splits], start, right, draw, partial=partial)
     beside = [task for one in plain.siblings for task in one.tasks]
-    others = draw_world(beside, StartingRates(), proposer.right, Random(f"{number}/siblings"), partial=partial)
+    others = draw_world(beside, StartingRates(), right, Random(f"{number}/siblings"), partial=partial)
     rollout, call = (cost.times(math.exp(draw.gauss(0.0, cost.spread))) for cost in costs)
-    runner = _SimulatedRunner((world, others), proposer, number, (rollout, call), plain.settings.workers)
+    runner = _SimulatedRunner((world, others), number, (rollout, call), plain.settings.workers)
     quick = {"seed": number, "scan_leaks": False, "allow": UNCHECKED}
     events = train(START, plain.suite, plain.settings.model_copy(update=quick), runner, siblings=plain.siblings)
     text, grade, reason = _outcome(events)
@@ -213,12 +203,11 @@ class _SimulatedRunner:
     def __init__(
         self,
         worlds: tuple[World, World],
-        proposer: Proposer,
         seed: int,
         costs: tuple[CallCost, CallCost],
         workers: int,
     ) -> None:
-        self._worlds, self._proposer, self._seed, self._costs, self._workers = worlds, proposer, seed, costs, workers
+        self._worlds, self._seed, self._costs, self._workers = worlds, seed, costs, workers
         self._usages = [Usage(1, round(cost.tokens), 0, cost.usd) for cost in costs]
         self._texts: dict[str, tuple[frozenset[int], int]] = {}
         self.ran: dict[tuple[str, str, int], Rollout] = {}
@@ -239,7 +228,7 @@ class _SimulatedRunner:
         fresh = [prompt for prompt in dict.fromkeys(asked) if prompt not in self.replied]
         self._wait(len(fresh), self._costs[1])
         for prompt in fresh:
-            text = answer_prompt(self._worlds[0], self._proposer, self._seed, prompt)
+            text = answer_prompt(self._worlds[0], self._seed, prompt)
             self.replied[prompt] = Reply(text, self._usages[1])
         return tuple(self.replied[prompt] for prompt in asked)
 
@@ -269,11 +258,10 @@ def _symptom(world: World, task: str, need: int | None) -> str:
     return f"{name} shows in {task}" if world.feedback is FeedbackKind.OWN or need is None else f"{name} shows"
 
 
-def _sum_up(name: str, runs: Sequence[_Run]) -> Foresight:
+def _sum_up(runs: Sequence[_Run]) -> Foresight:
     usd = [one.cost.usd for one in runs if one.cost.usd is not None]
     minutes = [one.cost.seconds / 60 for one in runs if one.cost.seconds is not None]
     return Foresight(
-        name,
         len(runs),
         _range(run.rollouts for run in runs),
         _range(run.calls for run in runs),
@@ -289,12 +277,11 @@ def _sum_up(name: str, runs: Sequence[_Run]) -> Foresight:
 
 def _range(values: Iterable[float]) -> MostLikely:
     ranked = sorted(values)
-    return MostLikely(*(_quantile(ranked, share) for share in (_OUTER, 0.5, 1 - _OUTER)))
-
-
-def _quantile(ranked: Sequence[float], share: float) -> float:
-    """Return a quantile below which that share of further draws is expected (Weibull's plotting position)."""
-    place = min(max(share * (len(ranked) + 1) - 1, 0.0), len(ranked) - 1.0)
-    below = int(place)
-    above = min(below + 1, len(ranked) - 1)
-    return ranked[below] + (place - below) * (ranked[above] - ranked[below])
+    last = len(ranked) - 1
+    found = []
+    for share in (_OUTER, 0.5, 1 - _OUTER):
+        # Below a quantile that share of further draws is expected (Weibull's plotting position).
+        place = min(max(share * (len(ranked) + 1) - 1, 0.0), float(last))
+        below = int(place)
+        found.append(ranked[below] + (place - below) * (ranked[min(below + 1, last)] - ranked[below]))
+    return MostLikely(*found)

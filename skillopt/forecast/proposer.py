@@ -4,7 +4,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import Final
 
@@ -12,7 +11,7 @@ from skillopt.forecast.world import World
 from skillopt.prompts.failure_groups import SAME_FEEDBACK
 from skillopt.skills.document import Skill, SkillDocument
 
-__all__ = ["PROPOSERS", "START", "Proposer", "answer_prompt", "said_in"]
+__all__ = ["ASSUMED", "START", "answer_prompt", "said_in"]
 
 _SECTION: Final = "Rules"
 _IDLE: Final = 10_000
@@ -20,6 +19,9 @@ _IDLE: Final = 10_000
 
 _RULE: Final = re.compile(r"\bRULE-(\d+)\b")
 _HARM: Final = re.compile(r"\bHARM-(\d+)\b")
+_HARMFUL: Final = 0.15
+"""Chance that a line that is not right does harm."""
+
 _GUESSES: Final = 0.5
 """Chance of a proposal about a failure that no rule explains."""
 
@@ -37,17 +39,8 @@ START: Final = Skill(
 """The skill that simulated training starts from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposer:
-    """An optimizer model, by how well it proposes."""
-
-    name: str
-    right: float
-    harmful: float = 0.15
-
-
-PROPOSERS: Final = (Proposer("strong", 0.85), Proposer("typical", 0.5), Proposer("weak", 0.25))
-"""What is assumed side by side where no run of the optimizer model is recorded."""
+ASSUMED: Final = (0.85, 0.5, 0.25)
+"""Shares of right proposals, of a strong, a typical and a weak optimizer model, where no run of it is recorded."""
 
 
 def said_in(text: str) -> tuple[frozenset[int], int]:
@@ -55,14 +48,14 @@ def said_in(text: str) -> tuple[frozenset[int], int]:
     return frozenset(map(int, _RULE.findall(text))), len(set(_HARM.findall(text)))
 
 
-def answer_prompt(world: World, proposer: Proposer, seed: int, text: str) -> str:
+def answer_prompt(world: World, seed: int, text: str) -> str:
     """Answer a prompt; the same one has the same answer."""
     if text.startswith("Task: repair a reply"):
         text = text.partition("\n## Prompt\n")[2].strip()
     parts = {found[1]: found[3] for found in _FENCED.finditer(text)}
     match text.partition("\n")[0].removeprefix("Task: ").strip():
         case "reflect on failures":
-            edits = _propose(world, proposer, Random(f"{seed}/{text}"), text, parts)
+            edits = _propose(world, Random(f"{seed}/{text}"), text, parts)
             found: Mapping[str, object] = {"diagnosis": "", "edits": edits}
         case "reflect on successes":
             found = {"diagnosis": "", "edits": []}
@@ -80,9 +73,7 @@ def answer_prompt(world: World, proposer: Proposer, seed: int, text: str) -> str
     return json.dumps(found)
 
 
-def _propose(
-    world: World, proposer: Proposer, draw: Random, text: str, parts: Mapping[str, str]
-) -> list[dict[str, object]]:
+def _propose(world: World, draw: Random, text: str, parts: Mapping[str, str]) -> list[dict[str, object]]:
     """Propose at most one line about each cause of failure."""
     skill, evidence = parts.get("skill", ""), parts.get("evidence", parts.get("comparison", ""))
     said, _ = said_in(skill)
@@ -98,7 +89,7 @@ def _propose(
     budget = _BUDGET.search(text)
     lines: dict[str, dict[str, object]] = {}
     for cause in order[: int(budget[1] or budget[2]) if budget else 1]:
-        line = _line(world, proposer, draw, cause)
+        line = _line(world, draw, cause)
         if line and line not in skill:
             lines[line] = {
                 "op": "add",
@@ -110,13 +101,13 @@ def _propose(
     return list(lines.values())
 
 
-def _line(world: World, proposer: Proposer, draw: Random, cause: int) -> str:
+def _line(world: World, draw: Random, cause: int) -> str:
     """Word a line about a cause; empty for none."""
     if cause in world.ability and draw.random() < world.ability[cause]:
         return f"Mind RULE-{cause} in all you do."
     if cause not in world.ability and draw.random() >= _GUESSES:
         return ""
-    kind = "HARM" if draw.random() < proposer.harmful else "NOTE"
+    kind = "HARM" if draw.random() < _HARMFUL else "NOTE"
     return f"Mind {kind}-{draw.randrange(_IDLE)} in all you do."
 
 
