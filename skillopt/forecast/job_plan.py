@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.access import missing_access
-from skillopt.forecast.estimate import Records, read_records
+from skillopt.forecast.estimate import read_records
 from skillopt.forecast.foresight import CallCost, Trained, foresee
 from skillopt.forecast.typical_costs import is_paid
 from skillopt.forecast.world import StartingRates

@@ -11,8 +11,7 @@ from shlex import quote
 from typing import Final
 
 from skillopt.gate.comparison import Verdict
-from skillopt.gate.grades import GRADE_MEANINGS, grade_words
-from skillopt.gate.grades import Grade, Grading
+from skillopt.gate.grades import GRADE_MEANINGS, Grade, Grading, grade_words
 from skillopt.gate.headline import Headline
 from skillopt.reports.before_after import task_anchor
 from skillopt.reports.blocks import (
