@@ -170,12 +170,6 @@ def test_whether_a_listed_skill_was_loaded_is_read_from_the_tools(
     assert trajectory.messages[1].text == f"skill rows loaded: {told} (discovery)"
 
 
-def test_an_output_without_tools_does_not_tell_whether_a_listed_skill_was_loaded(tmp_path: Path) -> None:
-    trajectory = run(agent(tmp_path, "cat", mode=SkillMode.DISCOVERY), tmp_path)
-    told = "unknown, my-agent does not tell which tools it used"
-    assert trajectory.messages[1].text == f"skill rows loaded: {told} (discovery)"
-
-
 ERROR = {"type": "error", "message": "sorry", "status": 401}
 ENDINGS: dict[str, tuple[str, dict[str, object], Status, str]] = {
     "nothing": ("true", {}, Status.INFRA_ERROR, "empty: the agent printed nothing"),
@@ -216,15 +210,6 @@ def test_one_that_hangs_is_ended_and_counts_where_it_had_done_something(
     trajectory = run(agent(tmp_path, lines), tmp_path, Task("t1", "Wait.", VerifierSpec("exact"), timeout=0.4))
     assert trajectory.status is status
     assert trajectory.reason.startswith("timeout: ")
-
-
-@pytest.mark.process
-def test_one_that_prints_without_end_is_read_at_both_ends(tmp_path: Path) -> None:
-    lines = "echo begun; head -c 200000000 /dev/zero; echo; echo done"
-    answer = run(agent(tmp_path, lines), tmp_path, replace(TASK, timeout=300)).answer
-    assert answer.startswith("begun")
-    assert answer.endswith("done")
-    assert len(answer) < 33_000_000
 
 
 @pytest.mark.process
@@ -277,15 +262,6 @@ def test_a_cap_in_dollars_needs_a_bound_on_requests(tmp_path: Path) -> None:
     )
 
 
-def test_a_status_of_thousands_of_digits_is_words_and_a_number_can_be_a_condition(tmp_path: Path) -> None:
-    rule = {"when": {"code": 7}, "text": "message", "status": "status"}
-    events = ({"code": 8, "message": "not this"}, {"code": 7, "message": "it broke", "status": "9" * 5000})
-    fields: dict[str, object] = {**LINES, "error": rule}
-    trajectory = run(agent(tmp_path, said(*events), SkillMode.FORCED, **fields), tmp_path)
-    assert trajectory.status is Status.INFRA_ERROR
-    assert "it broke" in trajectory.reason
-
-
 @pytest.mark.parametrize("word", ["{project}/secret", "--config={project}/secret"])
 def test_a_file_of_the_user_is_not_shown_as_one_of_the_project(tmp_path: Path, word: str) -> None:
     project = tmp_path / "project"
@@ -294,14 +270,6 @@ def test_a_file_of_the_user_is_not_shown_as_one_of_the_project(tmp_path: Path, w
     (project / "secret").symlink_to(tmp_path / "outside")
     with pytest.raises(SettingsError, match=r"expected a file of the project, found that .* is .*outside"):
         _ = agent(project, "cat", command=["{project}/agent.sh", word]).identity
-
-
-def test_a_file_that_is_named_within_a_word_is_part_of_what_the_agent_is(tmp_path: Path) -> None:
-    (tmp_path / "cfg.js").write_text("1")
-    harness = agent(tmp_path, "cat", environment={"CFG": "file:{project}/cfg.js"})
-    first = harness.identity
-    (tmp_path / "cfg.js").write_text("2")
-    assert harness.identity != first
 
 
 def test_without_a_sandbox_nobody_starts_a_program_to_ask_for_its_version(
