@@ -20,7 +20,7 @@ from skillopt.nightly.offers import Night
 from skillopt.nightly.posting import BranchOffer, closed_by_people, open_request
 from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
-from skillopt.reports.escape_markdown import comment_marker, diff_block, text_block
+from skillopt.reports.escape_markdown import comment_marker, text_block
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import read_basis
@@ -231,7 +231,8 @@ def _body(into: str, texts: tuple[str, str], offered: Sequence[Version]) -> Iter
     """Write the paragraphs of a pull request's text: the difference, and the commit's message as code."""
     newest = offered[0]
     yield "Only `description` in the frontmatter of `SKILL.md` changes."
-    yield diff_block([f"-{texts[0]}", f"+{texts[1]}"])
+    flat = [" ".join(text.split()) for text in texts]
+    yield text_block(f"-{flat[0]}\n+{flat[1]}", "diff")
     if len(offered) > 1:
         yield (
             f"This is the newest of {len(offered)} descriptions that {into} does not have. It was measured against the "

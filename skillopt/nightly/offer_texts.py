@@ -22,8 +22,6 @@ from skillopt.reports.offer import (
     OfferedEdit,
     OfferedVersion,
     OfferView,
-    PersonsCommit,
-    TextConflict,
     lines_by_people,
     offer_body,
     offer_mark,
@@ -127,11 +125,11 @@ def _views(sources: ClaimSources, line: EditLine) -> dict[str, RunView]:
     return found
 
 
-def _changed_by_people(place: OfferPlace, line: EditLine) -> tuple[PersonsCommit, ...]:
+def _changed_by_people(place: OfferPlace, line: EditLine) -> tuple[Version, ...]:
     """List the commits by which people changed the skill, oldest first; merges that took a side are none."""
     ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.skill}
     return tuple(
-        PersonsCommit(one.sha, one.author, one.subject)
+        one
         for one in commits_between(place.repository, place.base, place.tip)
         if one.sha in ours and all(place.text(one.sha) != place.text(side) for side in (one.parent, one.merged) if side)
     )
@@ -159,7 +157,7 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
         by_people=lines_by_people(before, after, versions),
         people=_changed_by_people(place, line),
         dropped=tuple((edit.content or edit.anchor, words.get(key, "")) for key, edit in dropped.items()),
-        conflicts=tuple(TextConflict(one.theirs, one.ours) for one in conflicts),
+        conflicts=tuple(conflicts),
         flags=(
             *(finding.message.partition(";")[0] for finding in lint_change(before, after)),
             *map(str, find_marks(before, after)),

@@ -16,7 +16,6 @@ __all__ = [
     "code_block",
     "code_span",
     "comment_marker",
-    "diff_block",
     "inline_code",
     "shell_block",
     "text_block",
@@ -60,11 +59,6 @@ def code_span(text: str) -> str:
     fence = _fence(flat, 1)
     blank = " " if flat[0] == "`" or flat[-1] == "`" or len(fence) > 1 else ""
     return f"{fence}{blank}{flat}{blank}{fence}"
-
-
-def diff_block(lines: Sequence[str]) -> str:
-    """Show lines of a diff, each after its sign, as a block that GitHub colours."""
-    return text_block("\n".join(" ".join(line.splitlines()) for line in lines), "diff")
 
 
 def text_block(text: str, language: str = "") -> str:

@@ -36,6 +36,8 @@ from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.word_diff import match_lines
 from skillopt.tasks import digest_of
+from skillopt.versions.commit_message import Version
+from skillopt.versions.merging import Conflict
 
 __all__ = [
     "OFFER_LIMIT",
@@ -43,8 +45,6 @@ __all__ = [
     "OfferView",
     "OfferedEdit",
     "OfferedVersion",
-    "PersonsCommit",
-    "TextConflict",
     "lines_by_people",
     "offer_body",
     "offer_mark",
@@ -97,23 +97,6 @@ class OfferedVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonsCommit:
-    """A commit of a person on the branch."""
-
-    sha: str
-    author: str
-    subject: str
-
-
-@dataclass(frozen=True, slots=True)
-class TextConflict:
-    """Lines that people changed on both sides: what the default branch says, and what the branch says."""
-
-    theirs: str
-    ours: str
-
-
-@dataclass(frozen=True, slots=True)
 class OfferClaim:
     """What was measured of the offered text against the default branch's."""
 
@@ -139,9 +122,9 @@ class OfferView:
     versions: tuple[OfferedVersion, ...] = ()
     edits: tuple[OfferedEdit, ...] = ()
     by_people: tuple[str, ...] = ()
-    people: tuple[PersonsCommit, ...] = ()
+    people: tuple[Version, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
-    conflicts: tuple[TextConflict, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
     claim: OfferClaim | None = None
     unmeasured: str = ""
     grade: Grade | None = None

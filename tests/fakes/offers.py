@@ -3,8 +3,9 @@
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.gate.headline import Headline
-from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferedVersion, OfferView, PersonsCommit, lines_by_people
+from skillopt.reports.offer import OfferClaim, OfferedEdit, OfferedVersion, OfferView, lines_by_people
 from skillopt.reports.view import Ablation
+from skillopt.versions.commit_message import Version
 from tests.fakes.views import verdict
 
 __all__ = ["KEY", "offer", "offered_edit"]
@@ -36,7 +37,7 @@ def offer(*texts: str, by_people: str = "", author: str = "Anna") -> OfferView:
     edits = tuple(offered_edit(number, text) for number, text in enumerate(texts, 1))
     taught = _HEAD + "".join(f"{' '.join(edit.after.split())}\n" for edit in edits)
     after = f"{taught}- {by_people}\n" if by_people else taught
-    people = (PersonsCommit("c" * 40, author, f"Say: {by_people}"),) if by_people else ()
+    people = (Version("c" * 40, "b" * 40, f"Say: {by_people}", "", "", (), "", author),) if by_people else ()
     claim = OfferClaim(Headline(2, 7, 8, 0.4, 0.9, "val"), verdict(Outcome.ACCEPT), "5 better, 3 equal, 0 worse")
     version = OfferedVersion("a" * 40, "rows: add a rule", "2 of 8 → 7 of 8 tasks passed", None, 1.25, 120, "run1")
     return OfferView(

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from skillopt.gate.grades import Grade, Grading
 from skillopt.nightly.people_commands import read_checklist, unticked_edits
-from skillopt.reports.offer import OFFER_LIMIT, TextConflict, lines_by_people, offer_body, offer_mark, offer_title
+from skillopt.reports.offer import OFFER_LIMIT, lines_by_people, offer_body, offer_mark, offer_title
+from skillopt.versions.merging import Conflict
 from tests.fakes.hostile_views import HOSTILE, read, tags_of
 from tests.fakes.offers import KEY, offer
 from tests.fakes.views import make_view
@@ -95,7 +96,7 @@ def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_what_would_prove_i
 
 
 def test_what_a_person_must_look_at_stands_in_a_red_box_above_the_difference() -> None:
-    conflict = TextConflict("- Round to two digits.", "- Round to three digits.")
+    conflict = Conflict("skills/rows/SKILL.md", "- Round to three digits.", "- Round to two digits.")
     body = offer_body(replace(offer(*TEXTS), flags=("line 9 adds the URL 'https://x.example'",), conflicts=(conflict,)))
     assert body.index("> [!CAUTION]") < body.index("```diff")
     assert "- here: `- Round to three digits.`" in body
