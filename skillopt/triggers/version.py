@@ -186,11 +186,7 @@ def expect_free_branch(repository: Repository, skill: str) -> None:
             f"{name} has commits of people ({tip[:10]}); it was left alone. Rename it to keep them: git branch -m "
             f"{name} MY-NAME"
         )
-    if place := repository.checked_out_in(f"{DESCRIPTION_BRANCHES}{skill}"):
-        raise VersionConflictError(
-            f"expected branch {name} free to move, found it checked out in {place}; it was left alone. Switch to "
-            "another branch there, then run this again"
-        )
+    repository.check_branch(name)
 
 
 def commit_description(repository: Repository, new: NewVersion) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File, digest_of
 from skillopt.versions.commit_message import Version, of_description
@@ -74,12 +73,12 @@ class DraftBranch:
         """Write a draft in place of the one that is there; writing it again changes nothing."""
         trailers = (*new.trailers, (FILES_DIGEST, _digest(new.files)))
         commit = self.repository.write_commit(replace(new, trailers=trailers))
-        self._move(commit)
+        self.repository.put_branch(self.name, commit, self.is_ours)
         return commit
 
     def remove(self) -> None:
         """Remove the draft, if there is one."""
-        self._move(None)
+        self.repository.put_branch(self.name, None, self.is_ours)
 
     def is_ours(self, commit: str) -> bool:
         """Return whether training wrote a commit, as it is."""
@@ -91,21 +90,6 @@ class DraftBranch:
         prefix = "" if self.path == "." else f"{self.path}/"
         as_written = _digest(self.repository.read_folder(commit, self.path)) == version.trailer(FILES_DIGEST)
         return as_written and all(name.startswith(prefix) for name in changed)
-
-    def _move(self, commit: str | None) -> None:
-        tip, branch = self.tip, f"{DRAFT_BRANCHES}{self.skill}"
-        if tip == commit:
-            return
-        if tip is not None and not self.is_ours(tip):
-            raise VersionConflictError(
-                f"{self.name} has commits of people ({tip[:10]}); it was left alone. Rename it to keep them: "
-                f"git branch -m {self.name} MY-NAME"
-            )
-        if place := self.repository.checked_out_in(branch):
-            message = f"expected branch {self.name} free to move, found it checked out in {place}; it was left alone"
-            raise VersionConflictError(f"{message}. Switch to another branch there, then run this again")
-        if problem := self.repository.move_branch(branch, tip, commit):
-            raise RepositoryError(f"{problem}; mend that and run this again")
 
 
 def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ import posixpath
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.errors import RepositoryError, VersionConflictError
+from skillopt.errors import VersionConflictError
 from skillopt.versions.commit_message import compose_message
 from skillopt.versions.git_process import disabled_hooks, run_git
 from skillopt.versions.objects import LINK, read_objects
@@ -101,15 +101,7 @@ class RemovalBranch:
 
     def publish(self, commit: str) -> None:
         """Move the branch here to a commit."""
-        tip = self.tip
-        if tip == commit:
-            return
-        self.check(tip, "here")
-        if place := self.repository.checked_out_in(_REF):
-            message = f"expected branch {REMOVAL_BRANCH} free to move, found it checked out in {place}"
-            raise VersionConflictError(f"{message}; switch to another branch there, then run this again")
-        if problem := self.repository.move_branch(_REF, tip or None, commit):
-            raise RepositoryError(f"{problem}; mend that and run this again")
+        self.repository.put_branch(REMOVAL_BRANCH, commit, self.is_ours)
 
 
 def _inside(name: str, folders: tuple[str, ...]) -> bool:

@@ -11,7 +11,7 @@ Invariants:
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -246,6 +246,19 @@ class Repository:
             move = ["update-ref", "-d", branch, tip or none]
         status, _, problem = try_git(self.root, move, env=disabled_hooks(self.root) | self._signer())
         return "" if status == 0 else f"git could not move {name}: {single_line(problem)}"
+
+    def put_branch(self, name: str, commit: str | None, is_ours: Callable[[str], bool]) -> None:
+        """Move a branch to a commit, or remove it, unless a person has committed there or it is checked out."""
+        branch = f"refs/heads/{name}"
+        tip = self.ref_tip(branch)
+        if tip == commit:
+            return
+        if tip is not None and not is_ours(tip):
+            found = f"{name} has commits of people ({tip[:10]}); it was left alone"
+            raise VersionConflictError(f"{found}. Rename it to keep them: git branch -m {name} MY-NAME")
+        self.check_branch(name)
+        if problem := self.move_branch(branch, tip, commit):
+            raise RepositoryError(f"{problem}; mend that and run this again")
 
     def _signer(self) -> dict[str, str]:
         """Return the variables that name author and committer."""
