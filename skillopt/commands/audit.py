@@ -126,8 +126,6 @@ def audit(
     offer: Annotated[
         bool, typer.Option("--offer", help="Propose the removal of idle skills in a pull request.")
     ] = False,
-    forge: Annotated[str | None, typer.Option("--forge", help="Where it goes to: github, gitlab or none.")] = None,
-    remote: Annotated[str | None, typer.Option("--remote", help="Git remote to push to.")] = None,
     settings: SetOption = None,
     workers: WorkersOption = None,
     harness: HarnessOption = None,
@@ -149,7 +147,7 @@ def audit(
     is asked; without a terminal a paid target needs a cap, or --yes.
     """
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-    flags = flags_of(settings, workers=workers, harness=harness, forge=forge, remote=remote, **caps)
+    flags = flags_of(settings, workers=workers, harness=harness, **caps)
     plan = _plan(AuditAsk(tuple(skills or ()), pairs, loss, flags, siblings=siblings))
     if not quiet and not offer:  # with --offer, the process that audits says it
         typer.echo(plan.words, err=True)

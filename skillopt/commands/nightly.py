@@ -5,7 +5,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -51,26 +51,24 @@ _RolloutsOption = Annotated[
 _UsdOption = Annotated[
     float | None, typer.Option("--max-usd", callback=check_cap_option, help="US dollars that the night may spend.")
 ]
-_ForgeOption = Annotated[str | None, typer.Option("--forge", help="Where pull requests go: github, gitlab or none.")]
-_RemoteOption = Annotated[str | None, typer.Option("--remote", help="Git remote to push to; empty for none.")]
-
-nightly: Final = typer.Typer(
-    name="nightly",
-    add_completion=False,
-    help="Train every skill that is due, and offer what improved: all three steps, or one of them.",
-    rich_markup_mode=None,
-    invoke_without_command=True,
-)
 
 
-@nightly.callback()
-def whole(
-    context: typer.Context,
+def nightly(
+    step: Annotated[
+        Literal["check", "train", "offer"] | None, typer.Argument(help="One of the three steps; without it, all.")
+    ] = None,
+    folder: Annotated[Path | None, typer.Argument(help="offer: what `nightly train` wrote.")] = None,
     *,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="check: file for what the forge says. train: folder for the offers.")
+    ] = None,
+    state: Annotated[Path | None, typer.Option("--state", help="train: what `nightly check` wrote.")] = None,
+    pull_request: Annotated[
+        int,
+        typer.Option("--pull-request", min=0, help="check: only the skill that this pull request is about; 0 for all."),
+    ] = 0,
     max_rollouts: _RolloutsOption = None,
     max_usd: _UsdOption = None,
-    forge: _ForgeOption = None,
-    remote: _RemoteOption = None,
     summary: SummaryOption = None,
     settings: SetOption = None,
     workers: WorkersOption = None,
@@ -80,22 +78,44 @@ def whole(
 ) -> None:
     """Train every skill that is due, and offer what improved.
 
-    Without a step, all three: check asks the forge, train has no token, offer pushes and opens pull requests. One pull
-    request for each skill, kept up to date. Running it again goes on where it stopped. Ends with 3 when something
-    failed; the other skills are trained all the same. On a terminal it asks before money is spent for the first time.
+    Three steps: check asks the forge and runs no model. train has no token, reaches no forge, and refuses to start
+    where a token is in reach. offer pushes only commits that change nothing but a skill, and opens, updates or closes
+    pull requests. One pull request for each skill, kept up to date. Running a step again goes on where it stopped. Ends
+    with 3 when something failed; the other skills are trained all the same. On a terminal all three together ask before
+    money is spent for the first time.
     """
-    if context.invoked_subcommand is not None:
-        return
-    flags = flags_of(settings, workers=workers, forge=forge, remote=remote)
-    if can_ask():
-        capped = bool(max_rollouts or max_usd)
-        ask_to_pay(foresee_night(flags, capped=capped), "the training of every skill that is due", yes=yes)
-    values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd, "--workers": workers}
-    options = [f"{name}={value}" for name, value in values.items() if value is not None]
-    options += [*(["--quiet"] if quiet else []), *(f"--set={setting}" for setting in settings or ())]
+    flags, budget = flags_of(settings, workers=workers), Caps(max_usd or 0.0, rollouts=max_rollouts or 0)
+    if step is None and can_ask():
+        payment = foresee_night(flags, capped=bool(max_rollouts or max_usd))
+        ask_to_pay(payment, "the training of every skill that is due", yes=yes)
     with interruptible():
-        found = _take_steps(options, flags)
-    _show_night(found, summary, as_json=as_json)
+        match step:
+            case "check":
+                checked = check_night(_given(out, "--out", step), flags=flags, pull_request=pull_request)
+                show(checked, _checked, as_json=as_json)
+                return
+            case "train":
+                paths = _given(state, "--state", step), _given(out, "--out", step)
+                with ProgressObserver(quiet=quiet) as observer:
+                    found = train_night(*paths, budget, flags=flags, observer=observer)
+            case "offer":
+                found = offer_night(_given(folder, "FOLDER", step), flags=flags)
+            case _:
+                values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd, "--workers": workers}
+                options = [f"{name}={value}" for name, value in values.items() if value is not None]
+                options += [*(["--quiet"] if quiet else []), *(f"--set={setting}" for setting in settings or ())]
+                found = _take_steps(options, flags)
+    show(found, _text, as_json=as_json)
+    if summary is not None:
+        append_report(summary, render_night(found), "--summary")
+    if found.broken:
+        raise typer.Exit(3)
+
+
+def _given(path: Path | None, option: str, step: str) -> Path:
+    if path is None:
+        raise UsageError(f"nightly {step}: expected {option}, found none; `skillopt nightly --help` says what it is")
+    return path
 
 
 def _take_steps(options: Sequence[str], flags: Mapping[str, object]) -> Nightly:
@@ -112,79 +132,6 @@ def _take_steps(options: Sequence[str], flags: Mapping[str, object]) -> Nightly:
                 raise UsageError("nothing was trained, for the reason above")
             raise InfrastructureError(f"training ended with {code} and left no result; see above, and run this again")
         return offer_night(out, flags=flags, project=here)
-
-
-@nightly.command()
-def check(
-    *,
-    out: Annotated[Path, typer.Option("--out", help="File for what the forge says.")],
-    pull_request: Annotated[
-        int, typer.Option("--pull-request", min=0, help="Only the skill that this pull request is about; 0 for all.")
-    ] = 0,
-    forge: _ForgeOption = None,
-    remote: _RemoteOption = None,
-    settings: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Ask the forge what a night has to know; run no model, spend nothing.
-
-    Can pull requests be opened with the token, which are open or closed, and what do people ask for in them. Fails
-    where the night could not offer what it trained. Needs the token; what it writes has none.
-    """
-    with interruptible():
-        found = check_night(out, flags=flags_of(settings, forge=forge, remote=remote), pull_request=pull_request)
-    show(found, _checked, as_json=as_json)
-
-
-@nightly.command()
-def train(
-    *,
-    state: Annotated[Path, typer.Option("--state", help="What `nightly check` wrote.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder for what is to be offered.")],
-    max_rollouts: _RolloutsOption = None,
-    max_usd: _UsdOption = None,
-    summary: SummaryOption = None,
-    settings: SetOption = None,
-    workers: WorkersOption = None,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Train every skill that is due; refuse where a token of the forge is in reach.
-
-    Writes branches as a git bundle, and the texts of pull requests. Reaches neither remote nor forge.
-    """
-    budget = Caps(max_usd or 0.0, rollouts=max_rollouts or 0)
-    with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        found = train_night(state, out, budget, flags=flags_of(settings, workers=workers), observer=observer)
-    _show_night(found, summary, as_json=as_json)
-
-
-@nightly.command()
-def offer(
-    folder: Annotated[Path, typer.Argument(help="What `nightly train` wrote.")],
-    *,
-    forge: _ForgeOption = None,
-    remote: _RemoteOption = None,
-    summary: SummaryOption = None,
-    settings: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Push branches and open, update or close pull requests; run no model.
-
-    Needs the token. Pushes only branches of skills, and only commits that change nothing but the skill. Doing it again
-    changes nothing. Gives the result of the whole night.
-    """
-    with interruptible():
-        found = offer_night(folder, flags=flags_of(settings, forge=forge, remote=remote))
-    _show_night(found, summary, as_json=as_json)
-
-
-def _show_night(found: Nightly, summary: Path | None, *, as_json: bool) -> None:
-    show(found, _text, as_json=as_json)
-    if summary is not None:
-        append_report(summary, render_night(found), "--summary")
-    if found.broken:
-        raise typer.Exit(3)
 
 
 def _checked(found: Checked) -> str:

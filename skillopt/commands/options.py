@@ -26,7 +26,6 @@ __all__ = [
     "RolloutsOption",
     "RunArgument",
     "RunOptions",
-    "SandboxOption",
     "SeedOption",
     "SetOption",
     "SkillArgument",
@@ -63,9 +62,6 @@ PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of setti
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of every draw.")]
 WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
 HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the target is run.")]
-SandboxOption = Annotated[
-    str | None, typer.Option("--sandbox", help="Where agents and checks run: auto, bwrap or none.")
-]
 ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
 RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")]
@@ -102,7 +98,6 @@ class RunOptions:
     seed: SeedOption = None
     workers: WorkersOption = None
     harness: HarnessOption = None
-    sandbox: SandboxOption = None
     model: ModelOption = None
     max_rollouts: RolloutsOption = None
     max_usd: UsdOption = None

@@ -101,9 +101,9 @@ def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
     nightly = settings.nightly
     if nightly.forge != "none" and not nightly.remote:
         message = (
-            f"forge {nightly.forge!r}: expected the git remote that its pull requests belong to, found --remote ''"
+            f"forge {nightly.forge!r}: expected the git remote that its pull requests belong to, found an empty one"
         )
-        raise UsageError(f"{message}; name one with --remote or in {CONFIG}, or push nothing with --forge none")
+        raise UsageError(f'{message}; set remote in [nightly] of {CONFIG}, or push nothing with forge = "none"')
     account = find_account(nightly)
     login = RemoteLogin(account.web, account.token) if account else None
     remote = Remote.find(repository, nightly.remote, login) if nightly.remote else None
@@ -116,7 +116,7 @@ def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
         if nightly.forge != "none" or (nightly.remote and (names or nightly.remote != "origin")):
             found = ", ".join(map(repr, names)) or "none"
             message = f"forge {nightly.forge!r}: expected a git remote named {nightly.remote!r}, found {found}"
-            raise UsageError(f"{message}; add it, or name another with --remote or in {CONFIG}")
+            raise UsageError(f"{message}; add it, or name another: remote in [nightly] of {CONFIG}")
     return ForgeAccess(nightly.forge, forge, remote)
 
 

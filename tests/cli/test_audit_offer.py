@@ -177,6 +177,6 @@ def test_the_offer_is_about_all_skills_and_a_missing_token_is_told_before_anythi
     folder = make_audited(tmp_path)
     named = skillopt(folder, "audit", "polite", "--offer")
     assert (named.returncode, "about all of the project" in named.stderr) == (2, True)
-    tokenless = skillopt(folder, "audit", "--offer", "--forge", "github", GITHUB_TOKEN="", GH_TOKEN="", CI="true")
+    tokenless = skillopt(folder, "audit", "--offer", "--set", "forge=github", GITHUB_TOKEN="", GH_TOKEN="", CI="true")
     assert (tokenless.returncode, "expected a token" in tokenless.stderr) == (2, True)
     assert not (folder / ".skillopt" / "ledger.db").exists()

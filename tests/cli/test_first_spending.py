@@ -197,7 +197,7 @@ def test_a_terminal_is_asked_before_the_first_money_is_spent(
 @pytest.mark.process
 @pytest.mark.parametrize(
     "command",
-    [("write-tasks", "rows", *PAID), ("suite", "check", "rows", "--run", *PAID), ("nightly", "--remote", "", *SET)],
+    [("write-tasks", "rows", *PAID), ("suite", "check", "rows", "--run", *PAID), ("nightly", "--set", "remote=", *SET)],
 )
 def test_a_terminal_is_asked_before_other_commands_spend_the_first_money(
     project: Path, command: tuple[str, ...]

@@ -144,9 +144,9 @@ class TestFailures:
         ended = skillopt(nights.folder, "nightly", **{**nights.environment, "GITHUB_TOKEN": ""})
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "expected a token in GH_TOKEN or GITHUB_TOKEN" in ended.stderr
-        ended = skillopt(nights.folder, "nightly", "--forge", "github", "--remote", "", **nights.environment)
+        ended = skillopt(nights.folder, "nightly", "--set", "forge=github", "--set", "remote=", **nights.environment)
         assert (ended.returncode, ended.stdout) == (2, "")
-        assert "expected the git remote that its pull requests belong to, found --remote ''" in ended.stderr
+        assert "expected the git remote that its pull requests belong to, found an empty one" in ended.stderr
 
     def test_to_push_leave_the_version_for_the_next_night(self, nights: Nights, forge: FakeForge) -> None:
         hook = nights.bare / "hooks" / "pre-receive"

@@ -70,7 +70,7 @@ class TestWithoutAForge:
 
     def test_without_a_remote_either_nothing_leaves_the_machine(self, tmp_path: Path) -> None:
         nights = make_nights(tmp_path)
-        row = nights.run("--remote", "")["rows"]
+        row = nights.run("--set", "remote=")["rows"]
         assert row["offer"]["action"] == "opened"
         assert nights.tip() == ""
 
@@ -81,7 +81,7 @@ class TestWithoutAForge:
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "expected a git remote named 'origin', found 'upstream'" in ended.stderr
         git(nights.folder, "remote", "remove", "upstream")
-        ended = skillopt(nights.folder, "nightly", "--remote", "typo")
+        ended = skillopt(nights.folder, "nightly", "--set", "remote=typo")
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "expected a git remote named 'typo', found none" in ended.stderr
 

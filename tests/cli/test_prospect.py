@@ -51,7 +51,7 @@ def test_a_suite_of_one_task_is_refused_with_the_number_that_would_do(tmp_path: 
 
 def test_a_night_fails_for_a_suite_that_can_show_nothing_and_spends_nothing(tmp_path: Path) -> None:
     project = with_suite(tmp_path, 1, GREET)
-    ended = skillopt(project, "nightly", "--json", "--remote", "")
+    ended = skillopt(project, "nightly", "--json", "--set", "remote=")
     (night,) = json.loads(ended.stdout)["skills"]
     assert (night["training"], night["rollouts"]) == ("failed", 0)
     assert night["reason"] == (

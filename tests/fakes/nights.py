@@ -17,7 +17,7 @@ __all__ = ["TOKEN", "Nights", "make_nights"]
 
 TOKEN = "ghp_" + "d4" * 18
 _FLAGS = ("--json", "--quiet")
-_REACHING = ("--forge", "--remote", "--set")
+_REACHING = ("--set",)
 _TRAINING = ("--max-rollouts", "--max-usd", "--workers", "--set", "--quiet")
 _QUICK = "harness = 'demo'\nmodel = 'demo'\nconfidence = 0.7\n"
 

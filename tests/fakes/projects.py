@@ -116,7 +116,7 @@ def make_trained(place: Path) -> Path:
 def skillopt(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run the command line in this process, which saves the second that one of its own takes to start.
 
-    tests/cli/test_commands.py compares the two for every command.
+    tests/cli/test_commands.py compares the two.
     """
     out, error = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(error):

@@ -20,8 +20,8 @@ def step_arguments(
 ) -> list[str]:
     """Return the arguments of a step of `nightly`."""
     state, offers = str(place / "state.json"), str(place / "offers")
-    reaching = [f"--forge={inputs['forge']}"] if inputs["forge"] else []
-    reaching += [f"--remote={'' if inputs['remote'] == 'none' else inputs['remote']}"] if inputs["remote"] else []
+    reaching = [f"--set=forge={inputs['forge']}"] if inputs["forge"] else []
+    reaching += [f"--set=remote={'' if inputs['remote'] == 'none' else inputs['remote']}"] if inputs["remote"] else []
     match step:
         case "check":
             one = [f"--pull-request={inputs['pull-request']}"] if inputs["pull-request"] else []
