@@ -108,9 +108,8 @@ bench: .venv/installed  ## measure speed, print ratios
 bench-peers: .venv/installed  ## compare with other optimizers in simulated worlds, write benchmarks/RESULTS.md
 	@$(RUN) -m benchmarks.peers --out benchmarks/RESULTS.md $(BENCH_ARGS)
 
-bench-scale: .venv/installed  ## how busy threads and a Ray cluster keep many workers, and what 100,000 rollouts take
+bench-scale: .venv/installed  ## how busy threads keep many workers, and what 100,000 rollouts take
 	@$(RUN) -m benchmarks.threads $(BENCH_ARGS)
-	@$(RUN) -m benchmarks.cluster $(BENCH_ARGS)
 
 docs: .venv/installed  ## rewrite the generated parts of docs/
 	$(RUN) -m tools.generate_docs

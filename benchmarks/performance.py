@@ -17,10 +17,8 @@ from itertools import chain
 from pathlib import Path
 from statistics import median
 
-from benchmarks.agent_overhead import agent_overheads
 from benchmarks.demo.__main__ import make_repository
 from benchmarks.demo.harness import DemoHarness
-from benchmarks.throughput import measure_throughput
 from skillopt import __version__
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.rollout import run_rollout
@@ -52,8 +50,6 @@ def main() -> int:
             _overhead(folder),
             _end_to_end(folder),
             _listing(folder),
-            _providers(folder),
-            _agents(),
         )
         for row in chain.from_iterable(measured):
             print(row, flush=True)
@@ -150,30 +146,6 @@ def _listing(scratch: Path) -> Iterator[str]:
     project = Project.find(folder)
     times = [_seconds(project.discover) for _ in range(5)]
     yield _row(f"listing {_SKILLS} skills and their tasks", median(times), "s", 2)
-
-
-def _providers(scratch: Path) -> Iterator[str]:
-    """Keep a simulated provider busy by the chat harness."""
-    found = measure_throughput(scratch / "throughput")
-    what = f"chat, {found.workers} workers, {found.rollouts:,} rollouts, 1 s simulated latency"
-    yield _row(what, 100 * found.ideal / found.wall, "% of ideal", 95, at_least=True)
-    yield f"  ({found.wall:.1f} s, ideal {found.ideal:.0f} s; the first rollout, made alone, is not counted)"
-    yield _row("processor time of a chat rollout, times a bare SDK call's", found.cpu / found.bare, "times", 1.5)
-    yield f"  ({1000 * found.cpu:.2f} ms, bare {1000 * found.bare:.2f} ms; bare calls before and after)"
-    early, late = found.memory
-    yield _row("peak resident memory of all of this process", found.peak, "MiB", 250)
-    yield _row("resident memory, 500 → 2,000 chat rollouts", late / early, "times", 1.25)
-
-
-def _agents() -> Iterator[str]:
-    """Compare rollouts of real agents with their clients alone."""
-    measured = False
-    for what, ratio, seconds in agent_overheads():
-        measured = True
-        yield _row(what, ratio, "times", 1.1)
-        yield f"  (the bare client takes {seconds:.2f} s)"
-    if not measured:
-        yield "agents were not fetched (make test-agents): their overhead was not measured"
 
 
 def _optimize(folder: Path, options: list[str], *, fresh_branch: bool = False) -> tuple[float, int, int]:

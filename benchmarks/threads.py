@@ -7,6 +7,8 @@ ones. The ideal is a list schedule: every worker takes the next rollout as soon 
 """
 
 import argparse
+import os
+import resource
 import sys
 import tempfile
 import time
@@ -18,7 +20,6 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from benchmarks.throughput import resident
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
@@ -109,11 +110,25 @@ def measure_long(count: int) -> Iterable[tuple[int, float, float]]:
             used = time.process_time()
             for first in range(end - step, end, _BATCH):
                 runner.rollouts(_requests(range(first, min(end, first + _BATCH))))
-            yield end, 1000 * (time.process_time() - used) / step, resident()
+            yield end, 1000 * (time.process_time() - used) / step, _resident()
 
 
 def _requests(numbers: Iterable[int]) -> list[RolloutRequest]:
     return [RolloutRequest(None, Task(f"{at}", f"What is 42 in figures? ({at})", _SPEC)) for at in numbers]
+
+
+def _resident() -> float:
+    """Return this process's resident memory in MiB, as Linux tells it; elsewhere the most that it ever had."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return _peak()
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _peak() -> float:
+    unit = 1 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
 
 
 if __name__ == "__main__":
