@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.demo.prompts import EditProposal
-from benchmarks.landscapes.lines import SECTION, START, block_line, idle_line, is_doubtful, rule_line
+from benchmarks.landscapes.lines import SECTION, START, idle_line, rule_line
 from benchmarks.landscapes.proposer import Situation, propose
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.truth import document_of
@@ -68,55 +68,16 @@ def test_a_model_that_never_errs_proposes_the_rule_of_every_failing_task_once() 
     assert all(edit.tasks == (f"train-{int(edit.content[16:18]):03d}",) for edit in edits)
 
 
-def test_the_share_of_wrong_lines_is_as_planted() -> None:
-    lines = [line for seed in range(200) for line in lines_of(propose(world(wrong=0.3), seed, situation()))]
-    assert sum("RULE" not in line for line in lines) / len(lines) == pytest.approx(0.3, abs=0.04)
-
-
-def test_harmful_lines_do_harm_in_the_way_of_the_world() -> None:
-    always = Habits(wrong=1.0, harmful=1.0)
-    block = lines_of(propose(replace(PLAIN, habits=always), 0, situation()))
-    spoil = lines_of(propose(replace(PLAIN, habits=always, harm=0.5), 0, situation()))
-    assert all("avoid RULE-" in line for line in block)
-    assert all("mind HARM-" in line for line in spoil)
-
-
 def test_a_rule_that_is_there_is_not_proposed_again_and_a_guess_takes_its_place() -> None:
     text = document_of(tuple(rule_line(rule) for rule in range(8)))
     assert all("mind NOTE-" in line for line in lines_of(propose(world(), 0, situation(text))))
     assert propose(replace(PLAIN, habits=Habits(wrong=0.0, guess=False)), 0, situation(text)) == ()
 
 
-def test_a_failure_in_spite_of_its_rule_can_be_blamed_on_a_doubtful_line() -> None:
-    text = document_of((*(rule_line(rule) for rule in range(8)), idle_line(1), idle_line(2)))
-    edits = propose(replace(PLAIN, habits=Habits(guess=False, blame=1.0)), 0, situation(text))
-    assert sorted(edit.anchor for edit in edits) == [f"- {idle_line(1)}", f"- {idle_line(2)}"]
-    assert all(is_doubtful(edit.anchor) for edit in edits)
-
-
 def test_a_rejected_line_is_proposed_again_only_by_a_model_that_does_not_heed_it() -> None:
     rejected = tuple(f"add after 'section Rules': '- {rule_line(rule)}': reject" for rule in range(8))
     assert propose(world(heed=1.0), 0, situation(rejected=rejected)) == ()
     assert len(propose(world(heed=0.0), 0, situation(rejected=rejected))) == 8
-
-
-def test_a_proposal_depends_on_what_is_shown_and_not_on_the_words_around_it() -> None:
-    model, prompt = SimulatedModel(PLAIN, 0), reflection()
-    assert model.reply(prompt.replace("You improve a skill", "Your task is a skill")) == model.reply(prompt)
-    assert model.reply(prompt.replace("symptom S01", "symptom S11")) != model.reply(prompt)
-    assert SimulatedModel(PLAIN, 1).reply(prompt) != model.reply(prompt)
-
-
-def test_a_line_in_the_way_is_replaced_as_often_as_planted() -> None:
-    shown = situation(document_of((block_line(3),)))
-    ops = [
-        edit.op
-        for seed in range(300)
-        for edit in propose(world(replace=0.2), seed, shown)
-        if edit.tasks == TASKS[3][:1]
-    ]
-    assert len(ops) == 300
-    assert ops.count("replace") / 300 == pytest.approx(0.2, abs=0.07)
 
 
 def test_a_stage_it_was_not_taught_is_an_error_that_names_it() -> None:

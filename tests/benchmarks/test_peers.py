@@ -2,16 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 
 import pytest
 
-from benchmarks.landscapes.lines import idle_line, rule_line
 from benchmarks.landscapes.runs import Job, run_job
-from benchmarks.landscapes.truth import document_of, true_score
-from benchmarks.landscapes.worlds import WORLDS
 from benchmarks.peers.__main__ import format_page, main
-from benchmarks.peers.arena import BudgetSpentError, Figures, Outcome, SimulatedArena, failures
+from benchmarks.peers.arena import BudgetSpentError, Figures, SimulatedArena
 from benchmarks.peers.contestants import CONTESTANTS, GEPA, Batch, is_ready, play
 
 INSIDE = [name for name in CONTESTANTS if name not in GEPA]
@@ -26,20 +22,6 @@ def figures(peer: str, world: str, rollouts: int, seed: int = 0) -> Figures:
     return run
 
 
-def test_a_rollout_that_is_asked_for_again_is_a_new_draw_with_the_expected_mean() -> None:
-    field = arena(rollouts=4000)
-    text = document_of(tuple(rule_line(rule) for rule in range(6)))
-    passes = [tuple(outcome.score for outcome in field.run(text, field.val)) for _ in range(100)]
-    assert len(set(passes)) > 90
-    assert fmean(map(fmean, passes)) == pytest.approx(true_score(WORLDS["distractors"], text), abs=0.03)
-
-
-def test_what_goes_wrong_shows_its_symptom_and_what_goes_right_does_not() -> None:
-    outcomes = arena().run(document_of(()), arena().train)
-    assert {len(failures(outcomes)) + sum(outcome.score == 1 for outcome in outcomes)} == {60}
-    assert all(("symptom S" in outcome.feedback) == (outcome.score < 1) for outcome in outcomes)
-
-
 def test_more_rollouts_than_are_left_are_refused_and_none_is_run() -> None:
     field = arena(rollouts=40)
     field.run(field.start, field.val)
@@ -48,25 +30,6 @@ def test_more_rollouts_than_are_left_are_refused_and_none_is_run() -> None:
         field.run(field.start, field.val[:5])
     assert field.left == 4
     assert len(field.run(field.start, field.val[:4])) == 4
-
-
-def test_the_same_question_gets_another_sample_and_another_arena_gets_the_same_ones() -> None:
-    failing = [Outcome(f"train-{rule:03d}", 0.0, f"symptom S{rule:02d}") for rule in range(12)]
-    first, second = arena(), arena()
-    asked = [first.propose(first.start, failing, 4) for _ in range(5)]
-    assert len(set(asked)) == 5
-    assert asked == [second.propose(second.start, failing, 4) for _ in range(5)]
-    assert all(made.endswith("\n") and made.count("\n") <= first.start.count("\n") + 4 for made in asked)
-
-
-def test_a_proposal_adds_lines_and_deletes_lines_that_are_there() -> None:
-    field = arena("harmful-deletes")
-    lines = document_of((idle_line(1), idle_line(2), idle_line(3))).splitlines()
-    failing = [Outcome("train-001", 0.0, "symptom S01"), Outcome("train-002", 0.0, "symptom S02")]
-    texts = [set(field.propose("\n".join(lines) + "\n", failing, 2).splitlines()) for _ in range(40)]
-    assert any(found - set(lines) for found in texts)
-    assert any(set(lines) - found for found in texts)
-    assert all(len(found ^ set(lines)) <= 2 for found in texts)
 
 
 @pytest.mark.parametrize("world", ["errors", "lasting-failures"])
@@ -81,12 +44,6 @@ def test_an_optimizer_in_this_interpreter_is_the_same_again_and_keeps_to_the_bud
     assert found == figures(peer, "harmful", 500)
     assert found.asked <= 500
     assert all(since <= 500 for since, _ in found.curve)
-
-
-def test_without_a_gate_everything_stays_and_harm_adds_up() -> None:
-    found = figures("no gate", "harmful", 3000)
-    assert found.accepted is None
-    assert max(score for _, score in found.curve) > 0.3 > found.curve[-1][1]
 
 
 def test_our_presets_have_the_figures_of_the_landscapes() -> None:

@@ -84,22 +84,11 @@ def hard(found: list[Score]) -> float:
     return mean(score.passed for score in found)
 
 
-def test_splits_are_disjoint_and_as_large_as_stated(suite: Suite) -> None:
-    assert {split.value: len(suite.tasks(split)) for split in Split} == {"train": 72, "val": 48, "test": 72}
-    assert len({task.content_digest for _, task in suite.splits}) == len(suite.splits)
-
-
 def test_a_task_has_two_to_five_defects_of_its_own(suite: Suite) -> None:
     counts = Counter(sum(tag.startswith("defect:") for tag in task.tags) for _, task in suite.splits)
 
     assert set(counts) == {2, 3, 4, 5}
     assert counts[5] < counts[3]
-
-
-def test_prompts_do_not_tell_the_rules(suite: Suite) -> None:
-    words = {word for _, task in suite.splits for word in task.prompt.lower().replace(".", " ").split()}
-
-    assert not words & {"iso", "trim", "decimal", "dates", "duplicates", "snake_case", "currency", "phone", "sort"}
 
 
 @pytest.mark.parametrize("split", Split)
@@ -124,11 +113,6 @@ def test_a_full_set_of_rules_does_nearly_everything(split: Split, full_scores: d
     assert mean(map(soft, everywhere)) >= 0.97
     assert mean(map(soft, full_scores[split])) >= 0.96
     assert mean(map(hard, full_scores[split])) >= 0.85
-
-
-def test_the_full_rules_solve_every_task_when_none_is_overlooked(full_scores: dict[Split, list[list[Score]]]) -> None:
-    for rounds in full_scores.values():
-        assert all(any(score.passed for score in of_one_task) for of_one_task in zip(*rounds, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,6 @@ def test_honest_work_passes(attempt: Attempt) -> None:
     assert run_attempt(attempt) == Score(1.0, passed=True)
 
 
-def test_at_least_forty_cheats_of_different_names_are_tried() -> None:
-    assert len({attempt.name for attempt in CHEATS}) == len(CHEATS) >= 40
-
-
 def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through() -> None:
     page = PAGE.read_text(encoding="utf-8")
     through = re.findall(r"^\| (.+?) \| [\d,]+ \| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE)
@@ -83,10 +79,3 @@ def test_of_a_slice_of_each_class_nothing_gets_through(capsys: pytest.CaptureFix
 
     assert code == 0, errors
     assert all(f"| {name} |" in out for name in ("kills: MCP server", "disk and clock", "hostile repositories"))
-
-
-def test_a_class_that_does_not_exist_is_refused_and_those_there_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["kils"])
-
-    assert "expected classes of cheats, repositories, " in capsys.readouterr().err

@@ -2,18 +2,14 @@
 
 import json
 import os
-import re
-import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from skillopt.storage.locks import writer_lock
-from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt, unmeasured
+from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt
 
 
 @pytest.fixture
@@ -64,14 +60,6 @@ def test_evaluate_compares_work_tree_version_and_no_skill(trained: Trained) -> N
     assert subjects[1]["against_first"]["wins"] > 0
 
 
-def test_the_same_command_after_the_end_starts_from_the_newest_version(trained: Trained) -> None:
-    folder, result = trained
-    again = json.loads(skillopt(folder, "optimize", "rows", "--json", *FAST).stdout)
-    assert again["run"] != result["run"]
-    newest = git(folder, "log", "--format=%H", "skillopt/rows").splitlines()
-    assert str(result["versions"][-1]) in newest
-
-
 def test_rollback_publishes_the_older_text_as_a_new_commit(trained: Trained) -> None:
     folder, _ = trained
     tip = git(folder, "rev-parse", "skillopt/rows")
@@ -103,30 +91,6 @@ def test_workers_change_nothing_but_time(tmp_path: Path) -> None:
         verdicts = [gate["verdict"] for gate in report["gates"]]
         outcomes.append((report["edits"], verdicts, report["heat"], branch))
     assert outcomes[0] == outcomes[1]
-
-
-@pytest.mark.process
-def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "skillopt",
-        "optimize",
-        "rows",
-        *FAST,
-        "--preset",
-        "paper",
-    ]
-    process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True, env=unmeasured())
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("epoch 1 over"):
-            break
-    process.send_signal(signal.SIGINT)
-    _, rest = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "run the same command to continue" in rest
-    assert "stopped" in skillopt(project, "status").stdout
 
 
 def test_a_second_run_on_the_same_skill_is_told_who_holds_the_lock(project: Path) -> None:
@@ -182,16 +146,6 @@ def test_a_skill_without_frontmatter_is_trained_as_clients_load_it(project: Path
     ended = skillopt(project, "optimize", "rows", *FAST)
     assert ended.returncode == 0, ended.stderr
     assert git(project, "show", "skillopt/rows:skills/rows/SKILL.md").startswith("# Rows\n")
-
-
-def test_a_leak_between_splits_is_refused_before_anything_runs(project: Path) -> None:
-    suite = project / "suites" / "rows.jsonl"
-    first = json.loads(suite.read_text().splitlines()[0])
-    suite.write_text(suite.read_text() + json.dumps({**first, "id": "copy", "split": "test"}) + "\n")
-    ended = skillopt(project, "optimize", "rows")
-    assert ended.returncode == 2
-    assert "may not be seen twice" in ended.stderr
-    assert not (project / ".skillopt").exists() or not skillopt(project, "status").stdout.startswith("rows")
 
 
 def test_a_corrupt_ledger_is_named_and_left_alone(project: Path) -> None:
@@ -253,60 +207,6 @@ def test_a_moved_branch_is_left_where_it_is(project: Path) -> None:
         assert ended.returncode == 2
         assert "skillopt/rows" in ended.stderr
     assert git(project, "rev-parse", "skillopt/rows") == git(project, "rev-parse", "main")
-
-
-def test_init_finds_skills_and_suites_and_keeps_what_is_there(project: Path) -> None:
-    (project / "skillopt.toml").unlink()
-    (project / "suites" / "rows").mkdir()
-    assert "skill rows: skills/rows, suite suites/rows" in skillopt(project, "init").stdout
-    written = (project / "skillopt.toml").read_text()
-    assert skillopt(project, "init").stdout.startswith("kept")
-    assert (project / "skillopt.toml").read_text() == written
-
-
-@pytest.mark.process
-def test_init_takes_the_evals_of_a_skill_where_there_is_no_suite(project: Path) -> None:
-    (project / "skillopt.toml").unlink()
-    evals = project / "skills" / "rows" / "evals" / "evals.json"
-    evals.parent.mkdir()
-    listed = [{"id": at, "prompt": f"do {at}", "expected_output": "done"} for at in range(3)]
-    evals.write_text(json.dumps({"skill_name": "rows", "evals": listed}))
-    (project / "suites" / "rows.jsonl").unlink()
-    assert "skill rows: skills/rows, suite skills/rows/evals/evals.json" in skillopt(project, "init").stdout
-    assert 'suite = "skills/rows/evals/evals.json"' in (project / "skillopt.toml").read_text()
-    assert "ok   suite rows: all in two folds" in skillopt(project, "doctor").stdout
-
-
-def test_doctor_names_what_is_amiss_and_ends_with_2(project: Path) -> None:
-    assert skillopt(project, "doctor").returncode == 0
-    (project / "suites" / "rows.jsonl").unlink()
-    ended = skillopt(project, "doctor", "--json")
-    assert ended.returncode == 2
-    assert [check["name"] for check in json.loads(ended.stdout)["checks"] if not check["ok"]] == ["suite rows"]
-
-
-@pytest.mark.process
-def test_estimate_simulates_the_published_loop_too(project: Path) -> None:
-    paper = ("rows", "--json", "--preset", "paper")
-    likely = json.loads(skillopt(project, "estimate", *paper).stdout)["likely"]
-    asked = json.loads(skillopt(project, "optimize", *paper).stdout)
-    for kind in ("rollouts", "calls"):
-        assert likely[kind]["low"] / 2 <= asked[kind] <= 2 * likely[kind]["high"]
-
-
-@pytest.mark.process
-def test_estimate_says_what_simulated_runs_took_and_that_a_cap_ends_them(project: Path) -> None:
-    likely = json.loads(skillopt(project, "estimate", "rows", "--json").stdout)["likely"]
-    assert 8 < likely["rollouts"]["low"] < likely["rollouts"]["median"] < likely["rollouts"]["high"]
-    capped = skillopt(project, "estimate", "rows", "--max-rollouts", "60").stdout
-    assert re.search(r"^the cap ends ([5-9]|10) of 10 simulated runs$", capped, re.MULTILINE), capped
-    assert "cap: " not in capped
-    assert (
-        json.loads(skillopt(project, "estimate", "rows", "--json", "--max-rollouts", "60").stdout)["likely"][
-            "rollouts"
-        ]["high"]
-        <= 60 + 2 * 8
-    )
 
 
 @pytest.mark.parametrize("command", ["estimate", "evaluate"])

@@ -3,7 +3,6 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -48,17 +47,3 @@ def test_the_doctor_has_a_row_for_it(other_encoding: Path) -> None:
     assert ended.returncode == 2
     assert "FAIL ledger: " in ended.stdout
     assert "\x1b" not in ended.stdout
-
-
-def test_two_hundred_changed_bytes_end_every_command_with_3(trained: Trained) -> None:
-    path, random = ledger_of(trained[0]), Random(0)
-    content = bytearray(path.read_bytes())
-    for _ in range(200):
-        content[random.randrange(100, len(content))] = random.randrange(256)
-    path.write_bytes(content)
-
-    for command in (("status",), ("report", "rows"), OPTIMIZE):
-        ended = skillopt(trained[0], *command)
-        assert ended.returncode == 3, command
-        assert "ledger.db is damaged" in ended.stderr
-    assert "ledger.db is damaged" in skillopt(trained[0], "doctor").stdout

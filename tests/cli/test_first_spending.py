@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands.spending import foresee_spending
-from skillopt.errors import UsageError
-from skillopt.forecast.job_plan import JobLimits, plan_evaluation, start_evaluation, start_training
+from skillopt.forecast.job_plan import JobLimits, plan_evaluation, start_evaluation
 from skillopt.project import Selection
 from skillopt.runs.job_report import cancel
 from skillopt.runs.plan import begin_run, make_plan
@@ -81,12 +80,6 @@ def test_what_nobody_pays_for_is_not_asked_and_the_demo_is_not_even_foreseen(
     assert (demo.returncode, "likely: " in demo.stderr) == (0, False)
 
 
-def test_a_job_that_is_paid_for_needs_a_cap(project: Path) -> None:
-    paid = dict(zip(("harness", "model"), PAID[1::2], strict=True))
-    with pytest.raises(UsageError, match=r"expected a cap (on dollars )?for a job that is paid for"):
-        start_training(Selection("rows", paid, folder=project))
-
-
 def test_a_job_cannot_raise_the_cap_that_the_user_set(project: Path) -> None:
     capped = Selection("rows", {"max_usd": 1.0, "max_minutes": 17.0}, folder=project)
     planned = [
@@ -100,15 +93,6 @@ def test_a_job_cannot_raise_the_cap_that_the_user_set(project: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("usd", "short"), [(0.0001, True), (1000.0, False)])
-def test_a_cap_below_the_likely_cost_of_a_job_is_told(project: Path, usd: float, *, short: bool) -> None:
-    paid = {"harness": "chat/anthropic/claude-haiku-4-5", "max_usd": usd}
-    plan = plan_evaluation(
-        Selection("rows", paid, folder=project), {}, split="train", repeats=1, start="auto", draft=False
-    )
-    assert ("below what is likely: it will end the job early" in plan.words[-1]) is short
-
-
 def test_the_command_of_a_job_gets_the_lower_cap_with_all_its_digits(project: Path) -> None:
     capped = Selection("rows", {"max_usd": 1.0}, folder=project)
     given = JobLimits(max_usd=500.0, max_tokens=12_345_678, max_minutes=17.5)
@@ -120,16 +104,6 @@ def test_the_command_of_a_job_gets_the_lower_cap_with_all_its_digits(project: Pa
         "12345678",
         "17.5",
     ]
-
-
-def test_a_job_without_the_key_that_it_needs_is_refused_before_it_starts(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    paid = dict(zip(("harness", "model"), PAID[1::2], strict=True))
-    with pytest.raises(UsageError, match="expected a key in ANTHROPIC_API_KEY, found none"):
-        start_training(Selection("rows", {**paid, "max_usd": 1.0}, folder=project))
-    assert not (project / ".skillopt" / "jobs").exists()
 
 
 FREE_TARGET, PAID_TARGET = "chat/openai-compatible/fake", "chat/anthropic/fake"

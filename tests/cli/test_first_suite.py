@@ -58,12 +58,3 @@ def test_the_first_example_of_the_readme_is_learned_and_its_draft_taken(project:
     assert RULE in git(project, "show", "skillopt/my-skill:skills/my-skill/SKILL.md")
     assert git(project, "status", "--porcelain") == ""
     assert (project / "skills" / "my-skill" / "SKILL.md").read_text(encoding="utf-8") == SKILL
-
-
-def test_a_suite_of_one_task_is_refused_before_anything_is_spent(project: Path) -> None:
-    suite = project / "suites" / "my-skill.yaml"
-    suite.write_text("".join(suite.read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8")
-    ended = skillopt(project, "optimize", "my-skill", "--harness", "demo", "--model", "demo")
-    assert ended.returncode == 2
-    assert "1 task cannot both teach and judge" in ended.stderr
-    assert "2 tasks" in ended.stderr

@@ -13,7 +13,6 @@ from typing import IO
 
 import pytest
 
-from skillopt.commands.entry import run
 from skillopt.storage.ledger import Ledger
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.projects import make_project, unmeasured
@@ -121,17 +120,6 @@ def test_in_a_run_on_nodes_it_can_go_on_and_no_rollout_is_left(project: Path, mo
         assert ledger.runs()[0].state == "stopped"
 
 
-def test_a_kill_of_a_run_on_nodes_ends_its_rollouts_and_the_daemons_of_ray(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TEST_OF_RUN", str(project))
-    with training(project, monkeypatch, "--executor", "ray", "--set", "address=local", workers=1) as run:
-        assert any("raylet" in name for name in processes_of(project))
-        run.process.kill()
-        wait_until(lambda: processes_of(project) <= HELPERS)
-        assert not run.provider.may.is_set()
-
-
 def processes_of(project: Path) -> set[str]:
     """Return the names of all processes that have the environment of the run, but for the command itself."""
     mark, found = f"TEST_OF_RUN={project}\0".encode(), set()
@@ -147,26 +135,6 @@ def wait_until(reached: Callable[[], bool]) -> None:
     pause = threading.Event()
     while not reached():
         pause.wait(0.05)
-
-
-class _Interrupted(list[str]):
-    """Arguments whose reading is interrupted, as starting up may be."""
-
-    def __iter__(self) -> Iterator[str]:
-        raise KeyboardInterrupt
-
-
-def test_before_a_command_has_begun_ends_with_130_and_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(_Interrupted()) == 130
-    assert capsys.readouterr().err == "interrupted\n"
-
-
-def test_before_the_command_line_is_read_ends_with_130_and_without_a_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "path", _Interrupted(sys.path))  # the first thing that is looked at
-    assert run(["--version"]) == 130
-    assert capsys.readouterr().err == "interrupted\n"
 
 
 @pytest.mark.parametrize(

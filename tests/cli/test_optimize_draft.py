@@ -11,7 +11,7 @@ import pytest
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import Event, RunStarted
 from skillopt_mcp.skill_details import describe_skill
-from tests.fakes.drafts import ENDED, accepted, changed, graded
+from tests.fakes.drafts import ENDED, changed, graded
 from tests.fakes.projects import git, make_project, skillopt
 
 pytestmark = pytest.mark.process
@@ -75,20 +75,6 @@ def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: p
     assert "the draft is on branch skillopt-draft/rows, unproven: its run ended before it was graded" in ended.stderr
     assert "run the same command to continue" in ended.stderr
     assert "draft unproven: its run ended before it was graded" in skillopt(folder, "status").stdout
-
-
-def test_reports_follow_and_the_page_shows_what_was_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, accepted(EMAIL, grade=Grade.PROVEN), graded(EMAIL, "Sort."))
-    run = json.loads(skillopt(folder, "optimize", "rows", "--json").stdout)["run"]
-    view = json.loads(skillopt(folder, "report", run, "--json").stdout)
-    assert view["draft"]["commit"] == git(folder, "rev-parse", "skillopt-draft/rows")
-    assert (view["draft"]["grading"]["grade"], view["versions"][1]["grading"]["grade"]) == ("unproven", "proven")
-    page = skillopt(folder, "report", run, "--format", "html").stdout
-    assert "proven: +0.18 (-0.06 to +0.36), 99% likely better, on 12 tasks" in page
-    assert "skillopt take rows" in page
-    skillopt(folder, "take", "rows")
-    taken = json.loads(skillopt(folder, "report", run, "--json").stdout)["draft"]
-    assert (taken["commit"], taken["taken"]) == ("", git(folder, "rev-parse", "skillopt/rows"))
 
 
 def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(folder: Path) -> None:

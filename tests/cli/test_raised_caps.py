@@ -32,25 +32,3 @@ def test_a_higher_cap_goes_on_with_the_same_run_pays_nothing_twice_and_adds_to_i
     assert git(folder, "rev-list", "main..skillopt/rows").split() == third["versions"][::-1]
     again = trained(folder, 100)
     assert again["run"] != third["run"], "a run that is over is not begun anew"
-
-
-def test_a_lower_cap_and_a_text_that_was_changed_begin_a_run_of_their_own(tmp_path: Path) -> None:
-    folder = make_project(tmp_path / "project")
-    first = trained(folder, 40)
-    assert trained(folder, 30)["run"] != first["run"]
-    skill = folder / "skills" / "rows" / "SKILL.md"
-    skill.write_text(skill.read_text(encoding="utf-8") + "\n- Keep the order.\n", encoding="utf-8")
-    assert trained(folder, 60, "--start", "worktree")["run"] != first["run"]
-
-
-def test_a_run_that_was_raised_is_reported_whole(tmp_path: Path) -> None:
-    folder = make_project(tmp_path / "project")
-    trained(folder, 30)
-    last = trained(folder, 60)
-    shown = json.loads(skillopt(folder, "report", last["run"], "--format", "json").stdout)
-    assert shown["rollouts"]["asked"] == last["rollouts"]
-    assert shown["limits"]["rollouts"] == 60
-    assert (
-        "goes on under higher caps: 60 rollouts"
-        in skillopt(folder, "optimize", "rows", *PAPER, "-v", "--max-rollouts", "80").stderr
-    )

@@ -30,11 +30,6 @@ WHY = "our partners send upper case"
 EDIT = {"op": "add", "section": "Values", "content": f"- {EMAIL}", "tasks": ["train1", "train3"]}
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 REFUSALS = {
     "an edit": ("version", ("decline", "rows", "1", "--no-measure")),
     "its version": ("version", ("decline", "rows")),
@@ -63,16 +58,6 @@ async def test_through_mcp_the_evidence_tells_the_refusal_and_the_same_text_is_r
     assert told.endswith(f"Tester refused it: {WHY}")
     assert "1 of 1 edits cannot be tried" in refused
     assert f"Tester refused '- {EMAIL}': {WHY}" in refused
-
-
-@pytest.mark.parametrize("folder", REFUSALS, indirect=True)
-def test_on_the_command_line_the_evidence_tells_the_refusal_and_propose_refuses_with_it(folder: Path) -> None:
-    shown = skillopt(folder, "evidence", "rows").stdout
-    assert f"refused by people:\n- add after 'section Values': '- {EMAIL}': Tester refused it: {WHY}" in shown
-    (folder / "edits.json").write_text(json.dumps([EDIT]))
-    ended = skillopt(folder, "propose", "edits.json", "rows")
-    assert ended.returncode == 2
-    assert f"Tester refused '- {EMAIL}': {WHY}" in ended.stdout
 
 
 @dataclass

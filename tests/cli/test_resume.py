@@ -193,14 +193,6 @@ def test_a_kill_between_the_event_and_the_end_of_its_commit_is_made_good(
     assert set(committed) <= set(tips(project))
 
 
-def test_killed_at_each_commit_in_turn_it_still_gets_there(tmp_path: Path, project: Path, reference: Reference) -> None:
-    path = deadly_git(tmp_path, "update-ref", "after")
-    attempts = [skillopt_process(project, *COMMAND, reference.seed, PATH=path) for _ in reference.ended.versions]
-    assert {attempt.returncode for attempt in attempts} == {-signal.SIGKILL}
-    assert skillopt_process(project, *COMMAND, reference.seed, PATH=path).returncode == 0
-    assert look(project) == reference.ended
-
-
 @pytest.mark.parametrize("start", ["worktree", "branch"])
 def test_a_run_whose_start_was_named_goes_on_after_it_has_moved_the_branch(
     tmp_path: Path, project: Path, reference: Reference, start: str

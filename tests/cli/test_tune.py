@@ -7,18 +7,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tomllib
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import optuna
 import pytest
 
 from skillopt.commands.tune import tuning_suite
 from skillopt.errors import UsageError
-from skillopt.settings import flatten_tables
-from skillopt.storage.locks import writer_lock
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
 from tests.fakes.projects import git, make_project, skillopt, skillopt_process, unmeasured
@@ -83,13 +79,6 @@ def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, d
     assert "patch_tests" in page
 
 
-def test_the_study_is_one_that_any_tool_of_optuna_reads(searched: tuple[Path, dict[str, Any]]) -> None:
-    _, found = searched
-    loaded = optuna.load_study(study_name=found["study"], storage=f"sqlite:///{found['storage']}")
-    assert [trial.params for trial in loaded.trials] == [one["params"] for one in found["trials"]]
-    assert loaded.best_value == found["trials"][found["best"]]["score"]
-
-
 def test_nothing_is_committed_and_the_held_out_test_is_not_touched(searched: tuple[Path, dict[str, Any]]) -> None:
     folder, _ = searched
     assert git(folder, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
@@ -111,14 +100,6 @@ def test_the_same_command_again_runs_nothing_and_shows_the_same(searched: tuple[
     assert (found["settings"].rstrip() or "best: the settings in force") in shown
 
 
-def test_the_best_settings_are_shown_as_lines_that_a_run_takes(searched: tuple[Path, dict[str, Any]]) -> None:
-    folder, found = searched
-    best = found["trials"][found["best"]]["params"]
-    lines = flatten_tables("skillopt.toml", tomllib.loads(found["settings"]))
-    assert lines == (best if found["best"] else {})
-    assert skillopt(folder, "estimate", *(w for k, v in lines.items() for w in ("--set", f"{k}={v}"))).returncode == 0
-
-
 @pytest.mark.process
 def test_ctrl_c_ends_with_130_and_the_same_command_gives_the_search_that_was_not_interrupted(
     project: Path, searched: tuple[Path, dict[str, Any]]
@@ -138,18 +119,6 @@ def test_ctrl_c_ends_with_130_and_the_same_command_gives_the_search_that_was_not
     assert 0 < found["paid_rollouts"] < searched[1]["paid_rollouts"]
 
 
-@pytest.mark.process
-def test_kill_is_survived_too(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
-    command = [sys.executable, "-m", "skillopt", *SEARCH]
-    with subprocess.Popen(
-        command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    ) as started:
-        assert started.stderr is not None
-        next(line for line in started.stderr if line.startswith("  seed 1"))
-        os.kill(started.pid, signal.SIGKILL)
-    assert outcome(search(project)) == outcome(searched[1])
-
-
 def test_a_cap_is_never_passed_and_a_higher_one_goes_on(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
     whole = searched[1]["paid_rollouts"]
     first = search(project, "--max-rollouts", "100")
@@ -161,26 +130,6 @@ def test_a_cap_is_never_passed_and_a_higher_one_goes_on(project: Path, searched:
     last = search(project, "--max-rollouts", str(whole))
     assert first["paid_rollouts"] + last["paid_rollouts"] == whole
     assert outcome(last) == outcome(searched[1])
-
-
-def test_a_cap_on_money_counts_what_the_search_paid_before(project: Path) -> None:
-    spent = search(project, "--trials", "1")
-    assert spent["paid_rollouts"] > 0
-    refused = search(project, "--trials", "2", "--max-tokens", "1")
-    assert refused["trials"] == spent["trials"]
-    assert refused["paid_rollouts"] == 0
-    assert "raise max_tokens" in refused["reason"]
-
-
-def test_more_trials_go_on_from_the_study(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
-    search(project, "--trials", "2")
-    assert outcome(search(project)) == outcome(searched[1])
-
-
-def test_a_second_process_is_told_that_the_search_is_under_way(searched: tuple[Path, dict[str, Any]]) -> None:
-    folder, found = searched
-    with writer_lock(folder, found["study"]):
-        assert "run this again" in skillopt(folder, *SEARCH).stderr
 
 
 @pytest.mark.parametrize(

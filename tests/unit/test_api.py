@@ -159,14 +159,6 @@ def test_an_interrupted_run_goes_on_and_ends_as_if_it_had_not_been(tmp_path: Pat
     assert result.events == train().events
 
 
-def test_a_second_look_at_the_held_out_test_is_withheld_as_on_the_command_line(tmp_path: Path) -> None:
-    train(store=tmp_path)
-    other = train(store=tmp_path, settings=FAST.model_copy(update={"seed": 1}))
-    assert other.versions
-    assert other.test is None
-    assert other.withheld.startswith("the held-out test was already scored once")
-
-
 def test_a_cap_in_dollars_holds_and_the_result_says_so() -> None:
     target = speaker(price=0.01)
     result = train(target, settings=FAST.model_copy(update={"max_usd": 0.6}))
@@ -176,26 +168,11 @@ def test_a_cap_in_dollars_holds_and_the_result_says_so() -> None:
     assert result.skill == SKILL
 
 
-def test_a_cap_in_dollars_needs_a_target_whose_price_is_known() -> None:
-    with pytest.raises(SettingsError, match="max_usd: expected a target and models whose calls have a known price"):
-        train(speaker(price=None), settings=FAST.model_copy(update={"max_usd": 1.0}))
-
-
 def test_a_cap_under_which_no_verdict_fits_is_refused_before_anything_runs() -> None:
     target = speaker()
     with pytest.raises(SettingsError, match="expected max_rollouts of at least"):
         train(target, settings={"max_rollouts": 10})
     assert not target.requests
-
-
-def test_a_preset_counts_whether_it_is_named_in_settings_or_in_a_mapping() -> None:
-    steps = {
-        train(settings=settings).events[0]
-        for settings in (Settings(preset=skillopt.settings.Preset.PAPER), {"preset": "paper"})
-    }
-    (started,) = steps
-    assert isinstance(started, RunStarted)
-    assert started.steps == 4
 
 
 def test_an_evaluation_counts_tasks_passed_of_how_many() -> None:
@@ -207,13 +184,6 @@ def test_an_evaluation_counts_tasks_passed_of_how_many() -> None:
     assert result.tasks["val-1"][0].score == Score(0.0, passed=False, feedback="missing beta")
 
 
-def test_an_evaluation_runs_the_split_it_is_told_and_no_skill() -> None:
-    target = speaker()
-    result = evaluate(None, suite(), split="test", harness=target, verifiers={"says": Says})
-    assert (result.passed, result.measured) == (0, 12)
-    assert {request.task.id.partition("-")[0] for request in target.requests} == {"test"}
-
-
 def test_a_comparison_is_paired_over_tasks_and_says_what_was_fixed() -> None:
     taught = SKILL.with_document(SkillDocument(f"{SKILL.text}- alpha\n- beta\n"))
     result = compare(SKILL, taught, suite(), harness=speaker(), verifiers={"says": Says})
@@ -221,14 +191,6 @@ def test_a_comparison_is_paired_over_tasks_and_says_what_was_fixed() -> None:
     assert (result.before.passed, result.after.passed) == (0, 6)
     assert (result.verdict.wins, result.verdict.ties, result.verdict.losses) == (6, 6, 0)
     assert set(result.verdict.fixed) == {f"val-{number}" for number in (0, 1, 4, 5, 8, 9)}
-
-
-def test_a_store_answers_an_evaluation_of_what_training_measured(tmp_path: Path) -> None:
-    trained = train(store=tmp_path)
-    again = speaker()
-    found = evaluate(trained.skill, suite(), split=Split.TEST, harness=again, verifiers={"says": Says}, store=tmp_path)
-    assert found.passed == 12
-    assert not again.requests
 
 
 def test_a_cap_ends_an_evaluation_with_an_error_that_names_it() -> None:
@@ -325,17 +287,6 @@ def test_a_verifier_that_gives_no_score_is_missing_data_and_no_zero() -> None:
 def test_an_evaluation_refuses_what_it_cannot_run(options: dict[str, object], message: str) -> None:
     with pytest.raises(SkilloptError, match=message):
         evaluate(SKILL, suite(), harness=speaker(), verifiers={"says": Says}, **options)  # type: ignore[arg-type]  # wrong on purpose
-
-
-def test_a_split_without_tasks_is_refused() -> None:
-    with pytest.raises(SkilloptError, match="expected tasks in split 'val' of suite 'none', found none"):
-        evaluate(SKILL, Suite("none", ()), harness="demo")
-
-
-def test_a_store_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SkilloptError, match="cannot write in"):
-        train(store=tmp_path / "file")
 
 
 def test_skills_and_suites_are_read_from_files(tmp_path: Path) -> None:

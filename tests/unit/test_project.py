@@ -139,21 +139,6 @@ def test_a_skill_that_is_a_link_to_another_one_is_that_one(folder: Path) -> None
     assert selection.project().target(selection).folder == folder / "skills" / "rows"
 
 
-def test_without_git_skills_are_found_by_a_walk(tmp_path: Path) -> None:
-    add_skills(tmp_path, "skills/a", "node_modules/b")
-
-    assert found(tmp_path) == [("a", "skills/a", "")]
-
-
-def test_a_skill_without_a_table_is_named_by_its_name_or_its_folder(folder: Path) -> None:
-    add_skills(folder, "plugins/p/skills/lines")
-
-    for name in ("lines", "plugins/p/skills/lines"):
-        selection = Selection(name, folder=folder)
-        target = selection.project().target(selection)
-        assert (target.name, target.folder) == ("lines", folder / "plugins" / "p" / "skills" / "lines")
-
-
 def test_a_folder_name_that_occurs_twice_asks_which_and_each_has_a_branch_of_its_own(folder: Path) -> None:
     add_skills(folder, "plugins/a/skills/x", "plugins/b/skills/x")
     selection = Selection("x", folder=folder)
@@ -164,14 +149,6 @@ def test_a_folder_name_that_occurs_twice_asks_which_and_each_has_a_branch_of_its
         selection = Selection(name, folder=folder)
         target = selection.project().target(selection)
         assert (target.name, target.skill().name) == ("b-x", "b-x")
-
-
-def test_the_only_skill_of_a_project_needs_no_name(folder: Path) -> None:
-    (folder / "skillopt.toml").unlink()
-
-    target = Project.find(folder).target(Selection(folder=folder))
-
-    assert (target.name, target.suite_path) == ("rows", folder / "suites" / "rows.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -191,13 +168,6 @@ def test_without_a_table_and_a_name_it_says_what_is_here_and_what_to_run(
 
     with pytest.raises(UsageError, match=message):
         Project.find(tmp_path).target(Selection(folder=tmp_path))
-
-
-def test_a_mistyped_name_is_answered_with_the_nearest_skill_that_is_here(folder: Path) -> None:
-    add_skills(folder, "plugins/p/skills/lines")
-
-    with pytest.raises(UsageError, match="found 'linse'; did you mean 'lines'"):
-        Project.find(folder).target(Selection("linse", folder=folder))
 
 
 @pytest.mark.parametrize("key", ["path", "suite"])

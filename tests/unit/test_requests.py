@@ -1,6 +1,6 @@
 """Requests for rollouts: which skills they install, and what identifies them."""
 
-from skillopt.protocols import Discovery, RolloutRequest
+from skillopt.protocols import RolloutRequest
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.storage.ledger import rollout_key
 from skillopt.tasks import Task, VerifierSpec
@@ -28,9 +28,3 @@ def test_what_lies_beside_is_part_of_what_is_recorded() -> None:
         RolloutRequest(OTHER, TASK, beside=(SKILL,)),
     ]
     assert len({request.digest for request in requests}) == len(requests)
-
-
-def test_the_tried_skill_is_installed_first_and_those_beside_follow() -> None:
-    third = Skill("third", OTHER.document)
-    request = RolloutRequest(SKILL, TASK, discovery=Discovery((third,)), beside=(OTHER,))
-    assert request.installed == (SKILL, OTHER, third)

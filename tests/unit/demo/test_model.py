@@ -3,7 +3,6 @@
 import pytest
 
 from benchmarks.demo.model import DemoModel
-from benchmarks.demo.prompts import read_prompt
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.stages import Aim, Told, ask_reflection
 from skillopt.protocols import Model
@@ -16,17 +15,8 @@ class TestDemoModel(ModelContract):
     def model(self) -> Model:
         return DemoModel(seed=1)
 
-    def test_the_same_prompt_gets_the_same_reply(self, model: Model, prompt: str) -> None:
-        assert model.reply(prompt) == DemoModel(seed=1).reply(prompt)
-
     def test_a_prompt_it_does_not_know_gets_an_answer_that_says_so(self, model: Model) -> None:
         assert "I do not know the task" in model.reply("Tell me a joke.").text
-
-
-@pytest.mark.parametrize("failures", [True, False])
-def test_both_reflections_say_the_edit_budget_where_a_reader_of_lines_finds_it(*, failures: bool) -> None:
-    prompt = ask_reflection(SkillDocument("# Rules\n"), "", Aim(failures=failures, budget=7), Told())
-    assert read_prompt(prompt).budget == 7
 
 
 def test_another_wording_of_a_prompt_changes_no_answer() -> None:

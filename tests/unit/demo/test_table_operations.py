@@ -59,10 +59,6 @@ def test_a_guess_never_beats_a_clear_sentence() -> None:
     assert settle([(guess, False), (clear, True)]) == (clear,)
 
 
-def test_a_forbidden_operation_is_not_done() -> None:
-    assert settle([(Operation(K.SORT), True), (Operation(K.SORT, off=True), True)]) == ()
-
-
 @given(TABLES, st.lists(OPERATIONS, max_size=6))
 def test_any_operations_on_any_table_give_a_table_of_one_width(table: DemoTable, operations: list[Operation]) -> None:
     after = apply_operations(table, settle((operation, True) for operation in operations))
