@@ -25,7 +25,6 @@ from typing import Final
 from benchmarks.landscapes.runs import Job, Run, run_job
 from benchmarks.landscapes.worlds import WORLDS
 from skillopt import __version__
-from skillopt.loop.events import Event
 from skillopt.settings import Settings
 from skillopt.tasks import Suite
 
@@ -58,11 +57,6 @@ class Row:
             setattr(owner, name, before)
 
 
-def _nothing(*_: object) -> Iterator[Event]:
-    """Do nothing, in place of a stage of the loop."""
-    yield from ()
-
-
 def _one_fold(suite: Suite, _: Settings) -> Suite:
     """Learn from one fold and judge on the other, without swapping them."""
     return suite.first_fold_suite
@@ -72,11 +66,8 @@ ROWS: Final[Mapping[str, Row]] = {
     "default": Row(),
     "no patch test: learning as published, with this gate": Row((("patch_tests", "0"),)),
     "one patch test on the same failures": Row((("patch_tests", "1"),)),
-    "no second look at weak lines": Row(
-        name="skillopt.loop.optimizer:recheck", by=_nothing, about="lines of weak evidence stay without another look"
-    ),
     "lines judged one by one in any noise": Row(
-        name="skillopt.loop.learner:_POOLED",
+        name="skillopt.loop.epochs:_POOLED",
         by=inf,
         about="edits are tested and left out one by one, whatever the noise",
     ),

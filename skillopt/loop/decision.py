@@ -19,8 +19,6 @@ from skillopt.loop.events import (
     TasksSetAside,
     VersionAccepted,
 )
-from skillopt.loop.learner import Learner
-from skillopt.loop.step import is_promising
 from skillopt.loop.training_run import TrainingRun
 from skillopt.safety.lint import find_marks
 from skillopt.skills.document import Skill
@@ -34,17 +32,13 @@ __all__ = [
     "held_back",
     "measure_baseline",
     "name_stuck_tasks",
-    "open_learners",
     "run_gate",
     "run_last_gate",
 ]
 
 _CLEAR_LEAD: Final = 2.0
-"""Expected z of a paired test on `val` at which the first gate is asked: earlier ones fail, later ones only wait."""
-
-
-_LATER_LEAD: Final = 1.5
-"""The same of a later one, which only has to show that the draft is not lower."""
+"""Expected z of a paired test on `val` at which a gate is asked: without, the first version comes after half as many
+rollouts again (16 worlds, 10 seeds)."""
 
 _IDLE: Final = 2
 """Steps without a new line after which the draft goes to the gate."""
@@ -61,24 +55,17 @@ def gate_is_due(run: TrainingRun) -> bool:
 
     That is when its lead on train is clear, when steps bring nothing new, or while the rollouts last.
     """
-    learner, tasks = run.learner, len(run.val)
+    policy, tasks = run.policy, len(run.val)
     if run.cross is not None:  # folds are judged once, together
         return False
-    if not learner.draft.lines or run.gated == learner.draft.skill.digest:
+    if not run.draft.lines or run.gated == run.draft.skill.digest:
         return False
-    if learner.pooled and is_promising(learner, tasks):
-        return True
-    patient = not run.versions or (learner.kept < _GOOD_SHARE * learner.proposed)
-    if learner.idle >= (_IDLE if patient else 1):
+    patient = not run.versions or (policy.kept < _GOOD_SHARE * policy.proposed)
+    if policy.idle >= (_IDLE if patient else 1):
         return True
     if run.runner.left - run.siblings.kept < 2 * tasks + max(_LAST_STEP, tasks):
         return True
-    return not learner.pooled and learner.lead(tasks) >= (_LATER_LEAD if run.versions else _CLEAR_LEAD)
-
-
-def open_learners(run: TrainingRun) -> list[Learner]:
-    """List the learners that have something left to learn; none where the draft only waits for the gate."""
-    return [learner for learner in run.learners if not learner.done]
+    return policy.epochs.is_promising(tasks) if policy.epochs.pooled else policy.lead(tasks) >= _CLEAR_LEAD
 
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
@@ -86,8 +73,8 @@ def measure_baseline(run: TrainingRun) -> Iterator[Event]:
     folded = run.cross is not None
     repeats = run.gate.baseline(run.start, whole=folded)
     if folded:  # the first rollout of every task, made before any edit, is what learning begins with
-        for learner in run.learners:
-            learner.begin(repeats[0])
+        for policy in run.policies:
+            policy.begin(repeats[0])
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
     floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
     yield BaselineMeasured(measured, floor, gain)
@@ -148,7 +135,7 @@ def accept(
     text, grading = candidate.document.text, verdict.grading
     accepted = {change.edit for change in changes}
     run.draft.accept(candidate, [line for line in run.draft.lines if line.edit not in accepted])
-    run.learner.note_accepted()
+    run.policy.epochs.accepted()
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
     run.versions += 1
     yield VersionAccepted(
@@ -170,7 +157,7 @@ def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
 
 def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     """Compare with the incumbent; what builds on a proven version only has to be no lower."""
-    if run.settings.patch_tests and run.versions and not run.learner.pooled:
+    if run.settings.patch_tests and run.versions and not run.policy.epochs.pooled:
         return run.gate.decide_increment(f"step {step}", run.draft.incumbent, candidate, expected_gain(run))
     rounds = run.runner.affords(2 * len(run.val))
     return run.gate.decide(f"step {step}", run.draft.incumbent, candidate, rounds, expected_gain(run))
@@ -183,16 +170,14 @@ def _waits(run: TrainingRun, outcome: Outcome) -> bool:
     """
     if not run.settings.patch_tests:
         return False
-    return outcome is Outcome.INCONCLUSIVE or not run.versions or run.learner.pooled or not run.learner.idle
+    return outcome is Outcome.INCONCLUSIVE or not run.versions or run.policy.epochs.pooled or not run.policy.idle
 
 
 def expected_gain(run: TrainingRun) -> Prior:
     """Return what the train tasks let expect of the draft on others."""
-    tasks = sum(len(learner.start) for learner in run.learners)
-    mended = sum(
-        learner.mended * (learner.rates.answering - learner.rates.without) * len(learner.start)
-        for learner in run.learners
-    )
+    found = [policy.evidence for policy in run.policies]
+    tasks = sum(len(one.start) for one in found)
+    mended = sum(one.mended * (one.rates.answering - one.rates.without) * len(one.start) for one in found)
     return prior_from_training(0.0, mended / max(1, tasks), tasks)
 
 
@@ -242,8 +227,8 @@ def _drop_graded(run: TrainingRun, fall: str) -> Iterator[Event]:
     """Remember why the draft was refused, and go back to the incumbent; the drafts of folds do, too."""
     for edit in run.draft.waiting:
         run.memory.tried(edit, f"{Outcome.REJECT.value}, {fall}")
-    for learner in dict.fromkeys([run.learner, *run.learners]):
-        learner.draft.drop()
+    for policy in dict.fromkeys([run.policy, *run.policies]):
+        policy.evidence.draft.drop()
     yield from run.draft_changed()
 
 
@@ -263,6 +248,6 @@ def _grade(run: TrainingRun) -> Grading:
 
 def name_stuck_tasks(run: TrainingRun) -> Iterator[Event]:
     """Name the train tasks that fail under every patch and are not waited for."""
-    tasks = tuple(sorted({name for learner in run.learners for name in learner.stuck}))
+    tasks = tuple(sorted({name for policy in run.policies for name in policy.stuck}))
     if tasks:
         yield TasksSetAside(tasks)

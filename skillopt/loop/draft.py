@@ -9,9 +9,9 @@ from skillopt.errors import EditError
 from skillopt.safety.lint import find_marks
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.edits import Change, Edit, Op, Patch, apply_edits
+from skillopt.skills.edits import Change, Edit, Patch, apply_edits
 
-__all__ = ["Draft", "Line", "clip", "inverse", "scheduled_edits"]
+__all__ = ["Draft", "Line", "clip", "scheduled_edits"]
 
 
 @dataclass(slots=True, eq=False)
@@ -96,16 +96,6 @@ class Draft:
         if key not in self._known:
             self._known[key] = _apply(self.incumbent, [line.edit for line in lines])
         return self._known[key]
-
-
-def inverse(edit: Edit, identity: str, tasks: Collection[str]) -> Edit | None:
-    """Return the edit that takes an accepted one back; None where its text says no more where it stood."""
-    why = "nothing was seen to need it"
-    if edit.op is Op.ADD:
-        return Edit(identity, Op.DELETE, edit.content.strip("\n"), rationale=why, tasks=tuple(tasks))
-    if edit.op is Op.REPLACE:
-        return Edit(identity, Op.REPLACE, edit.content.strip("\n"), "", edit.anchor, why, tuple(tasks))
-    return None
 
 
 def _apply(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...]]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from skillopt.errors import SuiteError
 from skillopt.gate.error_budget import ErrorSpent
-from skillopt.loop.ablation import recheck
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import Course, go
 from skillopt.loop.decision import (
@@ -16,13 +15,12 @@ from skillopt.loop.decision import (
     grade_draft,
     measure_baseline,
     name_stuck_tasks,
-    open_learners,
     run_gate,
     run_last_gate,
 )
 from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
-from skillopt.loop.learner import Learner
 from skillopt.loop.memory import PeoplesRefusal
+from skillopt.loop.policy import Policy
 from skillopt.loop.published import learn_as_published
 from skillopt.loop.release_check import Released, check_release
 from skillopt.loop.rollout_plan import settle_folds
@@ -53,7 +51,7 @@ def train(  # noqa: PLR0913 - what a run is made of
     run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused, siblings=siblings)
     released = released or Released(skill)
     run.first_text = released.first or skill.document
-    train_tasks = sum(len(learner.tasks) for learner in run.learners)
+    train_tasks = sum(len(policy.evidence.tasks) for policy in run.policies)
     if not train_tasks or not run.val:
         found = f"found {train_tasks} and {len(run.val)}"
         raise SuiteError(f"suite {suite.name!r}: expected tasks to learn from and to judge by, {found}; add tasks")
@@ -103,20 +101,19 @@ def _test_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterat
 
 def _learn(run: TrainingRun) -> Generator[Event, None, str]:
     """Take step after step, those of two folds side by side, until nothing is left to learn; say why it ended."""
-    while learners := open_learners(run):
-        yield from go([_take_steps(run, learner) for learner in learners], run.answers)
+    while learning := [policy for policy in run.policies if not policy.done]:
+        yield from go([_take_steps(run, policy) for policy in learning], run.answers)
         if gate_is_due(run):
             yield from run_gate(run, run.step)
     return "nothing is left to learn"
 
 
-def _take_steps(run: TrainingRun, learner: Learner) -> Course[None]:
-    """Take the steps of one learner up to the next gate; with folds, which are judged at the end, all of them."""
-    while not learner.done:
+def _take_steps(run: TrainingRun, policy: Policy) -> Course[None]:
+    """Take the steps of one policy up to the next gate; with folds, which are judged at the end, all of them."""
+    while not policy.done:
         run.step += 1
         step = run.step
-        yield from take_step(run, learner, step)
-        yield from recheck(learner, step)
+        yield from take_step(run, policy, step)
         yield from run.draft_changed(step)
         if run.cross is None:
             return

@@ -9,7 +9,7 @@ from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
 from skillopt.gate.here import HERE_ROUNDS, here_error
-from skillopt.loop.ablation import ablate, ablation_reason
+from skillopt.loop.ablation import ablate
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, Course, go
 from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, join_edits
@@ -26,7 +26,7 @@ from skillopt.loop.events import (
     StepFailed,
     VersionAccepted,
 )
-from skillopt.loop.learner import Learner
+from skillopt.loop.evidence import Evidence
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.patch_test import run_patch_test
 from skillopt.loop.proposing import make_lines
@@ -141,9 +141,9 @@ def _try(
         number = len(terms.earlier)
         rollouts = TrainRollouts(runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
         draw = Random(f"{settings.seed}/proposal/{number}")
-        learner = Learner(skill, suite.tasks(Split.TRAIN), draw, settings.metric)
-        yield from go([_test(proposal, learner)], Answerer(runner.replies, rollouts.measure))
-        kept = [change for change in proposal if change.edit in learner.draft.waiting]
+        evidence = Evidence(skill, suite.tasks(Split.TRAIN), draw)
+        yield from go([_test(proposal, evidence)], Answerer(runner.replies, rollouts.measure))
+        kept = [change for change in proposal if change.edit in evidence.draft.waiting]
     patch, _, _ = join_edits(skill.document, kept, settings.allow)
     if not patch.changes:
         yield StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
@@ -214,11 +214,11 @@ def _judge(
     return replace(verdict, error_spent=verdict.error_spent + (decided.error_spent if decided else 0.0))
 
 
-def _test(proposal: Sequence[Change], learner: Learner) -> Course[None]:
+def _test(proposal: Sequence[Change], evidence: Evidence) -> Course[None]:
     """Run the edits together on the failing tasks that they cite, and leave each out; the draft is what is needed."""
     edits = [change.edit for change in proposal]
     cited = dict.fromkeys(name for edit in edits for name in edit.tasks[:_MOST_CITED])
-    ran = yield from learner.run(learner.draft.skill, cited)
+    ran = yield from evidence.run(evidence.draft.skill, cited)
     failing = {name: seen.symptoms for name, seen in ran.items() if seen.symptoms}
     lines = make_lines([edit for edit in edits if failing.keys() & set(edit.tasks)], failing)
     for edit in edits:
@@ -226,15 +226,14 @@ def _test(proposal: Sequence[Change], learner: Learner) -> Course[None]:
             yield EditRefused(1, edit, "the tasks that it cites pass without it")
     if not lines:
         return
-    test = yield from run_patch_test(learner, [], [], lines)
+    test = yield from run_patch_test(evidence, [], lines)
     tried = tuple(line.edit for line in lines)
     yield PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), test.passed)
     for line in lines:
         if line not in test.helped:
             yield EditRefused(1, line.edit, "it moved none of the tasks that it cites")
-    for one in (yield from ablate(learner, lines, test.helped, test.moved)):
-        left_out = one.test
-        yield EditScreened(1, left_out.line.edit, left_out.tasks, *left_out.scores, one.kept, ablation_reason(one))
+    for one in (yield from ablate(evidence, test.helped, test.moved)):
+        yield EditScreened(1, one.line.edit, one.tasks, *one.scores, one.kept, one.reason)
 
 
 def _without_leaks(

@@ -10,7 +10,7 @@ from skillopt.loop.course import Course
 from skillopt.loop.draft import Line, clip
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.events import EditRefused, EditUnreadable, Event, PromptSkipped, StepStarted
-from skillopt.loop.learner import Learner, Seen
+from skillopt.loop.evidence import Evidence, Seen
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.minibatches import MinibatchReflection
 from skillopt.loop.training_run import TrainingRun
@@ -122,17 +122,17 @@ def _joined(edits: Iterable[ProposedEdit]) -> Iterable[ProposedEdit]:
 
 def propose_lines(
     run: TrainingRun,
-    learner: Learner,
+    evidence: Evidence,
     step: int,
     carried: Sequence[Line],
     shown: Mapping[str, Seen],
     digest: str = "",
 ) -> Course[list[Line]]:
     """Ask for a patch, and return its sound edits as lines, each with the symptoms that it is to mend."""
-    settings, memory = run.settings, learner.memory
-    skill = learner.draft.build(carried)
+    settings, memory = run.settings, evidence.memory
+    skill = evidence.draft.build(carried)
     yield StepStarted(1, step, settings.edit_budget)
-    pairs = [(learner.tasks[name], seen.rollout) for name, seen in shown.items()]
+    pairs = [(evidence.tasks[name], seen.rollout) for name, seen in shown.items()]
     briefing = Briefing(skill.document, Told(digest, memory.listing(), memory.notes), memory.by_people)
     proposal = yield from propose_edits(briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
     yield from proposal.findings
@@ -150,7 +150,7 @@ def propose_lines(
         [part for edit in clean for part in (split_lines(edit) if edit.line_tasks else (edit,))],
         {name: seen.symptoms for name, seen in shown.items()},
     )
-    learner.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
+    evidence.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
     return lines
 
 

@@ -12,9 +12,10 @@ from skillopt.loop.course import Answerer
 from skillopt.loop.draft import Draft
 from skillopt.loop.edit_checks import Refusal, find_leaking_edits
 from skillopt.loop.events import DraftChanged, EditRefused, Event
+from skillopt.loop.evidence import Evidence
 from skillopt.loop.folds import CrossFoldRunner, drop_edits, join_lines, lines_left_out
-from skillopt.loop.learner import MOST_TRIES, Learner
 from skillopt.loop.memory import Memory, PeoplesRefusal
+from skillopt.loop.policy import MOST_TRIES, Policy
 from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.siblings import Sibling, SiblingGuard, rollouts_kept
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
@@ -72,11 +73,11 @@ class TrainingRun:
         self.gate = Gate(self.val, settings, self.cross or self.runner, looked=spent)
         self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
         self.answers = Answerer(self.runner.replies, self.rollouts.measure)
-        self.learner = self._learner("learning", self.tasks, MOST_TRIES)
+        self.policy = self._policy("learning", self.tasks, MOST_TRIES)
         folds = [
-            self._learner(f"fold {number}", fold, _TRIES_IN_A_FOLD) for number, fold in enumerate(suite.folds or (), 1)
+            self._policy(f"fold {number}", fold, _TRIES_IN_A_FOLD) for number, fold in enumerate(suite.folds or (), 1)
         ]
-        self.learners = folds or [self.learner]
+        self.policies = folds or [self.policy]
         self.suspects = SuspectVerifiers()
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
         self.versions = self.step = 0
@@ -89,19 +90,19 @@ class TrainingRun:
         self._proposals = 0
         self._lost: frozenset[str] = frozenset()
 
-    def _learner(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Learner:
-        draw, metric = self.random(stream, 0), self.settings.metric
-        return Learner(self.start, tasks, draw, metric, most_tries, refused=self._refused)
+    def _policy(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Policy:
+        evidence = Evidence(self.start, tasks, self.random(stream, 0), self._refused)
+        return Policy(evidence, self.settings.metric, most_tries)
 
     @property
     def draft(self) -> Draft:
         """The draft in training."""
-        return self.learner.draft
+        return self.policy.evidence.draft
 
     @property
     def memory(self) -> Memory:
         """What is remembered of edits."""
-        return self.learner.memory
+        return self.policy.evidence.memory
 
     @property
     def steps(self) -> int:
@@ -137,7 +138,7 @@ class TrainingRun:
         What the joined draft may not say goes from every draft: the gate runs those of the folds in its place. What it
         has no place for stays in its fold's draft, and out of what the gate runs.
         """
-        drafts = [learner.draft for learner in self.learners]
+        drafts = [policy.evidence.draft for policy in self.policies]
         judged: list[Skill] = []
         while True:
             if self.cross is not None:
@@ -145,9 +146,9 @@ class TrainingRun:
             leaking = self.leaking_edits(self.draft.incumbent, self.draft.waiting)
             if not leaking:
                 break
-            for learner in dict.fromkeys([self.learner, *self.learners]):
-                for edit, reason in drop_edits(learner.draft, leaking):
-                    learner.memory.refused(edit, reason)
+            for policy in dict.fromkeys([self.policy, *self.policies]):
+                for edit, reason in drop_edits(policy.evidence.draft, leaking):
+                    policy.evidence.memory.refused(edit, reason)
             yield from (EditRefused(step or self.step, edit, reason) for edit, reason in leaking)
         if self.cross is not None:
             self.cross.set_drafts(self.draft.skill, judged)

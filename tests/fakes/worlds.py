@@ -13,10 +13,10 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from skillopt.loop.caps import TrainRollouts
-from skillopt.loop.course import Answerer, Course, finish, go
+from skillopt.loop.course import Answerer, Course, finish
 from skillopt.loop.draft import Line
-from skillopt.loop.events import Event
-from skillopt.loop.learner import Learner, Seen
+from skillopt.loop.evidence import Evidence, Seen
+from skillopt.loop.policy import Policy
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
@@ -38,12 +38,11 @@ __all__ = [
     "propose_words",
     "reply_with",
     "split_suite",
-    "told",
     "words_of",
 ]
 
 T = TypeVar("T")
-_ANSWERERS: WeakKeyDictionary[Learner, Answerer] = WeakKeyDictionary()
+_ANSWERERS: WeakKeyDictionary[Evidence, Answerer] = WeakKeyDictionary()
 
 SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- keep\n"))
 
@@ -75,12 +74,16 @@ class World:
         shown = unmet[:1] if self.first_only else unmet
         return scored(request, float(not unmet), "\n".join(f"missing {need}" for need in shown))
 
-    def learner(self, skill: Skill = SKILL, seed: int = 0) -> Learner:
-        """Return a learner of all tasks, whose courses this world answers."""
-        learner = Learner(skill, [_task(name) for name in self.needs], Random(seed), Metric.MIXED)
+    def evidence(self, skill: Skill = SKILL, seed: int = 0) -> Evidence:
+        """Return what is to be seen of all tasks, in courses that this world answers."""
+        evidence = Evidence(skill, [_task(name) for name in self.needs], Random(seed))
         runner = ScriptedRunner(self.rollout, str)
-        _ANSWERERS[learner] = Answerer(runner.replies, TrainRollouts(runner, Stream.LEARNING).measure)
-        return learner
+        _ANSWERERS[evidence] = Answerer(runner.replies, TrainRollouts(runner, Stream.LEARNING).measure)
+        return evidence
+
+    def policy(self, seed: int = 0) -> Policy:
+        """Return a policy by the evidence of all tasks."""
+        return Policy(self.evidence(seed=seed), Metric.MIXED)
 
     def runner(self, reply: Callable[[str], str]) -> ScriptedRunner:
         """Return a runner of this world, whose optimizer model is a function of the prompt."""
@@ -95,19 +98,14 @@ class World:
         return split_suite(list(self.needs), sizes)
 
 
-def drive(learner: Learner, course: Course[T]) -> T:
-    """Finish a course of a world's learner."""
-    return finish(course, _ANSWERERS[learner])
+def drive(evidence: Evidence, course: Course[T]) -> T:
+    """Finish a course that a world answers."""
+    return finish(course, _ANSWERERS[evidence])
 
 
-def told(learner: Learner, course: Course[None]) -> list[Event]:
-    """Drive a course of a world's learner and list its events."""
-    return list(go([course], _ANSWERERS[learner]))
-
-
-def pick(learner: Learner) -> dict[str, Seen]:
-    """Pick the failing tasks of a world's learner."""
-    return drive(learner, learner.pick())
+def pick(policy: Policy) -> dict[str, Seen]:
+    """Pick the failing tasks of a world."""
+    return drive(policy.evidence, policy.pick())
 
 
 def named(needs: Sequence[Sequence[str]], sizes: Sequence[int]) -> dict[str, Sequence[str]]:

@@ -17,7 +17,7 @@ from skillopt.loop.events import (
     TasksSetAside,
     VersionAccepted,
 )
-from skillopt.loop.learner import MOST_TRIES
+from skillopt.loop.policy import MOST_TRIES
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, line, missing, named, words_of
 
@@ -29,7 +29,7 @@ def drafted(*words: str, val: int = 12, **values: object) -> TrainingRun:
     sizes = (12, val, 0)
     run = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"})).training(str, sizes, **values)
     list(measure_baseline(run))
-    finish(run.learner.run(run.learner.draft.skill, run.learner.tasks), run.answers)
+    finish(run.policy.evidence.run(run.draft.skill, run.policy.evidence.tasks), run.answers)
     propose(run, *words)
     return run
 
@@ -83,7 +83,7 @@ def test_what_lowers_a_version_is_dropped_and_remembered_once_nothing_new_comes(
     propose(run, "poison")
     assert outcome(run) is Outcome.REJECT
     assert run.draft.lines  # it still grows
-    run.learner.idle = 1
+    run.policy.idle = 1
     assert outcome(run) is Outcome.REJECT
     assert not run.draft.lines
     assert any("poison" in note for note in run.memory.rejected)
@@ -100,7 +100,7 @@ def test_the_last_gate_is_asked_about_a_text_that_no_gate_has_seen_and_no_other(
 def test_a_last_gate_for_which_no_rollout_is_left_says_so_and_the_draft_stays() -> None:
     run = drafted("alpha", max_rollouts=40)
     while run.runner.left > 4:
-        finish(run.learner.run(run.draft.skill, ["train-0"]), run.answers)
+        finish(run.policy.evidence.run(run.draft.skill, ["train-0"]), run.answers)
         run.runner.release()
     (failed,) = run_last_gate(run, 3)
     assert isinstance(failed, StepFailed)
@@ -148,7 +148,7 @@ def test_what_was_shown_on_these_tasks_only_becomes_a_version_where_the_settings
 def test_tasks_that_failed_under_every_patch_are_named() -> None:
     run = drafted()
     assert not list(name_stuck_tasks(run))
-    run.learner.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
+    run.policy.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
     (event,) = name_stuck_tasks(run)
     assert isinstance(event, TasksSetAside)
     assert set(event.tasks) == {f"train-{at}" for at in range(0, 12, 2)}

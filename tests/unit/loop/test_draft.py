@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.loop.draft import Draft, Line, inverse
-from skillopt.skills.edits import Edit, Op, apply_edits
+from skillopt.loop.draft import Draft, Line
+from skillopt.skills.edits import Edit, Op
 from tests.fakes.worlds import SKILL, add, line, missing, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta")
@@ -95,16 +95,3 @@ def test_of_several_symptoms_one_that_is_gone_is_enough(packed: bool, targets: l
     found = line("alpha", {"t": targets}, packed=packed)
     assert found.mends("t", missing(*targets[1:]))
     assert not found.mends("t", missing(*targets))
-
-
-def test_the_inverse_of_an_addition_or_replacement_gives_the_text_as_it_was() -> None:
-    for edit in (add("alpha", "t"), Edit("r", Op.REPLACE, "- keep", content="- kept", tasks=("t",))):
-        after = apply_edits(SKILL.document, [edit]).document
-        back = inverse(edit, "back", edit.tasks)
-        assert back is not None
-        assert back.tasks == ("t",)
-        assert apply_edits(after, [back]).document.text.split() == SKILL.document.text.split()
-
-
-def test_what_was_deleted_has_no_inverse() -> None:
-    assert inverse(Edit("d", Op.DELETE, "- keep"), "back", ()) is None

@@ -99,7 +99,7 @@ def test_a_line_that_leaks_with_those_of_the_other_fold_goes_from_every_draft_th
     suite = Suite("words", tuple((Split.VAL, task) for task in tasks), folds=((*tasks[:2],), (*tasks[2:],)))
     inner = PLACE.runner(str)
     run = TrainingRun(SKILL, suite, make_settings(), inner)
-    first, second = run.learners
+    first, second = (policy.evidence for policy in run.policies)
     first.draft.set([line("alpha", {}), says("one", "Look at ORD-0032.")])
     second.draft.set([line("beta", {}), says("two", "Look at 2024-08-11."), says("again", "Look at 353.20.")])
 
@@ -200,7 +200,7 @@ def test_an_edit_without_a_place_in_the_joined_draft_is_told_once_with_the_reaso
     suite = Suite("words", PLACE.suite((0, 4, 0)).splits, folds=((*TASKS[:2],), (*TASKS[2:],)))
     inner = PLACE.runner(str)
     run = TrainingRun(BEGUN, suite, make_settings(), inner)
-    first, second = run.learners
+    first, second = (policy.evidence for policy in run.policies)
     first.draft.set([Line(Edit("a", Op.REPLACE, "- one", content="- uno"), {"val-0": missing("x")})])
     both = {"val-2": missing("y"), "val-3": missing("y")}
     second.draft.set([Line(Edit("b", Op.REPLACE, "- one", content="- een"), both)])

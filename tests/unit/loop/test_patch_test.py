@@ -1,8 +1,8 @@
-"""The patch test: all new lines together, and each task's own lines where something is in the way."""
+"""The patch test: all new lines together."""
 
 from skillopt.loop import patch_test
 from skillopt.loop.draft import Line
-from skillopt.loop.learner import Learner
+from skillopt.loop.evidence import Evidence
 from skillopt.loop.patch_test import PatchTest
 from tests.fakes.worlds import World, drive, line, words_of
 
@@ -24,56 +24,37 @@ def wrong(word: str, *tasks: int) -> Line:
     return line(word, {f"train-{number}": [WORDS[number % 4]] for number in tasks})
 
 
-def try_patch(learner: Learner, *lines: Line, carried: tuple[Line, ...] = ()) -> PatchTest:
-    return drive(learner, patch_test.run_patch_test(learner, carried, [], lines))
+def try_patch(evidence: Evidence, *lines: Line, carried: tuple[Line, ...] = ()) -> PatchTest:
+    return drive(evidence, patch_test.run_patch_test(evidence, carried, lines))
 
 
 def test_right_lines_help_and_the_tasks_they_cite_have_moved() -> None:
     place = world()
     lines = [right(word) for word in WORDS]
-    found = try_patch(place.learner(), *lines)
+    found = try_patch(place.evidence(), *lines)
     assert found.helped == lines
     assert found.moved == set(found.after)
     assert len(place.requests) == 4  # one for each line
-    assert not found.harm
 
 
 def test_a_line_that_changes_nothing_is_told_from_one_that_helps() -> None:
     alpha = right("alpha")
-    found = try_patch(world().learner(), alpha, wrong("omega", 1, 5))
+    found = try_patch(world().evidence(), alpha, wrong("omega", 1, 5))
     assert found.helped == [alpha]
     assert "train-1" not in found.moved
     assert "train-5" not in found.moved
 
 
-def test_a_harmful_line_does_not_hide_good_ones() -> None:
-    lines = [right(word) for word in WORDS]
-    found = try_patch(world(harmful=frozenset({"poison"})).learner(), wrong("poison", 8), *lines)
-    assert found.harm
-    assert set(found.helped) >= set(lines) - {lines[0]}  # whose task the harmful line cites, too
-    assert {one.edit.id for one in found.helped} <= set(WORDS)
-
-
-def test_a_patch_that_moves_nothing_anywhere_takes_few_runs_to_see_it() -> None:
-    place = World({f"train-{number}": ("nothing helps",) for number in range(40)})
-    lines = [line(f"w{at}", {f"train-{at}": ["nothing helps"]}) for at in range(12)]
-    found = try_patch(place.learner(), *lines)
-    assert not found.helped
-    assert not found.moved
-    assert not found.harm
-    assert len(place.requests) == 12 + 3
-
-
 def test_one_useless_line_is_tried_once_on_each_run_of_it() -> None:
     place = world()
-    assert not try_patch(place.learner(), wrong("omega", 0)).helped
+    assert not try_patch(place.evidence(), wrong("omega", 0)).helped
     assert len(place.requests) == 1
 
 
 def test_a_task_has_moved_when_the_first_of_several_failures_is_gone() -> None:
     place = World({"train-0": ("alpha", "beta")}, first_only=True)
     alpha = line("alpha", {"train-0": ["alpha"]})
-    found = try_patch(place.learner(), alpha)
+    found = try_patch(place.evidence(), alpha)
     assert found.moved == {"train-0"}
     assert found.helped == [alpha]
     assert found.after["train-0"].symptoms == {"missing beta"}
@@ -81,22 +62,22 @@ def test_a_task_has_moved_when_the_first_of_several_failures_is_gone() -> None:
 
 def test_a_line_that_says_several_things_is_kept_for_one_that_works() -> None:
     packed = line("alpha", {"train-0": ["alpha"], "train-1": ["beta"]}, packed=True)
-    found = try_patch(world().learner(), packed)
+    found = try_patch(world().evidence(), packed)
     assert found.helped == [packed]
 
 
 def test_new_lines_are_tried_on_top_of_what_the_reflection_saw() -> None:
     place = World({"train-0": ("alpha+beta",)})
     alpha, beta = (line(word, {"train-0": ["alpha+beta"]}) for word in ("alpha", "beta"))
-    assert not try_patch(place.learner(), beta).moved
-    assert try_patch(place.learner(), beta, carried=(alpha,)).moved == {"train-0"}
+    assert not try_patch(place.evidence(), beta).moved
+    assert try_patch(place.evidence(), beta, carried=(alpha,)).moved == {"train-0"}
     assert words_of(place.requests[-1].skill) == {"keep", "alpha", "beta"}
 
 
 def test_what_could_not_be_measured_says_nothing() -> None:
     place = world(dead=frozenset({"train-1", "train-5", "train-9"}))
     alpha, beta = right("alpha"), right("beta")
-    found = try_patch(place.learner(), alpha, beta)
+    found = try_patch(place.evidence(), alpha, beta)
     assert len(found.moved) == 1
     assert alpha in found.helped
     assert not {"train-1", "train-5", "train-9"} & set(found.after)
@@ -104,7 +85,7 @@ def test_what_could_not_be_measured_says_nothing() -> None:
 
 def test_a_patch_test_alone_says_only_so_much_for_a_line() -> None:
     alpha = right("alpha")
-    learner = world().learner()
-    learner.rates.reruns, learner.rates.gone = 400.0, 100.0  # several runs of each line
-    try_patch(learner, alpha)
+    evidence = world().evidence()
+    evidence.rates.reruns, evidence.rates.gone = 400.0, 100.0  # several runs of each line
+    try_patch(evidence, alpha)
     assert 0 < alpha.evidence <= 2.6

@@ -1,76 +1,66 @@
-"""The pooled step: under much noise edits are taken up together and judged by whole epochs."""
+"""Under much noise edits are judged by whole epochs of train tasks."""
 
-from collections.abc import Callable
-from itertools import count
+import pytest
 
-from skillopt.loop.course import go
-from skillopt.loop.events import EditRefused, TrainMeasured
-from skillopt.loop.step import is_promising, take_pooled_step
-from skillopt.loop.training_run import TrainingRun
-from tests.fakes.worlds import World, add, named, propose_words, reply_with, words_of
+from skillopt.loop.decision import gate_is_due
+from skillopt.loop.epochs import Epochs
+from skillopt.loop.evidence import Evidence
+from skillopt.settings import Metric
+from tests.fakes.worlds import World, drive, line, named
 
 SIZES = (12, 12, 0)
 
 
-def begun(reply: Callable[[str], str] = propose_words) -> TrainingRun:
-    run = World(named([("alpha",), ("beta",)], SIZES)).training(reply, SIZES)
-    run.learner.rates.reruns, run.learner.rates.gone = 40.0, 16.0
-    run.learner.pooled = True
-    return run
+def begun(tasks: int = 12, alpha: int = 6) -> tuple[Evidence, Epochs]:
+    """Return epochs of tasks of which so many lack a word."""
+    needs = {f"train-{at}": ("alpha",) if at < alpha else () for at in range(tasks)}
+    evidence = World(needs).evidence()
+    evidence.rates.reruns, evidence.rates.gone = 40.0, 16.0
+    epochs = Epochs(evidence, Metric.MIXED)
+    epochs.add_first(drive(evidence, evidence.run(evidence.draft.skill, evidence.tasks)).values())
+    return evidence, epochs
 
 
-def test_what_a_reflection_proposes_is_taken_up_without_a_test() -> None:
-    run = begun()
-    events = list(go([take_pooled_step(run, run.learner, 1)], run.answers))
-    assert words_of(run.draft.skill) == {"keep", "alpha", "beta"}
-    assert [event.tally.measured for event in events if isinstance(event, TrainMeasured)] == [12]
+def go_through(evidence: Evidence, epochs: Epochs, word: str) -> bool | None:
+    """Run an epoch under a draft that says a word."""
+    evidence.draft.set([line(word, {})])
+    return epochs.add(drive(evidence, evidence.run(evidence.draft.skill, epochs.next_batch(99))))
 
 
-def test_no_more_lines_wait_than_one_verdict_can_carry_and_the_rest_is_told() -> None:
-    fresh = count()
-    run = begun(lambda _: reply_with(*(add(f"w{next(fresh)}", "train-0") for _ in range(20))))
-    refused = [
-        event
-        for step in (1, 2, 3)
-        for event in go([take_pooled_step(run, run.learner, step)], run.answers)
-        if isinstance(event, EditRefused)
-    ]
-    assert len(run.draft.lines) == 24
-    assert refused
-    assert all("24 edits wait" in event.reason for event in refused)
+def test_batches_of_an_epoch_hold_every_task_once() -> None:
+    evidence, epochs = begun()
+    batches = [epochs.next_batch(5) for _ in range(3)]
+    assert [len(batch) for batch in batches] == [5, 5, 2]
+    assert sorted(name for batch in batches for name in batch) == sorted(evidence.tasks)
 
 
-def test_where_nothing_fails_nothing_is_asked() -> None:
-    run = World(named([()], SIZES)).training(str, SIZES)
-    run.learner.rates.reruns, run.learner.rates.gone = 40.0, 16.0
-    list(go([take_pooled_step(run, run.learner, 1)], run.answers))
-    assert run.runner.calls_asked == 0
+def test_an_epoch_says_whether_it_scored_higher_than_each_before() -> None:
+    evidence, epochs = begun()
+    assert [go_through(evidence, epochs, word) for word in ("omega", "alpha", "alpha")] == [True, True, False]
 
 
-def test_a_draft_is_promising_when_its_newest_half_epoch_leads_the_first_by_more_than_noise() -> None:
-    run = begun()
-    learner = run.learner
-    learner.first_scores = [0.4] * 12
-    learner.scores = [0.45] * 12
-    assert not is_promising(learner, 12)
-    learner.scores = [0.9] * 12
-    assert is_promising(learner, 12)
-    assert not is_promising(learner, 12)  # the same rollouts are not asked about twice
-    learner.scores += [0.9] * 6
-    assert is_promising(learner, 12)
+def test_a_draft_is_promising_when_its_newest_half_epoch_leads_by_more_than_noise_and_once_for_the_same_runs() -> None:
+    evidence, epochs = begun(alpha=12)
+    go_through(evidence, epochs, "omega")
+    assert not epochs.is_promising(12)
+    go_through(evidence, epochs, "alpha")
+    assert [epochs.is_promising(12), epochs.is_promising(12)] == [True, False]
+    go_through(evidence, epochs, "alpha")
+    assert epochs.is_promising(12)
+    epochs.accepted()
+    go_through(evidence, epochs, "alpha")
+    assert not epochs.is_promising(12)  # it does not lead what was measured last
 
 
-def test_the_more_tasks_judge_the_smaller_a_lead_may_be() -> None:
-    for val, expected in ((8, False), (400, True)):
-        learner = begun().learner
-        learner.first_scores, learner.scores = [0.4] * 12, [0.6] * 12
-        assert is_promising(learner, val) is expected
+@pytest.mark.parametrize(("val", "expected"), [(8, False), (400, True)])
+def test_the_more_tasks_judge_the_smaller_a_lead_may_be(val: int, *, expected: bool) -> None:
+    evidence, epochs = begun(alpha=3)
+    go_through(evidence, epochs, "alpha")
+    assert epochs.is_promising(val) is expected
 
 
-def test_after_an_accept_the_next_draft_must_lead_what_was_measured_last() -> None:
-    learner = begun().learner
-    learner.first_scores, learner.scores = [0.2] * 12, [0.9] * 12
-    assert is_promising(learner, 12)
-    learner.note_accepted()
-    learner.scores += [0.9] * 12
-    assert not is_promising(learner, 12)
+def test_the_gate_is_asked_when_epochs_lead() -> None:
+    run = World(named([("alpha",)], SIZES)).training(str, SIZES)
+    run.policy.epochs.pooled = True
+    run.draft.set([line("omega", {})])
+    assert not gate_is_due(run)

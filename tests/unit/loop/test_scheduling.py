@@ -3,8 +3,8 @@
 import pytest
 
 from skillopt.loop.course import finish
-from skillopt.loop.decision import gate_is_due, open_learners
-from skillopt.loop.learner import MOST_TRIES
+from skillopt.loop.decision import gate_is_due
+from skillopt.loop.policy import MOST_TRIES
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, line, missing, named
 
@@ -15,9 +15,9 @@ def waiting(answered: int = 4, val: int = 12, **values: object) -> TrainingRun:
     """Return a run whose draft answers so many of the four things that train tasks lack."""
     place = World(named([(word,) for word in WORDS], (12, val, 0)))
     run = place.training(str, (12, val, 0), **values)
-    learner = run.learner
-    finish(learner.run(learner.draft.skill, learner.tasks), run.answers)
-    learner.draft.set(
+    evidence = run.policy.evidence
+    finish(evidence.run(evidence.draft.skill, evidence.tasks), run.answers)
+    run.draft.set(
         [
             line(word, {f"train-{at}": [word] for at in (number, number + 4)})
             for number, word in enumerate(WORDS[:answered])
@@ -38,17 +38,17 @@ def test_the_more_tasks_the_gate_has_the_smaller_a_lead_may_be() -> None:
 
 def test_a_small_lead_goes_to_the_gate_once_two_steps_have_brought_nothing() -> None:
     run, due = waiting(answered=1, val=6), []
-    for run.learner.idle in range(3):
+    for run.policy.idle in range(3):
         due.append(gate_is_due(run))
     assert due == [False, False, True]
 
 
 def test_after_a_version_one_idle_step_is_enough_where_most_edits_turn_out_right() -> None:
     run = waiting(answered=1, val=6)
-    run.versions, run.learner.idle = 1, 1
-    run.learner.kept, run.learner.proposed = 9.0, 10.0
+    run.versions, run.policy.idle = 1, 1
+    run.policy.kept, run.policy.proposed = 9.0, 10.0
     assert gate_is_due(run)
-    run.learner.kept = 1.0
+    run.policy.kept = 1.0
     assert not gate_is_due(run)
 
 
@@ -66,31 +66,22 @@ def test_nothing_is_due_while_nothing_waits_or_the_same_text_was_just_gated() ->
     assert not gate_is_due(run)
 
 
-def test_under_much_noise_the_gate_is_asked_when_whole_epochs_lead_and_not_by_single_lines() -> None:
-    run = waiting()
-    run.learner.rates.reruns, run.learner.rates.gone, run.learner.pooled = 40.0, 18.0, True
-    assert not gate_is_due(run)
-    run.learner.first_scores, run.learner.scores = [0.2] * 12, [0.9] * 12
-    assert gate_is_due(run)
-    assert not gate_is_due(run)  # not again by the same rollouts
-
-
 def test_learning_goes_on_while_something_is_open_and_ends_when_all_is_answered_or_given_up() -> None:
     run = waiting(answered=1)
-    run.learner.idle = 5
-    assert open_learners(run) == [run.learner]
+    run.policy.idle = 5
+    assert not run.policy.done
     for word in WORDS[1:]:
-        run.learner.tries.update(dict.fromkeys(missing(word), MOST_TRIES))
-    assert not open_learners(run)
+        run.policy.tries.update(dict.fromkeys(missing(word), MOST_TRIES))
+    assert run.policy.done
 
 
 def test_a_step_that_brought_something_is_followed_by_another_one() -> None:
     run = waiting(answered=4)
-    assert open_learners(run) == [run.learner]
+    assert not run.policy.done
 
 
 @pytest.mark.parametrize("dry", [12, 40])
 def test_a_proposer_that_never_brings_anything_is_not_asked_for_ever(dry: int) -> None:
     run = waiting(answered=0)
-    run.learner.idle, run.learner.dry = 2, dry
-    assert not open_learners(run)
+    run.policy.idle, run.policy.dry = 2, dry
+    assert run.policy.done

@@ -1,13 +1,13 @@
 """One step: reflect on failures, test the patch, go deeper on what is left, ablate."""
 
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, count
 
 import pytest
 
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import go
-from skillopt.loop.events import EditScreened, Event, PatchTested, StepFailed, TrainMeasured
+from skillopt.loop.events import EditRefused, EditScreened, Event, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, add, named, propose_words, reply_with, words_of
@@ -34,7 +34,7 @@ def begun(
 
 
 def step(run: TrainingRun, number: int = 1) -> list[Event]:
-    return list(go([take_step(run, run.learner, number)], run.answers))
+    return list(go([take_step(run, run.policy, number)], run.answers))
 
 
 def said(run: TrainingRun) -> set[str]:
@@ -85,28 +85,9 @@ def test_a_patch_that_moves_nothing_ends_the_step_in_words() -> None:
     assert events[-1].reason == "no edit was left to try"
     assert not said(run)
     assert len(prompts) == 1
-    assert run.learner.idle == 1
-    assert run.learner.dry == 1
+    assert run.policy.idle == 1
+    assert run.policy.dry == 1
     assert len(place.requests) <= 16 + 8
-
-
-def test_what_moved_nothing_though_it_was_carried_along_is_said_to_the_next_reflection() -> None:
-    _, run, prompts = begun([("alpha",)], lambda _: reply_with(add("omega", "train-0")))
-    for number in (1, 2, 3):
-        step(run, number)
-    tried = prompts[-1][prompts[-1].index("## Earlier edits") : prompts[-1].index("## Evidence")]
-    assert "- omega" in tried
-    assert "it moved none of the tasks that it cites" in tried
-
-
-def test_rules_that_work_only_in_pairs_are_found_though_each_is_proposed_alone() -> None:
-    turn = iter(("alpha", "beta") * 8)
-    _, run, _ = begun([("alpha+beta",)], lambda _: reply_with(add(next(turn), "train-0", "train-1", "train-2")))
-    for number in range(1, 4):
-        step(run, number)
-        if said(run):
-            break
-    assert said(run) == {"alpha", "beta"}
 
 
 def test_where_nothing_fails_nothing_is_asked() -> None:
@@ -115,7 +96,7 @@ def test_where_nothing_fails_nothing_is_asked() -> None:
     assert isinstance(measured, TrainMeasured)
     assert measured.tally.passed == 1
     assert not prompts
-    assert run.learner.idle == 1
+    assert run.policy.idle == 1
 
 
 def test_a_step_that_a_cap_ends_leaves_what_helped_in_the_draft() -> None:
@@ -131,13 +112,23 @@ def test_a_symptom_that_is_left_counts_as_tried_once_for_each_reflection_and_an_
     )
     step(run)
     assert said(run) == {"alpha"}
-    assert run.learner.tries["missing omega!"] >= 1
-    assert run.learner.tries["missing alpha"] == 0
+    assert run.policy.tries["missing omega!"] >= 1
+    assert run.policy.tries["missing alpha"] == 0
 
 
 def test_under_much_noise_edits_are_taken_up_together_without_a_test_of_each() -> None:
     _, run, _ = begun([(word,) for word in WORDS])
-    run.learner.rates.reruns, run.learner.rates.gone, run.learner.pooled = 40.0, 18.0, True
+    run.policy.evidence.rates.reruns, run.policy.evidence.rates.gone, run.policy.epochs.pooled = 40.0, 18.0, True
     events = step(run)
     assert said(run) == set(WORDS)
     assert not [event for event in events if isinstance(event, EditScreened | PatchTested)]
+
+
+def test_no_more_lines_wait_than_one_verdict_can_carry_and_the_rest_is_told() -> None:
+    fresh = count()
+    _, run, _ = begun([("alpha",)], lambda _: reply_with(*(add(f"w{next(fresh)}", "train-0") for _ in range(20))))
+    run.policy.epochs.pooled = True
+    refused = [event for number in (1, 2, 3) for event in step(run, number) if isinstance(event, EditRefused)]
+    assert len(run.draft.lines) == 24
+    assert refused
+    assert all("24 edits wait" in event.reason for event in refused)

@@ -13,7 +13,7 @@ from tests.fakes.worlds import SKILL, World, line
 
 def measured(place: World, first: int = 0) -> tuple[TrainRollouts, list[Task]]:
     runner = place.runner(str)
-    return TrainRollouts(runner, Stream.LEARNING, first), list(place.learner().tasks.values())
+    return TrainRollouts(runner, Stream.LEARNING, first), list(place.evidence().tasks.values())
 
 
 def run_each(rollouts: TrainRollouts, tasks: Sequence[Task]) -> None:
@@ -25,7 +25,7 @@ def run_each(rollouts: TrainRollouts, tasks: Sequence[Task]) -> None:
 def test_each_run_of_a_task_under_a_text_has_a_repeat_of_its_own() -> None:
     place = World({"train-0": (), "train-1": ()})
     rollouts, (one, other) = measured(place)
-    changed = place.learner().draft.build([line("alpha", {})])
+    changed = place.evidence().draft.build([line("alpha", {})])
     rollouts.measure([(SKILL, one), (SKILL, one), (SKILL, other), (changed, one)])
     rollouts.measure([(SKILL, one)])
     start = Stream.LEARNING.repeat(0)
