@@ -51,7 +51,7 @@ def get_evidence_tool(
     return paginate("\n\n".join(_whole_runs(found, tasks) if tasks else _overview(found)), page)
 
 
-def _whole_runs(found: packet.Evidence, tasks: Sequence[str]) -> Iterator[str]:
+def _whole_runs(found: packet.TaskEvidence, tasks: Sequence[str]) -> Iterator[str]:
     yield f"# Runs of {found.skill}, base `{found.base}`"
     shown = {one.task for one in found.rollouts}
     if missing := [task for task in dict.fromkeys(tasks) if task not in shown]:
@@ -60,7 +60,7 @@ def _whole_runs(found: packet.Evidence, tasks: Sequence[str]) -> Iterator[str]:
     yield from (quoted(one.text) for one in found.rollouts)
 
 
-def _overview(found: packet.Evidence) -> Iterator[str]:
+def _overview(found: packet.TaskEvidence) -> Iterator[str]:
     yield f"# Evidence for {found.skill}, base `{found.base}`"
     changed = f", {found.token_budget} changed tokens" if found.token_budget else ""
     yield (

@@ -16,7 +16,7 @@ from skillopt.commands.options import (
     select,
 )
 from skillopt.commands.output import show
-from skillopt.runs.evidence import Evidence
+from skillopt.runs.evidence import TaskEvidence
 from skillopt.runs.evidence import evidence as collect
 from skillopt.safety.escaping import escape_terminal_lines
 
@@ -48,7 +48,7 @@ def evidence(
     show(found, lambda result: escape_terminal_lines(text(result)), as_json=as_json)
 
 
-def _text(result: Evidence) -> str:
+def _text(result: TaskEvidence) -> str:
     budget = f"at most {result.edit_budget} edits" + (
         f" and {result.token_budget} changed tokens" if result.token_budget else ""
     )
@@ -70,7 +70,7 @@ def _text(result: Evidence) -> str:
     ).rstrip()
 
 
-def _runs(result: Evidence) -> str:
+def _runs(result: TaskEvidence) -> str:
     return "\n\n".join(one.text for one in result.rollouts)
 
 

@@ -30,7 +30,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.notes import count_refused, note_shown
 from skillopt.tasks import Split, Task
 
-__all__ = ["Evidence", "ShownRollout", "evidence"]
+__all__ = ["ShownRollout", "TaskEvidence", "evidence"]
 
 _RUNS = 50
 """Newest runs that are searched for rejected edits."""
@@ -67,7 +67,7 @@ class ShownRollout:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class TaskEvidence:
     """The reflection packet of the incumbent."""
 
     skill: str
@@ -92,7 +92,7 @@ class Evidence:
         return sum(one.passed < one.repeats for one in self.measured)
 
 
-def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str] = (), fold: int = 1) -> Evidence:
+def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str] = (), fold: int = 1) -> TaskEvidence:
     """Gather what is recorded of the incumbent on the train tasks, and note which of them were shown."""
     plan = make_plan(selection, proposer="the reader").with_fold(fold)
     skill = incumbent_of(plan.target, plan.repository, start)
@@ -121,7 +121,7 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     table = write_evidence_table(rows)
     left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, memory, *sections, *refused, *rejected)))
     wanted = [task for task in train if task.id in tasks]
-    return Evidence(
+    return TaskEvidence(
         skill.name,
         skill.digest[:SHORT],
         skill.document.text,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.project import Selection
-from skillopt.runs.evidence import Evidence, evidence
+from skillopt.runs.evidence import TaskEvidence, evidence
 from skillopt.storage.ledger import Ledger
 from tests.fakes.changes import GOOD, gate, make_change, write
 from tests.fakes.projects import train
@@ -24,11 +24,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def shown(folder: Path) -> Evidence:
+def shown(folder: Path) -> TaskEvidence:
     return evidence(Selection("rows", folder=folder), start="worktree")
 
 
-def texts_of(found: Evidence, folder: Path) -> str:
+def texts_of(found: TaskEvidence, folder: Path) -> str:
     whole = evidence(Selection("rows", folder=folder), start="worktree", tasks=[one.task for one in found.measured])
     tasks = [(one.task, one.text) for one in whole.rollouts]
     return "\n".join([*(str(getattr(found, field.name)) for field in fields(found)), *map(str, tasks)])

@@ -9,7 +9,7 @@ from skillopt.errors import UsageError
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, Event, MemoryUpdated, encode_event
 from skillopt.project import Selection
-from skillopt.runs.evidence import Evidence, evidence
+from skillopt.runs.evidence import TaskEvidence, evidence
 from skillopt.runs.plan import make_plan
 from skillopt.runs.proposal import EditsProposal, ProposalResult, check, propose
 from skillopt.skills.edits import Edit, Op
@@ -35,11 +35,11 @@ def measure(selection: Selection) -> None:
     assert f"of {TASKS} tasks passed" in ended.stdout
 
 
-def ids(found: Evidence) -> set[str]:
+def ids(found: TaskEvidence) -> set[str]:
     return {one.task for one in found.measured}
 
 
-def proposal(found: Evidence) -> EditsProposal:
+def proposal(found: TaskEvidence) -> EditsProposal:
     """Propose the rule for each column that the table names, citing the tasks of its rows."""
     edits = []
     for column, rule in RULES.items():
