@@ -16,9 +16,6 @@ __all__ = ["ReportLimits", "draft_edits", "edits_not_taken", "more_line", "show_
 
 _MANY: Final = 1_000_000
 _MOST_VERSIONS: Final = 24
-_MOST_KINDS: Final = 10
-"""Kinds of reason that are listed; every refusal can have words of its own."""
-
 _LONGEST_DIFF: Final = 200_000
 
 
@@ -127,23 +124,7 @@ def edits_not_taken(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         [Table(("steps", "edit", "fate", "reason"), rows[: limits.refused])] if limits.refused else []
     )
     folded = [*table, *paragraphs(more_line(left, "edit", view.run))]
-    return [_kinds(others, limits), Details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)]
-
-
-def _kinds(others: Sequence[EditView], limits: ReportLimits) -> Table:
-    """Count edits by fate and kind of reason, the most frequent first."""
-    kinds = Counter((edit.fate, _kind(edit)) for edit in others).most_common()
-    rows = [(str(number), fate.value, cited(kind, limits.text) or "—") for (fate, kind), number in kinds[:_MOST_KINDS]]
-    if rest := kinds[_MOST_KINDS:]:
-        rows.append((str(sum(number for _, number in rest)), "", count_noun(len(rest), "more reason")))
-    return Table(("edits", "fate", "reason"), rows)
-
-
-def _kind(edit: EditView) -> str:
-    """Return the kind of a reason: ablation and gate put numbers first, then what follows from them."""
-    if edit.fate is Fate.JOINED:
-        return "it was in no candidate that met a gate"
-    return edit.reason if edit.fate in (Fate.REFUSED, Fate.UNMOVED) else edit.reason.rpartition(": ")[2]
+    return [Details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)]
 
 
 def more_line(left: int, what: str, run: str) -> str:

@@ -8,6 +8,8 @@ from itertools import zip_longest
 from typing import Final
 
 from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
 
 from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import compared_words, tally_words
@@ -85,13 +87,10 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _fact(name: str, text: str, width: int) -> Iterator[str]:
     """Break a text that is too long at its blanks, into three lines at most."""
-    lines, line = [], ""
-    for word in text.split() if cell_len(text) > width - _LABEL else [text]:
-        if line and cell_len(f"{line} {word}") > width - _LABEL:
-            lines.append(line)
-            line = ""
-        line = f"{line} {word}" if line else word
-    lines.append(line)
+    lines = [text]
+    if cell_len(text) > width - _LABEL:
+        wrapped = Text(text).wrap(Console(width=width), max(1, width - _LABEL), overflow="ignore")
+        lines = [line.plain.rstrip() for line in wrapped]
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]
     yield from (f"{'' if number else name:<{_LABEL}}{shown}" for number, shown in enumerate(lines))

@@ -133,18 +133,17 @@ def _leaks(before: Skill | None, after: Skill, path: str, protected: ProtectedTe
         added = _added(old.get(name, ""), text)
         joined = "\n".join(line for _, line in added)
         for leak in find_leaks(protected, joined, known) if added else ():
-            number = added[_first_line(protected, [line for _, line in added], known, leak)][0]
+            number = added[_last_line(protected, [line for _, line in added], known, leak)][0]
             yield ChangeFinding(_join(path, name), number, Weight.REFUSE, f"leak: {leak.kind.value}", leak.reason)
 
 
-def _first_line(protected: ProtectedText, lines: Sequence[str], known: str, leak: Leak) -> int:
-    """Find the line where a leak begins: the first one of the shortest lines in a row that carry it."""
+def _last_line(protected: ProtectedText, lines: Sequence[str], known: str, leak: Leak) -> int:
+    """Find the line where a leak is complete: the last of the fewest first lines that carry it."""
 
-    def carries(start: int, end: int) -> bool:
-        return leak in find_leaks(protected, "\n".join(lines[start:end]), known)
+    def carries(end: int) -> bool:
+        return leak in find_leaks(protected, "\n".join(lines[:end]), known)
 
-    end = bisect_left(range(1, len(lines)), x=True, key=lambda at: carries(0, at)) + 1
-    return bisect_left(range(end - 1), x=True, key=lambda at: not carries(at + 1, end))
+    return bisect_left(range(1, len(lines)), x=True, key=carries)
 
 
 def _texts(skill: Skill | None) -> dict[str, str]:

@@ -1,8 +1,10 @@
 """Result of a review: what was found in each changed skill, what was measured, and whether the change may pass."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from skillopt.gate.comparison import Verdict
 from skillopt.rollouts import Usage
@@ -66,6 +68,13 @@ class Standing(StrEnum):
     UNTESTABLE = "untestable"
     INVALID = "invalid"
     DELETED = "deleted"
+
+
+_ORDER: Final = (
+    *(Standing.REFUSED, Standing.INVALID, Standing.CANNOT_TELL),
+    *(Standing.UNTESTABLE, Standing.PASSED, Standing.DELETED),
+)
+"""The order in which standings are counted: what needs a look first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +175,8 @@ class GateReport:
         """Say in a few words what became of it."""
         if not self.changes:
             return "no skill differs"
-        counts = {
-            standing: sum(change.standing is standing for change in self.changes)
-            for standing in (
-                Standing.REFUSED,
-                Standing.INVALID,
-                Standing.CANNOT_TELL,
-                Standing.UNTESTABLE,
-                Standing.PASSED,
-                Standing.DELETED,
-            )
-        }
-        told = ", ".join(f"{count} {standing.value}" for standing, count in counts.items() if count)
+        counts = Counter(change.standing for change in self.changes)
+        told = ", ".join(f"{counts[standing]} {standing.value}" for standing in _ORDER if counts[standing])
         marked = sum(bool(change.for_a_person) for change in self.changes)
         told += f"; {marked} {'needs' if marked == 1 else 'need'} a person" if marked else ""
         noun = "skill differs" if len(self.changes) == 1 else "skills differ"

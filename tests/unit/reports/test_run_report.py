@@ -112,13 +112,10 @@ def test_what_was_not_taken_is_counted_by_why_and_the_same_edit_is_listed_once()
     idle = next(edit for edit in VIEW.edits if edit.fate is Fate.NOT_NEEDED)
     reasons = [f"left out {times} times: nothing fails without it" for times in (2, 2, 3)]
     edits = [replace(idle, id=f"e{at}", step=at, reason=reason) for at, reason in enumerate(reasons)]
-    refused = [replace(idle, id=f"r{at}", fate=Fate.REFUSED, reason=f"reason {at}") for at in range(12)]
-    text = print_markdown(edits_not_taken(replace(VIEW, edits=(*edits, *refused)), ReportLimits()))
-    counted, folded = text.split("<details>")
-    assert "| 3 | not needed | <code>nothing fails without it</code> |" in counted
-    assert "| 3 | | 3 more reasons |" in counted
-    assert "<summary>15 edits not taken: 12 refused, 3 not needed</summary>" in folded
-    assert "| 0, 1 | add in <code>Values</code>" in folded
+    text = print_markdown(edits_not_taken(replace(VIEW, edits=tuple(edits)), ReportLimits()))
+    assert "<summary>3 edits not taken: 3 not needed</summary>" in text
+    assert "| 0, 1 | add in <code>Values</code>" in text
+    assert text.count("nothing fails without it") == 2
 
 
 def test_each_version_is_shown_by_score_tokens_dollars_and_turns() -> None:
