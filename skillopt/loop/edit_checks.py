@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.errors import EditConflictError, EditError
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.memory import PeoplesRefusal, refused_by_people
-from skillopt.safety.leaks import ProtectedText, find_leaks
+from skillopt.safety.leaks import LEAK_REASON, ProtectedText, find_leaks
 from skillopt.safety.lint import lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
@@ -32,8 +32,7 @@ def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocu
     """Return what protected text a document has that the first one lacks, in one line; empty for none."""
     known = set(first.text.splitlines())
     added = "\n".join(line for line in after.text.splitlines() if line not in known)
-    reasons = (leak.reason for leak in find_leaks(protected, added, first.text)) if added else ()
-    return "; ".join(dict.fromkeys(reasons))
+    return LEAK_REASON if added and find_leaks(protected, added, first.text) else ""
 
 
 def check_edits(

@@ -16,7 +16,7 @@ from markdown_it.token import Token
 
 from skillopt.review.result import ChangeFinding, Weight
 from skillopt.safety.commands import find_piped_command
-from skillopt.safety.leaks import Leak, ProtectedText, find_leaks
+from skillopt.safety.leaks import LEAK_REASON, LeakClass, ProtectedText, find_leaks
 from skillopt.safety.lint import LintFinding, find_marks, lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill
@@ -132,16 +132,16 @@ def _leaks(before: Skill | None, after: Skill, path: str, protected: ProtectedTe
     for name, text in new.items():
         added = _added(old.get(name, ""), text)
         joined = "\n".join(line for _, line in added)
-        for leak in find_leaks(protected, joined, known) if added else ():
-            number = added[_last_line(protected, [line for _, line in added], known, leak)][0]
-            yield ChangeFinding(_join(path, name), number, Weight.REFUSE, f"leak: {leak.kind.value}", leak.reason)
+        for kind in find_leaks(protected, joined, known) if added else ():
+            number = added[_last_line(protected, [line for _, line in added], known, kind)][0]
+            yield ChangeFinding(_join(path, name), number, Weight.REFUSE, f"leak: {kind.value}", LEAK_REASON)
 
 
-def _last_line(protected: ProtectedText, lines: Sequence[str], known: str, leak: Leak) -> int:
+def _last_line(protected: ProtectedText, lines: Sequence[str], known: str, kind: LeakClass) -> int:
     """Find the line where a leak is complete: the last of the fewest first lines that carry it."""
 
     def carries(end: int) -> bool:
-        return leak in find_leaks(protected, "\n".join(lines[:end]), known)
+        return kind in find_leaks(protected, "\n".join(lines[:end]), known)
 
     return bisect_left(range(1, len(lines)), x=True, key=carries)
 

@@ -30,7 +30,7 @@ from typing import Final
 
 from skillopt.tasks import File, Split, Suite, Task
 
-__all__ = ["LEAK_REASON", "Leak", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
+__all__ = ["LEAK_REASON", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
 
 _RUN: Final = 8
 """Words in a row that make a quote."""
@@ -106,18 +106,7 @@ LEAK_REASON: Final = (
     "it repeats text of a task, of an answer or of a verifier; write the rule that leads to such results, in words of "
     "its own and without names or values of single tasks"
 )
-"""The same for every class: what differs would tell which texts are kept for checking."""
-
-
-@dataclass(frozen=True, slots=True)
-class Leak:
-    """One kind of protected text that an edit shares.
-
-    The reason is one line that can be shown to the optimizer model: it quotes nothing and names no task.
-    """
-
-    kind: LeakClass
-    reason: str
+"""What the optimizer model is told; the same for every class, or it would tell which texts are kept for checking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +166,8 @@ def index_protected_text(suite: Suite) -> ProtectedText:
     )
 
 
-def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[Leak, ...]:
-    """Find the protected text that an edit contains, at most once for each class.
-
-    The skill is the document before the edit, whose text is no secret.
-    """
+def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[LeakClass, ...]:
+    """Find the classes of protected text in an edit; the text of the skill before it is no secret."""
     found: set[LeakClass] = set()
     known = _words(skill)
     for reading in _readings(added):
@@ -191,7 +177,7 @@ def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[Leak, 
         )
         if protected.ids & set(words) - set(known):
             found.add(LeakClass.TASK_ID)
-    return tuple(Leak(kind, LEAK_REASON) for kind in LeakClass if kind in found)
+    return tuple(kind for kind in LeakClass if kind in found)
 
 
 def _readings(text: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import Final
 from skillopt.safety.commands import find_commands
 from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.disguised_text import as_read, find_encoded_text, find_mixed_letters, without_entities
+from skillopt.safety.escaping import truncate
 from skillopt.safety.hidden_unicode import hidden_runs
 from skillopt.safety.hosts import find_addresses
 from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
@@ -43,6 +44,7 @@ class LintFinding:
 
 
 _MOST_FINDINGS = 20
+_LONGEST_EXCERPT = 120
 _LONGEST_TEXT = 200_000
 _LONGEST_LINE = 10_000
 """Characters of a line; a longer one is refused, and looked at in pieces of this length."""
@@ -120,16 +122,12 @@ def _added(before: str, after: str, allow: frozenset[LintClass]) -> list[TextMat
 
 def _finding(match: TextMatch) -> LintFinding:
     shown = mask(match.text)
-    excerpt = _shorten(ascii(shown) if match.kind is LintClass.HIDDEN_UNICODE else repr(shown))
+    excerpt = truncate(ascii(shown) if match.kind is LintClass.HIDDEN_UNICODE else repr(shown), _LONGEST_EXCERPT)
     message = f"line {match.line} adds {match.what} {excerpt}"
     if match.kind not in MARKED:
         advice = "remove it" if match.never else f"{_ADVICE[match.kind]}, or allow the class {match.kind.value!r}"
         message = f"{message}; {advice}"
     return LintFinding(match.kind, message, excerpt, match.line)
-
-
-def _shorten(text: str, limit: int = 120) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 @lru_cache(maxsize=64)

@@ -26,7 +26,6 @@ __all__ = [
     "MAX_FILES",
     "MAX_SKILL_BYTES",
     "SKILL_FILE",
-    "FileLimits",
     "decode_skill",
     "encode_skill",
     "files_of",
@@ -186,7 +185,7 @@ def _select(sizes: dict[str, int], text_of: Callable[[str], str]) -> tuple[froze
     total = sum(sizes.values())
     if SKILL_FILE not in sizes or (len(sizes) <= MAX_FILES and total <= MAX_SKILL_BYTES):
         return frozenset(sizes), ()
-    selected = select_referred(SKILL_FILE, sizes, text_of, FileLimits(MAX_FILES, MAX_SKILL_BYTES))
+    selected = select_referred(SKILL_FILE, sizes, text_of, MAX_FILES, MAX_SKILL_BYTES)
     kept = sum(sizes[path] for path in selected)
     note = (
         f"{len(selected)} of {len(sizes)} files ship ({kept:,} of {total:,} bytes), those that SKILL.md names: "
@@ -350,16 +349,8 @@ _READ: Final = (".md", ".markdown", ".txt")
 _LONGEST_TEXT: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class FileLimits:
-    """Most files, and most bytes of them together."""
-
-    files: int
-    size: int
-
-
 def select_referred(
-    start: str, sizes: Mapping[str, int], text_of: Callable[[str], str], limits: FileLimits
+    start: str, sizes: Mapping[str, int], text_of: Callable[[str], str], most_files: int, most_bytes: int
 ) -> frozenset[str]:
     """Select the files that a text names by their paths, directly or through Markdown files that it names.
 
@@ -369,12 +360,12 @@ def select_referred(
     """
     selected: set[str] = set()
     folders: list[str] = []
-    left = limits.size
+    left = most_bytes
     waiting = [start]
     inside = _by_folder(sizes)
     while waiting:
         path = waiting.pop(0)
-        if path in selected or (path != start and (sizes[path] > left or len(selected) >= limits.files)):
+        if path in selected or (path != start and (sizes[path] > left or len(selected) >= most_files)):
             continue
         selected.add(path)
         left -= sizes[path]

@@ -64,16 +64,7 @@ _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def load_verifier(spec: VerifierSpec, judge: Model | None = None, sandbox: SandboxChoice = "auto") -> Verifier:
-    """Import a driver and make a verifier of it.
-
-    Args:
-        spec: What to make.
-        judge: The model that judges, for a kind that asks one; None while a suite is only read.
-        sandbox: Where programs of verifiers run.
-
-    Raises:
-        SuiteError: There is no such kind, an option is wrong, or a reference file cannot be used.
-    """
+    """Import a driver and make a verifier of it; a judge is needed for scoring only, not while a suite is read."""
     if spec.kind not in VERIFIERS:
         near = get_close_matches(spec.kind, VERIFIERS, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known kinds: {', '.join(VERIFIERS)}"
@@ -118,11 +109,7 @@ AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
 
 
 def read_options(model: type[AnyOptions], spec: VerifierSpec) -> AnyOptions:
-    """Validate the options of a verifier.
-
-    Raises:
-        SuiteError: They are not JSON, an option is unknown, or a value does not fit.
-    """
+    """Validate the options of a verifier."""
     try:
         return model.model_validate_json(spec.options)
     except ValidationError as error:
@@ -150,11 +137,7 @@ def describe_invalid(error: ValidationError, noun: str, known: Sequence[str]) ->
 
 
 def read_reference(spec: VerifierSpec, name: str) -> bytes:
-    """Give the bytes of a reference file.
-
-    Raises:
-        SuiteError: The verifier has no file of that name.
-    """
+    """Return the bytes of a reference file."""
     for file in spec.files:
         if file.path == name:
             return file.content
@@ -165,11 +148,7 @@ def read_reference(spec: VerifierSpec, name: str) -> bytes:
 
 
 def decode_reference(spec: VerifierSpec, name: str) -> str:
-    """Give the text of a reference file, a byte order mark left out.
-
-    Raises:
-        SuiteError: There is no such file, or it is not UTF-8.
-    """
+    """Return the text of a reference file, a byte order mark left out."""
     try:
         return read_reference(spec, name).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -208,14 +187,7 @@ def expect_one(spec: VerifierSpec, options: BaseModel) -> None:
 
 
 def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit: int) -> Deliverable | Score:
-    """Read the result, or give the score of a result that cannot be read.
-
-    Args:
-        file: Workspace file, None for the final answer.
-        trajectory: Holds the final answer.
-        workspace: The folder the target worked in.
-        limit: Most bytes to read.
-    """
+    """Read the result, a workspace file or else the final answer, or score one that cannot be read."""
     name = file or "answer"
     content: bytes | Unreadable
     if file is not None:

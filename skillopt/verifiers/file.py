@@ -2,7 +2,6 @@
 
 import os
 import re
-import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,7 +88,7 @@ class FileVerifier:
             if self._options.written and name not in trajectory.files_changed:
                 continue
             place = Path(root, name)
-            if fits_path(name, path) and os.path.realpath(place) == str(place) and _is_regular(place):
+            if fits_path(name, path) and os.path.realpath(place) == str(place) and place.is_file():
                 yield name
 
     def _problem_of_all(self, paths: list[str], workspace: str) -> str:
@@ -118,10 +117,3 @@ class FileVerifier:
         if found is self._options.absent:
             return f"{path}: expected {'no ' if self._options.absent else ''}{asked}, found {'it' if found else 'none'}"
         return ""
-
-
-def _is_regular(place: Path) -> bool:
-    try:
-        return stat.S_ISREG(place.lstat().st_mode)
-    except OSError:
-        return False

@@ -2,14 +2,12 @@
 
 import pytest
 
-from skillopt.skills.folder import FileLimits, select_referred
-
-LIMITS = FileLimits(files=100, size=1_000_000)
+from skillopt.skills.folder import select_referred
 
 
-def selected(texts: dict[str, str], limits: FileLimits = LIMITS) -> set[str]:
+def selected(texts: dict[str, str], files: int = 100, size: int = 1_000_000) -> set[str]:
     sizes = {path: len(text) for path, text in texts.items()}
-    return set(select_referred("SKILL.md", sizes, texts.__getitem__, limits)) - {"SKILL.md"}
+    return set(select_referred("SKILL.md", sizes, texts.__getitem__, files, size)) - {"SKILL.md"}
 
 
 @pytest.mark.parametrize(
@@ -42,5 +40,5 @@ def test_what_the_text_names_ships_with_what_that_names_in_turn(text: str, found
 def test_what_is_over_a_limit_is_passed_over() -> None:
     texts = {"SKILL.md": "a.md b.md c.md", "a.md": "x" * 50, "b.md": "", "c.md": ""}
 
-    assert selected(texts, FileLimits(files=100, size=40)) == {"b.md", "c.md"}
-    assert selected(texts, FileLimits(files=2, size=100)) == {"a.md"}
+    assert selected(texts, size=40) == {"b.md", "c.md"}
+    assert selected(texts, files=2) == {"a.md"}
