@@ -182,50 +182,6 @@ def test_a_change_is_not_measured_by_an_agent_that_it_brings_itself(project: Pat
     assert (found["weight"], f"the agent changed ({told})" in found["message"]) == ("refuse", True)
 
 
-def test_a_url_warns_and_refuses_when_strict(project: Path) -> None:
-    commit(project, GOOD + "- See https://example.com/x.\n")
-    code, report = gate(project)
-    assert (code, rules(report["changes"][0])) == (0, {"url": "warn"})
-    assert gate(project, "main", "HEAD", "--strict")[0] == 1
-
-
-def test_the_answer_to_a_held_out_task_is_refused_without_a_word_of_it(project: Path) -> None:
-    commit(project, GOOD + "- Row 3 is val3@example.com and row 5 is val5@example.com, so write them.\n")
-    code, report = gate(project)
-    assert code == 1
-    assert set(rules(report["changes"][0])) & {"leak: held-out answer", "leak: held-out task"}
-
-
-def test_a_broken_frontmatter_is_refused_with_its_line(project: Path) -> None:
-    commit(project, GOOD.replace("name: rows", "name: Rows!"))
-    code, report = gate(project)
-    assert code == 1
-    found = {(one["path"], one["line"], one["rule"], one["weight"]) for one in report["changes"][0]["findings"]}
-    assert ("skills/rows/SKILL.md", 2, "specification", "refuse") in found
-
-
-def test_what_was_wrong_before_is_not_held_against_a_change(project: Path) -> None:
-    git(project, "checkout", "--quiet", "main")
-    commit(project, GOOD.replace("description:", "colour: red\ndescription:"))
-    git(project, "checkout", "--quiet", "-B", "change")
-    commit(project, GOOD.replace("description:", "colour: red\ndescription:") + "- Be careful.\n")
-    code, report = gate(project)
-    assert (code, report["changes"][0]["findings"]) == (0, [])
-
-
-def test_both_texts_are_measured_with_the_new_suite_when_it_changed_and_it_says_so(project: Path) -> None:
-    suite = project / "suites" / "rows.jsonl"
-    lines = [line for line in suite.read_text().splitlines() if '"val7"' not in line]
-    suite.write_text("\n".join(lines) + "\n")
-    commit(project, GOOD + "- Be careful.\n")
-    suite.unlink()
-    code, report = gate(project, "main", "change")
-    assert code == 0
-    (change,) = report["changes"]
-    assert change["tasks"] == 7
-    assert rules(change) == {"suite changed": "warn"}
-
-
 def test_a_suite_that_the_change_breaks_is_refused_with_file_and_line(project: Path) -> None:
     suite = project / "suites" / "rows.jsonl"
     suite.write_text(suite.read_text() + "{oops\n")
@@ -270,13 +226,6 @@ def test_too_little_measured_is_neither_passed_nor_refused(project: Path) -> Non
     assert report["changes"][0]["standing"] == "invalid"
 
 
-def test_a_cap_that_is_reached_is_no_verdict(project: Path) -> None:
-    commit(project, SKILL)
-    code, report = gate(project, "main", "HEAD", "--max-rollouts", "3")
-    assert (code, report["changes"][0]["standing"]) == (3, "invalid")
-    assert "3 rollouts" in report["changes"][0]["reason"]
-
-
 def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project: Path) -> None:
     commit(project, GOOD + "- Be careful.\n")
     code, report = gate(project, "main", "HEAD", "--release", "--max-rollouts", "68")
@@ -313,21 +262,3 @@ def test_a_users_mistake_gets_one_clear_line_and_no_traceback(
     assert problem in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
-
-
-def test_a_suite_with_the_skills_name_measures_it_without_a_table(project: Path) -> None:
-    (project / "skillopt.toml").write_text('harness = "demo"\nmodel = "demo"\n')
-    commit(project, GOOD + "- Be careful.\n")
-    _, report = gate(project)
-    (change,) = report["changes"]
-    assert (change["suite"], change["tasks"]) == ("rows", 8)
-
-
-def test_links_in_a_skill_read_alike_from_git_and_from_the_work_tree(project: Path) -> None:
-    folder = project / "skills" / "rows"
-    (folder / "AGENTS.md").write_text("Read this.\n")
-    (folder / "CLAUDE.md").symlink_to("AGENTS.md")
-    git(project, "add", ".")
-    git(project, "commit", "--quiet", "-m", "Add a link")
-    code, report = gate(project, "HEAD", "worktree")
-    assert (code, report["changes"]) == (0, [])

@@ -50,13 +50,6 @@ def only_untestable(project: Path, rule: str, *arguments: str) -> Any:  # noqa: 
     return change
 
 
-def test_one_task_shows_nothing(project: Path) -> None:
-    on_main(project, [task for task in read_suite(project) if task["split"] != "val" or task["id"] == "val0"])
-    commit(project, SKILL)
-    change = only_untestable(project, "small suite")
-    assert "expected at least 2 val tasks" in change["reason"]
-
-
 def test_files_that_the_harness_does_not_use_are_read_and_not_called_measured(project: Path) -> None:
     references = project / "skills" / "rows" / "references"
     references.mkdir()
@@ -95,16 +88,6 @@ def test_without_a_judge_the_text_is_read_and_nothing_is_run(project: Path) -> N
     change = only_untestable(project, "no access")
     assert "there is no model to judge them" in change["reason"]
     assert rules(change)["url"] == "warn"
-
-
-def test_without_the_targets_key_the_text_is_read_and_the_variable_named(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    commit(project, CAREFUL)
-    change = only_untestable(project, "no access", "--harness", "chat/anthropic/claude-haiku-4-5")
-    assert "expected a key in ANTHROPIC_API_KEY, found none" in change["reason"]
 
 
 def test_a_change_that_bends_the_suite_to_itself_is_shown_what_the_suite_of_the_base_says(project: Path) -> None:

@@ -178,18 +178,6 @@ def test_branches_named_like_commands_are_names(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("mark"))
 
 
-def test_only_what_the_branch_changed_counts_after_others_merged(tmp_path: Path) -> None:
-    project = make_change(tmp_path / "project")
-    (project / "README").write_text("Other things.\n")
-    git(project, "add", ".")
-    git(project, "commit", "--quiet", "-m", "Other")
-    git(project, "checkout", "--quiet", "main")
-    commit(project, SKILL)
-    git(project, "checkout", "--quiet", "-B", "change", "change")
-    git(project, "merge", "--quiet", "--no-edit", "main")
-    assert gate(pull_request(tmp_path, project), comment="false").outputs["verdict"] == "none"
-
-
 @pytest.mark.parametrize("kind", ["push", "first push", "forced push", "merge_group", "workflow_dispatch", "schedule"])
 def test_every_event_has_a_base(tmp_path: Path, kind: str) -> None:
     project = make_change(tmp_path / "project")

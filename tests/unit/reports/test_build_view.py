@@ -18,7 +18,7 @@ from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split
 from tests.fakes.drafts import changed, graded, grading
-from tests.fakes.views import AT, END, EVENTS, HEAD, START, make_view, verdict
+from tests.fakes.views import AT, EVENTS, HEAD, START, make_view, verdict
 
 VIEW = make_view()
 
@@ -77,10 +77,6 @@ def test_a_withheld_release_check_and_a_step_of_which_nothing_came_are_told() ->
     ]
 
 
-def test_the_skills_whose_rollouts_are_wanted_are_those_that_were_compared() -> None:
-    assert len(digests_of(START, [(AT, event) for event in (*EVENTS, *END)])) == 3
-
-
 def test_what_waits_is_the_newest_draft_since_the_last_version_with_its_edits() -> None:
     assert make_view(events=(*EVENTS[:2], changed("Sort."), changed())).draft is None
     assert make_view(events=(*EVENTS[:2], changed("Sort."), *EVENTS[2:])).draft is None
@@ -100,15 +96,6 @@ def test_an_edit_that_nothing_needs_any_more_is_told_so_unless_a_version_has_it(
     found = {edit.id: (edit.fate, edit.reason) for edit in view.edits}
     assert found["s2e1"] == (Fate.NOT_NEEDED, again)
     assert found["s1e1"][0] is Fate.ACCEPTED
-
-
-def test_what_is_in_the_draft_joined_whatever_its_own_tests_said() -> None:
-    (change,) = changed("Sort.").changes
-    tested = PatchTested(1, (change.edit,), ("train1",), ())
-    view = make_view(ended=False, events=(*EVENTS[:2], tested))
-    assert [edit.fate for edit in view.edits] == [Fate.UNMOVED]
-    view = make_view(ended=False, events=(*EVENTS[:2], tested, changed("Sort.")))
-    assert [(edit.id, edit.fate, edit.reason) for edit in view.edits] == [(change.edit.id, Fate.JOINED, "")]
 
 
 FOLDS = (frozenset({"a", "b"}), frozenset({"c", "d"}))

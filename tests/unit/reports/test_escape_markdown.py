@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -109,18 +108,10 @@ def test_what_is_written_holds_no_mention_reference_command_or_trailer_for_bots_
         assert not re.search(r"(?m)^\w", written)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_known_attacks_make_no_link_image_heading_list_or_comment(text: str) -> None:
-    tags, _ = read(f"{inline_code(text)}\n\n{code_block(text)}\n")
-    assert {tag.strip("/") for tag in tags} == {"p", "code", "pre"}
-    assert "<!-- skillopt" not in inline_code(text) + code_block(text)
-
-
 def test_commands_of_ours_can_be_copied_and_a_strange_value_in_one_does_nothing() -> None:
     assert shell_block(["git fetch origin skillopt/rows"]) == "```sh\ngit fetch origin skillopt/rows\n```"
     assert read(shell_block(["skillopt report 'a`\n```\n# b'"]))[0] == ["pre", "code", "/code", "/pre"]
 
 
 def test_the_marker_holds_a_name_and_nothing_else() -> None:
-    assert comment_marker("tidy-tables") == "<!-- skillopt:tidy-tables -->"
     assert comment_marker("x --> <b>") == "<!-- skillopt:x--b -->"

@@ -25,7 +25,6 @@ from skillopt.loop.events import (
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.run_edits import ReportLimits, edits_not_taken
 from skillopt.reports.run_page import render_markdown, render_page
-from skillopt.reports.run_report import format_confidence
 from skillopt.reports.terminal import render_terminal
 from skillopt.reports.view import Fate, RunView, render_json
 from tests.fakes.drafts import graded, grading
@@ -172,11 +171,6 @@ def test_no_word_of_a_model_changes_anything_but_itself() -> None:
     assert {"a", "img", "script", "input"}.isdisjoint(tags_of(attacked))
 
 
-def test_no_confidence_is_rounded_up_to_certainty() -> None:
-    written = [format_confidence(verdict(Outcome.ACCEPT, confidence=sure), change=False) for sure in (0.9994, 0.9999)]
-    assert written == ["0.999", "above 0.999"]
-
-
 def test_a_run_without_release_check_says_what_its_gates_may_err() -> None:
     rules = {"sequential": "All gates of this run together", "paired": "all 2 together with 0.20", "strict": "no bound"}
     for rule, told in rules.items():
@@ -247,8 +241,3 @@ def test_what_became_of_a_change_is_decided_on_val_and_on_test_where_that_was_as
     view: RunView, outcome: str
 ) -> None:
     assert f"**{outcome}**: a change by people" in render_markdown(view)
-
-
-def test_a_long_reason_is_cut_in_the_headline() -> None:
-    view = replace(make_change_view(), reason="no verdict " * 500)
-    assert len(render_markdown(view).partition("a change by people")[2].partition(": 4 of 10")[0]) < 400

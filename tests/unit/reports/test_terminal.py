@@ -48,10 +48,6 @@ def test_no_text_steers_the_terminal_or_leaves_its_line(text: str, width: int) -
     assert len(shown.split("\n")) <= len(calm.split("\n")) + 12
 
 
-def test_wide_characters_count_twice() -> None:
-    assert cell_len(render_terminal(replace(VIEW, skill="日本語" * 20), 40).split("\n")[0]) <= 40
-
-
 def test_a_withheld_release_check_and_unknown_noise_are_told() -> None:
     assert VIEW.baseline is not None
     view = replace(VIEW, test=None, test_withheld="looked too often", baseline=replace(VIEW.baseline, noise=None))
