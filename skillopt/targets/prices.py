@@ -13,7 +13,6 @@ from skillopt.settings import Price
 
 __all__ = [
     "PRICES",
-    "PRICES_AS_OF",
     "bound_by_tokens",
     "bound_by_turns",
     "cost_of",
@@ -21,9 +20,6 @@ __all__ = [
     "guess_full_names",
     "with_price",
 ]
-
-PRICES_AS_OF: Final = "2026-11-21"
-"""The day the table was read."""
 
 _CLAUDES: Final = ("fable", "opus", "sonnet", "haiku")
 _FAMILIES: Final = {
@@ -56,7 +52,7 @@ def _price(cache_read: float, plain: float, output: float, cache_write: float | 
     )
 
 
-# Source: the list of model prices in the public documentation of GitHub Copilot, which bills at the
+# Read on 2026-11-21. Source: the list of model prices in the public documentation of GitHub Copilot, which bills at the
 # providers' own rates. A long prompt costs twice as much to read there and half as much again to write;
 # twice for both is the safe side.
 PRICES: Final[Mapping[str, Price]] = {
@@ -125,11 +121,10 @@ def cost_of(price: Price | None, plain: int, output: int, *, cache_read: int = 0
     return factor * (plain * price.input + output * price.output + cache_read * read + cache_write * write) / _MILLION
 
 
-def bound_by_turns(model: str, turns: int, usd: float | None, prices: Mapping[str, Price]) -> Usage:
-    """Bound a run that may take so many turns, and so many US dollars when that is limited."""
+def bound_by_turns(model: str, turns: int, prices: Mapping[str, Price]) -> Usage:
+    """Bound a run that may take so many turns."""
     request = cost_of(find_price(model, prices), 0, _OUTPUT, cache_write=_CONTEXT)
-    cost = request if request is None else request * turns if usd is None else usd + request
-    return Usage(turns, turns * _CONTEXT, turns * _OUTPUT, cost)
+    return Usage(turns, turns * _CONTEXT, turns * _OUTPUT, None if request is None else request * turns)
 
 
 def bound_by_tokens(model: str, tokens: int | None, prices: Mapping[str, Price]) -> Usage:

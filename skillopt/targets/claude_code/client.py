@@ -17,16 +17,15 @@ from pydantic import BaseModel, Field, ValidationError
 
 from skillopt.errors import FailureKind
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Reply, Status, Trajectory, Usage
+from skillopt.rollouts import Reply, Status, Usage
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.targets.claude_code.stream import ClaudeStream
-from skillopt.targets.client import LoadingMode, ask_client, run_client
+from skillopt.targets.client import Client, ClientModel, LoadingMode, ask_client
 from skillopt.targets.prices import bound_by_turns
 from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, find_program, first_set, program_version
 from skillopt.targets.stream import failed_run, provider_error
-from skillopt.tasks import File
 
 __all__ = ["ClaudeCodeHarness", "ClaudeCodeModel", "find_claude_credential", "find_claude_login"]
 
@@ -61,7 +60,7 @@ class _LoginFile(BaseModel):
 
 
 @dataclass(frozen=True)
-class ClaudeCodeHarness:
+class ClaudeCodeHarness(Client):
     """Runs tasks with Claude Code.
 
     The candidate is a project skill: forced (its body is in the first request), or listed for the model to load. The
@@ -92,19 +91,11 @@ class ClaudeCodeHarness:
 
     def worst_case(self, request: RolloutRequest) -> Usage:
         """Bound a rollout by the client's own limits and one request more."""
-        return bound_by_turns(self.model, self._turns(request), None, self.prices)
-
-    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Let Claude Code do the task in the workspace."""
-        return run_client(self, request, workspace)
+        return bound_by_turns(self.model, self._turns(request), self.prices)
 
     def forced_prompt(self, skill: Skill, prompt: str) -> str:
         """Call the skill by its command."""
         return f"/{skill.name} {prompt}"
-
-    def files(self, request: RolloutRequest) -> tuple[File, ...]:  # noqa: ARG002 - flags and variables say it all
-        """Return no files."""
-        return ()
 
     def command(self, request: RolloutRequest, home: AgentHome, workspace: str, prompt: str) -> AgentCommand:  # noqa: ARG002 - it runs there
         """Return the command line of a rollout."""
@@ -129,26 +120,13 @@ class ClaudeCodeHarness:
         return self.max_turns if request.discovery is None else min(self.max_turns, request.discovery.turns)
 
 
-@dataclass(frozen=True)
-class ClaudeCodeModel:
+class ClaudeCodeModel(ClientModel):
     """Answers prompts through Claude Code, without tools, skills and settings, in one turn and an empty folder."""
-
-    model: str = ""
-    _: KW_ONLY
-    program: str | None = None
-    base_url: str | None = None
-    timeout: float = 600.0
-    retries: int = _RETRIES
-    prices: Mapping[str, Price] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
         """Name client, version, model and provider."""
         return _named(self.model, self.program) + _address(self.base_url)
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - the client adds far more to a prompt
-        """Bound a call by one request of the client."""
-        return bound_by_turns(self.model, 1, None, self.prices)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - the prompt asks for the shape
         """Answer one prompt."""

@@ -17,15 +17,15 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from skillopt.errors import SkillError
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Reply, Status, Trajectory, Usage
+from skillopt.rollouts import Reply, Status, Usage
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import read_workspace_file
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import read_frontmatter
-from skillopt.targets.client import LoadingMode, ask_client, run_client
+from skillopt.targets.client import Client, ClientModel, LoadingMode, ask_client
 from skillopt.targets.codex.stream import CodexStream
-from skillopt.targets.prices import bound_by_tokens, bound_by_turns, with_price
+from skillopt.targets.prices import bound_by_tokens, with_price
 from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, find_program, first_set, program_version
 from skillopt.targets.stream import provider_error
 from skillopt.tasks import File
@@ -52,7 +52,7 @@ _WITHOUT: Final = ("shell_tool", "unified_exec", "multi_agent", "goals", "apps",
 
 
 @dataclass(frozen=True)
-class CodexHarness:
+class CodexHarness(Client):
     """Runs tasks with Codex.
 
     The candidate is a project skill: forced (mentioned as `$name`, so that its document is in the first request), or
@@ -84,10 +84,6 @@ class CodexHarness:
     def worst_case(self, request: RolloutRequest) -> Usage:
         """Bound a rollout by the client's own limits and one request more."""
         return bound_by_tokens(self.model, self._most_tokens(request), self.prices)
-
-    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Let Codex do the task in the workspace."""
-        return run_client(self, request, workspace)
 
     def forced_prompt(self, skill: Skill, prompt: str) -> str:
         """Mention the skill."""
@@ -122,29 +118,16 @@ class CodexHarness:
         return CodexSetup(self.model, self.base_url, self.retries, self._most_tokens(request))
 
 
-@dataclass(frozen=True)
-class CodexModel:
+class CodexModel(ClientModel):
     """Answers prompts through Codex, without a shell, in a read-only sandbox and an empty folder.
 
     The client cannot be left without any tool, so its instructions forbid their use.
     """
 
-    model: str = ""
-    _: KW_ONLY
-    program: str | None = None
-    base_url: str | None = None
-    timeout: float = 600.0
-    retries: int = _RETRIES
-    prices: Mapping[str, Price] = field(default_factory=dict)
-
     @property
     def identity(self) -> str:
         """Name client, version, model and provider."""
         return _named(self.model, self.program) + CodexSetup(base_url=self.base_url).address
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - the client adds far more to a prompt
-        """Bound a call by one request of the client."""
-        return bound_by_turns(self.model, 1, None, self.prices)
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - the prompt asks for the shape
         """Answer one prompt."""

@@ -19,17 +19,17 @@ from urllib.parse import urlsplit
 from skillopt.agent_table import AgentTable, fill_placeholders
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Trajectory, Usage
+from skillopt.rollouts import Usage
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
-from skillopt.targets.client import LoadingMode, run_client
+from skillopt.targets.client import Client, LoadingMode
 from skillopt.targets.command_line.output import TableOutput
 from skillopt.targets.prices import bound_by_turns, with_price
 from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, find_program, first_set
-from skillopt.tasks import File, digest_of
+from skillopt.tasks import digest_of
 
 __all__ = ["CommandLineHarness", "find_table_login", "key_words"]
 
@@ -51,7 +51,7 @@ Follow the skill {name}. Its folder is {folder}. Its document:
 
 
 @dataclass(frozen=True)
-class CommandLineHarness:
+class CommandLineHarness(Client):
     """Runs tasks with an agent that a table describes."""
 
     name: str
@@ -78,11 +78,7 @@ class CommandLineHarness:
                 f"expected a limit on one rollout beside max_usd or max_tokens, found none for {self.name}; say in "
                 f"[agents.{self.name}] how many requests it makes at most (turns), or cap max_rollouts instead"
             )
-        return bound_by_turns(self._priced_model, self.table.turns + 1, None, self.prices)
-
-    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Let the agent do the task in the workspace."""
-        return run_client(self, request, workspace)
+        return bound_by_turns(self._priced_model, self.table.turns + 1, self.prices)
 
     @property
     def client(self) -> str:
@@ -98,10 +94,6 @@ class CommandLineHarness:
         """Put the skill's document before the prompt."""
         folder = f"{self.table.skills}/{skill.name}"
         return _FORCED.format(name=skill.name, folder=folder, document=skill.document.text.strip(), prompt=prompt)
-
-    def files(self, request: RolloutRequest) -> tuple[File, ...]:  # noqa: ARG002 - they name folders of a rollout
-        """Return no files: those of the table name folders that are not there yet."""
-        return ()
 
     def command(self, request: RolloutRequest, home: AgentHome, workspace: str, prompt: str) -> AgentCommand:  # noqa: ARG002 - the prompt has it all
         """Write the files of its home, and return its command line."""
