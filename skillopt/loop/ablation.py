@@ -12,7 +12,7 @@ from typing import Final
 
 from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
-from skillopt.loop.evidence import Evidence, Seen
+from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.rollouts import Rollout
 
 __all__ = ["ENOUGH", "LeaveOut", "ablate", "leave_out"]
@@ -77,7 +77,7 @@ class LeaveOut:
         return f"left out {times}: {'tasks fail without it' if self.kept else 'nothing fails without it'}"
 
 
-def ablate(evidence: Evidence, good: Sequence[Line], moved: Collection[str]) -> Course[list[LeaveOut]]:
+def ablate(evidence: TrainEvidence, good: Sequence[Line], moved: Collection[str]) -> Course[list[LeaveOut]]:
     """Leave good lines out of the draft with them; the draft becomes what is needed."""
     if not good:
         return []
@@ -113,7 +113,9 @@ def ablate(evidence: Evidence, good: Sequence[Line], moved: Collection[str]) -> 
     return [*over, *tests]
 
 
-def _kept_without_test(evidence: Evidence, line: Line, alone: Sequence[str], beside: Mapping[str, Seen]) -> bool | None:
+def _kept_without_test(
+    evidence: TrainEvidence, line: Line, alone: Sequence[str], beside: Mapping[str, Seen]
+) -> bool | None:
     """Return what runs so far decide about a line; None when it must be left out to tell."""
     rates = evidence.rates
     if line.packed:  # a task needs one of the things that it says, and leaving out one of them shows nothing elsewhere
@@ -130,7 +132,7 @@ def _kept_without_test(evidence: Evidence, line: Line, alone: Sequence[str], bes
 
 
 def leave_out(
-    evidence: Evidence, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
+    evidence: TrainEvidence, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
 ) -> Course[list[Line]]:
     """Leave lines out, round after round, until it is known of each whether something needs it.
 
@@ -164,7 +166,7 @@ def _mean_score(rollouts: Sequence[Rollout]) -> float | None:
 
 
 def _run_round(
-    evidence: Evidence, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
+    evidence: TrainEvidence, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
 ) -> Course[None]:
     """Leave the line of each test out on its next task, then run the candidate beside those that fail."""
     asked = []
@@ -196,7 +198,7 @@ def _run_round(
 
 
 def _beside(
-    evidence: Evidence, base: Sequence[Line], names: Iterable[str], known: dict[str, Seen]
+    evidence: TrainEvidence, base: Sequence[Line], names: Iterable[str], known: dict[str, Seen]
 ) -> Course[list[Seen | None]]:
     """Return a run of the candidate for each task, one that was made already where there is one."""
     text = evidence.draft.build(base)

@@ -9,7 +9,7 @@ from math import sqrt
 from statistics import fmean
 from typing import Final
 
-from skillopt.loop.evidence import Evidence, PassRates, Seen
+from skillopt.loop.evidence import PassRates, Seen, TrainEvidence
 from skillopt.settings import Metric
 
 __all__ = ["MANY_TASKS", "Epochs"]
@@ -33,7 +33,7 @@ _ROUNDS: Final = 2
 class Epochs:
     """Goes through the tasks in an order drawn for each epoch, and compares scores."""
 
-    def __init__(self, evidence: Evidence, metric: Metric) -> None:
+    def __init__(self, evidence: TrainEvidence, metric: Metric) -> None:
         self.pooled = False
         """Whether edits are judged together."""
         self._evidence, self._metric = evidence, metric

@@ -19,7 +19,7 @@ from skillopt.rollouts import JUDGED_LINE, Rollout, Score
 from skillopt.skills.document import Skill
 from skillopt.tasks import JUDGED_KINDS, Task
 
-__all__ = ["Evidence", "PassRates", "Seen", "symptoms_of"]
+__all__ = ["PassRates", "Seen", "TrainEvidence", "symptoms_of"]
 
 _MOST_REPEATS = 5
 _NOISY = 0.32
@@ -147,7 +147,7 @@ class Seen:
     text: str
 
 
-class Evidence:
+class TrainEvidence:
     """What was seen of one set of tasks; a fold has its own, so that nothing passes from one fold to the other."""
 
     def __init__(

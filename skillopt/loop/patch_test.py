@@ -10,7 +10,7 @@ from typing import Final
 
 from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
-from skillopt.loop.evidence import Evidence, Seen
+from skillopt.loop.evidence import Seen, TrainEvidence
 
 __all__ = ["PatchTest", "run_patch_test"]
 
@@ -41,7 +41,7 @@ class PatchTest:
         return tuple(sorted(name for name, seen in self.after.items() if not seen.symptoms))
 
 
-def run_patch_test(evidence: Evidence, carried: Sequence[Line], lines: Sequence[Line]) -> Course[PatchTest]:
+def run_patch_test(evidence: TrainEvidence, carried: Sequence[Line], lines: Sequence[Line]) -> Course[PatchTest]:
     """Try new lines together, beside those that are carried along, on tasks that the new ones cite."""
     cited = list(dict.fromkeys(name for line in lines for name in line.targets))
     chosen = evidence.cover(lines, cited, evidence.rates.repeats)
@@ -61,7 +61,7 @@ def run_patch_test(evidence: Evidence, carried: Sequence[Line], lines: Sequence[
 
 
 def _try_apart(
-    evidence: Evidence, carried: Sequence[Line], lines: Sequence[Line], left: Sequence[str], known: frozenset[str]
+    evidence: TrainEvidence, carried: Sequence[Line], lines: Sequence[Line], left: Sequence[str], known: frozenset[str]
 ) -> Course[dict[str, Seen]]:
     """Try on tasks that do not do well the lines that cite them and no others; return those that do well then."""
     found: dict[str, Seen] = {}
@@ -78,7 +78,7 @@ def _try_apart(
     return found
 
 
-def _known(evidence: Evidence, lines: Sequence[Line]) -> frozenset[str]:
+def _known(evidence: TrainEvidence, lines: Sequence[Line]) -> frozenset[str]:
     """Return the symptoms that tasks show without a patch, and those that it is for."""
     wanted = (symptoms for line in lines for symptoms in line.targets.values())
     return frozenset[str]().union(*evidence.start.values(), *(one.symptoms for one in evidence.seen.values()), *wanted)
@@ -89,7 +89,7 @@ def _moves(lines: Sequence[Line], seen: Seen) -> bool:
     return any(name in line.targets and line.mends(name, seen.symptoms) for line in lines)
 
 
-def _helps(evidence: Evidence, line: Line, after: Mapping[str, Seen], *, measured: bool) -> bool:
+def _helps(evidence: TrainEvidence, line: Line, after: Mapping[str, Seen], *, measured: bool) -> bool:
     """Return whether a line seems to help; of several things that it says, one that does something is enough."""
     told = [line.mends(name, seen.symptoms) for name, seen in after.items() if name in line.targets]
     found = sum(evidence.rates.for_it if mended else -evidence.rates.against for mended in told)

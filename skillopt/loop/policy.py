@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.epochs import MANY_TASKS, Epochs
-from skillopt.loop.evidence import Evidence, Seen
+from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
 
@@ -43,7 +43,7 @@ MOST_TRIES: Final = 20
 class Policy:
     """Decides by the evidence of one set of tasks."""
 
-    def __init__(self, evidence: Evidence, metric: Metric, most_tries: int = MOST_TRIES) -> None:
+    def __init__(self, evidence: TrainEvidence, metric: Metric, most_tries: int = MOST_TRIES) -> None:
         self.evidence = evidence
         self.epochs = Epochs(evidence, metric)
         self.tries: Counter[str] = Counter()

@@ -26,7 +26,7 @@ from skillopt.loop.events import (
     StepFailed,
     VersionAccepted,
 )
-from skillopt.loop.evidence import Evidence
+from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.patch_test import run_patch_test
 from skillopt.loop.proposing import make_lines
@@ -141,7 +141,7 @@ def _try(
         number = len(terms.earlier)
         rollouts = TrainRollouts(runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
         draw = Random(f"{settings.seed}/proposal/{number}")
-        evidence = Evidence(skill, suite.tasks(Split.TRAIN), draw)
+        evidence = TrainEvidence(skill, suite.tasks(Split.TRAIN), draw)
         yield from go([_test(proposal, evidence)], Answerer(runner.replies, rollouts.measure))
         kept = [change for change in proposal if change.edit in evidence.draft.waiting]
     patch, _, _ = join_edits(skill.document, kept, settings.allow)
@@ -214,7 +214,7 @@ def _judge(
     return replace(verdict, error_spent=verdict.error_spent + (decided.error_spent if decided else 0.0))
 
 
-def _test(proposal: Sequence[Change], evidence: Evidence) -> Course[None]:
+def _test(proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
     """Run the edits together on the failing tasks that they cite, and leave each out; the draft is what is needed."""
     edits = [change.edit for change in proposal]
     cited = dict.fromkeys(name for edit in edits for name in edit.tasks[:_MOST_CITED])

@@ -10,7 +10,7 @@ from skillopt.loop.course import Course
 from skillopt.loop.draft import Line, clip
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.events import EditRefused, EditUnreadable, Event, PromptSkipped, StepStarted
-from skillopt.loop.evidence import Evidence, Seen
+from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.minibatches import MinibatchReflection
 from skillopt.loop.training_run import TrainingRun
@@ -122,7 +122,7 @@ def _joined(edits: Iterable[ProposedEdit]) -> Iterable[ProposedEdit]:
 
 def propose_lines(
     run: TrainingRun,
-    evidence: Evidence,
+    evidence: TrainEvidence,
     step: int,
     carried: Sequence[Line],
     shown: Mapping[str, Seen],

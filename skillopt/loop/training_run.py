@@ -12,7 +12,7 @@ from skillopt.loop.course import Answerer
 from skillopt.loop.draft import Draft
 from skillopt.loop.edit_checks import Refusal, find_leaking_edits
 from skillopt.loop.events import DraftChanged, EditRefused, Event
-from skillopt.loop.evidence import Evidence
+from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.folds import CrossFoldRunner, drop_edits, join_lines, lines_left_out
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.policy import MOST_TRIES, Policy
@@ -91,7 +91,7 @@ class TrainingRun:
         self._lost: frozenset[str] = frozenset()
 
     def _policy(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Policy:
-        evidence = Evidence(self.start, tasks, self.random(stream, 0), self._refused)
+        evidence = TrainEvidence(self.start, tasks, self.random(stream, 0), self._refused)
         return Policy(evidence, self.settings.metric, most_tries)
 
     @property

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from skillopt.loop.caps import TrainRollouts
 from skillopt.loop.course import Answerer, Course, finish
 from skillopt.loop.draft import Line
-from skillopt.loop.evidence import Evidence, Seen
+from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.loop.policy import Policy
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-_ANSWERERS: WeakKeyDictionary[Evidence, Answerer] = WeakKeyDictionary()
+_ANSWERERS: WeakKeyDictionary[TrainEvidence, Answerer] = WeakKeyDictionary()
 
 SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- keep\n"))
 
@@ -74,9 +74,9 @@ class World:
         shown = unmet[:1] if self.first_only else unmet
         return scored(request, float(not unmet), "\n".join(f"missing {need}" for need in shown))
 
-    def evidence(self, skill: Skill = SKILL, seed: int = 0) -> Evidence:
+    def evidence(self, skill: Skill = SKILL, seed: int = 0) -> TrainEvidence:
         """Return what is to be seen of all tasks, in courses that this world answers."""
-        evidence = Evidence(skill, [_task(name) for name in self.needs], Random(seed))
+        evidence = TrainEvidence(skill, [_task(name) for name in self.needs], Random(seed))
         runner = ScriptedRunner(self.rollout, str)
         _ANSWERERS[evidence] = Answerer(runner.replies, TrainRollouts(runner, Stream.LEARNING).measure)
         return evidence
@@ -98,7 +98,7 @@ class World:
         return split_suite(list(self.needs), sizes)
 
 
-def drive(evidence: Evidence, course: Course[T]) -> T:
+def drive(evidence: TrainEvidence, course: Course[T]) -> T:
     """Finish a course that a world answers."""
     return finish(course, _ANSWERERS[evidence])
 

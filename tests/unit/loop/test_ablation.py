@@ -7,22 +7,22 @@ import pytest
 from skillopt.loop import ablation, patch_test
 from skillopt.loop.ablation import LeaveOut
 from skillopt.loop.draft import Line
-from skillopt.loop.evidence import Evidence, Seen
+from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.loop.patch_test import PatchTest
 from skillopt.loop.policy import Policy
 from skillopt.settings import Metric
 from tests.fakes.worlds import World, drive, line, missing, pick, words_of
 
 
-def run_patch_test(evidence: Evidence, *lines: Line) -> PatchTest:
+def run_patch_test(evidence: TrainEvidence, *lines: Line) -> PatchTest:
     return drive(evidence, patch_test.run_patch_test(evidence, [], lines))
 
 
-def ablate(evidence: Evidence, good: Sequence[Line], moved: Collection[str]) -> list[LeaveOut]:
+def ablate(evidence: TrainEvidence, good: Sequence[Line], moved: Collection[str]) -> list[LeaveOut]:
     return drive(evidence, ablation.ablate(evidence, good, moved))
 
 
-def leave_out(evidence: Evidence, base: list[Line], tests: list[LeaveOut], beside: dict[str, Seen]) -> list[Line]:
+def leave_out(evidence: TrainEvidence, base: list[Line], tests: list[LeaveOut], beside: dict[str, Seen]) -> list[Line]:
     return drive(evidence, ablation.leave_out(evidence, base, tests, beside))
 
 
@@ -40,7 +40,7 @@ def for_need(place: World, word: str, need: str, most: int = 99) -> Line:
     return line(word, {name: [need] for name in names[:most]})
 
 
-def learn(evidence: Evidence, lines: Sequence[Line]) -> tuple[PatchTest, list[LeaveOut]]:
+def learn(evidence: TrainEvidence, lines: Sequence[Line]) -> tuple[PatchTest, list[LeaveOut]]:
     """Test a patch and ablate."""
     drive(evidence, evidence.run(evidence.draft.skill, evidence.tasks))
     test = run_patch_test(evidence, *lines)

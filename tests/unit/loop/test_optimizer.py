@@ -315,7 +315,7 @@ def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
 
     events = run(ScriptedRunner(harm, poisoned))
     assert "- poison" not in [event.edit.content for event in only(events, EditScreened) if event.kept]
-    (accepted,) = only(events, VersionAccepted)
+    *_, accepted = only(events, VersionAccepted)
     assert all(f"- {word}" in accepted.text for word in WORDS)
     assert "- poison" not in accepted.text
 

@@ -2,7 +2,7 @@
 
 from skillopt.loop import patch_test
 from skillopt.loop.draft import Line
-from skillopt.loop.evidence import Evidence
+from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.patch_test import PatchTest
 from tests.fakes.worlds import World, drive, line, words_of
 
@@ -24,7 +24,7 @@ def wrong(word: str, *tasks: int) -> Line:
     return line(word, {f"train-{number}": [WORDS[number % 4]] for number in tasks})
 
 
-def try_patch(evidence: Evidence, *lines: Line, carried: tuple[Line, ...] = ()) -> PatchTest:
+def try_patch(evidence: TrainEvidence, *lines: Line, carried: tuple[Line, ...] = ()) -> PatchTest:
     return drive(evidence, patch_test.run_patch_test(evidence, carried, lines))
 
 

@@ -4,14 +4,14 @@ import pytest
 
 from skillopt.loop.decision import gate_is_due
 from skillopt.loop.epochs import Epochs
-from skillopt.loop.evidence import Evidence
+from skillopt.loop.evidence import TrainEvidence
 from skillopt.settings import Metric
 from tests.fakes.worlds import World, drive, line, named
 
 SIZES = (12, 12, 0)
 
 
-def begun(tasks: int = 12, alpha: int = 6) -> tuple[Evidence, Epochs]:
+def begun(tasks: int = 12, alpha: int = 6) -> tuple[TrainEvidence, Epochs]:
     """Return epochs of tasks of which so many lack a word."""
     needs = {f"train-{at}": ("alpha",) if at < alpha else () for at in range(tasks)}
     evidence = World(needs).evidence()
@@ -21,7 +21,7 @@ def begun(tasks: int = 12, alpha: int = 6) -> tuple[Evidence, Epochs]:
     return evidence, epochs
 
 
-def go_through(evidence: Evidence, epochs: Epochs, word: str) -> bool | None:
+def go_through(evidence: TrainEvidence, epochs: Epochs, word: str) -> bool | None:
     """Run an epoch under a draft that says a word."""
     evidence.draft.set([line(word, {})])
     return epochs.add(drive(evidence, evidence.run(evidence.draft.skill, epochs.next_batch(99))))
