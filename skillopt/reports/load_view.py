@@ -102,7 +102,6 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         metric=str(settings.get("metric", "")),
         gate_rule=str(settings.get("gate", "")),
         confidence=_number(settings, "confidence") or 0.9,
-        seed=int(_number(settings, "seed")),
         settings=tuple(
             (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
             for name, value in settings.items()

@@ -213,7 +213,6 @@ class RunView:
     metric: str = ""
     gate_rule: str = ""
     confidence: float = 0.9
-    seed: int = 0
     settings: tuple[tuple[str, str], ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
     steps_planned: int = 0

@@ -34,7 +34,6 @@ class Sign(StrEnum):
     ANSWER_FIRST = "answer before evidence"
     JUDGE_ADDRESSED = "judge addressed"
     ANSWER_IN_SKILL = "answer in the skill"
-    SAME_OUTPUT = "same output for different tasks"
     GRADE_WRITTEN = "grade or test configuration written"
     LOOKS_OUTSIDE = "looks outside the workspace"
 

@@ -118,18 +118,6 @@ def test_an_answer_that_the_prompt_or_another_task_has_is_no_memory() -> None:
     assert learnt("- Look invoices up in the ledger.") == []
 
 
-def test_one_output_for_tasks_that_ask_for_different_ones_is_found() -> None:
-    tasks = [Task(name, f"Tell the {name}.", VerifierSpec("regex", f'{{"pattern": "{name}x"}}')) for name in ("a", "b")]
-    ordinary = [by_chat(name, f"I know nothing of {name}.", "start", 0.0) for name in ("a", "b")]
-    every = "It may be ax, or bx, or anything else at all."
-    both = [by_chat(name, every) for name in ("a", "b")]
-    assert inspected(*both, ordinary=ordinary, tasks=tasks) == [Sign.SAME_OUTPUT] * 2
-    alike = [Task(name, f"Tell the {name}.", VerifierSpec("regex", '{"pattern": "ax"}')) for name in ("a", "b")]
-    assert inspected(*both, ordinary=ordinary, tasks=alike) == []
-    different = [by_chat(name, f"It is {name}x, as the question says.") for name in ("a", "b")]
-    assert inspected(*different, ordinary=ordinary, tasks=tasks) == []
-
-
 @pytest.mark.parametrize(
     "command",
     [
