@@ -34,10 +34,10 @@ _BUDGETS = {
     "skillopt/loop": 5_320,  # to reach: 3,200
     "skillopt/gate": 2_470,  # to reach: 1,600
     "skillopt/prompts": 1_500,
-    "skillopt/skills": 2_140,  # to reach: 2,000
-    "skillopt/safety": 1_770,  # to reach: 1,700
-    "skillopt/suites": 4_020,  # to reach: 3,000
-    "skillopt/verifiers": 2_320,  # to reach: 2,100
+    "skillopt/skills": 2_120,  # to reach: 2,000
+    "skillopt/safety": 1_740,  # to reach: 1,700
+    "skillopt/suites": 3_390,  # to reach: 3,000
+    "skillopt/verifiers": 2_210,  # to reach: 2,100
     "skillopt/targets": 3_980,  # to reach: 3,600
     "skillopt/sandbox": 1_200,
     "skillopt/execution": 3_400,  # to reach: 2,300
@@ -48,7 +48,7 @@ _BUDGETS = {
     "skillopt/review": 1_500,  # to reach: 1,300
     "skillopt/nightly": 4_340,  # to reach: 4,000
     "skillopt/triggers": 1_890,  # to reach: 1,400
-    "skillopt/harvest": 1_200,
+    "skillopt/harvest": 960,
     "skillopt/audit": 800,
     "skillopt/forecast": 1_410,  # to reach: 700
     "mcp_server": 2_720,  # to reach: 2,100
