@@ -14,7 +14,7 @@ from anyio import to_thread
 from pydantic import Field
 
 from skillopt.forecast.job_plan import JobLimits, start_evaluation, start_training
-from skillopt.runs.job_report import JobReport, cancel, glance, job, jobs, locate
+from skillopt.runs.job_report import JobGlance, JobReport, cancel, glance, job, jobs, locate
 from skillopt.runs.plan import Start
 from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import selection_of
@@ -192,22 +192,24 @@ async def answer_with_news(answer: JobAnswer, tell: _Tell, known: dict[str, int]
     """Wait until a job has ended or has a verdict, at the latest as long as the answer may, and write the answer."""
     with anyio.move_on_after(answer.seconds):
         await _wait(answer, tell, known.get(answer.job_id, 0))
-    look = partial(to_thread.run_sync, partial(glance, answer.job_id, folder=answer.root))
-    known[answer.job_id] = (await look()).news
+    known[answer.job_id] = (await _look(answer)).news
     return await to_thread.run_sync(answer.text)
 
 
+async def _look(answer: JobAnswer) -> JobGlance:
+    return await to_thread.run_sync(partial(glance, answer.job_id, folder=answer.root))
+
+
 async def _wait(answer: JobAnswer, tell: _Tell, known: int) -> None:
-    look = partial(to_thread.run_sync, partial(glance, answer.job_id, folder=answer.root))
-    seen = await look()
+    seen = await _look(answer)
     told = ""
     while seen.running and seen.news == known:
         if seen.line != told:
             told = seen.line
             await tell(seen.done, seen.total or None, told)
         await anyio.sleep(_EVERY)
-        seen = await look()
+        seen = await _look(answer)
     with anyio.move_on_after(_SETTLING):
         while seen.running:
             await anyio.sleep(_EVERY)
-            seen = await look()
+            seen = await _look(answer)

@@ -146,28 +146,16 @@ def _no_token(name: str, place: _Place) -> str:
 
 
 def marked(topic: str, body: str) -> str:
-    """Write the topic of a text above it, where people do not see it.
-
-    >>> mark_of(marked("news", "All is well."))
-    ('news', 'All is well.')
-    """
+    """Write the topic of a text above it, where people do not see it."""
     return f"<!-- skillopt: {topic} -->\n{body}"
 
 
 def mark_of(text: str | None) -> tuple[str, str]:
-    """Read topic and text; the topic is empty for a text without a mark.
-
-    >>> mark_of("All is well.")
-    ('', 'All is well.')
-    """
+    """Read topic and text; the topic is empty for a text without a mark."""
     found = _MARK.match(text or "")
     return (found["topic"], (text or "")[found.end() :]) if found else ("", text or "")
 
 
 def split_title(title: str) -> tuple[bool, str]:
-    """Return whether a title is that of a draft, and give it without the sign.
-
-    >>> split_title("Draft: rows: unproven")
-    (True, 'rows: unproven')
-    """
+    """Return whether a title is that of a draft, and give it without the sign."""
     return title.startswith(DRAFT_TITLE), title.removeprefix(DRAFT_TITLE)

@@ -171,15 +171,10 @@ def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[
 
 
 def read_commands(text: str) -> tuple[AskedCommand, ...]:
-    r"""Read the commands of a comment: lines that begin with `/skillopt`, as `/skillopt drop 7 8: too strict`.
+    """Read the commands of a comment: lines that begin with `/skillopt`, as `/skillopt drop 7 8: too strict`.
 
     Lines that name no command, and those that name no edit where one is needed, are given as not understood. Lines in
     blocks of code, and what comes after a great many commands, are left out.
-
-    >>> read_commands("Hm.\n/skillopt drop 7, 8: too strict")
-    (AskedCommand(verb=<Verb.DROP: 'drop'>, numbers=(7, 8), skill='', reason='too strict'),)
-    >>> read_commands("/skillopt dance")
-    (AskedCommand(verb=None, numbers=(), skill='', reason='/skillopt dance'),)
     """
     found = (_read_line(line[:_LONGEST_LINE]) for line in _lines_outside_code(text[:_LONGEST]))
     return tuple(islice((one for one in found if one is not None), _MOST_COMMANDS))

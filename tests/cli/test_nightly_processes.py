@@ -79,33 +79,6 @@ def test_a_second_night_leaves_a_skill_to_the_first(
     assert row_of(out)["training"] == "finished"
 
 
-def test_two_nights_at_once_share_the_skills_and_pay_for_nothing_twice(tmp_path: Path, forge: FakeForge) -> None:
-    alone = make_nights(tmp_path / "alone", forge, ("dates", "rows"))
-    paid = {name: row["rollouts"] for name, row in alone.run().items()}
-    forge.pulls.clear()
-    nights = make_nights(tmp_path / "both", forge, ("dates", "rows"))
-    command = [sys.executable, "-m", "skillopt", "nightly", "--json", "--quiet"]
-    started = [
-        subprocess.Popen(
-            command,
-            cwd=nights.folder,
-            env={**os.environ, **nights.environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    ended = [process.communicate(timeout=300) for process in started]
-    assert [process.returncode for process in started] == [0, 0], ended
-    for name, rollouts in paid.items():
-        rows = [row_of(out, name) for out, _ in ended]
-        assert sum(row["rollouts"] for row in rows) == rollouts
-        assert sum(row["offer"]["action"] == "opened" for row in rows) == 1
-        assert {row["training"] for row in rows} <= {"finished", "busy", "not due"}
-    assert sorted(pull["branch"] for pull in forge.pulls.values()) == ["skillopt/dates", "skillopt/rows"]
-
-
 def test_a_night_that_is_interrupted_is_gone_on_with_and_pays_for_nothing_twice(
     tmp_path: Path, forge: FakeForge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,15 +16,6 @@ def test_what_is_written_is_read_back(name: str, path: str, version: str | None)
     assert str(address).isascii()
 
 
-@given(NAMES, PATHS, PATHS)
-def test_different_files_have_different_addresses(name: str, one: str, other: str) -> None:
-    assert (str(skill_address(name, one)) == str(skill_address(name, other))) == (one == other)
-
-
-def test_the_folder_of_every_version_ends_with_the_name_of_the_skill() -> None:
-    assert str(skill_address("rows", "", "0123456")) == "skill://_versions/0123456/rows"
-
-
 @given(st.text(max_size=60))
 def test_any_text_is_read_without_failing(text: str) -> None:
     read_address(text)

@@ -39,12 +39,6 @@ def test_what_fits_is_read() -> None:
     assert read == Arguments(name="rows", lines=[Line(text="ab")], max_usd=1.0)
 
 
-def test_the_schema_takes_no_other_arguments_and_has_no_titles() -> None:
-    assert SCHEMA["additionalProperties"] is False
-    assert "title" not in SCHEMA
-    assert "title" not in SCHEMA["properties"]["name"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

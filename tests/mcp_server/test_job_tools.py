@@ -12,7 +12,7 @@ from skillopt.storage.jobs import list_jobs
 from skillopt_mcp.server import make_server
 from tests.fakes.jobs import record_job
 from tests.fakes.mcp_clients import say, text_of
-from tests.fakes.projects import git, make_project
+from tests.fakes.projects import make_project
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
@@ -50,16 +50,6 @@ async def test_a_job_that_is_paid_for_needs_a_cap_on_dollars(project: Path, work
     told = await refused(project, work=work, max_rollouts=200)
     assert "expected a cap on dollars for a job that is paid for (chat/anthropic/claude-sonnet-5), found none" in told
     assert "set max_usd; it is likely to cost about $" in told
-
-
-async def test_a_suite_that_cannot_be_read_and_a_base_that_is_not_clear_are_told_before_a_job_starts(
-    project: Path,
-) -> None:
-    git(project, "branch", "skillopt/rows")
-    (project / "skills" / "rows" / "SKILL.md").write_text("---\nname: rows\ndescription: x\n---\nMine.\n")
-    assert "say where to start: worktree" in await refused(project)
-    (project / "suites" / "rows.jsonl").write_text("{", encoding="utf-8")
-    assert "rows.jsonl:1: expected one JSON object" in await refused(project)
 
 
 async def test_a_second_job_of_a_skill_is_refused_with_the_first_ones_id(project: Path) -> None:

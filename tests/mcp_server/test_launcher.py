@@ -147,26 +147,6 @@ def test_uvx_gets_a_pinned_git_address_and_never_the_bare_name(home: Path, repos
     assert told == (f"--from {source} skillopt-mcp -C ." if source else "")
 
 
-def test_broken_lines_are_answered_and_do_not_end_the_launcher(home: Path) -> None:
-    lines = [
-        b"x",
-        b"[1]",
-        b'{"id": 1}',
-        b"\xff",
-        b'{"method": "y"}',
-        b'{"id": 2, "method": "y"}',
-        b'{"id": 3, "method": "ping"}',
-    ]
-    given = launcher(home)
-    ended = subprocess.run(
-        [given.command, *given.args], env=given.env, input=b"\n".join(lines), capture_output=True, check=True
-    )
-    replies = [json.loads(line) for line in ended.stdout.splitlines()]
-    codes = [reply.get("error", {}).get("code") for reply in replies]
-    assert codes == [-32700, -32600, -32600, -32700, -32601, None]
-    assert replies[-1] == {"jsonrpc": "2.0", "id": 3, "result": {}}
-
-
 def test_the_launcher_is_read_by_every_python_that_is_still_about() -> None:
     source = (PLUGIN / "launch" / "launch.py").read_text(encoding="utf-8")
     tree = ast.parse(source, feature_version=(3, 7))

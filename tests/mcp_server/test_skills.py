@@ -76,14 +76,6 @@ async def test_files_are_ordinary_resources_too(client: Client) -> None:
     assert await content(client, MAIN) == TEXT.encode()
 
 
-async def test_what_the_work_tree_holds_is_not_served(project: Path, client: Client) -> None:
-    (project / FOLDER / "SKILL.md").write_text("draft", encoding="utf-8")
-    (project / FOLDER / "new.md").write_text("draft", encoding="utf-8")
-
-    assert await content(client, MAIN) == TEXT.encode()
-    assert (await refused(client, "resources/read", uri="skill://rows/new.md")).code == INVALID_PARAMS
-
-
 async def test_a_skill_without_accepted_version_is_served_as_it_is_committed(tmp_path: Path) -> None:
     folder = make_repository(tmp_path)
     git(folder, "branch", "skillopt/rows")
@@ -178,14 +170,6 @@ async def test_no_other_spelling_of_an_address_is_served(project: Path) -> None:
                 error = await refused(client, method, uri=uri)
                 assert error.code == INVALID_PARAMS
                 assert str(project) not in json.dumps(error.error.model_dump())
-
-
-async def test_of_a_large_folder_what_its_text_names_is_served(project: Path, client: Client) -> None:
-    accept(project, *(File(f"f{number}", b"") for number in range(511)), text="- Run f7.\n")
-
-    (skill,) = (await ask(client, "skills/list"))["skills"]
-    assert [resource["uri"] for resource in skill["resources"]] == [MAIN, "skill://rows/f7"]
-    assert (await refused(client, "resources/read", uri="skill://rows/f8")).code == INVALID_PARAMS
 
 
 @pytest.mark.parametrize(

@@ -30,15 +30,6 @@ def served_skills(folder: Path) -> tuple[ServedSkill, ...]:
     return served_page(folder, "", 9)[0]
 
 
-def add_skill(project: Path, name: str) -> None:
-    document = project / "skills" / name / "SKILL.md"
-    document.parent.mkdir(parents=True)
-    document.write_text(f"---\nname: {name}\ndescription: Cleans {name}.\n---\n# Rules\n")
-    git(project, "add", "skills")
-    git(project, "commit", "--quiet", "-m", "Add a skill")
-    accept(project, skill=name, text="- Add.\n")
-
-
 def commits(project: Path) -> None:
     accept(project, text="- Trim.\n")
 
@@ -73,30 +64,12 @@ def test_what_happens_to_a_branch_is_seen_at_once(
     assert served == [tip if change in (commits, packs) else git(project, "rev-parse", "main")]
 
 
-def test_a_page_says_the_name_that_the_next_one_begins_with(project: Path) -> None:
-    add_skill(project, "sums")
-    git(project, "branch", "skillopt/tables")
-    pages = [served_page(project, first, 1) for first in ("", "sums", "tables")]
-    assert [([skill.name for skill in skills], following) for skills, following in pages] == [
-        (["rows"], "sums"),
-        (["sums"], "tables"),
-        ([], None),
-    ]
-
-
 def test_a_new_version_is_served_at_once_and_the_old_one_by_its_name(project: Path) -> None:
     old = served_skill(project, "rows").version
     new = accept(project, text="- Trim.\n")
     assert text(project).endswith("- Sort.\n- Trim.\n")
     assert [skill.version for skill in served_skills(project)] == [new]
     assert served_skill(project, "rows", old[:10]).version == old
-
-
-def test_a_repository_that_is_made_further_in_counts(project: Path) -> None:
-    inner = project / "skills"
-    assert set(snapshot_of(inner).tips) == {"rows"}
-    git(inner, "init", "--quiet")
-    assert snapshot_of(inner).tips == {}
 
 
 def test_a_version_without_the_skill_is_refused(project: Path) -> None:

@@ -94,24 +94,6 @@ async def test_before_the_first_version_the_list_says_what_is_missing(tmp_path: 
         assert "write-evals" in await say(client, "list_skills")
 
 
-async def test_skills_are_listed_wherever_they_lie(project: Path, client: Client) -> None:
-    for path in ("plugins/a/skills/x", "plugins/b/skills/x", "."):
-        (project / path).mkdir(parents=True, exist_ok=True)
-        (project / path / "SKILL.md").write_text("---\nname: whole\ndescription: x\n---\nx\n", encoding="utf-8")
-
-    text = await say(client, "list_skills")
-
-    assert "| a-x | not trained | not committed |  |  | plugins/a/skills/x |" in text
-    assert "| b-x | not trained | not committed |  |  | plugins/b/skills/x |" in text
-    assert "| whole | not trained | not committed |  |  | . |" in text
-
-
-async def test_a_broken_configuration_is_told(project: Path, client: Client) -> None:
-    (project / "skillopt.toml").write_text("[", encoding="utf-8")
-
-    assert "not readable as TOML" in await failed(client, "list_skills")
-
-
 async def test_reading_shows_the_accepted_text_quoted(client: Client, project: Path) -> None:
     (project / FOLDER / "SKILL.md").write_text("draft", encoding="utf-8")
 

@@ -69,14 +69,6 @@ async def test_the_whole_loop_goes_through_the_tools(trainable: Path) -> None:
         assert "read the evidence again" in late
 
 
-async def test_an_edit_with_its_text_written_twice_is_refused_and_loses_neither_in_silence(trainable: Path) -> None:
-    async with Client(make_server(trainable)) as client:
-        twice = {**GOOD, "lines": [{"content": "- Write dates as YYYY-MM-DD.", "tasks": ["train1"]}]}
-        told = await say(client, "propose_edits", name="rows", base=await base_of(client), edits=[twice])
-        assert "expected its new text as content or as lines, found both" in told
-        assert await say(client, "job_status") == "No job was started here yet."
-
-
 async def test_a_refused_edit_is_told_at_once_with_what_to_mend_and_starts_no_job(trainable: Path) -> None:
     async with Client(make_server(trainable)) as client:
         bad = {"op": "delete", "anchor": "not there", "tasks": ["train1"]}

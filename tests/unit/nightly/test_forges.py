@@ -21,14 +21,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
 
 
-def test_the_environment_of_a_workflow_names_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_API_URL", "https://github.example.com/api/v3")
-    monkeypatch.setenv("GH_TOKEN", "other")
-    account = find_account(NightlySettings())
-    assert account is not None
-    assert (account.api, account.token) == ("https://github.example.com/api/v3", "other")
-
-
 @pytest.mark.parametrize("api", ["http://github.example.com/api/v3", "github.example.com", "ftp://127.0.0.1"])
 def test_a_token_is_sent_over_https_only(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", api)

@@ -156,15 +156,6 @@ def test_what_others_write_under_its_mark_is_neither_changed_nor_taken_for_its_o
     assert forge.find_issue("dashboard") is None
 
 
-def test_reviewers_are_asked_and_teams_by_their_name(server: FakeForge, forge: Forge) -> None:
-    number = forge.create("skillopt/rows", "main", "Title", "Body").number
-    forge.label(number, [], ["ada", "acme/editors"])
-    pull = server.pulls[number]
-    assert pull["reviewers"] == ["ada", "editors"]
-    with pytest.raises(ForgeRefusedError, match=r"ask for a review of the pull request of acme/skills.*collaborators"):
-        forge.label(number, [], ["nobody"])
-
-
 def as_issue(number: int, author: str) -> Body:
     url = f"https://github.com/acme/skills/issues/{number}"
     return {"number": number, "html_url": url, "title": "Skills", "user": {"login": author}, "state": "open"}
