@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from skillopt import __version__
-from tests.fakes.mcp_clients import EVERY_PROTOCOL, install_server, say, text_of
+from tests.fakes.mcp_clients import install_server, say, text_of
 from tests.fakes.repositories import make_repository
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
@@ -64,7 +64,7 @@ def started(place: Path, path: str = USUAL, **environment: str) -> tuple[str, st
     return ended.stdout.strip(), ended.stderr.strip()
 
 
-@EVERY_PROTOCOL
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_without_the_program_there_is_one_tool_that_says_what_to_type(home: Path, mode: str) -> None:
     async with Client(launcher(home), mode=mode) as client:
         (tool,) = (await client.list_tools()).tools
