@@ -22,21 +22,7 @@ from traceback import extract_tb
 from typing import Any, Final
 
 import ray
-from ray import cloudpickle
-from ray.exceptions import (
-    GetTimeoutError,
-    LocalRayletDiedError,
-    NodeDiedError,
-    ObjectLostError,
-    ObjectStoreFullError,
-    OutOfDiskError,
-    OutOfMemoryError,
-    RayError,
-    RayTaskError,
-    TaskCancelledError,
-    TaskUnschedulableError,
-    WorkerCrashedError,
-)
+from ray import cloudpickle, exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skillopt.agent_table import ALLOWED_AGENTS
@@ -65,7 +51,12 @@ _MOST_BYTES: Final = 256_000_000
 
 _CHECK_SECONDS: Final = 120.0
 _DIAL_SECONDS: Final = 5.0
-_LOST: Final = (LocalRayletDiedError, NodeDiedError, ObjectLostError, WorkerCrashedError)
+_LOST: Final = (
+    exceptions.LocalRayletDiedError,
+    exceptions.NodeDiedError,
+    exceptions.ObjectLostError,
+    exceptions.WorkerCrashedError,
+)
 """What Ray says when the node or the process of a task went away; other errors of it would come again."""
 
 
@@ -228,7 +219,7 @@ class RayCluster:
             self._running.add(reference)
         try:
             found = ray.get(reference)
-        except RayError as error:
+        except exceptions.RayError as error:
             raise _translated(error) from error
         finally:
             with self._lock:
@@ -251,11 +242,11 @@ class RayCluster:
         try:
             asked = _FACTS.options(num_cpus=0, max_retries=1, scheduling_strategy=where).remote(self._job)
             return ray.get(asked, timeout=_CHECK_SECONDS)
-        except GetTimeoutError:
+        except exceptions.GetTimeoutError:
             trouble = f"it did not answer within {_CHECK_SECONDS:g} s"
-        except (TaskUnschedulableError, NodeDiedError):
+        except (exceptions.TaskUnschedulableError, exceptions.NodeDiedError):
             return None
-        except RayError as error:
+        except exceptions.RayError as error:
             trouble = environment_masking().text(_first_line(error))
         return NodeFacts(f"{node[:8]}…", "", "", trouble)
 
@@ -272,7 +263,7 @@ def _connect(address: str) -> None:
     try:
         shown = False if address == "local" else None
         ray.init(address, include_dashboard=shown, log_to_driver=False, logging_level=logging.CRITICAL)
-    except (RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except (exceptions.RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise SettingsError(
             f'ray = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
             f"{platform.python_version()}, found: {_first_line(error)}; start one with `ray start --head`, which "
@@ -320,21 +311,21 @@ def _expect_no_key(value: object) -> None:
         )
 
 
-def _translated(error: RayError) -> InfrastructureError:
+def _translated(error: exceptions.RayError) -> InfrastructureError:
     """Say what became of a task; what breaks in a harness or verifier is no error of Ray: a node sends it as a text."""
-    if isinstance(error, TaskCancelledError):
+    if isinstance(error, exceptions.TaskCancelledError):
         return InfrastructureError("the command was interrupted")
-    if isinstance(error, ObjectStoreFullError | OutOfDiskError):
+    if isinstance(error, exceptions.ObjectStoreFullError | exceptions.OutOfDiskError):
         return InfrastructureError(
             "the memory that Ray shares between tasks is full; start the nodes with a larger --object-store-memory, or "
             "lower workers"
         )
     said = environment_masking().text(_first_line(error))
-    if isinstance(error, OutOfMemoryError):
+    if isinstance(error, exceptions.OutOfMemoryError):
         return InfrastructureError(f"Ray ended it because its node had no memory left ({said}); lower workers")
     if isinstance(error, _LOST):
         return NodeLostError(f"its node, or its process there, was lost ({said})")
-    kind = type(error.cause if isinstance(error, RayTaskError) else error).__name__
+    kind = type(error.cause if isinstance(error, exceptions.RayTaskError) else error).__name__
     return InfrastructureError(f"Ray could not run it: {kind}: {said}")
 
 
@@ -377,5 +368,5 @@ def _by_name(settings: str, project: str) -> Harness:
 
 
 def _first_line(error: BaseException) -> str:
-    text = str(error.cause if isinstance(error, RayTaskError) else error).strip()
+    text = str(error.cause if isinstance(error, exceptions.RayTaskError) else error).strip()
     return text.splitlines()[0][:200] if text else type(error).__name__
