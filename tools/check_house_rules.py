@@ -38,9 +38,9 @@ _BUDGETS = {
     "skillopt/safety": 1_740,  # to reach: 1,700
     "skillopt/suites": 3_390,  # to reach: 3,000
     "skillopt/verifiers": 2_210,  # to reach: 2,100
-    "skillopt/targets": 3_980,  # to reach: 3,600
+    "skillopt/targets": 3_720,  # to reach: 3,600
     "skillopt/sandbox": 1_200,
-    "skillopt/execution": 3_400,  # to reach: 2,300
+    "skillopt/execution": 2_760,  # to reach: 2,300
     "skillopt/storage": 1_430,  # to reach: 1,400
     "skillopt/versions": 3_010,  # to reach: 2,100
     "skillopt/runs": 3_560,  # to reach: 1,700

@@ -15,12 +15,10 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster as SimulatedCluster
 from ray.exceptions import (
-    LocalRayletDiedError,
     ObjectStoreFullError,
     OutOfMemoryError,
     RayError,
     RuntimeEnvSetupError,
-    TaskUnschedulableError,
     WorkerCrashedError,
 )
 
@@ -209,7 +207,6 @@ def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_lo
 @pytest.mark.parametrize(
     ("error", "said", "tries"),
     [
-        (LocalRayletDiedError(), "its node, or its process there, was lost (", 2),
         (WorkerCrashedError(), "its node, or its process there, was lost (The worker died", 2),
         (
             ObjectStoreFullError("1 MB of 80 MB is free"),
@@ -218,7 +215,6 @@ def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_lo
         ),
         (OUT_OF_MEMORY, "its node had no memory left (95% used); lower workers", 1),
         (RuntimeEnvSetupError("pip"), "Ray could not run it: RuntimeEnvSetupError: ", 1),
-        (TaskUnschedulableError("no node"), "Ray could not run it: TaskUnschedulableError: ", 1),
     ],
 )
 def test_only_what_was_lost_runs_again_and_other_failures_of_ray_are_named(
