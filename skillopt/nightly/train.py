@@ -121,7 +121,7 @@ def _find_remote(project: Project, review: ReviewState) -> tuple[Remote | None, 
     remote = Remote.find(project.repository(), review.remote)
     if remote is None:
         raise UsageError(f"expected a git remote named {review.remote!r}, as `nightly check` found it, found none")
-    missing = remote.missing_commits(tips)
+    missing = [sha for sha in tips.all if remote.repository.ref_tip(sha) is None]
     if missing:
         message = f"expected {missing[0]} of {review.remote} here, found nothing; fetch all branches first"
         raise UsageError(f"{message} (in a workflow, check out with `fetch-depth: 0`), or run `nightly check` again")

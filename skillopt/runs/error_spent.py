@@ -90,12 +90,8 @@ def earlier_spending(ledger: Ledger, record: RunRecord) -> list[float]:
 
 def earlier_here_tests(ledger: Ledger, record: RunRecord) -> int:
     """Count the earlier runs of the same kind whose draft was tested for a gain on these very tasks."""
-    return sum(any(_is_of_here(gate) for gate in gates) for gates in _earlier_gates(ledger, record))
-
-
-def _is_of_here(gate: GateDecided) -> bool:
-    grading = gate.verdict.grading
-    return grading is not None and grading.grade is not Grade.PROVEN
+    grades = ([gate.verdict.grading for gate in gates] for gates in _earlier_gates(ledger, record))
+    return sum(any(one is not None and one.grade is not Grade.PROVEN for one in found) for found in grades)
 
 
 def _earlier_gates(ledger: Ledger, record: RunRecord) -> Iterator[list[GateDecided]]:

@@ -115,23 +115,19 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
         check_not_lower(ledger, interrupted, settings)
         ledger.begin_run(interrupted)
         return interrupted, True
-    unseen = _find_unseen(plan, ledger, config)
-    if unseen is not None and _started_so(plan, unseen, start) and _is_untouched(plan, ledger, unseen, start):
-        return _taken_up(ledger, unseen), True
-    capped = find_capped(ledger, plan.target.name, config, suite, settings)
-    if capped is not None and _started_so(plan, capped, start) and _is_untouched(plan, ledger, capped, start):
-        return _taken_up(ledger, capped), True
+    for run in (_find_unseen(plan, ledger, config), find_capped(ledger, plan.target.name, config, suite, settings)):
+        if run is not None and _started_so(plan, run, start) and _is_untouched(plan, ledger, run, start):
+            return _taken_up(ledger, run), True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
 
 
 def _find_unseen(plan: RunPlan, ledger: Ledger, config: str) -> RunRecord | None:
     """Find the newest run of this very command, if it finished and was killed before it could say so."""
-    root = ledger.path.parent.parent
-    wanted = (plan.target.name, config, plan.suite.digest)
-    newest = next(
-        (run for run in ledger.runs(plan.target.name) if (run.skill, run.config, run.suite_digest) == wanted), None
-    )
-    return newest if newest and newest.state == "finished" and is_unreported(root, newest.id) else None
+    wanted = (config, plan.suite.digest)
+    runs = (run for run in ledger.runs(plan.target.name) if (run.config, run.suite_digest) == wanted)
+    newest = next(runs, None)
+    finished = newest is not None and newest.state == "finished"
+    return newest if newest and finished and is_unreported(ledger.path.parent.parent, newest.id) else None
 
 
 def _taken_up(ledger: Ledger, run: RunRecord) -> RunRecord:

@@ -137,10 +137,6 @@ class Remote:
         if shallow and self.repository.ref_tip(commit) is None:
             self._reach(["fetch", "--unshallow", *_FETCH, "--", self.url, f"refs/heads/{tips.default_branch}"])
 
-    def missing_commits(self, tips: Tips) -> tuple[str, ...]:
-        """List the commits of the remote's branches that are not here."""
-        return tuple(sha for sha in tips.all if self.repository.ref_tip(sha) is None)
-
     def fast_forward(self, skill: str, tip: str | None, branches: str = VERSION_BRANCHES) -> None:
         """Fast-forward a skill's local branch to the remote's; one that is ahead stays."""
         repository, ref = self.repository, f"{branches}{skill}"

@@ -17,7 +17,7 @@ from skillopt.forecast.job_plan import JobLimits, start_evaluation, start_propos
 from skillopt.project import Selection
 from skillopt.runs.job_report import JobReport, cancel, job, jobs
 from skillopt.runs.proposal import EditsProposal
-from skillopt.storage.jobs import JobState, find_job, start_job, wait_for_job
+from skillopt.storage.jobs import JobState, find_job
 from skillopt.storage.locks import writer_lock
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.projects import git, make_project, skillopt
@@ -175,19 +175,6 @@ def test_a_training_on_the_command_line_lets_no_job_that_trains_begin(project: P
     with writer_lock(project, "rows"), pytest.raises(BusyError, match="is training 'rows' already"):
         start_training(selection(project))
     assert jobs(folder=project) == ()
-
-
-@pytest.mark.process
-def test_a_job_whose_process_never_came_is_lost_after_a_while(project: Path) -> None:
-    begun = start_job(project, "rows", ["log", "rows"])
-    wait_for_job(project, begun.id, LONG)
-    folder = project / ".skillopt" / "jobs" / begun.id
-    (folder / "pid").unlink()
-    (folder / "ended.json").unlink()
-    order = json.loads((folder / "order.json").read_text())
-    assert find_job(project, begun.id).state is JobState.RUNNING
-    (folder / "order.json").write_text(json.dumps(order | {"created_at": "2026-01-01T00:00:00+00:00"}))
-    assert find_job(project, begun.id).state is JobState.LOST
 
 
 @pytest.mark.process
