@@ -77,7 +77,7 @@ def _costs(result: Estimated) -> list[str]:
 
 
 def _workers(result: Estimated) -> str:
-    where = " on Ray, whose start is not counted" if result.executor == "ray" else ""
+    where = " on Ray, whose start is not counted" if result.executor != "threads" else ""
     return f"{result.workers} workers{where}"
 
 

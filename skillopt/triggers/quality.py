@@ -1,12 +1,12 @@
 """How well a skill triggers: recall, false triggers, intervals, and which sibling was loaded in its place."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from skillopt.gate.comparison import Pairs
+from skillopt.gate.judge_noise import share_interval
 from skillopt.rollouts import Rollout, skills_loaded
 from skillopt.safety.plurals import count_noun
 from skillopt.triggers.queries import Query
@@ -24,7 +24,6 @@ __all__ = [
     "why_worse",
 ]
 
-_NINETY_FIVE: Final = 1.959964
 _NONE: Final = "(none)"
 _OTHER: Final = "(none or other)"
 
@@ -80,10 +79,7 @@ def trigger_rate(hits: int, of: int) -> TriggerRate:
     """Return a share with Wilson's 95% interval."""
     if not of:
         return TriggerRate(0, 0, 0.0, 1.0)
-    share, square = hits / of, _NINETY_FIVE**2
-    middle = (share + square / (2 * of)) / (1 + square / of)
-    half = _NINETY_FIVE / (1 + square / of) * math.sqrt(share * (1 - share) / of + square / (4 * of**2))
-    return TriggerRate(hits, of, max(0.0, middle - half), min(1.0, middle + half))
+    return TriggerRate(hits, of, *share_interval(hits / of, of))
 
 
 def judge_loading(skill: str, queries: Sequence[Query], rollouts: Iterable[Rollout]) -> TriggerQuality:

@@ -25,14 +25,13 @@ def test_time_is_a_guess_until_rollouts_are_recorded_and_then_shrinks_with_worke
         workers: skillopt(project, "estimate", "rows", "--workers", str(workers), "--json").stdout for workers in (1, 8)
     }
     likely = {workers: json.loads(said)["likely"] for workers, said in found.items()}
-    # How many runs are simulated depends on the machine, so the two are compared by rollout.
     pace = {workers: one["minutes"]["median"] / one["rollouts"]["median"] for workers, one in likely.items()}
     assert pace[1] > 0.8
     assert pace[1] / pace[8] > 1.5
     said = skillopt(project, "estimate", "rows", "--workers", "8").stdout
     assert (
         "with 2 workers on Ray, whose start is not counted; from "
-        in skillopt(project, "estimate", "rows", "--executor", "ray").stdout
+        in skillopt(project, "estimate", "rows", "--set", "ray=true").stdout
     )
     assert re.search(r"^time: .* with 8 workers; from \d+ recorded latencies$", said, re.MULTILINE), said
 
@@ -42,7 +41,7 @@ def test_what_is_recorded_counts_where_ray_is_not_installed(tmp_path: Path, monk
     assert skillopt(project, "evaluate", "rows").returncode == 0
     monkeypatch.delitem(sys.modules, "skillopt.execution.ray_cluster", raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)
-    said = skillopt(project, "estimate", "rows", "--executor", "ray").stdout
+    said = skillopt(project, "estimate", "rows", "--set", "ray=true").stdout
     assert re.search(r"^tasks that pass now: \d+ of \d+ as recorded$", said, re.MULTILINE), said
 
 

@@ -91,7 +91,7 @@ def test_an_estimate_counts_the_rollouts_of_siblings(tmp_path: Path) -> None:
     found = []
     for _ in range(2):
         likely = estimate(Selection("rows", {}, folder=folder), pass_rate=0.2, runs=9).likely
-        found.append((likely.rollouts.low, likely.tokens.low, likely.minutes.low if likely.minutes else 0.0))
+        found.append((likely.rollouts.median, likely.tokens.median, likely.minutes.median if likely.minutes else 0.0))
         config = folder / "skillopt.toml"
         config.write_text(config.read_text().replace('protect = ["keep"]', "protect = []"))
     beside, alone = found
