@@ -19,7 +19,7 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
 from skillopt.triggers.loading import trigger_verifier
@@ -37,7 +37,7 @@ _LOADED = 0.5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the share of series with a false accept, for each rule of the gate."""
+    """Print the share of series with a false accept."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--series", type=int, default=300)
     parser.add_argument("--trainings", type=int, default=10)
@@ -45,22 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     promised = 1.0 - Settings().confidence
     print(f"{given.series} series of {given.trainings} trainings on null data; promised: at most {promised:.2f}\n")
-    print("| gate | one error shared (95% interval) | each training anew |\n| --- | --- | --- |")
-    for rule in (GateRule.SEQUENTIAL, GateRule.PAIRED):
-        seeds = [f"{given.seed}/{number}" for number in range(given.series)]
-        shared, anew = (
-            sum(false_accept(seed, given.trainings, rule, shared=both) for seed in seeds) for both in (True, False)
-        )
-        rate = trigger_rate(shared, given.series)
-        print(
-            f"| {rule.value} | {shared / given.series:.3f} ({rate.low:.3f} to {rate.high:.3f}) | "
-            f"{anew / given.series:.3f} |",
-            flush=True,
-        )
+    print("| one error shared (95% interval) | each training anew |\n| --- | --- |")
+    seeds = [f"{given.seed}/{number}" for number in range(given.series)]
+    shared, anew = (sum(false_accept(seed, given.trainings, shared=both) for seed in seeds) for both in (True, False))
+    rate = trigger_rate(shared, given.series)
+    print(f"| {shared / given.series:.3f} ({rate.low:.3f} to {rate.high:.3f}) | {anew / given.series:.3f} |")
     return 0
 
 
-def false_accept(seed: str, trainings: int, rule: GateRule, *, shared: bool) -> bool:
+def false_accept(seed: str, trainings: int, *, shared: bool) -> bool:
     """Train a description some times on null data; say whether any training accepted one."""
     train = [Query(f"train {number}", "rows", "x:1") for number in range(_TRAIN)]
     held_out = [
@@ -69,7 +62,7 @@ def false_accept(seed: str, trainings: int, rule: GateRule, *, shared: bool) -> 
     spent: list[ErrorSpent] = []
     for number in range(trainings):
         runner = ScriptedRunner(partial(_by_luck, seed=seed), partial(_another, number, count()))
-        settings = Settings(gate=rule, seed=Random(f"{seed}/{number}").randrange(10**6))
+        settings = Settings(seed=Random(f"{seed}/{number}").randrange(10**6))
         training = DescriptionTraining(
             tuple(train),
             tuple(held_out),

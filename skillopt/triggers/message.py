@@ -84,7 +84,6 @@ class DescriptionOrigin:
     """Where a description comes from."""
 
     training: str
-    rule: GateRule
     harness: str
     model: str
     requests: str
@@ -96,13 +95,13 @@ class DescriptionOrigin:
 def description_trailers(
     skill: str, verdict: Verdict, held_out: HeldOutTriggers, origin: DescriptionOrigin, cost: tuple[int, Usage]
 ) -> tuple[tuple[str, str], ...]:
-    """List the trailers of a description; a grade only where the rule of the gate gives one."""
+    """List the trailers of a description."""
     rollouts, usage = cost
     return (
         ("Skill", skill),
         ("Kind", DESCRIPTION),
         (TRIGGER_TRAINING, origin.training),
-        ("Gate", origin.rule.value),
+        ("Gate", GateRule.SEQUENTIAL.value),
         *([(GRADE, verdict.grading.grade.value)] if verdict.grading else []),
         ("Recall-Before", _of(held_out.recall_before)),
         ("Recall-After", _of(held_out.recall_after)),

@@ -97,7 +97,8 @@ def plan_triggers(ask: TriggerAsk) -> TriggerPlan:
         raise UsageError(f"expected from 1 to {MOST_TRIALS} runs of each request, found {ask.repeats}")
     project = ask.selection.project()
     target = project.target(ask.selection)
-    settings = target.settings.model_copy(update={"skill_mode": SkillMode.DISCOVERY})
+    discovery = {"skill_mode": SkillMode.DISCOVERY, "gate": GateRule.SEQUENTIAL}
+    settings = target.settings.model_copy(update=discovery)
     _expect_choice(settings)
     folders = _beside(project, target)
     queries = read_queries(list(_sets(ask, project, target, folders)), (target.name, *folders), project.root)
@@ -185,11 +186,6 @@ def _expect_plain_file(path: Path) -> None:
 
 def expect_trainable(plan: TriggerPlan) -> str:
     """Refuse what cannot be trained, before anything is spent; give the skill's path in its repository."""
-    if plan.settings.gate is GateRule.STRICT:
-        raise UsageError(
-            "expected the gate 'sequential' or 'paired', found 'strict', which any luck passes; set --set "
-            "gate=sequential"
-        )
     train, held_out = plan.split
     _expect_enough(plan, len(train), held_out)
     repository = plan.project.repository()

@@ -200,7 +200,6 @@ def _published(begun: _Training, trained: TrainedDescription, recorded: Recorded
     plan, drivers = begun.plan, begun.drivers
     origin = DescriptionOrigin(
         begun.id,
-        plan.settings.gate,
         drivers.harness.identity,
         drivers.model.identity if drivers.model else "",
         plan.queries.digest,

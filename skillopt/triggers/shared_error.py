@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from skillopt.gate.error_budget import COMPARISON_SHARE, ERROR_SPENT, ErrorBudget, ErrorSpent, TestChoice
-from skillopt.settings import GateRule, Settings
+from skillopt.gate.error_budget import ERROR_SPENT, ErrorSpent, TestChoice
+from skillopt.settings import Settings
 from skillopt.storage.notes import read_looks
 from skillopt.tasks import digest_of
 from skillopt.triggers.queries import Query
@@ -17,8 +17,6 @@ from skillopt.versions.commit_message import Version
 
 __all__ = [
     "TRIGGER_TRAINING",
-    "comparison_allowance",
-    "comparison_settings",
     "request_digests",
     "spent_by_trainings",
     "unreported_error",
@@ -58,18 +56,6 @@ def unreported_error(root: Path, skill: str, training: str) -> float:
             break
         total = 0.0 if look.accepted else total + look.error
     return total
-
-
-def comparison_settings(settings: Settings, earlier: Iterable[ErrorSpent]) -> Settings:
-    """Return the settings of a comparison: the rule `paired`, which counts no error, asks for what is left."""
-    if settings.gate is not GateRule.PAIRED:
-        return settings
-    return settings.model_copy(update={"confidence": 1.0 - comparison_allowance(settings, earlier)})
-
-
-def comparison_allowance(settings: Settings, earlier: Iterable[ErrorSpent]) -> float:
-    """Return the error that a comparison may spend, in [0, 1 - confidence]."""
-    return ErrorBudget.after(1.0 - settings.confidence, earlier).left * COMPARISON_SHARE
 
 
 def why_exhausted(held_out: int, settings: Settings, earlier: Sequence[ErrorSpent]) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from skillopt.errors import ReplyError
 from skillopt.gate.comparison import Outcome, Verdict, check_coverage
-from skillopt.gate.error_budget import ErrorSpent
+from skillopt.gate.error_budget import ErrorSpent, TestChoice
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.prompts.descriptions import (
     DESCRIPTION_SCHEMA,
@@ -20,7 +20,7 @@ from skillopt.prompts.descriptions import (
 )
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.triggers.description import MOST_DESCRIPTION, check_description, with_description
@@ -35,7 +35,6 @@ from skillopt.triggers.quality import (
     why_worse,
 )
 from skillopt.triggers.queries import Query
-from skillopt.triggers.shared_error import comparison_allowance, comparison_settings
 
 __all__ = ["DescriptionTraining", "TrainedDescription", "train_description"]
 
@@ -102,17 +101,14 @@ def _gated(start: Skill, candidate: Skill, training: DescriptionTraining) -> tup
     """Compare on the held-out requests; what loads the skill wrongly more often is not accepted."""
     tasks = [trigger_task(query, start.name) for query in training.held_out]
     training.told(f"gate: {len(tasks)} held-out requests, with the description before and the new one")
-    settings = comparison_settings(training.settings, training.earlier)
     first = Stream.LOOP.repeat(training.number * GATE_ROUNDS)
-    gate = Gate(tasks, settings, training.runner, first_repeat=first, looked=training.earlier)
+    gate = Gate(tasks, training.settings, training.runner, first_repeat=first, looked=training.earlier)
     verdict = gate.decide("gate", start, candidate)
     held_out = count_held_out(start.name, training.held_out, gate.measured(start, candidate))
-    refused = verdict.outcome is Outcome.ACCEPT and bool(why_worse(held_out))
-    if refused:
-        verdict = replace(verdict, outcome=Outcome.REJECT, grading=None)
-    # Only an accept that stands is free: else whoever is refused would try again with all of the error.
-    if refused or (settings.gate is GateRule.PAIRED and verdict.outcome is not Outcome.ACCEPT):
-        verdict = replace(verdict, error_spent=comparison_allowance(training.settings, training.earlier))
+    if verdict.outcome is Outcome.ACCEPT and why_worse(held_out):
+        # Only an accept that stands is free: else whoever is refused would try again with all of the error.
+        allowance = TestChoice(len(tasks), training.settings, training.earlier).allowance
+        verdict = replace(verdict, outcome=Outcome.REJECT, grading=None, error_spent=allowance)
     return verdict, held_out
 
 

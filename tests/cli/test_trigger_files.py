@@ -70,7 +70,6 @@ def test_a_description_that_cannot_be_replaced_is_refused_before_anything_is_pai
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--train", "--preset", "paper"), "expected the gate 'sequential' or 'paired', found 'strict'"),
         (("--suite", "skills"), "expected requests in a trigger set, found --suite 'skills'"),
         (("--repeats", "51"), "less than or equal to 50"),
     ],

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorSpent
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import Settings
 from skillopt.storage.notes import begin_look, end_look
 from skillopt.triggers.queries import Query
 from skillopt.triggers.shared_error import (
     TRIGGER_TRAINING,
-    comparison_settings,
     request_digests,
     spent_by_trainings,
     unreported_error,
@@ -77,10 +74,3 @@ def test_requests_on_which_the_error_is_spent_are_named_before_anything_is_paid(
     assert "earlier ones spent 0.100 of the 0.10 that they share; write new requests" in (
         why_exhausted(12, Settings(), [ErrorSpent(0.0999)])
     )
-
-
-def test_the_paired_rule_asks_for_what_is_left() -> None:
-    settings = Settings(gate=GateRule.PAIRED)
-    assert comparison_settings(Settings(), [ErrorSpent(0.05)]) == Settings()
-    assert comparison_settings(settings, []).confidence == pytest.approx(0.93)
-    assert comparison_settings(settings, [ErrorSpent(0.05)]).confidence == pytest.approx(0.965)

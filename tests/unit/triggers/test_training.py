@@ -11,7 +11,7 @@ from skillopt.gate.error_budget import ErrorSpent
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
 from skillopt.triggers.loading import DiscoveryRunner, trigger_verifier
@@ -147,17 +147,6 @@ def test_each_training_has_runs_of_its_own_of_the_held_out_requests() -> None:
         _, runner = trained(lambda _: says(GOOD), terms=replace(on(QUERIES), number=number))
         repeats.append({request.repeat for request in runner.requests if request.task.id in keys})
     assert not repeats[0] & repeats[1]
-
-
-def test_the_paired_rule_spends_what_it_may_where_it_does_not_accept() -> None:
-    paired = replace(on(QUERIES), settings=Settings(gate=GateRule.PAIRED))
-    found, _ = trained(lambda _: says(GOOD), terms=replace(paired, earlier=(ErrorSpent(0.09999),)))
-    assert found.verdict is not None
-    assert found.verdict.outcome is Outcome.INCONCLUSIVE
-    assert round(found.verdict.error_spent, 6) == 0.000007
-    found, _ = trained(lambda _: says(GOOD), terms=paired)
-    assert found.verdict is not None
-    assert (found.verdict.outcome, found.verdict.error_spent) == (Outcome.ACCEPT, 0.0)
 
 
 def test_a_description_that_people_declined_is_told_and_not_tried_again() -> None:
