@@ -3,10 +3,9 @@
 import pytest
 
 from benchmarks import trigger_error
-from skillopt.settings import GateRule
 
 
 @pytest.mark.parametrize("seed", ["1/18", "1/25"])
 def test_what_trainings_that_begin_anew_accept_by_luck_is_not_accepted_where_they_share_their_error(seed: str) -> None:
-    assert trigger_error.false_accept(seed, 10, GateRule.PAIRED, shared=False)
-    assert not trigger_error.false_accept(seed, 10, GateRule.PAIRED, shared=True)
+    assert trigger_error.false_accept(seed, 10, shared=False)
+    assert not trigger_error.false_accept(seed, 10, shared=True)
