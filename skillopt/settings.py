@@ -214,7 +214,8 @@ class Settings(PresetConstants):
         Literal["auto", "bwrap", "none"],
         Field(
             description="Where agents and programs of verifiers run: in bubblewrap where it works (`auto`), always "
-            "(`bwrap`), never (`none`). Where `CI` is set, `auto` refuses to run them without it."
+            "(`bwrap`), never (`none`). Where `CI` is set, they run without it only by the variable "
+            "`SKILLOPT_SANDBOX=none`."
         ),
     ] = "auto"
     prices: Annotated[

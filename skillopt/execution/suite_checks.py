@@ -1,6 +1,7 @@
 """What a suite asks of the target and the machine: a sandbox in CI, recorded tools, and checks inside of a sandbox."""
 
 import os
+from typing import Final
 
 from skillopt.errors import SettingsError
 from skillopt.safety.plurals import count_noun
@@ -13,19 +14,26 @@ from skillopt.verifiers.tool_calls import RECORDED_TOOLS, asked_tools, is_record
 
 __all__ = ["check_recorded_tools", "checks_warning", "collected_code_note", "expect_sandbox_in_ci"]
 
+_CONSENT: Final = "SKILLOPT_SANDBOX"
+"""The variable that a workflow sets to let programs run without a sandbox; a change of skillopt.toml cannot set it."""
+
 
 def expect_sandbox_in_ci(settings: Settings, suite: Suite, *, agent: bool) -> None:
-    """Refuse to run programs that models steer where `CI` is set and there is no sandbox."""
+    """Refuse to run programs that models steer where `CI` is set and there is no sandbox.
+
+    skillopt.toml can be part of a stranger's change, so what it says of the sandbox is not enough there.
+    """
     commands = any(brings_command(task) for _, task in suite.splits)
     runs = [*(["agents"] if agent else []), *(["`command` verifiers"] if commands else [])]
-    if not runs or not os.environ.get("CI") or settings.sandbox == "none":
+    if not runs or not os.environ.get("CI") or os.environ.get(_CONSENT) == "none":
         return
-    trouble = sandbox_warning("auto")
+    trouble = 'that the settings say sandbox = "none"' if settings.sandbox == "none" else sandbox_warning("auto")
     if trouble:
         raise SettingsError(
             f"CI is set: expected a sandbox for {' and '.join(runs)}, found {trouble}. Install the package bubblewrap "
             "(Ubuntu 24.04 also needs `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; the action of "
-            'skillopt does both), or let them do whatever this job may: sandbox = "none" in skillopt.toml'
+            "skillopt does both), or let them do whatever this job may by a variable of the workflow: "
+            f"{_CONSENT}=none"
         )
 
 

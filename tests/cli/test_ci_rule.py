@@ -20,7 +20,7 @@ def optimize(project: Path, path: str, **environment: str) -> "subprocess.Comple
     return subprocess.run(command, cwd=project, env=env, check=False, capture_output=True, text=True, timeout=120)
 
 
-def test_a_command_verifier_does_not_start_and_one_setting_lets_it(tmp_path: Path) -> None:
+def test_a_command_verifier_does_not_start_and_only_a_variable_of_the_workflow_lets_it(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project", tasks=2)
     ran, suite = tmp_path / "ran", project / "suites" / "rows.jsonl"
     verifier = {"kind": "command", "argv": ["sh", "-c", f"echo x >> {ran}"]}
@@ -33,6 +33,11 @@ def test_a_command_verifier_does_not_start_and_one_setting_lets_it(tmp_path: Pat
     assert (ended.returncode, ran.exists()) == (2, False)
     assert "expected a sandbox for `command` verifiers" in ended.stderr
     assert "bubblewrap" in ended.stderr
+
+    config = project / "skillopt.toml"
+    config.write_text('sandbox = "none"\n' + config.read_text())
+    assert optimize(project, path).returncode == 2
+    assert not ran.exists()
 
     optimize(project, path, SKILLOPT_SANDBOX="none")
     assert ran.exists()

@@ -91,7 +91,7 @@ def test_an_agent_is_refused_and_the_message_says_what_to_install(tmp_path: Path
     with pytest.raises(SettingsError, match=r"expected a sandbox for agents, found .*bwrap.* is missing") as caught:
         load_drivers(settings("claude-code"), suite_of(EXACT), tmp_path)
     assert "Install the package bubblewrap" in str(caught.value)
-    assert 'sandbox = "none" in skillopt.toml' in str(caught.value)
+    assert str(caught.value).endswith("SKILLOPT_SANDBOX=none")
 
 
 @pytest.mark.usefixtures("in_ci")
@@ -101,7 +101,12 @@ def test_a_command_verifier_is_refused_whatever_the_target(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("in_ci")
-def test_one_setting_lets_them_start(tmp_path: Path) -> None:
+def test_a_variable_of_the_workflow_lets_them_start_and_a_setting_alone_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SettingsError, match='found that the settings say sandbox = "none"'):
+        load_drivers(settings("demo", sandbox="none"), suite_of(command()), tmp_path)
+    monkeypatch.setenv("SKILLOPT_SANDBOX", "none")
     assert load_drivers(settings("demo", sandbox="none"), suite_of(command()), tmp_path).harness is not None
 
 
