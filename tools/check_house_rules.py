@@ -46,12 +46,12 @@ _BUDGETS = {
     "skillopt/runs": 3_560,  # to reach: 1,700
     "skillopt/reports": 4_470,  # to reach: 3,000
     "skillopt/review": 1_500,  # to reach: 1,300
-    "skillopt/nightly": 4_340,  # to reach: 4,000
+    "skillopt/nightly": 4_000,
     "skillopt/triggers": 1_890,  # to reach: 1,400
     "skillopt/harvest": 960,
     "skillopt/audit": 800,
     "skillopt/forecast": 1_410,  # to reach: 700
-    "mcp_server": 2_720,  # to reach: 2,100
+    "mcp_server": 2_100,
 }
 """Most lines of `*.py` below the folders: the budget, or the size today, which only falls, where that is larger."""
 _VAGUE = frozenset({"base", "common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"})
