@@ -174,7 +174,7 @@ def offer_body(view: OfferView, limit: int = OFFER_LIMIT) -> str:
 
 
 def _shorter_and_shorter(view: OfferView) -> Iterator[list[ReportBlock]]:
-    for limits in (ReportLimits(refused=40), ReportLimits(refused=0, text=120, names=20, rows=10)):
+    for limits in (ReportLimits(rows=40), ReportLimits(text=120, rows=10)):
         yield _body(view, _TEXT_LENGTHS[0], _MOST_EDITS, run_details(view.run, limits) if view.run else [])
     for longest in _TEXT_LENGTHS:
         yield _body(view, longest, _MOST_EDITS, [])

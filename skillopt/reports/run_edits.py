@@ -14,19 +14,16 @@ from skillopt.safety.plurals import count_noun
 
 __all__ = ["ReportLimits", "draft_edits", "edits_not_taken", "more_line", "show_changes", "taken_edits"]
 
-_MANY: Final = 1_000_000
 _MOST_VERSIONS: Final = 24
 _LONGEST_DIFF: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class ReportLimits:
-    """How long texts and lists of a report may be: characters of a text, names in a list, rows of tables."""
+    """How long a report may be: characters of a text, and rows of a table or names in a list."""
 
     text: int = 1000
-    names: int = _MANY
-    rows: int = _MANY
-    refused: int = _MANY
+    rows: int = 1_000_000
 
 
 def show_changes(view: RunView) -> list[ReportBlock]:
@@ -76,7 +73,7 @@ def _edit_table(edits: Sequence[EditView], view: RunView, limits: ReportLimits) 
             str(number),
             _edit(edit, limits),
             cited(edit.rationale, limits.text) or "—",
-            list_names(edit.tasks, limits.names),
+            list_names(edit.tasks, limits.rows),
             _left_out(edit.ablation),
             f"+{edit.tokens_added} -{edit.tokens_removed}",
         )
@@ -119,11 +116,9 @@ def edits_not_taken(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         row = _edit(edit, limits), edit.fate.value, cited(edit.reason, limits.text) or "—"
         steps[row].append(str(edit.step))
     rows = [(", ".join(at), *row) for row, at in steps.items()]
-    left = sum(map(len, list(steps.values())[limits.refused :]))
-    table: list[ReportBlock] = (
-        [Table(("steps", "edit", "fate", "reason"), rows[: limits.refused])] if limits.refused else []
-    )
-    folded = [*table, *paragraphs(more_line(left, "edit", view.run))]
+    left = sum(map(len, list(steps.values())[limits.rows :]))
+    table = Table(("steps", "edit", "fate", "reason"), rows[: limits.rows])
+    folded = [table, *paragraphs(more_line(left, "edit", view.run))]
     return [Details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)]
 
 

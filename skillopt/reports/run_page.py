@@ -45,7 +45,7 @@ _MOST_FILES: Final = 50
 _ROLLOUT: Final = 24_000
 """Characters of a rollout; its texts share them."""
 _MOST_TEXT, _LEAST_TEXT = 3000, 40
-_LIMITS: Final = ReportLimits(text=1000, rows=100, names=200, refused=150)
+_LIMITS: Final = ReportLimits(text=1000, rows=150)
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,7 +293,7 @@ def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     comparisons = taken[-limits.rows :] + ([("Held-out test", view.test.verdict)] if view.test else [])
 
     def listed(tasks: Sequence[str]) -> str:
-        return f" ({list_names(tasks, limits.names)})" if tasks else ""
+        return f" ({list_names(tasks, limits.rows)})" if tasks else ""
 
     lines = [
         f"{place}: {count_noun(len(verdict.fixed), 'task')} now passing"
@@ -378,11 +378,11 @@ def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     parts: list[ReportBlock] = []
     if view.set_aside:
         were = "was" if len(view.set_aside) == 1 else "were"
-        named = f"{were} set aside: {list_names(view.set_aside, limits.names)}"
+        named = f"{were} set aside: {list_names(view.set_aside, limits.rows)}"
         parts += paragraphs(f"{count_noun(len(view.set_aside), 'task')} failed under every patch and {named}.")
     if view.skipped:
         rows = [
-            f"reflection {one.step}, about {list_names(one.tasks, limits.names)}: {cited(one.reason, _MOST_REASON)}"
+            f"reflection {one.step}, about {list_names(one.tasks, limits.rows)}: {cited(one.reason, _MOST_REASON)}"
             for one in view.skipped[: limits.rows]
         ]
         prompts = f"{count_noun(len(view.skipped), 'prompt')} got no answer, and the run went on without:"
