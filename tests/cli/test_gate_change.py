@@ -108,7 +108,7 @@ def test_a_renamed_folder_is_the_same_skill(project: Path, where: str) -> None:
     assert code == 0
     (change,) = report["changes"]
     assert (change["kind"], change["before_path"], change["path"]) == ("renamed", "skills/rows", "skills/lines")
-    assert change["judged"]["verdict"]["ties"] >= 5
+    assert change["judged"]["verdict"]["ties"] >= 4
 
 
 def test_a_new_skill_is_measured_against_no_skill_and_a_deleted_one_is_reported(project: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
     assert "68 rollouts" in change["reason"]
     # With room for it, the same change is decided.
     code, report = gate(project, "main", "HEAD", "--release")
-    assert (code, report["changes"][0]["standing"]) == (0, "cannot tell")
+    assert (code, report["changes"][0]["standing"]) == (0, "passed")
     assert report["changes"][0]["judged"]["test"] is not None
     view = json.loads(skillopt(project, "report", report["changes"][0]["run"], "--format", "json").stdout)
     assert (view["test_withheld"], view["state"]) == ("", "finished")

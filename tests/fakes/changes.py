@@ -13,7 +13,7 @@ __all__ = ["GOOD", "QUICK", "RULES", "commit", "gate", "make_change", "write"]
 
 RULES = "- Write e-mail addresses in lower case.\n- Write dates as YYYY-MM-DD.\n"
 GOOD = SKILL + RULES
-QUICK = ("--set", "confidence=0.8")
+QUICK = ("--set", "confidence=0.8", "--set", "seed=3")
 
 
 def make_change(folder: Path) -> Path:
