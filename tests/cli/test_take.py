@@ -44,12 +44,6 @@ def test_take_makes_the_draft_a_version_with_its_grade_and_the_name_of_who_took_
     assert git(folder, "status", "--porcelain") == ""
 
 
-def test_there_must_be_a_draft(folder: Path) -> None:
-    ended = skillopt(folder, "take", "rows")
-    assert (ended.returncode, "has no draft to take" in ended.stderr) == (2, True)
-    assert "has no draft" in skillopt(folder, "evaluate", "rows", "--of", "draft").stderr
-
-
 def test_a_draft_of_a_text_that_is_not_the_newest_any_more_is_refused(folder: Path) -> None:
     run_events(folder, graded(EMAIL))
     run_events(folder, accepted(DATES), seed=1)

@@ -31,20 +31,6 @@ def publish(folder: Path, rule: bytes = b"- Sort.\n") -> str:
     return branch.publish(replace(_DRAFT, parent=git(folder, "rev-parse", "main"), files=files))
 
 
-def test_a_draft_is_one_commit_and_nothing_else_moves(folder: Path) -> None:
-    (folder / "README").write_text("Changed.\n")
-    before = git(folder, "status", "--porcelain=v2", "--branch"), (folder / ".git" / "index").read_bytes()
-    sha = publish(folder)
-    assert git(folder, "rev-list", "main..skillopt-draft/rows") == sha
-    assert git(folder, "diff", "--name-only", "main", sha) == f"{FOLDER}/SKILL.md"
-    assert git(folder, "status", "--porcelain=v2", "--branch") == before[0]
-    assert (folder / ".git" / "index").read_bytes() == before[1]
-    assert git(folder, "branch", "--list", "skillopt/*") == ""
-    read = branch_of(folder).read()
-    assert read is not None
-    assert read.trailer("Grade") == "unproven"
-
-
 @pytest.mark.parametrize("edited", ["on top", "amended", "beside the skill"])
 def test_what_a_person_committed_there_stays(folder: Path, edited: str) -> None:
     publish(folder)

@@ -9,7 +9,6 @@ from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
 from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.edit_history import EditLine, Inseparable, text_without
-from skillopt.versions.merging import Conflict, find_conflicts
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
@@ -97,12 +96,3 @@ class TestWithout:
         version(folder, SORT, DATES)
         person = by_hand(folder, "skillopt/rows", "- Dates.", "- Dates, as ISO.")
         assert without(folder, 2) == Inseparable(commit=person)
-
-
-class TestConflicts:
-    def test_two_sides_of_a_sentence_are_both_given(self, folder: Path) -> None:
-        version(folder, SORT)
-        by_hand(folder, "skillopt/rows", "- Trim.", "- Trim all.")
-        by_hand(folder, "main", "- Trim.", "- Trim none.")
-        found = find_conflicts(Repository.find(folder), "skillopt/rows", "main", FOLDER)
-        assert found == (Conflict(f"{FOLDER}/SKILL.md", "- Trim all.\n- Sort.", "- Trim none."),)

@@ -9,7 +9,6 @@ from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import (
     FolderChange,
-    changed_folders,
     changed_in_worktree,
     worktree_folders,
     write_files,
@@ -21,31 +20,6 @@ from tests.fakes.repositories import FOLDER, TEXT, make_repository
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return make_repository(tmp_path / "repository")
-
-
-def commit(folder: Path, message: str = "Change") -> str:
-    git(folder, "add", "--all", ".")
-    git(folder, "commit", "--quiet", "--allow-empty", "-m", message)
-    return git(folder, "rev-parse", "HEAD")
-
-
-def differing(folder: Path, before: str = "HEAD~1", after: str = "HEAD") -> tuple[FolderChange, ...]:
-    repository = Repository.find(folder)
-    return changed_folders(repository, repository.resolve(before), repository.resolve(after))
-
-
-def test_a_moved_folder_is_a_rename_and_an_unlike_one_is_not(folder: Path) -> None:
-    git(folder, "mv", FOLDER, "lines")
-    commit(folder)
-    assert differing(folder) == (FolderChange(FOLDER, "lines", ()),)
-    git(folder, "rm", "--quiet", "-r", "lines")
-    (folder / "cells").mkdir()
-    (folder / "cells" / "SKILL.md").write_text("Nothing in common with what was here before, not one line of it.\n")
-    commit(folder)
-    assert differing(folder) == (
-        FolderChange(None, "cells", ("SKILL.md",)),
-        FolderChange("lines", None, ("SKILL.md", "run.sh")),
-    )
 
 
 def test_the_work_tree_is_compared_without_what_git_ignores(folder: Path) -> None:
