@@ -41,9 +41,9 @@ _BUDGETS = {
     "skillopt/targets": 3_720,  # to reach: 3,600
     "skillopt/sandbox": 1_200,
     "skillopt/execution": 2_760,  # to reach: 2,300
-    "skillopt/storage": 1_430,  # to reach: 1,400
-    "skillopt/versions": 3_010,  # to reach: 2,100
-    "skillopt/runs": 3_560,  # to reach: 1,700
+    "skillopt/storage": 1_400,
+    "skillopt/versions": 2_640,  # to reach: 2,100
+    "skillopt/runs": 3_150,  # to reach: 1,700
     "skillopt/reports": 4_470,  # to reach: 3,000
     "skillopt/review": 1_500,  # to reach: 1,300
     "skillopt/nightly": 4_000,
