@@ -69,7 +69,6 @@ class _Going:
     waits: Runs | Prompts | None = None
     events: list[Event] = field(default_factory=list)
     over: bool = False
-    result: Any = None
     cap: BudgetReached | None = None
 
     def advance(self, answer: Any = None, error: Exception | None = None) -> None:  # noqa: ANN401 - of either kind
@@ -80,8 +79,8 @@ class _Going:
                 self.events.append(item)
                 item = next(self.course)
             self.waits = item
-        except StopIteration as end:
-            self.over, self.result = True, end.value
+        except StopIteration:
+            self.over = True
         except BudgetReached as reached:
             self.over, self.cap = True, reached
 
@@ -111,15 +110,13 @@ def go(courses: Sequence[Course[None]], answerer: Answerer) -> Iterator[Event]:
 
 def finish(course: Course[T], answerer: Answerer) -> T:
     """Drive one course to its end for its result; what it tells of is dropped."""
-    one = _Going(course)
-    one.advance()
-    while not one.over:
-        ((answer, error),) = _answers(answerer, [one.waits])
-        one.advance(answer, error)
-    if one.cap:
-        raise one.cap
-    result: T = one.result
-    return result
+    found: list[T] = []
+
+    def run() -> Course[None]:
+        found.append((yield from course))
+
+    list(go([run()], answerer))
+    return found[0]
 
 
 def _answers(answerer: Answerer, asked: Sequence[Runs | Prompts | None]) -> list[tuple[Any, Exception | None]]:

@@ -43,9 +43,6 @@ rollouts again (16 worlds, 10 seeds)."""
 _IDLE: Final = 2
 """Steps without a new line after which the draft goes to the gate."""
 
-_GOOD_SHARE: Final = 0.4
-"""Share of lines that survive ablation, from which one idle step is enough before a later gate."""
-
 _LAST_STEP: Final = 10
 """Rollouts that another step takes at least."""
 
@@ -60,8 +57,7 @@ def gate_is_due(run: TrainingRun) -> bool:
         return False
     if not run.draft.lines or run.gated == run.draft.skill.digest:
         return False
-    patient = not run.versions or (policy.kept < _GOOD_SHARE * policy.proposed)
-    if policy.idle >= (_IDLE if patient else 1):
+    if policy.idle >= _IDLE:
         return True
     if run.runner.left - run.siblings.kept < 2 * tasks + max(_LAST_STEP, tasks):
         return True

@@ -59,7 +59,7 @@ def gained_by_run(events: Iterable[Event]) -> Headline | None:
 
 
 def gained_by_gate(event: GateDecided) -> Headline | None:
-    """Compare candidate and incumbent of a gate; None where it was recorded by version 0.1."""
+    """Compare candidate and incumbent of a gate, as far as they were measured."""
     return headline_of_verdict(event.verdict, "" if event.judged else VAL)
 
 
@@ -80,9 +80,7 @@ def why_nothing(events: Iterable[Event]) -> str:
         return ""
     gates = [event for event in happened if isinstance(event, GateDecided)]
     draft = newest_draft(happened)
-    if draft is not None and not any(
-        gate.text in {"", draft.text} for gate in gates
-    ):  # 0.1 recorded gates without text
+    if draft is not None and all(gate.text != draft.text for gate in gates):
         capped = any(isinstance(event, RunEnded) and event.capped for event in happened[-1:])
         edits = count_noun(len(draft.changes), "edit")
         return f"the draft of {edits} was not gated{': the cap left no rollouts for it' if capped else ''}"

@@ -193,21 +193,6 @@ def cast() -> tuple[World, list[Line]]:
     ]
 
 
-def test_what_is_needed_is_left_and_what_is_not_goes() -> None:
-    place, lines = cast()
-    tests = [LeaveOut(one, list(one.targets)) for one in lines]
-    left = leave_out(place.evidence(), lines, tests, {})
-    assert {one.edit.id for one in left} == {"alpha", "beta", "gamma"}
-
-
-def test_at_most_three_lines_are_tested_at_a_time() -> None:
-    place, lines = cast()
-    tests = [LeaveOut(one, list(one.targets)) for one in lines]
-    course = ablation.leave_out(place.evidence(), lines, tests, {})
-    asked = next(course)
-    assert len(asked.wanted) == 3  # type: ignore[union-attr]  # it asks for rollouts first
-
-
 def test_a_failure_counts_for_a_line_only_where_the_candidate_beside_it_passes() -> None:
     place = World({"train-0": ("never said",)})
     alpha = line("alpha", {"train-0": ["never said"]})
@@ -243,14 +228,3 @@ def test_the_figures_of_a_test_are_of_the_runs_without_the_line_and_beside_it() 
     leave_out(place.evidence(), [alpha], [test], {})
     assert test.scores == (0.0, 1.0)
     assert test.tasks == 1
-
-
-def test_evidence_from_earlier_runs_saves_runs() -> None:
-    runs = []
-    for evidence in (-1.5, 0.0):
-        place = World({"train-0": ()})
-        idle = line("idle", {"train-0": ["alpha"]})
-        leave_out(place.evidence(), [idle], [LeaveOut(idle, ["train-0"], evidence)], {})
-        runs.append(len(place.requests))
-    assert runs[0] <= runs[1]
-    assert runs[0] == 1

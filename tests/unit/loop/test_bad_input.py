@@ -17,10 +17,8 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.loop.optimizer import train
-from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout
 from skillopt.settings import make_settings
-from skillopt.testing import ScriptedRunner, scored
+from skillopt.testing import ScriptedRunner
 from tests.fakes.worlds import SKILL, World, add, named, propose_words, reply_with
 
 SIZES = (12, 12, 0)
@@ -136,46 +134,6 @@ def test_a_body_that_does_harm_may_be_cut_down_to_its_heading() -> None:
     events = list(train(SKILL, place.suite(SIZES), make_settings(("test", FULL)), place.runner(lambda _: reply)))
     (version,) = [event for event in events if isinstance(event, VersionAccepted)]
     assert "- keep" not in version.text
-
-
-class Erratic(World):
-    """A world in which no two rollouts answer alike."""
-
-    def rollout(self, request: RolloutRequest) -> Rollout:
-        """Fail in words that never come again."""
-        self.requests.append(request)
-        words = "".join(chr(97 + int(digit)) for digit in str(len(self.requests)))
-        return scored(request, 0.0, f"odd answer {words}")
-
-
-def test_a_target_that_fails_differently_each_time_teaches_nothing_and_costs_a_bounded_run() -> None:
-    fresh, place = count(), Erratic(named([()], SIZES))
-    runner = place.runner(
-        lambda _: reply_with(add(f"w{next(fresh)}", "train-0", "train-1"), add(f"w{next(fresh)}", "train-3"))
-    )
-    events = list(train(SKILL, place.suite(SIZES), make_settings(("test", FULL)), runner))
-    assert isinstance(events[-1], RunEnded)
-    assert not accepted(events)
-    assert len(runner.prompts) <= 40
-    assert len(runner.requests) <= 400
-
-
-def toss(seed: int) -> list[Event]:
-    """Train for a target that passes by the toss of a coin."""
-    fresh, place = count(100 * seed), World(named([("what nothing says",)], SIZES), flips=0.5)
-    runner = place.runner(
-        lambda _: reply_with(add(f"w{next(fresh)}", "train-0", "train-1"), add(f"w{next(fresh)}", "train-3"))
-    )
-    settings = make_settings(("test", FULL | {"seed": seed, "max_rollouts": 1000}))
-    events = list(train(SKILL, place.suite(SIZES), settings, runner))
-    assert len(runner.prompts) <= 40
-    return events
-
-
-def test_a_target_that_passes_by_the_toss_of_a_coin_is_rarely_taken_for_a_gain() -> None:
-    runs = [toss(seed) for seed in range(20)]
-    assert all(isinstance(events[-1], RunEnded) for events in runs)
-    assert sum(bool(accepted(events)) for events in runs) <= 4  # a tenth of them may, and two are expected
 
 
 @pytest.mark.parametrize("reply", ["no", "{", '{"edits": []}', '{"edits": [{"op": "magic"}]}', ""])

@@ -52,24 +52,12 @@ def test_the_tasks_of_each_fold_are_run_with_the_draft_of_the_other_one() -> Non
     assert [rollout.score.passed for rollout in found if rollout.score] == [False, False, True, True]
 
 
-def test_the_incumbent_is_run_as_it_is() -> None:
-    runner, inner, _ = crossed("alpha", "beta")
-    runner.rollouts([RolloutRequest(SKILL, task, 0) for task in TASKS])
-    assert all(request.skill == SKILL for request in inner.requests)
-
-
 def test_a_fold_that_learned_nothing_leaves_the_tasks_of_the_other_one_as_they_are_and_runs_them_once() -> None:
     runner, inner, joined = crossed("alpha", "")
     both = [RolloutRequest(skill, task, 0) for skill in (SKILL, joined) for task in TASKS]
     found = runner.rollouts(both)
     assert len(inner.requests) == 4 + 2
     assert found[:2] == found[4:6]
-
-
-def test_rollouts_come_back_in_the_order_in_which_they_were_asked_for() -> None:
-    runner, _, joined = crossed("alpha", "beta")
-    asked = [RolloutRequest(skill, task, 0) for task in reversed(TASKS) for skill in (joined, SKILL)]
-    assert [rollout.task_id for rollout in runner.rollouts(asked)] == [request.task.id for request in asked]
 
 
 def test_what_both_folds_learned_is_said_once() -> None:

@@ -11,7 +11,6 @@ import pytest
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import (
-    BaselineMeasured,
     EditRefused,
     EditScreened,
     EpochEnded,
@@ -19,7 +18,6 @@ from skillopt.loop.events import (
     GateDecided,
     HeldOutTestMeasured,
     MemoryUpdated,
-    PromptSkipped,
     ReleaseCheckWithheld,
     RunEnded,
     StepFailed,
@@ -134,35 +132,6 @@ def test_same_settings_and_answers_give_the_same_events() -> None:
     assert run(ScriptedRunner(by_words, teach)) == run(ScriptedRunner(by_words, teach))
 
 
-def test_a_seed_changes_which_tasks_meet_in_a_batch() -> None:
-    first, second = ScriptedRunner(by_words, teach), ScriptedRunner(by_words, teach)
-    run(first, batch_size=4)
-    run(second, batch_size=4, seed=1)
-    ids = [
-        [request.task.id for request in runner.requests if "train" in request.task.id][:4] for runner in (first, second)
-    ]
-    assert ids[0] != ids[1]
-
-
-def test_an_unreadable_reply_is_repaired_once_and_then_skipped_while_the_run_goes_on() -> None:
-    runner = ScriptedRunner(by_words, lambda _: "I would rather talk.")
-    events = run(runner)
-    skipped = only(events, PromptSkipped)
-    assert skipped[0].reason.startswith("expected a JSON object, found 'I would rather talk.'")
-    repairs = sum(prompt.startswith("Task: repair a reply") for prompt in runner.prompts)
-    assert repairs == len(runner.prompts) / 2
-    assert isinstance(events[-1], RunEnded)
-
-
-def test_a_repaired_reply_counts_like_any_other() -> None:
-    def stubborn(prompt: str) -> str:
-        if prompt.startswith("Task: repair a reply"):
-            return teach(prompt[prompt.index("## Prompt\n") + len("## Prompt\n") :])
-        return "hm"
-
-    assert only(run(ScriptedRunner(by_words, stubborn)), VersionAccepted)
-
-
 def test_an_edit_that_cannot_apply_is_refused_with_the_reason_and_told_to_the_next_reflection() -> None:
     def lost(prompt: str) -> str:
         if prompt.startswith("Task: reflect on failures"):
@@ -174,30 +143,6 @@ def test_an_edit_that_cannot_apply_is_refused_with_the_reason_and_told_to_the_ne
     assert "the nearest text is '- Be brief.'" in refused[0].reason
     second = [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect")][1]
     assert "delete '- Be brave.'" in second
-
-
-def test_a_harmful_edit_is_rejected_and_the_skill_stays() -> None:
-    def harm(request: RolloutRequest) -> Rollout:
-        body = request.skill.document.body if request.skill else ""
-        return scored(request, 0.2 if "- harm" in body else 0.6)
-
-    runner = ScriptedRunner(
-        harm, lambda _: '{"edits": [{"op": "add", "content": "- harm"}], "guidance": "", "memory": ""}'
-    )
-    events = run(runner, preset="paper")
-    assert {event.verdict.outcome for event in only(events, GateDecided)} == {Outcome.REJECT}
-    assert not only(events, VersionAccepted)
-
-
-def test_a_lucky_stored_score_does_not_block_a_real_gain_in_the_default_preset() -> None:
-    def lucky_once(request: RolloutRequest) -> Rollout:
-        if request.skill == SKILL and request.repeat == 0 and request.task.id.startswith("val"):
-            return scored(request, 1.0)
-        return by_words(request)
-
-    common = {"baseline_repeats": 1, "slow_tasks": 0}
-    assert only(run(ScriptedRunner(lucky_once, teach), **common), VersionAccepted)
-    assert not only(run(ScriptedRunner(lucky_once, teach), **common, preset="paper"), VersionAccepted)
 
 
 def test_the_paper_preset_measures_each_candidate_once_and_the_incumbent_never_again() -> None:
@@ -259,15 +204,6 @@ def test_a_provider_that_dies_during_training_stops_the_run_instead_of_looking_l
 
     with pytest.raises(InvalidMeasurementError, match=r"train: only 0 of the newest .* scripted failure"):
         run(ScriptedRunner(only_val, teach))
-
-
-def test_a_few_missing_measurements_do_not_lower_a_score() -> None:
-    def patchy(request: RolloutRequest) -> Rollout:
-        return scored(request, None) if request.task.id.endswith("-7") else by_words(request)
-
-    events = run(ScriptedRunner(patchy, teach), confidence=0.7)
-    assert only(events, BaselineMeasured)[0].tally.missing == 1
-    assert only(events, HeldOutTestMeasured)[0].after.score == 1.0
 
 
 def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejection() -> None:

@@ -148,12 +148,6 @@ def test_the_lead_to_expect_grows_with_what_is_mended_and_with_tasks(tasks: int)
     assert small.lead(tasks) < small.lead(tasks + 1)
 
 
-def test_a_draft_without_lines_leads_by_nothing() -> None:
-    policy = ready(0.5)
-    policy.evidence.draft.drop()
-    assert policy.lead(36) == 0
-
-
 def test_few_tasks_cover_all_lines() -> None:
     policy = mixed().policy()
     both = line("beta", {"train-0": ["alpha"], "train-1": ["alpha"]})
@@ -169,12 +163,6 @@ def test_each_line_is_covered_as_often_as_wanted_or_on_all_that_it_cites(times: 
     assert len(chosen) == len(set(chosen)) <= times * len(lines)
     for one in lines:
         assert len(set(one.targets) & set(chosen)) >= min(times, len(one.targets))
-
-
-def test_a_line_that_says_several_things_is_covered_twice_as_often() -> None:
-    policy = mixed().policy()
-    packed = line("alpha", {f"train-{number}": ["alpha"] for number in range(6)}, packed=True)
-    assert len(policy.evidence.cover([packed], list(policy.evidence.tasks), 2)) == 4
 
 
 def test_the_share_of_tasks_that_the_draft_mends_is_of_all_that_were_run() -> None:

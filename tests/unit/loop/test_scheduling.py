@@ -43,15 +43,6 @@ def test_a_small_lead_goes_to_the_gate_once_two_steps_have_brought_nothing() -> 
     assert due == [False, False, True]
 
 
-def test_after_a_version_one_idle_step_is_enough_where_most_edits_turn_out_right() -> None:
-    run = waiting(answered=1, val=6)
-    run.versions, run.policy.idle = 1, 1
-    run.policy.kept, run.policy.proposed = 9.0, 10.0
-    assert gate_is_due(run)
-    run.policy.kept = 1.0
-    assert not gate_is_due(run)
-
-
 def test_a_draft_goes_to_the_gate_while_the_rollouts_last_for_it() -> None:
     assert not gate_is_due(waiting(answered=1, val=6, max_rollouts=120))
     assert gate_is_due(waiting(answered=1, val=6, max_rollouts=30))

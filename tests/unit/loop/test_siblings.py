@@ -124,12 +124,6 @@ def test_a_skill_that_is_new_is_compared_with_nothing_beside() -> None:
     assert {request.beside for request in seen} == {(), (WITH_ALPHA,)}
 
 
-def test_the_first_sibling_that_falls_ends_the_check() -> None:
-    events, refused = checked(guard(falls_beside("alpha"), sibling(name="first"), sibling(name="second")))
-    assert [event.sibling for event in events] == ["first"]
-    assert "first" in refused
-
-
 def test_chat_shows_no_body_of_other_skills_so_nothing_is_run_for_a_change_of_it() -> None:
     one = guard(lambda _: pytest.fail("a rollout was asked for"), harness="chat/anthropic/some-model")
     (event,), refused = checked(one)
@@ -137,13 +131,6 @@ def test_chat_shows_no_body_of_other_skills_so_nothing_is_run_for_a_change_of_it
     assert event.verdict is None
     assert "nothing was run" in event.words
     assert one.kept == 0
-
-
-def test_a_changed_description_is_measured_in_a_chat_too() -> None:
-    one = guard(lambda _: 1.0, harness="chat/anthropic/some-model")
-    text = WITH_ALPHA.document.text.replace("Words.", "Use for all.")
-    (event,), _ = checked(one, WITH_ALPHA.with_document(SkillDocument(text)))
-    assert event.verdict is not None
 
 
 def test_a_cap_that_leaves_too_little_clears_nothing() -> None:
@@ -227,23 +214,6 @@ def test_training_accepts_nothing_that_lowers_a_sibling_and_leaves_no_draft_of_i
     assert all("sibling other falls" in event.verdict.reason for event in decided)
     drafts = [event for event in events if isinstance(event, DraftChanged)]
     assert not drafts[-1].changes
-
-
-def test_training_keeps_what_disturbs_nobody_and_the_version_says_what_was_found() -> None:
-    sizes = (12, 24, 0)
-    events = trained(World(named([("alpha",), ()], sizes)), sizes, (sibling(),), "omega")
-    (accepted,) = [event for event in events if isinstance(event, VersionAccepted)]
-    (words,) = accepted.siblings
-    assert words in accepted.verdict.reason
-    assert "sibling other is not shown to fall" in words
-
-
-def test_training_without_siblings_is_the_same_as_ever() -> None:
-    sizes = (12, 24, 0)
-    world = World(named([("alpha",), ()], sizes))
-    events = trained(world, sizes, (), "alpha")
-    assert [event for event in events if isinstance(event, VersionAccepted)]
-    assert not any(request.beside for request in world.requests)
 
 
 def test_folds_that_lower_a_sibling_leave_no_version_and_no_draft() -> None:
