@@ -296,10 +296,7 @@ def committed_bases(repository: Repository, skill: str, path: str) -> tuple[Trig
 
 
 def why_description_due(now: TriggerBasis, trained: Sequence[TriggerBasis]) -> str:
-    """Return why a description is due for training; empty when it is not.
-
-    What an earlier training does not tell counts as unchanged.
-    """
+    """Return why a description is due for training; empty when it is not."""
     reasons = [_difference(now, one) for one in trained]
     if not all(reasons):
         return ""
@@ -309,9 +306,9 @@ def why_description_due(now: TriggerBasis, trained: Sequence[TriggerBasis]) -> s
 def _difference(now: TriggerBasis, then: TriggerBasis) -> str:
     found = (
         (now.descriptions[0] not in then.descriptions, "its description was changed since it was trained"),
-        (then.target not in ("", now.target), f"its description was trained for {then.target}, now it is {now.target}"),
-        (then.model not in ("", now.model), f"its description was written by {then.model}, now it is {now.model}"),
-        (then.siblings not in ("", now.siblings), "descriptions of other skills changed since its own was trained"),
-        (then.requests not in ("", now.requests), "its trigger set changed since its description was trained"),
+        (then.target != now.target, f"its description was trained for {then.target}, now it is {now.target}"),
+        (then.model != now.model, f"its description was written by {then.model}, now it is {now.model}"),
+        (then.siblings != now.siblings, "descriptions of other skills changed since its own was trained"),
+        (then.requests != now.requests, "its trigger set changed since its description was trained"),
     )
     return next((reason for holds, reason in found if holds), "")

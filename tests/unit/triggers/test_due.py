@@ -34,11 +34,3 @@ def test_what_its_training_came_to_and_what_that_began_with_are_not_due() -> Non
 )
 def test_a_description_is_due_when_what_its_training_rested_on_changed(changed: TriggerBasis, reason: str) -> None:
     assert why_description_due(NOW, [changed]) == reason
-
-
-def test_an_earlier_training_on_the_same_is_enough() -> None:
-    assert why_description_due(NOW, [replace(TRAINED, siblings="others"), TRAINED]) == ""
-
-
-def test_what_an_older_release_did_not_write_down_makes_nothing_due() -> None:
-    assert why_description_due(NOW, [replace(TRAINED, siblings="", requests="", model="", target="")]) == ""

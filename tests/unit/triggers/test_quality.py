@@ -2,8 +2,12 @@
 
 import pytest
 
+from skillopt.gate.comparison import Pairs
+from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note, skills_loaded
-from skillopt.triggers.quality import judge_loading, trigger_rate
+from skillopt.testing import ScriptedRunner
+from skillopt.triggers.loading import DiscoveryRunner, trigger_task
+from skillopt.triggers.quality import HeldOutTriggers, count_held_out, judge_loading, trigger_rate, why_worse
 from skillopt.triggers.queries import Query
 
 
@@ -57,3 +61,71 @@ def test_a_harness_that_tells_nothing_is_told_from_one_that_loaded_nothing() -> 
     assert skills_loaded(Trajectory()) is None
     assert skills_loaded(Trajectory((loading_note(()),))) == ()
     assert skills_loaded(Trajectory((loading_note(("a", "b")),))) == ("a", "b")
+
+
+HELD = [Query(f"own {number}", "pdf", "x:1") for number in range(3)]
+OTHERS = [Query(f"nobody {number}", "", "x:1") for number in range(3)]
+SIBLING = [Query(f"sibling {number}", "docx", "x:1") for number in range(4)]
+
+
+def counted(before: list[Rollout], after: list[Rollout]) -> HeldOutTriggers:
+    return count_held_out("pdf", [*HELD, *OTHERS, *SIBLING], Pairs(before, after))
+
+
+def test_requests_and_runs_are_counted_where_both_descriptions_were_measured() -> None:
+    before = [ran(HELD[0]), ran(HELD[1]), ran(HELD[0])]
+    after = [ran(HELD[0], "pdf"), lost(HELD[1]), ran(HELD[0], "pdf")]
+    found = counted(before, after)
+    assert (found.requests, found.runs) == (1, 4)
+    assert (found.recall_before.hits, found.recall_after.hits, found.recall_after.of) == (0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ([ran(HELD[0])], [ran(HELD[0], "pdf")], ""),
+        (
+            [ran(HELD[0]), ran(OTHERS[0])],
+            [ran(HELD[0], "pdf"), ran(OTHERS[0], "pdf")],
+            "it loads the skill for 1 of 1 held-out requests that should not load it, 0 before",
+        ),
+        ([ran(one, "docx") for one in SIBLING], [ran(SIBLING[0]), *(ran(one, "docx") for one in SIBLING[1:])], ""),
+        (
+            [ran(one, "docx") for one in SIBLING],
+            [*(ran(one) for one in SIBLING[:2]), *(ran(one, "docx") for one in SIBLING[2:])],
+            "'docx' is loaded for 2 of its 4 held-out requests, 4 before",
+        ),
+    ],
+)
+def test_what_loads_the_skill_wrongly_or_takes_requests_from_a_sibling_is_refused(
+    before: list[Rollout], after: list[Rollout], why: str
+) -> None:
+    assert why_worse(counted(before, after)) == why
+
+
+def ended(status: Status, loaded: tuple[str, ...] | None, expected: str) -> Rollout:
+    """Run a request that the gate would score 0 because of how it ended."""
+    notes = () if loaded is None else (loading_note(loaded),)
+    answer = Rollout("a", "", 0, Trajectory(notes, status=status), status, Score(0.0, passed=False), "no")
+    runner = DiscoveryRunner(ScriptedRunner(lambda _: answer, str), Discovery())
+    (found,) = runner.rollouts([RolloutRequest(None, trigger_task(Query("a", expected, "x:1"), "pdf"))])
+    return found
+
+
+@pytest.mark.parametrize("status", [Status.REFUSAL, Status.TIMEOUT])
+@pytest.mark.parametrize(
+    ("loaded", "expected", "score"),
+    [((), "", 1.0), ((), "pdf", 0.0), (("pdf",), "pdf", 1.0), (("pdf",), "", 0.0)],
+)
+def test_a_refusal_or_a_timeout_counts_by_what_was_loaded(
+    status: Status, loaded: tuple[str, ...], expected: str, score: float
+) -> None:
+    found = ended(status, loaded, expected)
+    assert found.score is not None
+    assert (found.score.passed, found.score.value) == (score == 1.0, score)
+
+
+def test_a_run_that_does_not_tell_what_was_loaded_is_not_measured() -> None:
+    found = ended(Status.TIMEOUT, None, "")
+    assert (found.status, found.score) == (Status.INFRA_ERROR, None)
+    assert found.reason == "expected a harness that tells which skills were loaded, found a run that does not: no"

@@ -4,9 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
-from skillopt.triggers.queries import TriggerSet, read_queries
+from skillopt.triggers.queries import (
+    Query,
+    TriggerSet,
+    find_copied_words,
+    read_queries,
+    request_key,
+    split_queries,
+)
 
 NAMES = ("pdf", "docx", "tables")
 
@@ -133,3 +142,94 @@ def test_sets_of_siblings_that_contradict_are_refused_with_both_places(
 def test_sets_of_siblings_that_agree_are_put_together(tmp_path: Path) -> None:
     own = [{"query": "x", "expected_skill": "docx"}, {"query": "y", "should_trigger": False}]
     assert of_two(tmp_path, own, {"should_trigger": ["x", "y"]}) == [("x", "docx"), ("y", "docx")]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("Merge it!", "merge it"),
+        ("  MERGE\tit ", "merge it"),
+        ("\uff4d\uff45\uff52\uff47\uff45 it", "merge it"),
+        ("?!", "?!"),
+        ("\u5408\u5e76\u8868\u683c", "\u5408 \u5e76 \u8868 \u683c"),
+    ],
+)
+def test_a_request_is_identified_by_its_words(text: str, key: str) -> None:
+    assert request_key(text) == key
+
+
+CHINESE = "\u8bf7\u628a\u8fd9\u4e9b\u53d1\u7968\u5f55\u5165\u62a5\u9500\u5355\u91cc"
+"""Twelve characters: please enter these invoices into the expense form."""
+
+
+@pytest.mark.parametrize(
+    ("text", "request_", "copied"),
+    [
+        (
+            "Use to merge the two vendor tables by id.",
+            "merge the two vendor tables by id",
+            "merge the two vendor tables by",
+        ),
+        ("Use it: Drop empty rows.", "drop empty rows", "drop empty rows"),
+        ("Cleans vendor tables.", "vendor tables", ""),
+        ("Cleans all of the house tables.", "the house tables", ""),
+        (f"Use for {CHINESE}.", CHINESE, " ".join(CHINESE)),
+        (f"Use for {CHINESE[4:6]}.", CHINESE, ""),
+        (f"Use for {CHINESE[:7]}.", CHINESE[:7], " ".join(CHINESE[:7])),
+    ],
+)
+def test_a_description_that_copies_a_request_is_noticed(text: str, request_: str, copied: str) -> None:
+    assert find_copied_words(text, "Cleans the house tables.", request_) == copied
+
+
+def test_splits_of_the_author_are_kept() -> None:
+    queries = [
+        Query("alpha beta", "pdf", "x:1", "train"),
+        Query("gamma delta", "pdf", "x:2", "validation"),
+        Query("epsilon", "pdf", "x:3", "test"),
+    ]
+    train, held_out = split_queries(queries)
+    assert [one.text for one in train] == ["alpha beta"]
+    assert [one.text for one in held_out] == ["gamma delta", "epsilon"]
+
+
+def test_near_copies_are_on_one_side() -> None:
+    texts = [f"{verb} the quarterly {thing} report now" for verb in ("make", "write", "draft") for thing in "abcd"]
+    near = [Query(f"{text}{end}", "pdf", "x:1") for text in texts for end in ("", " please")]
+    far = [Query(f"{word} {word}{word}", expected, "x:1") for word in "qwertz" for expected in ("pdf", "")]
+    train, held_out = split_queries([*near, *dict.fromkeys(far)])
+    sides = [{one.text for one in side if "report" in one.text} for side in (train, held_out)]
+    assert not (sides[0] and sides[1])
+    assert {one.expected for side in (train, held_out) for one in side} == {"pdf", ""}
+
+
+@given(st.lists(st.text(alphabet="abc de", min_size=1, max_size=12).filter(str.strip), unique=True, max_size=30))
+def test_every_request_is_on_exactly_one_side(texts: list[str]) -> None:
+    queries = list({one.key: one for one in (Query(text, "pdf", "x:1") for text in texts)}.values())
+    train, held_out = split_queries(queries)
+    assert sorted(one.text for one in (*train, *held_out)) == sorted(one.text for one in queries)
+    assert split_queries(queries) == (train, held_out)
+
+
+@given(
+    st.lists(st.text(alphabet="abc de", min_size=1, max_size=12).filter(str.strip), min_size=2, max_size=20),
+    st.lists(st.sampled_from(["pdf", ""]), min_size=20, max_size=20),
+    st.integers(0, 19),
+)
+def test_a_request_that_is_added_holds_out_no_request_that_was_trained_on(
+    texts: list[str], kinds: list[str], at: int
+) -> None:
+    pairs = zip(texts, kinds, strict=False)
+    queries = list({one.key: one for one in (Query(text, kind, "x:1") for text, kind in pairs)}.values())
+    added = queries[at % len(queries)]
+    before, _ = split_queries([one for one in queries if one is not added])
+    _, held_out = split_queries(queries)
+    assert not {one.key for one in before} & {one.key for one in held_out}
+
+
+def test_a_near_copy_of_a_request_given_for_training_is_trained_on() -> None:
+    near = [
+        Query("merge the two tables", "pdf", "x:1", "test"),
+        Query("merge the two tables now", "pdf", "x:2", "train"),
+    ]
+    assert split_queries(near) == (tuple(near), ())
