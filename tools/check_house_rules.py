@@ -44,8 +44,8 @@ _BUDGETS = {
     "skillopt/storage": 1_400,
     "skillopt/versions": 2_640,  # to reach: 2,100
     "skillopt/runs": 3_150,  # to reach: 1,700
-    "skillopt/reports": 4_470,  # to reach: 3,000
-    "skillopt/review": 1_500,  # to reach: 1,300
+    "skillopt/reports": 3_490,  # to reach: 3,000
+    "skillopt/review": 1_380,  # to reach: 1,300
     "skillopt/nightly": 4_000,
     "skillopt/triggers": 1_890,  # to reach: 1,400
     "skillopt/harvest": 960,
