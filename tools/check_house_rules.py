@@ -31,9 +31,9 @@ _BUDGETS = {
     "tests": 51_130,  # to reach: 36,000
     "benchmarks tools": 11_330,  # to reach: 10,500
     "skillopt/commands": 7_310,  # to reach: 6,200
-    "skillopt/loop": 5_320,  # to reach: 3,200
+    "skillopt/loop": 4_300,  # to reach: 3,200
     "skillopt/gate": 2_470,  # to reach: 1,600
-    "skillopt/prompts": 1_500,
+    "skillopt/prompts": 1_330,
     "skillopt/skills": 2_120,  # to reach: 2,000
     "skillopt/safety": 1_740,  # to reach: 1,700
     "skillopt/suites": 3_390,  # to reach: 3,000
