@@ -34,19 +34,16 @@ from skillopt.tasks import Task
 __all__ = ["BASELINE_TASKS", "GATE_ROUNDS", "Gate", "resolvable_gain"]
 
 BASELINE_TASKS: Final = 12
-"""Tasks of `val` in a sample of the baseline: enough to tell whether noise is high, and a third of a usual split."""
+"""Tasks of `val` in a sample of the baseline, and between two looks at an increment.
+
+Enough to tell whether noise is high, and a third of a usual split.
+"""
 
 GATE_ROUNDS: Final = 3
 """Most runs of each task in a sequential comparison, averaged inside the task; a fourth decides little."""
 
 _HALVED_FROM: Final = 16
 """Tasks from which on the first look is at half of them."""
-
-_LOOK: Final = 12
-"""Tasks between two looks at an increment."""
-
-_INCREMENT_ROUNDS: Final = 2
-"""Most runs of each task for an increment."""
 
 _HIGHER, _LOWER = 1.0, -4.0
 """Sums of differences that end an increment: what was seen to be needed on train is rarely worse on `val`."""
@@ -145,9 +142,9 @@ class Gate:
         be needed, and the claim of the version stays the one against the start.
         """
         pairs, settings = Pairs(), self._settings
-        order = [(task, Stream.INCREMENT.repeat(at)) for at in range(_INCREMENT_ROUNDS) for task in self._order]
-        for start in range(0, len(order), _LOOK):
-            pairs.add(self._increment((incumbent, candidate), order[start : start + _LOOK]))
+        order = [(task, Stream.INCREMENT.repeat(at)) for at in range(2) for task in self._order]
+        for start in range(0, len(order), BASELINE_TASKS):
+            pairs.add(self._increment((incumbent, candidate), order[start : start + BASELINE_TASKS]))
             verdict = compare_pairs(pairs, settings, GateRule.STRICT, place)
             total = verdict.gain * len(pairs.before)
             if total >= (0.0 if start else _HIGHER) or total <= _LOWER:

@@ -30,8 +30,6 @@ __all__ = [
 GRADE: Final = "Grade"
 """Trailer of a commit with what was shown of it."""
 
-_LEAST_STEP: Final = 1e-9
-
 _PSEUDO_TASKS: Final = 4.0
 _PSEUDO_SQUARE: Final = 0.25
 """Four pseudo tasks with this squared deviation are added, so that a few tasks that agree do not look certain."""
@@ -107,7 +105,7 @@ def estimate_grading(
     gain, spread = _shrink(gains, prior)
     if grade is Grade.UNPROVEN and gain < 0:
         grade = Grade.WORSE
-    changed = sum(abs(one) >= (_LEAST_STEP if partial else 0.5) for one in gains)
+    changed = sum(one != 0 if partial else abs(one) >= 0.5 for one in gains)  # noqa: PLR2004 - half of its runs
     likely = NormalDist().cdf(gain / spread)
     low, high = max(-1.0, gain - _NINETY * spread), min(1.0, gain + _NINETY * spread)
     found = Grading(grade, likely, gain, low, high, len(gains), changed, "", increment=increment)

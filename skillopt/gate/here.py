@@ -17,6 +17,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs, task_gains
+from skillopt.gate.error_budget import COMPARISON_SHARE
 from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.mean_bet import bet_on_repeats, lower_limit
 from skillopt.gate.sign_flips import SignFlips, draw_patterns, is_pass_fail, sign_p_value
@@ -45,9 +46,6 @@ _WEIGHTS: Final = (0.4, 0.7, 0.9, 1.0)
 HERE_ROUNDS: Final = len(_WEIGHTS)
 """Most rounds of paired repeats."""
 
-_SHARE: Final = 0.7
-"""Share of the error left that one of many drafts may use, as in the gate."""
-
 
 def here_error(earlier: int) -> float:
     """Return the error for one of many drafts on the same tasks, such that all of them together keep to the promise.
@@ -55,7 +53,7 @@ def here_error(earlier: int) -> float:
     >>> [round(here_error(earlier), 4) for earlier in range(3)]
     [0.07, 0.021, 0.0063]
     """
-    return HERE_ERROR * _SHARE * (1.0 - _SHARE) ** earlier
+    return HERE_ERROR * COMPARISON_SHARE * (1.0 - COMPARISON_SHARE) ** earlier
 
 
 class HereTest:
@@ -94,11 +92,10 @@ def _units(pairs: Sequence[float], most: int) -> list[list[float]]:
 _WHOLE_REPEATS_OF: Final = 48
 """Rollouts of each text that whole repeats may come to before only tasks that came out differently are repeated."""
 
-_MOST_WHOLE: Final = 3
 _EXTRA: Final = 3
-"""Repeats of only those tasks that came out differently before: whether they did was a matter of size, not of sign."""
+"""Most repeats of all tasks, then of only those that came out differently: a matter of size, not of sign."""
 
-MOST_REPEATS: Final = _MOST_WHOLE + _EXTRA
+MOST_REPEATS: Final = 2 * _EXTRA
 
 
 def whole_repeats(tasks: int) -> int:
@@ -107,7 +104,7 @@ def whole_repeats(tasks: int) -> int:
     >>> [whole_repeats(tasks) for tasks in (8, 24, 60)]
     [3, 2, 1]
     """
-    return max(1, min(_MOST_WHOLE, _WHOLE_REPEATS_OF // max(1, tasks)))
+    return max(1, min(_EXTRA, _WHOLE_REPEATS_OF // max(1, tasks)))
 
 
 def can_show_harm(tasks: int, error: float) -> bool:

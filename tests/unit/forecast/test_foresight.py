@@ -52,7 +52,7 @@ def test_more_tasks_take_more_rollouts_and_are_proven_more_often() -> None:
     assert few.here <= many.here
 
 
-@pytest.mark.parametrize(("cap", "value"), [("max_rollouts", 60), ("max_usd", 60.0), ("max_tokens", 6_000)])
+@pytest.mark.parametrize(("cap", "value"), [("max_rollouts", 50), ("max_usd", 60.0), ("max_tokens", 6_000)])
 def test_a_cap_below_the_range_ends_the_runs_below_it(cap: str, value: float) -> None:
     free, capped = foreseen(alike(16)), foreseen(alike(16), settings={cap: value})
     assert (free.capped, free.rollouts.median > 60) == (0, True)
