@@ -51,13 +51,6 @@ _MOST_BYTES: Final = 256_000_000
 
 _CHECK_SECONDS: Final = 120.0
 _DIAL_SECONDS: Final = 5.0
-_LOST: Final = (
-    exceptions.LocalRayletDiedError,
-    exceptions.NodeDiedError,
-    exceptions.ObjectLostError,
-    exceptions.WorkerCrashedError,
-)
-"""What Ray says when the node or the process of a task went away; other errors of it would come again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +316,8 @@ def _translated(error: exceptions.RayError) -> InfrastructureError:
     said = environment_masking().text(_first_line(error))
     if isinstance(error, exceptions.OutOfMemoryError):
         return InfrastructureError(f"Ray ended it because its node had no memory left ({said}); lower workers")
-    if isinstance(error, _LOST):
+    lost = exceptions.NodeDiedError | exceptions.LocalRayletDiedError | exceptions.ObjectLostError
+    if isinstance(error, lost | exceptions.WorkerCrashedError):
         return NodeLostError(f"its node, or its process there, was lost ({said})")
     kind = type(error.cause if isinstance(error, exceptions.RayTaskError) else error).__name__
     return InfrastructureError(f"Ray could not run it: {kind}: {said}")
