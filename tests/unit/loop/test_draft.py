@@ -68,13 +68,6 @@ def test_dropping_goes_back_to_the_incumbent_and_accepting_makes_a_new_one() -> 
     assert not draft.pending
 
 
-def test_what_is_built_after_an_accept_builds_on_the_new_incumbent() -> None:
-    draft, gamma = drafted("alpha"), line("gamma", {})
-    assert words_of(draft.build([gamma])) == {"keep", "gamma"}
-    draft.accept(draft.skill)
-    assert words_of(draft.build([gamma])) == {"keep", "alpha", "gamma"}
-
-
 def test_dropping_after_an_accept_keeps_what_was_accepted() -> None:
     draft = drafted("alpha")
     draft.accept(draft.skill)

@@ -22,13 +22,6 @@ def test_what_passed_has_no_symptom_and_what_failed_has_one(feedback: str) -> No
     assert symptoms(feedback)
 
 
-@given(st.text(max_size=400))
-def test_the_same_feedback_gives_the_same_symptoms_in_any_case_of_letters(feedback: str) -> None:
-    assert symptoms(feedback) == symptoms(feedback)
-    ascii_only = feedback.encode("ascii", "ignore").decode()
-    assert symptoms(ascii_only.upper()) == symptoms(ascii_only.lower())
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -111,16 +104,6 @@ def test_the_more_failures_pass_by_themselves_the_less_a_pass_tells(
     rates, luckier = measured(gone, stayed, held), measured(gone + more, stayed, held)
     assert luckier.without >= rates.without
     assert luckier.for_it <= rates.for_it + 1e-9
-
-
-def test_before_anything_was_rerun_one_rollout_decides() -> None:
-    assert PassRates().repeats == 1
-    assert not PassRates().noisy
-
-
-def test_where_nothing_passes_by_itself_one_rollout_goes_on_to_decide() -> None:
-    rates = measured(0, 40, held=40)
-    assert (rates.without, rates.answering, rates.repeats) == (0.05, 0.95, 1)
 
 
 def test_the_more_noise_the_more_runs_a_decision_takes() -> None:

@@ -24,15 +24,6 @@ def test_the_newest_edits_of_each_fate_are_listed_so_that_many_untried_ones_crow
     assert [edit.fate for edit in memory.listing(1)] == [EditFate.TRIED, EditFate.UNTRIED]
 
 
-def test_an_edit_that_was_tried_after_it_was_left_over_is_listed_once_with_its_figures() -> None:
-    memory = Memory()
-    memory.untried(idea(1), "over the edit budget of its step")
-    memory.tried(Edit("other id", Op.ADD, content="- idea01"), "0 better, 1 worse of 3", "with it: score 0.00")
-    memory.untried(idea(1), "over the edit budget of its step")
-    (edit,) = memory.listing()
-    assert (edit.fate, edit.reason, edit.shown) == (EditFate.TRIED, "0 better, 1 worse of 3", "with it: score 0.00")
-
-
 def test_notes_are_written_from_what_was_tried_or_refused_and_never_from_what_waits() -> None:
     memory = Memory()
     memory.untried(idea(0), "over the edit budget of its step")

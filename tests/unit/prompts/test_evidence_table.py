@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.prompts.evidence_table import TABLE_TOKENS, EvidenceRow, feedback_line, write_evidence_table
+from skillopt.prompts.evidence_table import TABLE_TOKENS, EvidenceRow, write_evidence_table
 from skillopt.skills.document import estimate_tokens
 
 
@@ -26,11 +26,6 @@ def test_tasks_of_one_group_share_a_row_and_what_passes_comes_last() -> None:
     ]
 
 
-def test_where_all_pass_there_is_no_heading_of_failures() -> None:
-    assert write_evidence_table([EvidenceRow("a", 1, 1)]) == "always passed | a 1/1"
-    assert write_evidence_table([]) == ""
-
-
 @given(st.text(min_size=0, max_size=600), st.integers(min_value=1, max_value=72))
 def test_72_failures_fit_whatever_their_feedback_is(feedback: str, groups: int) -> None:
     rows = [failed(number, feedback, number % groups + 1) for number in range(72)]
@@ -41,9 +36,3 @@ def test_a_line_of_a_megabyte_and_one_in_another_script_are_cut() -> None:
     for feedback in ("x" * 1_000_000, "値" * 1_000_000, "\n" * 1_000_000 + "late"):
         rows = [failed(number, feedback, number + 1) for number in range(72)]
         assert estimate_tokens(write_evidence_table(rows)) <= TABLE_TOKENS + 200
-
-
-def test_a_feedback_line_is_one_line_and_says_how_many_follow() -> None:
-    assert feedback_line("a  b\r\n\nc\nd") == "a b (and 2 more lines)"
-    assert feedback_line("  ") == ""
-    assert feedback_line("abcdef", 4) == "abc…"

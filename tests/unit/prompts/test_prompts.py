@@ -12,10 +12,6 @@ def test_a_missing_or_unknown_value_is_an_error() -> None:
         fill("repair", problem="x", reply="y", prompt="z", more="!")
 
 
-def test_a_value_that_looks_like_a_placeholder_stays_as_it_is() -> None:
-    assert "{{problem}}" in fill("repair", problem="{{reply}}", reply="{{problem}}", prompt="")
-
-
 def test_every_prompt_begins_with_its_task_and_says_that_fenced_text_is_data() -> None:
     for name in prompt_names():
         text = fill(name, **dict.fromkeys(_placeholders(name), ""))

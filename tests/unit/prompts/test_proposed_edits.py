@@ -86,10 +86,6 @@ def test_an_edit_whose_text_is_given_twice_and_differently_is_named_and_not_take
     assert [why for _, why in reading.unread] == [DOUBLED]
 
 
-def test_no_edits_at_all_is_an_answer() -> None:
-    assert read_reflection('{"diagnosis": "nothing to do", "edits": []}').edits == ()
-
-
 def test_edits_past_the_most_that_are_read_are_named() -> None:
     found = read_reflection(json.dumps({"edits": [GOOD] * (MOST_EDITS_READ + 2)}))
     assert (len(found.edits), len(found.unread)) == (MOST_EDITS_READ, 2)
