@@ -45,6 +45,9 @@ class _Chain:
 
     shown: dict[str, Seen]
     good: list[Line] = field(default_factory=list)
+    parked: list[Line] = field(default_factory=list)
+    """Lines that moved nothing, tried again beside what is proposed next: a task may need both."""
+    park: bool = False
     moved: set[str] = field(default_factory=set)
     fixed: frozenset[str] = frozenset()
     stalled: int = 0
@@ -76,7 +79,7 @@ def _take_tested_step(run: TrainingRun, policy: Policy, step: int) -> Course[Non
     elif policy.epochs.pooled:  # what was run just now has told
         yield from _take_pooled(run, policy, step, shown)
     else:
-        yield from _learn_from(run, policy, step, _Chain(shown))
+        yield from _learn_from(run, policy, step, _Chain(shown, park=policy.idle > 0))
 
 
 def _learn_from(run: TrainingRun, policy: Policy, step: int, chain: _Chain) -> Course[None]:
@@ -105,7 +108,7 @@ def _reflect_and_test(run: TrainingRun, policy: Policy, step: int, chain: _Chain
     evidence = policy.evidence
     revived = policy.revive(chain.shown)
     for number in range(run.settings.patch_tests + bool(revived)):
-        carried = [*evidence.draft.lines, *chain.good]
+        carried = [*evidence.draft.lines, *chain.good, *chain.parked]
         asked = bool(number) or not revived
         lines = revived
         if asked:
@@ -119,7 +122,7 @@ def _reflect_and_test(run: TrainingRun, policy: Policy, step: int, chain: _Chain
         edits = tuple(line.edit for line in lines)
         yield PatchTested(step, edits, tuple(test.after), tuple(sorted(test.moved)), test.passed)
         yield from _continue(policy, chain, lines, test, asked=asked)
-        if not chain.shown or chain.stalled >= _STALLED or (asked and not test.moved):
+        if not chain.shown or chain.stalled >= _STALLED or (asked and not test.moved and not chain.parked):
             return
 
 
@@ -140,7 +143,9 @@ def _continue(policy: Policy, chain: _Chain, lines: Sequence[Line], test: PatchT
             name = next((name for name in line.targets if name in test.after and name in chain.shown), None)
             shown = render_effect(chain.shown[name].rollout, test.after[name].rollout) if name else ""
             chain.unmoved.append((line.edit, shown))
-    chain.good += test.helped
+    chain.park = chain.park and not test.harm
+    chain.good += [line for line in chain.parked if line.targets.keys() & test.moved] + test.helped
+    chain.parked = [line for line in (*chain.parked, *lines) if chain.park and line not in chain.good]
     chain.moved |= test.moved
     chain.fixed = frozenset(test.passed)
     done = {symptom for line in test.helped for targets in line.targets.values() for symptom in targets}
@@ -153,7 +158,7 @@ def _continue(policy: Policy, chain: _Chain, lines: Sequence[Line], test: PatchT
     answered = frozenset[str]().union(*sure)
     tested = {name: Seen(seen.rollout, seen.symptoms - answered, seen.text) for name, seen in test.after.items()}
     waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in tested}
-    skill = evidence.draft.build([*evidence.draft.lines, *chain.good])
+    skill = evidence.draft.build([*evidence.draft.lines, *chain.good, *chain.parked])
     again = yield from evidence.run(skill, _few_of_each(waiting, tested))
     chain.shown = {name: seen for name, seen in (tested | again).items() if policy.live(seen.symptoms)}
     chain.stalled = 0 if test.moved else chain.stalled + asked
@@ -174,7 +179,10 @@ def _ablate(policy: Policy, step: int, chain: _Chain) -> Course[None]:
     """Keep what something needs; remember the rest."""
     evidence = policy.evidence
     memory, draft = evidence.memory, evidence.draft
+    tried = {line.edit.id for line in chain.good}
     for edit, shown in chain.unmoved:
+        if edit.id in tried:
+            continue
         memory.tried(edit, "it moved none of the tasks that it cites", shown)
     for test in (yield from ablate(evidence, chain.good, chain.moved)):
         yield EditScreened(step, test.line.edit, test.tasks, *test.scores, test.kept, test.reason)
