@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from skillopt.execution.runner import Activity, RunObserver
 from skillopt.loop.events import (
+    DraftChanged,
     DraftGraded,
     EditScreened,
     Event,
@@ -19,6 +20,7 @@ from skillopt.loop.events import (
     PatchTested,
     RunStarted,
     SiblingMeasured,
+    StepFailed,
     StepStarted,
     TrainMeasured,
     VersionAccepted,
@@ -26,6 +28,7 @@ from skillopt.loop.events import (
 )
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import JobProgress, note_progress
 
 if TYPE_CHECKING:
@@ -44,6 +47,39 @@ _SOON: Final = 0.05
 
 _NEWS: Final = (GateDecided, SiblingMeasured, VersionAccepted, DraftGraded, HeldOutTestMeasured)
 """What whoever waits for a job is told at once."""
+
+
+@dataclass(slots=True)
+class _Step:
+    """What a step has done so far, to be told in one line at its end."""
+
+    train: str = ""
+    edits: int = 0
+    failing: set[str] = field(default_factory=set)
+    passed: set[str] = field(default_factory=set)
+    removed: int = 0
+
+    def add(self, event: TrainMeasured | PatchTested | EditScreened) -> None:
+        match event:
+            case TrainMeasured():
+                self.train = str(event)
+            case PatchTested():
+                self.edits += len(event.edits)
+                self.failing.update(event.tasks)
+                self.passed.update(event.passed)
+            case EditScreened():
+                self.removed += not event.kept
+
+    def line(self, number: int, end: DraftChanged | StepFailed | None = None) -> str:
+        parts = [self.train or f"step {number}"]
+        if self.edits:
+            tried = f"{count_noun(self.edits, 'edit')} tried on {count_noun(len(self.failing), 'failing task')}"
+            parts.append(f"{tried}, of which {len(self.passed)} then passed")
+        if self.removed:
+            parts.append(f"ablation removed {count_noun(self.removed, 'edit')}")
+        if end is not None:
+            parts.append(str(end).removeprefix(f"step {number}: "))
+        return "; ".join(parts)
 
 
 class ProgressObserver(RunObserver):
@@ -65,6 +101,7 @@ class ProgressObserver(RunObserver):
         self._place = _STARTING
         self._planned = 0
         self._noted = JobProgress()
+        self._steps: dict[int, _Step] = {}
         self._done = 0
         self._began = self._last_plain = clock()
         self._bar: Progress | None = None
@@ -96,6 +133,23 @@ class ProgressObserver(RunObserver):
 
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""
+        self._move_to(event)
+        if isinstance(event, _NEWS):
+            self._note(replace(self._noted, news=self._noted.news + 1))
+        if self._verbose or self._proposal:
+            self._tell(event_line(event, verbose=self._verbose), used=isinstance(event, PatchTested | GateDecided))
+        elif isinstance(event, TrainMeasured | PatchTested | EditScreened):
+            if event.step not in self._steps:
+                self._end_steps()
+            self._steps.setdefault(event.step, _Step()).add(event)
+        elif isinstance(event, DraftChanged | StepFailed) and event.step in self._steps:
+            self._tell(self._steps.pop(event.step).line(event.step, event), used=True)
+        elif line := event_line(event):
+            self._end_steps()
+            self._tell(line, used=isinstance(event, GateDecided))
+
+    def _move_to(self, event: Event) -> None:
+        """Note where the run is."""
         if isinstance(event, RunStarted):
             self._planned = event.steps
             self._place = "the edits together" if self._proposal else "baseline"
@@ -104,11 +158,15 @@ class ProgressObserver(RunObserver):
         elif isinstance(event, StepStarted | TrainMeasured):
             self._done = event.step - 1
             self._place = f"step {event.step}{f' of {self._planned}' if self._planned else ''}"
-        if isinstance(event, _NEWS):
-            self._note(replace(self._noted, news=self._noted.news + 1))
-        if line := event_line(event, verbose=self._verbose):
-            used = f"  [{self._used()}]" if isinstance(event, PatchTested | GateDecided) else ""
-            self._print(f"{line}{used}")
+
+    def _end_steps(self) -> None:
+        """Tell of steps in which nothing was left to try."""
+        for number in [number for number, step in self._steps.items() if not step.edits]:
+            self._tell(self._steps.pop(number).line(number))
+
+    def _tell(self, line: str, *, used: bool = False) -> None:
+        if line:
+            self._print(f"{line}{f'  [{self._used()}]' if used else ''}")
 
     def activity(self, activity: Activity) -> None:
         """Show how far the batch is."""

@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import LedgerError
-from skillopt.gate.comparison import Tally, Verdict
+from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grading, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,
@@ -278,7 +278,8 @@ class GateDecided(Event):
         what = count_noun(len(self.changes), "edit") if self.changes else self.kind
         verdict, words = self.verdict, compared_words(self.verdict, "" if self.judged else VAL)
         flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
-        return f"gate, {what}: {words}, {flips}: {self.outcome}, {_cut(verdict.reason)}"
+        reason = "" if self.outcome == Outcome.ACCEPT else f", {_cut(verdict.reason)}"
+        return f"gate, {what}: {words}, {flips}: {self.outcome}{reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,19 @@ import pytest
 
 from skillopt.commands.progress import ProgressObserver
 from skillopt.execution.runner import Activity
-from skillopt.loop.events import StepStarted
+from skillopt.gate.comparison import Tally
+from skillopt.loop.events import (
+    EditScreened,
+    PatchTested,
+    RunEnded,
+    StepFailed,
+    StepStarted,
+    TasksSetAside,
+    TrainMeasured,
+)
 from skillopt.rollouts import Usage
 from skillopt.settings import Settings
+from skillopt.skills.edits import Edit, Op
 from tests.unit.loop.test_events import EVENTS
 
 
@@ -24,6 +34,27 @@ def test_without_a_terminal_there_are_plain_lines_on_stderr_and_nothing_on_stdou
     assert "epoch 1 over: 2 accepted" in err
     assert "s1e1" not in err
     assert "\x1b" not in err
+
+
+def test_a_step_is_told_in_one_line_at_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    edits = (Edit("s1e1", Op.ADD, content="- Be brief."), Edit("s1e2", Op.ADD, content="- Be polite."))
+    passing = Tally(1.0, 1.0, 2, 0)
+    with ProgressObserver() as observer:
+        for event in (
+            TrainMeasured(1, Tally(0.5, 0.25, 4, 0)),
+            PatchTested(1, edits, ("a", "b"), ("a",), ("a",)),
+            EditScreened(1, edits[1], 1, 1.0, 1.0, kept=False, reason="nothing fails without it"),
+            StepFailed(1, "reflection", "no edit was left to try"),
+            TrainMeasured(2, passing),
+            RunEnded("nothing is left to learn", 0, 9, 2),
+            TasksSetAside(("b",)),
+        ):
+            observer.event(event)
+    first, second, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("step 1: 1 of 4 train tasks pass")
+    assert "; 2 edits tried on 2 failing tasks, of which 1 then passed; ablation removed 1 edit; " in first
+    assert second == "step 2: 2 of 2 train tasks pass"
+    assert last.startswith("set aside")
 
 
 def test_verbose_tells_every_event(capsys: pytest.CaptureFixture[str]) -> None:

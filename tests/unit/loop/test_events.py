@@ -104,7 +104,7 @@ def test_every_kind_of_event_is_tried() -> None:
         ),
         (
             GateDecided(2, "edits", CHANGES, VERDICT, "text"),
-            "gate, 1 edit: score 0.100 → 0.300, fixed 1, broke 0: accept, better",
+            "gate, 1 edit: score 0.100 → 0.300, fixed 1, broke 0: accept",
         ),
         (
             GateDecided(0, "change", (), VERDICT),
