@@ -89,7 +89,7 @@ def _train(tasks: int, cap: int, seed: int) -> _Row:
         make_repository(folder)
         cut_suite(folder / "suites" / "tidy_tables", tasks, seed)
         (folder / "skillopt.toml").write_text(_CONFIG, "utf-8")
-        result = _skillopt(folder, "optimize", "--quiet", "--seed", str(seed), "--set", f"max_rollouts={cap}")
+        result = _skillopt(folder, "optimize", "--quiet", "--set", f"seed={seed}", "--set", f"max_rollouts={cap}")
         handed = next((branch for branch in _HANDED if _is_branch(folder, branch)), "")
         subjects = ["--of", "worktree", *(["--of", handed] if handed else [])]
         whole = ["--suite", "suites/tidy_tables", "--split", "test"]

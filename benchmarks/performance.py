@@ -152,7 +152,7 @@ def _optimize(folder: Path, options: list[str], *, fresh_branch: bool = False) -
     """Run `optimize` in its own process; give seconds, peak kilobytes and rollouts asked for."""
     if fresh_branch:
         subprocess.run(["git", "update-ref", "-d", "refs/heads/skillopt/tidy-tables"], cwd=folder, check=True)
-    arguments = ["optimize", "tidy-tables", "--seed", str(_SEED), "--json", "--quiet", *options]
+    arguments = ["optimize", "tidy-tables", "--set", f"seed={_SEED}", "--json", "--quiet", *options]
     program = (
         "import json, resource, sys, subprocess;"
         "out = subprocess.run([sys.executable, '-m', 'skillopt', *sys.argv[1:]], check=True, capture_output=True);"

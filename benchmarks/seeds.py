@@ -47,7 +47,7 @@ def _train(seed: int, preset: str) -> tuple[float, float, float, float] | None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "repository"
         make_repository(folder)
-        result = _skillopt(folder, "optimize", "--quiet", "--seed", str(seed), "--preset", preset)
+        result = _skillopt(folder, "optimize", "--quiet", "--set", f"seed={seed}", "--set", f"preset={preset}")
         gated = len(_skillopt(folder, "report")["gates"])
     test, accepted = result["test"], len(result["versions"])
     if test is None:

@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     make_repository(folder)
     print(f"Trains a weak skill for cleaning tables, in a scratch repository: {_shown(folder)}")
     print("Offline and simulated: target and optimizer model are the program `demo`, not a language model.\n")
-    _skillopt(folder, "optimize", _SKILL, "--seed", str(chosen.seed), "--preset", chosen.preset)
+    _skillopt(folder, "optimize", _SKILL, "--set", f"seed={chosen.seed}", "--set", f"preset={chosen.preset}")
     run = json.loads(_skillopt(folder, "report", "--json", shown=False))
     if not any(version["number"] for version in run["versions"]):
         print("No version was accepted; try another --seed.")

@@ -28,7 +28,17 @@ _IN_FLIGHT: Final = 8
 _SIGNALS: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 _A_PLACE: Final = 5
 """Kills of one project, one run after the other."""
-_TRAIN: Final = ("nightly", "train", "--state", "../state.json", "--out", "../night", "--quiet", "--workers", "4")
+_TRAIN: Final = (
+    "nightly",
+    "train",
+    "--state",
+    "../state.json",
+    "--output",
+    "../night",
+    "--quiet",
+    "--set",
+    "workers=4",
+)
 _OFFER: Final = ("nightly", "offer", "../night", "--json")
 
 _Work = Callable[[Place, Kill | None], Ended]
@@ -66,7 +76,7 @@ def _try(name: str, works: Sequence[_Work], most: int) -> Found:
     count_calls()
     with TemporaryDirectory(prefix="trust-kills-") as root:
         start = Place.make(Path(root) / "start")
-        checked = skillopt(start.clone, "nightly", "check", "--out", "../state.json")
+        checked = skillopt(start.clone, "nightly", "check", "--output", "../state.json")
         if checked.returncode:
             return (ClassResult(f"kills: {name}", 0, 0),), [f"nightly check: {checked.stderr}"]
         row, failures = _kill_all(name, start, works, most)

@@ -9,7 +9,7 @@ from typing import Final
 
 __all__ = ["OPTIMIZE", "git", "make_project", "skillopt"]
 
-OPTIMIZE: Final = ("optimize", "rows", "--json", "--quiet", "--workers", "4", "--seed", "1")
+OPTIMIZE: Final = ("optimize", "rows", "--json", "--quiet", "--set", "workers=4", "--set", "seed=1")
 """Trains the skill of a project in about a second."""
 
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]

@@ -123,7 +123,7 @@ def _links(folder: Path) -> list[str]:
             link(project / "skills" / "rows" / "notes.md", secret)
         link(project / "suites" / "notes.jsonl", secret)
         config = project / "skillopt.toml"
-        failures += _check(project, *_READING, ("optimize", "rows", "--seed", "1", "--start", "worktree"))
+        failures += _check(project, *_READING, ("optimize", "rows", "--set", "seed=1", "--start", "worktree"))
         config.write_text(config.read_text(encoding="utf-8").replace("rows.jsonl", "notes.jsonl"), encoding="utf-8")
         failures += _check(project, ("suite", "show", "rows"), ("suite", "check", "rows"), OPTIMIZE)
     return failures

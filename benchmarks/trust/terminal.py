@@ -47,19 +47,19 @@ COMMANDS: Final = (
     ("evidence", "rows", "--task", "train0"),
     ("gate", "HEAD~1"),
     ("gate", "HEAD~1", "--json"),
-    ("optimize", "rows", "--seed", "1"),
+    ("optimize", "rows", "--set", "seed=1"),
     ("report", "rows", "--format", "markdown"),
     ("report", "rows", "--json"),
     ("log", "rows", "--json"),
     ("status", "--json"),
     ("jobs",),
-    ("nightly", "check", "--out", "state.json"),
+    ("nightly", "check", "--output", "state.json"),
     ("show", "rows", _HOSTILE),
     ("optimize", "rows", "--start", _HOSTILE),
 )
 """Commands that print of a repository."""
 
-_OF_NAMES: Final = (("status",), ("show", "rows"), ("estimate", "rows"), ("optimize", "rows", "--seed", "1"))
+_OF_NAMES: Final = (("status",), ("show", "rows"), ("estimate", "rows"), ("optimize", "rows", "--set", "seed=1"))
 """Commands that meet a file of the skill whose name cannot be printed; most others refuse it in the same words."""
 
 

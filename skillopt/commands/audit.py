@@ -31,14 +31,11 @@ from skillopt.audit.siblings import find_disturbance, installed_skills, with_dis
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
-    MinutesOption,
     QuietOption,
     RolloutsOption,
     SetOption,
-    TokensOption,
     UsdOption,
     VerboseOption,
-    WorkersOption,
     YesOption,
     flags_of,
 )
@@ -116,7 +113,7 @@ def audit(
         int, typer.Option("--pairs", min=1, max=10_000, help="Most pairs of rollouts, with and without, of a skill.")
     ] = 100,
     loss: Annotated[
-        float, typer.Option("--loss", min=0.01, max=0.5, help="Score that the removal of an idle skill may lose.")
+        float, typer.Option("--margin", min=0.01, max=0.5, help="Score that the removal of an idle skill may lose.")
     ] = 0.1,
     siblings: Annotated[
         bool, typer.Option("--siblings", help="Find which skills disturb others, too, by the others' tasks.")
@@ -127,12 +124,9 @@ def audit(
         bool, typer.Option("--offer", help="Propose the removal of idle skills in a pull request.")
     ] = False,
     settings: SetOption = None,
-    workers: WorkersOption = None,
     harness: HarnessOption = None,
     max_rollouts: RolloutsOption = None,
     max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_minutes: MinutesOption = None,
     yes: YesOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
@@ -146,14 +140,13 @@ def audit(
     deletes them, and without a forge a branch of this repository. Before money is spent for the first time, a terminal
     is asked; without a terminal a paid target needs a cap, or --yes.
     """
-    caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-    flags = flags_of(settings, workers=workers, harness=harness, **caps)
+    flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
     plan = _plan(AuditAsk(tuple(skills or ()), pairs, loss, flags, siblings=siblings))
     if not quiet and not offer:  # with --offer, the process that audits says it
         typer.echo(plan.words, err=True)
     ask_to_pay(plan.payment, plan.words, yes=yes)
     if offer:
-        given = {"pairs": pairs, "loss": loss, "workers": workers, "harness": harness, **caps}
+        given = {"pairs": pairs, "margin": loss, "harness": harness, "max_rollouts": max_rollouts, "max_usd": max_usd}
         with interruptible():
             more = [name for name, wanted in (("--siblings", siblings), ("--quiet", quiet)) if wanted]
             report = _audit_and_offer(plan, [*_options(given, settings), *more])

@@ -10,14 +10,11 @@ from skillopt.commands.gate import GateOptions, gate_change
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
-    MinutesOption,
     QuietOption,
     RolloutsOption,
     SetOption,
     SuiteOption,
-    TokensOption,
     UsdOption,
-    WorkersOption,
     flags_of,
     select,
 )
@@ -62,12 +59,9 @@ def decline(
     ] = True,
     suite: SuiteOption = None,
     settings: SetOption = None,
-    workers: WorkersOption = None,
     harness: HarnessOption = None,
     max_rollouts: RolloutsOption = None,
     max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_minutes: MinutesOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -78,8 +72,7 @@ def decline(
     """
     words = what or []
     if words and all(word.isdecimal() and len(word) <= _LONGEST_NUMBER for word in words) and not undo:
-        caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-        flags = flags_of(settings, workers=workers, harness=harness, **caps)
+        flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
         _drop(select(skill, suite, flags), words, (_word(skill, reason), measure), quiet=quiet, as_json=as_json)
         return
     if len(words) > 1:

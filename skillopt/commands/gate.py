@@ -16,15 +16,12 @@ from skillopt.agent_table import AgentTable, find_agent_table
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
-    MinutesOption,
     QuietOption,
     RolloutsOption,
     SetOption,
     SuiteOption,
     SummaryOption,
-    TokensOption,
     UsdOption,
-    WorkersOption,
     flags_of,
 )
 from skillopt.commands.output import SHORT, append_report, interruptible, show, write_report
@@ -143,12 +140,9 @@ def gate(
     github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub on stderr.")] = False,
     suite: SuiteOption = None,
     settings: SetOption = None,
-    workers: WorkersOption = None,
     harness: HarnessOption = None,
     max_rollouts: RolloutsOption = None,
     max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_minutes: MinutesOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -157,8 +151,7 @@ def gate(
     Every skill that differs is validated, scanned, and measured on val against its old text: passed, refused, cannot
     tell, or untestable. Ends with 1 when one is refused, with 3 when one could not be measured, else with 0.
     """
-    caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-    flags = flags_of(settings, workers=workers, harness=harness, **caps)
+    flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
     demand = Demand(Required(require), margin, release)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         report = gate_change(base, head, GateOptions(demand, strict, direct, flags, suite, pages=pages), observer)

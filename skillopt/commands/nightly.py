@@ -14,7 +14,6 @@ from skillopt.commands.options import (
     QuietOption,
     SetOption,
     SummaryOption,
-    WorkersOption,
     YesOption,
     check_cap_option,
     flags_of,
@@ -60,7 +59,7 @@ def nightly(
     folder: Annotated[Path | None, typer.Argument(help="offer: what `nightly train` wrote.")] = None,
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", help="check: file for what the forge says. train: folder for the offers.")
+        Path | None, typer.Option("--output", help="check: file for what the forge says. train: folder for the offers.")
     ] = None,
     state: Annotated[Path | None, typer.Option("--state", help="train: what `nightly check` wrote.")] = None,
     pull_request: Annotated[
@@ -71,7 +70,6 @@ def nightly(
     max_usd: _UsdOption = None,
     summary: SummaryOption = None,
     settings: SetOption = None,
-    workers: WorkersOption = None,
     yes: YesOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -84,24 +82,24 @@ def nightly(
     with 3 when something failed; the other skills are trained all the same. On a terminal all three together ask before
     money is spent for the first time.
     """
-    flags, budget = flags_of(settings, workers=workers), Caps(max_usd or 0.0, rollouts=max_rollouts or 0)
+    flags, budget = flags_of(settings), Caps(max_usd or 0.0, rollouts=max_rollouts or 0)
     if step is None and can_ask():
         payment = foresee_night(flags, capped=bool(max_rollouts or max_usd))
         ask_to_pay(payment, "the training of every skill that is due", yes=yes)
     with interruptible():
         match step:
             case "check":
-                checked = check_night(_given(out, "--out", step), flags=flags, pull_request=pull_request)
+                checked = check_night(_given(out, "--output", step), flags=flags, pull_request=pull_request)
                 show(checked, _checked, as_json=as_json)
                 return
             case "train":
-                paths = _given(state, "--state", step), _given(out, "--out", step)
+                paths = _given(state, "--state", step), _given(out, "--output", step)
                 with ProgressObserver(quiet=quiet) as observer:
                     found = train_night(*paths, budget, flags=flags, observer=observer)
             case "offer":
                 found = offer_night(_given(folder, "FOLDER", step), flags=flags)
             case _:
-                values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd, "--workers": workers}
+                values = {"--max-rollouts": max_rollouts, "--max-usd": max_usd}
                 options = [f"{name}={value}" for name, value in values.items() if value is not None]
                 options += [*(["--quiet"] if quiet else []), *(f"--set={setting}" for setting in settings or ())]
                 found = _take_steps(options, flags)
@@ -124,7 +122,7 @@ def _take_steps(options: Sequence[str], flags: Mapping[str, object]) -> Nightly:
     with tempfile.TemporaryDirectory(prefix="night-", dir=state_folder(Project.find(here).root)) as night:
         state, out = Path(night, "state.json"), Path(night, "offers")
         check_night(state, flags=flags, folder=here)
-        code = run_without_credentials([*_TRAIN, "--state", str(state), "--out", str(out), *options], here)
+        code = run_without_credentials([*_TRAIN, "--state", str(state), "--output", str(out), *options], here)
         if code == _INTERRUPTED:
             raise KeyboardInterrupt
         if not (out / OFFERS).is_file():

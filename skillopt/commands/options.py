@@ -18,25 +18,20 @@ __all__ = [
     "AllSplitsOption",
     "HarnessOption",
     "JsonOption",
-    "MinutesOption",
     "ModelOption",
-    "PresetOption",
     "QuietOption",
     "RepeatsOption",
     "RolloutsOption",
     "RunArgument",
     "RunOptions",
-    "SeedOption",
     "SetOption",
     "SkillArgument",
     "SplitOption",
     "StartOption",
     "SuiteOption",
     "SummaryOption",
-    "TokensOption",
     "UsdOption",
     "VerboseOption",
-    "WorkersOption",
     "YesOption",
     "check_cap_option",
     "flags_of",
@@ -54,20 +49,15 @@ SuiteOption = Annotated[
     Path | None, typer.Option("--suite", help="Suite folder or file, instead of the configured one.")
 ]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as needed.")
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as workers=8; as often as needed.")
 ]
 SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split", help="Which tasks; test is held-out.")]
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each task.")]
-PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
-SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of every draw.")]
-WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
 HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the target is run.")]
 ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
 RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")]
 UsdOption = Annotated[float | None, typer.Option("--max-usd", help="Cap on US dollars of the run.")]
-TokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Cap on tokens of the run.")]
-MinutesOption = Annotated[float | None, typer.Option("--max-minutes", help="Cap on minutes of this command.")]
 StartOption = Annotated[
     Literal["auto", "worktree", "branch"], typer.Option("--start", help="Which text to begin with when they differ.")
 ]
@@ -94,15 +84,10 @@ class RunOptions:
     """The options of a run, the same for the commands that train, measure and estimate."""
 
     suite: SuiteOption = None
-    preset: PresetOption = None
-    seed: SeedOption = None
-    workers: WorkersOption = None
     harness: HarnessOption = None
     model: ModelOption = None
     max_rollouts: RolloutsOption = None
     max_usd: UsdOption = None
-    max_tokens: TokensOption = None
-    max_minutes: MinutesOption = None
     settings: SetOption = None
 
     def select(self, skill: str | None) -> "Selection":

@@ -8,16 +8,13 @@ import typer
 from skillopt.commands.options import (
     HarnessOption,
     JsonOption,
-    MinutesOption,
     QuietOption,
     RolloutsOption,
     SetOption,
     SkillArgument,
     StartOption,
     SuiteOption,
-    TokensOption,
     UsdOption,
-    WorkersOption,
     flags_of,
     select,
 )
@@ -42,12 +39,9 @@ def propose(
     start: StartOption = "auto",
     suite: SuiteOption = None,
     settings: SetOption = None,
-    workers: WorkersOption = None,
     harness: HarnessOption = None,
     max_rollouts: RolloutsOption = None,
     max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_minutes: MinutesOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -55,8 +49,7 @@ def propose(
 
     Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
     """
-    caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-    flags = flags_of(settings, workers=workers, harness=harness, **caps)
+    flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
     with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
         found = run(select(skill, suite, flags), parse_proposal(edits), start=start, observer=observer)
     show(found, _text, as_json=as_json)

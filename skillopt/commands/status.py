@@ -19,27 +19,27 @@ from skillopt.versions.decisions import declined_runs
 __all__ = ["status"]
 
 _INDENT = "\n  spent by the "
+_MOST_RUNS = 100
 
 
 def status(
+    skill: Annotated[str, typer.Argument(help="Only runs of the skill with this name.")] = "",
     *,
-    skill: Annotated[str, typer.Option("--skill", help="Only runs of the skill with this name.")] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Runs that are listed at most.")] = 100,
     as_json: JsonOption = False,
 ) -> None:
     """List the newest runs of this project."""
     project = Project.find(Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        counts, found = ledger.counts(), ledger.runs(skill, limit + 1)
-        declined = declined_runs(project.repository, [record.skill for record in found[:limit]])
-        runs = [run_status(project.root, ledger, one, declined.get(one.id, "")) for one in found[:limit]]
-    jobs, more = list_jobs(project.root), len(found) > limit
+        counts, found = ledger.counts(), ledger.runs(skill, _MOST_RUNS + 1)
+        declined = declined_runs(project.repository, [record.skill for record in found[:_MOST_RUNS]])
+        runs = [run_status(project.root, ledger, one, declined.get(one.id, "")) for one in found[:_MOST_RUNS]]
+    jobs, more = list_jobs(project.root), len(found) > _MOST_RUNS
     if as_json:
         said = {"runs": runs, "rollouts": counts.rollouts, "replies": counts.replies, "jobs": jobs, "more": more}
         typer.echo(as_json_text(said))
         return
     under_way = [f"job {job_line(job)}" for job in jobs if job.state is JobState.RUNNING]
-    older = ["older runs are not listed; list more with --limit, or one skill's with --skill"] if more else []
+    older = ["older runs are not listed; `skillopt status SKILL` lists those of one skill"] if more else []
     recorded = f"recorded: {counts.rollouts} rollouts, {counts.replies} replies"
     typer.echo("\n".join([*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, recorded]))
 

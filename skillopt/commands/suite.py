@@ -140,15 +140,13 @@ def show(
     ] = None,
     *,
     suite: SuiteOption = None,
-    everything: Annotated[bool, typer.Option("--all", help=f"List more than {_MOST_TASKS} tasks.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the tasks of a skill, how each is scored, and what cannot be run.
 
     Reads any of the formats in `skillopt docs suite-format`; runs nothing and spends nothing.
     """
-    most = None if everything else _MOST_TASKS
-    output.show(_shown(skill, suite), lambda one: "\n".join(_lines(one, most)), as_json=as_json)
+    output.show(_shown(skill, suite), lambda one: "\n".join(_lines(one)), as_json=as_json)
 
 
 @suite.command()
@@ -161,7 +159,7 @@ def check(
         bool,
         typer.Option("--run", help="Run tasks of train and val three times, and judge results again."),
     ] = False,
-    readings: Annotated[int, typer.Option("--readings", min=1, help="Further readings of a result, with --run.")] = 4,
+    readings: Annotated[int, typer.Option("--repeats", min=1, help="Further readings of a result, with --run.")] = 4,
     yes: YesOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -234,15 +232,15 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + more
 
 
-def _lines(found: _ShownSuite, most: int | None) -> Iterator[str]:
+def _lines(found: _ShownSuite) -> Iterator[str]:
     skipped = f", {len(found.skipped)} cannot be run" if found.skipped else ""
     where = f" in {_short(found.path)} (format {found.format})" if found.tasks else ""
     yield f"{escape_terminal(found.name)}: {count_noun(len(found.tasks), 'task')}{where}{skipped}"
-    width = max((len(task.id) for task in found.tasks[:most]), default=0)
-    for task in found.tasks[:most]:
+    width = max((len(task.id) for task in found.tasks[:_MOST_TASKS]), default=0)
+    for task in found.tasks[:_MOST_TASKS]:
         yield f"  {task.part:<6}  {escape_terminal(task.id.ljust(width))}  {_scored(task)}"
-    if most is not None and len(found.tasks) > most:
-        yield f"  … {len(found.tasks) - most} more (--all lists them)"
+    if len(found.tasks) > _MOST_TASKS:
+        yield f"  … {len(found.tasks) - _MOST_TASKS} more (--json lists them)"
     if judged := sum(task.criteria > 0 for task in found.tasks):
         of = f"{judged} of {count_noun(len(found.tasks), 'task')}"
         yield f"{of} need a judge: a model, named by the setting `judge`"

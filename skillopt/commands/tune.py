@@ -60,7 +60,7 @@ def tune(
     skill: SkillArgument = None,
     *,
     trials: Annotated[int, typer.Option("--trials", min=1, help="Settings to try, those in force included.")] = 16,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of the loop for each of them.")] = 8,
+    seeds: Annotated[int, typer.Option("--repeats", min=1, help="Runs of the loop for each of them.")] = 8,
     options: RunOptions,
     start: StartOption = "auto",
     quiet: QuietOption = False,

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Final
 
 import typer
 from rich.console import Console
@@ -21,14 +21,12 @@ from skillopt.storage.ledger import Ledger
 
 __all__ = ["follow", "watch"]
 
+_INTERVAL: Final = 1.0
+
 
 def watch(
     name: RunArgument = None,
     *,
-    interval: Annotated[
-        float, typer.Option("--interval", metavar="SECONDS", min=0.1, help="Time between two refreshes.")
-    ] = 1.0,
-    once: Annotated[bool, typer.Option("--once", help="Show it once and end.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Follow a run on the terminal until it ends; Ctrl-C ends the watching only.
@@ -46,15 +44,15 @@ def watch(
             if as_json:
                 typer.echo(render_json(look()))
             else:
-                follow(look, Console(highlight=False), lambda: time.sleep(interval), once=once)
+                follow(look, Console(highlight=False), lambda: time.sleep(_INTERVAL))
     except KeyboardInterrupt as error:
         raise typer.Exit(EXIT_INTERRUPTED) from error
 
 
-def follow(read: Callable[[], RunView], console: Console, wait: Callable[[], None], *, once: bool = False) -> RunView:
+def follow(read: Callable[[], RunView], console: Console, wait: Callable[[], None]) -> RunView:
     """Show a run until it ends; the run itself is not touched."""
     view = read()
-    if once or not console.is_terminal or console.is_dumb_terminal:  # which cannot go back
+    if not console.is_terminal or console.is_dumb_terminal:  # which cannot go back
         console.print(_painted(view, console), soft_wrap=True)
         return view
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:

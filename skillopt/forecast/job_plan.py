@@ -192,11 +192,10 @@ def _start(
     files: Sequence[tuple[str, str]] = (),
 ) -> Job:
     """Start a command with the limits that the job was given, no higher than they are in force."""
-    flags: Mapping[str, object] = selection.flags
-    caps = [word for name in limits.caps for word in (f"--{name.replace('_', '-')}", f"{plan.limits[name]:.15g}")]
+    flags = {**selection.flags, **{name: f"{plan.limits[name]:.15g}" for name in limits.caps}}
     settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
     suite = ["--suite", str(selection.suite)] if selection.suite else []
-    words = [*command, *caps, *settings, *suite, "--", str(plan.folder)]
+    words = [*command, *settings, *suite, "--", str(plan.folder)]
     return start_job(plan.root, plan.skill, words, files, JobTerms(plan.limits, plan.words))
 
 

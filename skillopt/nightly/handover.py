@@ -157,7 +157,7 @@ def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:
             raise UsageError(f"{path}: expected at most {_LARGEST:,} bytes, found more; run `{command}`")
         return kind.model_validate_json(content)
     except OSError as error:
-        message = f"cannot read {path}: {error.strerror}; write it with `{command} --out {out}`"
+        message = f"cannot read {path}: {error.strerror}; write it with `{command} --output {out}`"
         raise UsageError(message) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -166,4 +166,4 @@ def _read(path: Path, kind: type[_Model], command: str, out: Path) -> _Model:
 
 
 def _not_written(place: Path, error: OSError) -> UsageError:
-    return UsageError(f"cannot write {place}: {error.strerror}; choose another --out")
+    return UsageError(f"cannot write {place}: {error.strerror}; choose another --output")

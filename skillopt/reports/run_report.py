@@ -517,7 +517,7 @@ def _again(view: RunView) -> str:
     preset = json.loads(make_settings(("preset", {"preset": view.preset or "default"})).identity)
     usual = {name: value if isinstance(value, str) else json.dumps(value) for name, value in preset.items()}
     flags = [f"--set {quote(f'{name}={value}')}" for name, value in view.settings if usual.get(name, value) != value]
-    return " ".join([f"skillopt optimize {quote(view.skill)} --preset {quote(view.preset)}", *flags])
+    return " ".join([f"skillopt optimize {quote(view.skill)} --set preset={quote(view.preset)}", *flags])
 
 
 def _not_shown(view: RunView) -> list[ReportBlock]:

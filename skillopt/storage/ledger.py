@@ -257,7 +257,7 @@ class Ledger:
         if (kept_kind, kept_payload) != (kind, payload):
             message = (
                 f"run {run} does not repeat what {self.path} holds: event {seq} was {kept_kind}, is {kind} now; "
-                "the program, the skill's files or the target changed; start anew with another --seed"
+                "the program, the skill's files or the target changed; start anew with another seed, as --set seed=2"
             )
             raise LedgerError(message)
         return str(at)

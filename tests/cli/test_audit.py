@@ -39,7 +39,7 @@ def audited(folder: Path, *arguments: str) -> dict[str, Any]:
 
 
 def test_every_skill_has_an_effect_and_a_reason(project: Path) -> None:
-    found = audited(project, "--pairs", "20", "--loss", "0.3")
+    found = audited(project, "--pairs", "20", "--margin", "0.3")
     rows = {row["skill"]: row for row in found["skills"]}
     assert rows["rows"]["effect"] == "helps"
     assert rows["rows"]["low"] > 0

@@ -32,7 +32,7 @@ def test_after_ctrl_c_the_same_command_goes_on_with_what_was_measured(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
     with fake_anthropic(provider) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        command = [sys.executable, "-m", "skillopt", *AUDIT, "--workers", str(WORKERS)]
+        command = [sys.executable, "-m", "skillopt", *AUDIT, "--set", f"workers={WORKERS}"]
         with subprocess.Popen(
             command, cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         ) as run:

@@ -16,7 +16,7 @@ from tests.fakes.projects import SKILL, git, make_project, skillopt
 pytestmark = pytest.mark.process
 
 BRANCH = "skillopt-audit/removals"
-AUDIT = ("audit", "--offer", "--json", "-q", "--pairs", "12", "--loss", "0.4")
+AUDIT = ("audit", "--offer", "--json", "-q", "--pairs", "12", "--margin", "0.4")
 GOOD = SKILL + "- Write e-mail addresses in lower case.\n- Write dates in ISO form, YYYY-MM-DD.\n"
 IDLE = "---\nname: {0}\ndescription: Höflich.\n---\n# Notes\n\n- Be kind.\n"
 

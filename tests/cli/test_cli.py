@@ -85,7 +85,7 @@ def test_workers_change_nothing_but_time(tmp_path: Path) -> None:
     outcomes = []
     for workers in ("1", "8"):
         folder = make_project(tmp_path / workers)
-        result = json.loads(skillopt(folder, "optimize", "rows", "--json", "--workers", workers, *FAST).stdout)
+        result = json.loads(skillopt(folder, "optimize", "rows", "--json", "--set", f"workers={workers}", *FAST).stdout)
         report = json.loads(skillopt(folder, "report", "--json").stdout)
         branch = skillopt(folder, "diff", "rows").stdout if result["versions"] else ""
         verdicts = [gate["verdict"] for gate in report["gates"]]
@@ -211,9 +211,20 @@ def test_a_moved_branch_is_left_where_it_is(project: Path) -> None:
 
 @pytest.mark.parametrize("command", ["estimate", "evaluate"])
 def test_the_options_of_optimize_are_those_of_other_commands(project: Path, command: str) -> None:
-    options = ["--harness", "demo", "--model", "demo", "--seed", "3", "--preset", "default", "--workers", "1"]
-    caps = ["--max-rollouts", "90", "--max-usd", "5", "--max-tokens", "9000000"]
-    ended = skillopt(project, command, "rows", *options, *caps, "--max-minutes", "30", "--set", "confidence=0.8")
+    options = [
+        "--harness",
+        "demo",
+        "--model",
+        "demo",
+        "--set",
+        "seed=3",
+        "--set",
+        "preset=default",
+        "--set",
+        "workers=1",
+    ]
+    caps = ["--max-rollouts", "90", "--max-usd", "5", "--set", "max_tokens=9000000"]
+    ended = skillopt(project, command, "rows", *options, *caps, "--set", "max_minutes=30", "--set", "confidence=0.8")
     assert ended.returncode == 0, ended.stderr
 
 
@@ -221,7 +232,7 @@ def test_the_options_of_optimize_are_those_of_other_commands(project: Path, comm
 def test_the_environment_sits_between_the_file_and_the_flags(project: Path) -> None:
     found = [
         json.loads(skillopt(project, "estimate", "rows", "--json", *flags, SKILLOPT_WORKERS="3").stdout)["workers"]
-        for flags in ((), ("--workers", "4"))
+        for flags in ((), ("--set", "workers=4"))
     ]
     assert found == [3, 4]
     assert skillopt(project, "estimate", "rows", SKILLOPT_WORKRES="1").returncode == 2

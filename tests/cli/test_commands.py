@@ -16,7 +16,7 @@ from tests.fakes.projects import FAST, Trained, git, skillopt, skillopt_process
 DOCUMENTED = {0, 1, 2, 3}
 ARGUMENTS = {
     "gate": ("main", "skillopt/rows"),
-    "nightly": ("check", "--out", "state.json", "--set", "remote="),
+    "nightly": ("check", "--output", "state.json", "--set", "remote="),
     "optimize": FAST,
     "propose": ("edits.json",),
     "rollback": ("rows", "main"),
@@ -48,7 +48,7 @@ MORE = (
     *("diff rows HEAD~1 HEAD", "diff rows HEAD~1 HEAD --words", "evidence rows --task train0", "gate HEAD~1"),
     *("log rows --json", "evidence rows --json", "report rows --json", "show rows", "suite show rows"),
     *("report rows --format markdown", "report rows --format html", "report rows --all-splits"),
-    *("evidence rows --task train0 --json", "nightly offer nowhere", "nightly train --state nowhere.json --out out"),
+    *("evidence rows --task train0 --json", "nightly offer nowhere", "nightly train --state nowhere.json --output out"),
 )
 """Commands with options that print more of a project."""
 

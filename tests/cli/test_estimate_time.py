@@ -22,13 +22,14 @@ def test_time_is_a_guess_until_rollouts_are_recorded_and_then_shrinks_with_worke
     assert skillopt(project, "evaluate", "rows").returncode == 0
     _slow_down(project, 60.0)
     found = {
-        workers: skillopt(project, "estimate", "rows", "--workers", str(workers), "--json").stdout for workers in (1, 8)
+        workers: skillopt(project, "estimate", "rows", "--set", f"workers={workers}", "--json").stdout
+        for workers in (1, 8)
     }
     likely = {workers: json.loads(said)["likely"] for workers, said in found.items()}
     pace = {workers: one["minutes"]["median"] / one["rollouts"]["median"] for workers, one in likely.items()}
     assert pace[1] > 0.8
     assert pace[1] / pace[8] > 1.5
-    said = skillopt(project, "estimate", "rows", "--workers", "8").stdout
+    said = skillopt(project, "estimate", "rows", "--set", "workers=8").stdout
     assert (
         "with 2 workers on Ray, whose start is not counted; from "
         in skillopt(project, "estimate", "rows", "--set", "ray=true").stdout

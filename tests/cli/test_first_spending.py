@@ -60,7 +60,7 @@ def test_with_a_cap_or_a_yes_it_says_what_it_is_likely_to_take_and_begins(
     with fake_anthropic() as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         ended = skillopt(project, "optimize", "rows", *PAID, *QUICK, *allowed)
-        again = skillopt(project, "optimize", "rows", *PAID, *QUICK, *allowed, "--seed", "7")
+        again = skillopt(project, "optimize", "rows", *PAID, *QUICK, *allowed, "--set", "seed=7")
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr.startswith("likely: about ")
     assert " rollouts, " in ended.stderr.splitlines()[0]
@@ -99,11 +99,8 @@ def test_the_command_of_a_job_gets_the_lower_cap_with_all_its_digits(project: Pa
     begun = start_evaluation(capped, limits=given)
     cancel(begun.id, folder=project)
     words = list(begun.command)
-    assert [words[words.index(name) + 1] for name in ("--max-usd", "--max-tokens", "--max-minutes")] == [
-        "1",
-        "12345678",
-        "17.5",
-    ]
+    caps = [word for word in words if word.startswith("max_")]
+    assert caps == ["max_usd=1", "max_tokens=12345678", "max_minutes=17.5"]
 
 
 FREE_TARGET, PAID_TARGET = "chat/openai-compatible/fake", "chat/anthropic/fake"

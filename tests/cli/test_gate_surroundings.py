@@ -106,7 +106,14 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> Non
         return answer_prompt(body)
 
     with fake_chat(interrupt_fourth) as server:
-        target = ("--harness", "chat/openai-compatible/fake", "--set", f"base_url={server.url}/v1", "--workers", "1")
+        target = (
+            "--harness",
+            "chat/openai-compatible/fake",
+            "--set",
+            f"base_url={server.url}/v1",
+            "--set",
+            "workers=1",
+        )
         command = [sys.executable, "-m", "skillopt", "gate", "main", *QUICK, *target, "--json"]
         with subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True) as started:
             process.put(started.pid)

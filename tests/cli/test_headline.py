@@ -31,7 +31,7 @@ def test_all_outputs_agree_to_the_digit(folder: Path) -> None:
     for told in (
         ended.stderr,
         skillopt(folder, "status").stdout,
-        skillopt(folder, "watch", "--once").stdout,
+        skillopt(folder, "watch").stdout,
         skillopt(folder, "report").stdout,
         skillopt(folder, "report", "--format", "html").stdout,
     ):

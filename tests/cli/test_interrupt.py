@@ -58,7 +58,7 @@ def training(folder: Path, monkeypatch: pytest.MonkeyPatch, *more: str, workers:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         with subprocess.Popen(
-            [sys.executable, "-m", "skillopt", *command, "--workers", str(workers), *more],
+            [sys.executable, "-m", "skillopt", *command, "--set", f"workers={workers}", *more],
             cwd=folder,
             start_new_session=True,
             stdout=subprocess.DEVNULL,

@@ -69,7 +69,7 @@ def test_the_cap_of_a_month_is_shared_by_nights_on_fresh_machines(after: Nights,
 
 
 def test_a_cap_of_a_month_needs_the_dashboard_that_keeps_count(nights: Nights) -> None:
-    ended = nights.step("check", "--out", "x.json", "--set", "monthly_usd=5", **nights.environment)
+    ended = nights.step("check", "--output", "x.json", "--set", "monthly_usd=5", **nights.environment)
     assert ended.returncode == 2
     assert "monthly_usd: expected dashboard = true beside it" in ended.stderr
 
@@ -83,9 +83,9 @@ def test_a_night_for_one_pull_request_updates_the_row_of_its_skill_and_keeps_the
     number = next(number for number, pull in forge.pulls.items() if pull["branch"] == "skillopt/rows")
     state, out = str(tmp_path / "state.json"), str(tmp_path / "out")
     own = {name: value for name, value in nights.environment.items() if name != "GITHUB_TOKEN"}
-    asked = ("check", "--out", state, "--pull-request", str(number), *SHOWN)
+    asked = ("check", "--output", state, "--pull-request", str(number), *SHOWN)
     assert nights.step(*asked, **nights.environment).returncode == 0
-    assert nights.step("train", "--state", state, "--out", out, "--quiet", **own).returncode == 0
+    assert nights.step("train", "--state", state, "--output", out, "--quiet", **own).returncode == 0
     forge.set_state(number)
     assert nights.step("offer", out, *SHOWN, **nights.environment).returncode == 0
     body = body_of(forge)

@@ -15,14 +15,14 @@ pytestmark = pytest.mark.process
 @pytest.fixture
 def state(nights: Nights, tmp_path: Path) -> Path:
     found = tmp_path / "state.json"
-    ended = nights.step("check", "--out", str(found), **nights.environment)
+    ended = nights.step("check", "--output", str(found), **nights.environment)
     assert ended.returncode == 0, ended.stderr
     return found
 
 
 def train(nights: Nights, state: Path, out: Path) -> tuple[int, str]:
     own = {name: value for name, value in nights.environment.items() if name != "GITHUB_TOKEN"}
-    ended = nights.step("train", "--state", str(state), "--out", str(out), "--quiet", **own)
+    ended = nights.step("train", "--state", str(state), "--output", str(out), "--quiet", **own)
     return ended.returncode, ended.stderr
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.process
 
 PROVEN = 2
 """The probe of the optimizer model and the first rollout, which is made alone."""
-HELD = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", "--workers", "4")
+HELD = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", "--set", "workers=4")
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,9 @@ def test_training_refuses_a_token_in_its_environment_or_in_git_s_configuration(
 ) -> None:
     nights = make_nights(tmp_path, forge)
     state = tmp_path / "state.json"
-    assert nights.step("check", "--out", str(state), **nights.environment).returncode == 0
+    assert nights.step("check", "--output", str(state), **nights.environment).returncode == 0
     assert nights.environment["GITHUB_TOKEN"] not in state.read_text()
-    steps = ("--state", str(state), "--out", str(tmp_path / "out"))
+    steps = ("--state", str(state), "--output", str(tmp_path / "out"))
     ended = nights.step("train", *steps, **nights.environment)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "expected no token of the forge in the environment, found GITHUB_TOKEN" in ended.stderr

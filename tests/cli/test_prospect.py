@@ -73,10 +73,10 @@ def test_what_is_proposed_from_outside_sees_one_fold_and_is_judged_on_the_other(
 
 def test_a_run_says_what_the_second_look_of_another_preset_costs(tmp_path: Path) -> None:
     project = with_suite(tmp_path, 8, GREET)
-    assert skillopt(project, "optimize", "rows", "--preset", "paper").returncode == 0
+    assert skillopt(project, "optimize", "rows", "--set", "preset=paper").returncode == 0
     said = skillopt(project, "estimate", "rows").stdout
     assert "note: 1 earlier run with preset `paper` had the same 8 val tasks: their scores can be compared" in said
-    assert "note:" not in skillopt(project, "estimate", "rows", "--preset", "paper").stdout
+    assert "note:" not in skillopt(project, "estimate", "rows", "--set", "preset=paper").stdout
     assert "1 earlier run with preset `paper`" in skillopt(project, "optimize", "rows").stderr
 
 

@@ -185,9 +185,9 @@ def test_a_cap_on_dollars_is_never_passed_by_32_workers_at_once(
     provider = Charging()
     with fake_anthropic(provider) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        ended = skillopt(project, *command(), "--max-usd", str(cap), "--workers", "32")
+        ended = skillopt(project, *command(), "--max-usd", str(cap), "--set", "workers=32")
         spent = provider.usd
-        again = skillopt(project, *command(), "--max-usd", str(cap), "--workers", "32")
+        again = skillopt(project, *command(), "--max-usd", str(cap), "--set", "workers=32")
     assert ended.returncode == 0, ended.stderr
     result = json.loads(ended.stdout)
     assert "cap of $" in result["reason"] or "max_usd" in result["reason"]
@@ -202,7 +202,7 @@ def test_a_command_that_may_take_no_longer_stops_and_the_next_goes_on(
 ) -> None:
     with fake_anthropic() as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        ended = skillopt(project, *command(), "--max-minutes", "5")
+        ended = skillopt(project, *command(), "--set", "max_minutes=5")
         assert ended.returncode == 3, ended.stderr
         assert "before anything was measured: the cap of 5 minutes leaves no time for a call of up to 600 s" in (
             ended.stderr

@@ -117,8 +117,8 @@ def test_a_night_tells_the_optimizer_model_who_refused_what_and_why_and_does_not
     config = nights.folder / "skillopt.toml"
     config.write_text(config.read_text().replace("model = 'demo'", "model = 'openai-compatible/optimizer'"))
     state, out = str(tmp_path / "state.json"), str(tmp_path / "out")
-    assert nights.step("check", "--out", state).returncode == 0
-    trained = nights.step("train", "--state", state, "--out", out, SKILLOPT_BASE_URL=asked.address)
+    assert nights.step("check", "--output", state).returncode == 0
+    trained = nights.step("train", "--state", state, "--output", out, SKILLOPT_BASE_URL=asked.address)
     assert trained.returncode == 0, trained.stderr
     assert any(f"'- {EMAIL}': Tester refused it: {WHY}" in prompt for prompt in asked.prompts)
     assert refusals_of_training(nights.folder) == {f"Tester refused '- {EMAIL}': {WHY}"}

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.process
 def again(project: Path, *arguments: str) -> dict[str, Any]:
     """Train anew from the text that lies in the folder, with seeds that were not used, until something is accepted."""
     for seed in range(20, 28):
-        seeded = ("--start", "worktree", "--seed", str(seed), "--json", *arguments)
+        seeded = ("--start", "worktree", "--set", f"seed={seed}", "--json", *arguments)
         ended = skillopt(project, "optimize", "rows", *seeded)
         assert ended.returncode == 0, ended.stderr
         result: dict[str, Any] = json.loads(ended.stdout)

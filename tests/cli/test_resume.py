@@ -29,9 +29,9 @@ KILLS = 10
 WORKERS = 4
 BRANCH = "refs/heads/skillopt/rows"
 COMMAND = (
-    *("optimize", "rows", "--json", "--workers", str(WORKERS)),
+    *("optimize", "rows", "--json", "--set", f"workers={WORKERS}"),
     # One rule at a time, so that there are several versions.
-    *("--set", "edit_budget=1", "--set", "patch_tests=1", "--seed"),
+    *("--set", "edit_budget=1", "--set", "patch_tests=1"),
 )
 
 
@@ -102,7 +102,16 @@ def training(folder: Path, seed: str, leave: int | None) -> "Iterator[tuple[subp
     if leave is None:
         os.close(leave_write)
     root = str(Path(__file__).parents[2])
-    command = [sys.executable, "-m", "tests.fakes.counted", str(leave_read), str(paid_write), *COMMAND, seed]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fakes.counted",
+        str(leave_read),
+        str(paid_write),
+        *COMMAND,
+        "--set",
+        f"seed={seed}",
+    ]
     with (
         subprocess.Popen(
             command,
@@ -180,14 +189,16 @@ def test_ten_kills_at_random_moments_change_nothing_and_cost_only_calls_in_fligh
 def test_a_kill_between_the_event_and_the_end_of_its_commit_is_made_good(
     tmp_path: Path, project: Path, reference: Reference, step: str, moment: str
 ) -> None:
-    killed = skillopt_process(project, *COMMAND, reference.seed, PATH=deadly_git(tmp_path, step, moment))
+    killed = skillopt_process(
+        project, *COMMAND, "--set", f"seed={reference.seed}", PATH=deadly_git(tmp_path, step, moment)
+    )
     assert killed.returncode == -signal.SIGKILL
     with closing(Ledger.open(project, read_only=True)) as ledger:
         (record,) = ledger.runs()
         assert ledger.events(record.id)[-1].kind == "VersionAccepted"
     committed = tips(project)
     assert bool(committed) is (moment == "after")
-    ended = skillopt_process(project, *COMMAND, reference.seed)
+    ended = skillopt_process(project, *COMMAND, "--set", f"seed={reference.seed}")
     assert ended.returncode == 0, ended.stderr
     assert look(project) == reference.ended
     assert set(committed) <= set(tips(project))
@@ -197,7 +208,7 @@ def test_a_kill_between_the_event_and_the_end_of_its_commit_is_made_good(
 def test_a_run_whose_start_was_named_goes_on_after_it_has_moved_the_branch(
     tmp_path: Path, project: Path, reference: Reference, start: str
 ) -> None:
-    command = (*COMMAND, reference.seed, "--start", start)
+    command = (*COMMAND, "--set", f"seed={reference.seed}", "--start", start)
     assert (
         skillopt_process(project, *command, PATH=deadly_git(tmp_path, "update-ref", "after")).returncode
         == -signal.SIGKILL
@@ -210,7 +221,7 @@ def test_a_run_whose_start_was_named_goes_on_after_it_has_moved_the_branch(
 
 def test_a_work_tree_that_was_changed_since_is_another_run(tmp_path: Path, project: Path, reference: Reference) -> None:
     path = deadly_git(tmp_path, "update-ref", "after")
-    command = (*COMMAND, reference.seed, "--start", "worktree")
+    command = (*COMMAND, "--set", f"seed={reference.seed}", "--start", "worktree")
     assert skillopt_process(project, *command, PATH=path).returncode == -signal.SIGKILL
     skill = project / "skills" / "rows" / "SKILL.md"
     skill.write_text(skill.read_text(encoding="utf-8") + "- Keep the order of rows.\n", encoding="utf-8")
@@ -222,7 +233,7 @@ def test_a_work_tree_that_was_changed_since_is_another_run(tmp_path: Path, proje
 
 def test_a_run_that_was_killed_after_its_last_event_is_shown_and_no_other_begins(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
-    command = ("optimize", "rows", "--json", "--workers", str(WORKERS))
+    command = ("optimize", "rows", "--json", "--set", f"workers={WORKERS}")
     kill_before_the_result_is_printed(project, *command)
     with closing(Ledger.open(project, read_only=True)) as ledger:
         (run,) = ledger.runs()

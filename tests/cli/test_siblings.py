@@ -65,7 +65,7 @@ def events(folder: Path, run: str, kind: str) -> list[dict[str, object]]:
 
 def test_a_version_that_lowers_a_protected_sibling_is_refused_and_the_report_says_why(tmp_path: Path) -> None:
     folder = protected(tmp_path / "project", lower=False)
-    ended = skillopt(folder, "optimize", "rows", "--json", "--seed", "0", *FAST)
+    ended = skillopt(folder, "optimize", "rows", "--json", "--set", "seed=0", *FAST)
     assert ended.returncode == 0, ended.stderr
     result = json.loads(ended.stdout)
     measured = events(folder, result["run"], "SiblingMeasured")
@@ -103,7 +103,7 @@ def test_the_same_command_again_pays_for_nothing(tmp_path: Path) -> None:
     folder = protected(tmp_path / "project", lower=True)
     train(folder, *FAST)
     first = skillopt(folder, "status", "--json").stdout
-    again = skillopt(folder, "optimize", "rows", "--json", "--seed", "0", "--start", "worktree", *FAST)
+    again = skillopt(folder, "optimize", "rows", "--json", "--set", "seed=0", "--start", "worktree", *FAST)
     assert again.returncode == 0, again.stderr
     assert first
     assert json.loads(again.stdout)["paid_rollouts"] == 0

@@ -26,23 +26,22 @@ def test_the_newest_step_is_counted_from_its_first_event_in_either_loop(tmp_path
 
 
 @pytest.fixture
-def four_runs(tmp_path: Path) -> Path:
+def many_runs(tmp_path: Path) -> Path:
     folder = make_project(tmp_path / "project")
     with closing(Ledger.open(folder)) as ledger:
-        for at, skill in enumerate(["rows", "columns", "rows", "columns"]):
-            begun = f"2026-01-0{at + 1}T00:00:00+00:00"
+        for at in range(101):
+            begun = f"2026-01-01T00:{at // 60:02d}:{at % 60:02d}+00:00"
+            skill = "columns" if at % 50 else "rows"
             ledger.begin_run(RunRecord(f"run{at}", skill, "", '["demo"]', "c", "s", b"", "", 0, started_at=begun))
     return folder
 
 
-def test_the_newest_runs_are_listed_and_it_is_said_that_there_are_older_ones(four_runs: Path) -> None:
-    found = status(four_runs, "--limit", "3")
-    assert ([run["run"] for run in found["runs"]], found["more"]) == (["run3", "run2", "run1"], True)
-    assert "older runs are not listed; list more with --limit" in skillopt(four_runs, "status", "--limit", "3").stdout
-    assert "older runs" not in skillopt(four_runs, "status").stdout
+def test_the_newest_runs_are_listed_and_it_is_said_that_there_are_older_ones(many_runs: Path) -> None:
+    found = status(many_runs)
+    assert (len(found["runs"]), found["runs"][0]["run"], found["more"]) == (100, "run100", True)
+    assert "older runs are not listed; `skillopt status SKILL`" in skillopt(many_runs, "status").stdout
 
 
-def test_only_the_runs_of_one_skill_are_listed(four_runs: Path) -> None:
-    found = status(four_runs, "--skill", "rows", "--limit", "1")
-    assert ([run["run"] for run in found["runs"]], found["more"]) == (["run2"], True)
-    assert [run["run"] for run in status(four_runs, "--skill", "rows")["runs"]] == ["run2", "run0"]
+def test_only_the_runs_of_one_skill_are_listed(many_runs: Path) -> None:
+    found = status(many_runs, "rows")
+    assert ([run["run"] for run in found["runs"]], found["more"]) == (["run100", "run50", "run0"], False)

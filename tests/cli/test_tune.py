@@ -23,7 +23,7 @@ pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
 FAST = ("--set", "confidence=0.7")
 SEARCH = (
-    *("tune", "rows", "--trials", "3", "--seeds", "2"),
+    *("tune", "rows", "--trials", "3", "--repeats", "2"),
     *FAST,
 )
 

@@ -18,7 +18,7 @@ __all__ = ["TOKEN", "Nights", "make_nights"]
 TOKEN = "ghp_" + "d4" * 18
 _FLAGS = ("--json", "--quiet")
 _REACHING = ("--set",)
-_TRAINING = ("--max-rollouts", "--max-usd", "--workers", "--set", "--quiet")
+_TRAINING = ("--max-rollouts", "--max-usd", "--set", "--quiet")
 _QUICK = "harness = 'demo'\nmodel = 'demo'\nconfidence = 0.7\n"
 
 
@@ -64,10 +64,10 @@ class Nights:
         with TemporaryDirectory() as place:
             state, out = str(Path(place, "state.json")), str(Path(place, "out"))
             own = {name: value for name, value in self.environment.items() if name != "GITHUB_TOKEN"}
-            checked = self.step("check", "--out", state, *_of(arguments, _REACHING), **self.environment)
+            checked = self.step("check", "--output", state, *_of(arguments, _REACHING), **self.environment)
             if checked.returncode:
                 return checked
-            trained = self.step("train", "--state", state, "--out", out, *_of(arguments, _TRAINING), **own)
+            trained = self.step("train", "--state", state, "--output", out, *_of(arguments, _TRAINING), **own)
             if trained.returncode not in (0, 3):
                 return trained
             before_offer()

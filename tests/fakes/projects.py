@@ -139,7 +139,7 @@ def skillopt_process(folder: Path, *arguments: str, **environment: str) -> "subp
 def train(folder: Path, *arguments: str) -> dict[str, Any]:
     """Train the skill of a project with one seed after the other until a version is accepted."""
     for seed in range(8):
-        ended = skillopt(folder, "optimize", "rows", "--json", "--seed", str(seed), *arguments)
+        ended = skillopt(folder, "optimize", "rows", "--json", "--set", f"seed={seed}", *arguments)
         assert ended.returncode == 0, ended.stderr
         result: dict[str, Any] = json.loads(ended.stdout)
         if result["versions"]:

@@ -82,10 +82,10 @@ class Story:
         """Check out main, and run the steps before the offer into `out`; give the last one's name, and how it ended."""
         self._check_out()
         state, out = str(place / "state.json"), str(place / "out")
-        ended = self.step("check", "--out", state, token=True)
+        ended = self.step("check", "--output", state, token=True)
         if ended.returncode:
             return "check", ended
-        return "train", self.step("train", "--state", state, "--out", out, "--quiet", *options)
+        return "train", self.step("train", "--state", state, "--output", out, "--quiet", *options)
 
     def step(self, name: str, *options: str, token: bool = False) -> "subprocess.CompletedProcess[str]":
         """Run one step: training as a process without a token, the others in this one if they need not be apart."""

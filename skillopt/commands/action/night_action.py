@@ -25,9 +25,9 @@ def step_arguments(
     match step:
         case "check":
             one = [f"--pull-request={inputs['pull-request']}"] if inputs["pull-request"] else []
-            return ["check", "--out", state, *reaching, *one]
+            return ["check", "--output", state, *reaching, *one]
         case "train":
-            return ["train", "--state", state, "--out", offers, *caps, *more]
+            return ["train", "--state", state, "--output", offers, *caps, *more]
         case _:
             return ["offer", offers, *reaching]
 
