@@ -32,8 +32,7 @@ def expect_sandbox_in_ci(settings: Settings, suite: Suite, *, agent: bool) -> No
         raise SettingsError(
             f"CI is set: expected a sandbox for {' and '.join(runs)}, found {trouble}. Install the package bubblewrap "
             "(Ubuntu 24.04 also needs `sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; the action of "
-            "skillopt does both), or let them do whatever this job may by a variable of the workflow: "
-            f"{_CONSENT}=none"
+            f"skillopt does both), or let them do whatever this job may by a variable of the job: {_CONSENT}=none"
         )
 
 

@@ -127,7 +127,7 @@ def test_a_night_tells_the_optimizer_model_who_refused_what_and_why_and_does_not
 def test_training_of_a_description_tells_who_refused_which_edit_and_why(tmp_path: Path, asked: Asked) -> None:
     siblings = make_siblings(tmp_path / "project")
     refuse(siblings, "expense-claims", "- Claim every meal.", PersonsWord("Ada", "meals are flat rates"))
-    model = ("--train", "--repeats", "1", "--model", "openai-compatible/optimizer", "--max-tokens", "1000000")
+    model = ("--train", "--repeats", "1", "--model", "openai-compatible/optimizer", "--set", "max_tokens=1000000")
     ended = skillopt(siblings, "trigger", "expense-claims", *model, SKILLOPT_BASE_URL=asked.address)
     assert ended.returncode in {0, 1}, ended.stderr
     told = next(prompt for prompt in asked.prompts if "Task: write a description" in prompt)
