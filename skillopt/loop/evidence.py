@@ -160,7 +160,7 @@ class TrainEvidence:
         self.draw = draw
         self.seen: dict[str, Seen] = {}
         self.start: dict[str, frozenset[str]] = {}
-        self._missing: Counter[str] = Counter()
+        self._missing: Counter[tuple[str, str]] = Counter()
         self._observed: dict[tuple[str, str], frozenset[str]] = {}
         self._cited: set[str] = set()
 
@@ -175,7 +175,8 @@ class TrainEvidence:
         if not wanted:
             return []
         rollouts = yield from measure([(skill, self.tasks[name]) for skill, name in wanted])
-        self._missing.update(name for (_, name), rollout in zip(wanted, rollouts, strict=True) if rollout is None)
+        pairs = zip(wanted, rollouts, strict=True)
+        self._missing.update((skill.digest, name) for (skill, name), rollout in pairs if rollout is None)
         return [
             None if rollout is None else self.note(skill, rollout)
             for (skill, _), rollout in zip(wanted, rollouts, strict=True)
@@ -207,8 +208,13 @@ class TrainEvidence:
 
     @property
     def unmeasurable(self) -> frozenset[str]:
-        """The tasks that never ran, though it was tried more than once."""
-        return frozenset(name for name, times in self._missing.items() if times > 1 and name not in self.seen)
+        """The tasks that twice could not be measured under the draft as it is, or were never measured at all."""
+        digest, tries = self.draft.skill.digest, Counter[str]()
+        for (_, name), times in self._missing.items():
+            tries[name] += times
+        return frozenset(
+            name for name in tries if self._missing[digest, name] > 1 or (tries[name] > 1 and name not in self.seen)
+        )
 
     @property
     def mended(self) -> float:

@@ -63,6 +63,18 @@ def test_what_could_not_be_measured_is_no_failure() -> None:
     assert "train-3" not in pick(world.policy())
 
 
+def test_a_task_that_cannot_be_measured_under_the_draft_as_it_is_is_asked_for_twice_and_no_more() -> None:
+    world = World({f"train-{number}": ("alpha", "beta") for number in range(4)})
+    policy = world.policy()
+    pick(policy)
+    policy.evidence.draft.set([line("alpha", {"train-0": ["alpha"]})])
+    object.__setattr__(world, "dead", frozenset({"train-3"}))
+    before = runs(world)
+    for _ in range(5):
+        pick(policy)
+    assert [request.task.id for request in world.requests[before:]].count("train-3") == 2
+
+
 def test_where_a_share_of_tasks_fails_by_chance_the_reruns_show_it() -> None:
     quiet, noisy = mixed().policy(), World({f"train-{number}": () for number in range(60)}, flips=0.35).policy()
     for policy in (quiet, noisy):
