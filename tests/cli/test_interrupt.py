@@ -105,7 +105,7 @@ def test_a_second_one_does_not_wait(project: Path, monkeypatch: pytest.MonkeyPat
 
 def test_in_a_run_on_nodes_it_can_go_on_and_no_rollout_is_left(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_OF_RUN", str(project))
-    with training(project, monkeypatch, "--executor", "ray", "--set", "address=local", workers=2) as run:
+    with training(project, monkeypatch, "--set", "ray=local", workers=2) as run:
         run.interrupt()
         run.read_until("waiting for the calls under way")
         assert "ray::run_on_node" in processes_of(project)

@@ -126,7 +126,7 @@ def test_a_process_that_waits_forgets_its_tokens_where_the_system_shows_them_and
 
 
 def test_what_stays_readable_without_a_sandbox_is_said_in_one_line() -> None:
-    environment = {"OPENAI_API_KEY": "sk-1", "PATH": "/bin"}
+    environment = {"OPENAI_API_KEY": "sk-1234567890", "PATH": "/bin"}
     said = exposure_warning("none", environment)
     assert said == "no sandbox, as was chosen: agents can read OPENAI_API_KEY of this process"
     assert exposure_warning("none", {"PATH": "/bin"}) == ""

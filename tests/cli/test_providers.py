@@ -105,7 +105,7 @@ def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_w
         total = len(server.requests)
     gone = Answer(503, b"", hang_up=True)
     empty = messages.failure(400, "invalid_request_error", "Your credit balance is too low")
-    deaths = ((3, gone, "network: "), (32, gone, "network: "), (20, empty, "quota: "))
+    deaths = ((3, gone, "network: "), (15, gone, "network: "), (20, empty, "quota: "))
     for answers, death, reason in deaths:
         provider = Failing(answers, death)
         folder = make_project(tmp_path / f"dead-after-{answers}", tasks=6)

@@ -10,7 +10,7 @@ from tests.fakes.projects import git, make_project, skillopt
 
 pytestmark = pytest.mark.process
 
-PAPER = ("--set", "preset=paper", "--set", "seed=1")
+PAPER = ("--set", "preset=paper", "--set", "edit_budget=1", "--set", "seed=2")
 
 
 def trained(folder: Path, cap: int, *more: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ BRANCH = "refs/heads/skillopt/rows"
 COMMAND = (
     *("optimize", "rows", "--json", "--set", f"workers={WORKERS}"),
     # One rule at a time, so that there are several versions.
-    *("--set", "edit_budget=1", "--set", "patch_tests=1"),
+    *("--set", "preset=paper", "--set", "edit_budget=1"),
 )
 
 

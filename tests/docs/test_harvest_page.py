@@ -18,8 +18,9 @@ def test_the_commands_of_the_page_work_in_order(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     text = PAGE.read_text(encoding="utf-8")
     project = make_project(tmp_path / "project", name="my-skill")
-    with (project / "skillopt.toml").open("a", encoding="utf-8") as config:
-        config.write("\n" + re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0])
+    config = project / "skillopt.toml"
+    consent = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0]
+    config.write_text(consent + config.read_text(encoding="utf-8"), encoding="utf-8")
     folder = (
         tmp_path / "home" / ".claude" / "projects" / "".join(sign if sign.isalnum() else "-" for sign in str(project))
     )

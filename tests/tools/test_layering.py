@@ -151,7 +151,6 @@ def test_the_drivers_of_every_port_are_held_apart() -> None:
         "targets.anthropic",
         "targets.chat",
         "targets.openai",
-        "targets.openai_compatible",
         "verifiers.*",
     }
 

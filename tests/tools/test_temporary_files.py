@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.process
 def test_a_run_whose_tests_pass_leaves_no_temporary_files(tmp_path: Path) -> None:
-    chosen = "tests/unit/demo/test_harness.py::test_without_a_skill_the_table_stays_as_it_is"
+    chosen = "tests/unit/demo/test_harness.py::test_rules_of_the_skill_are_done_and_shown"
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", chosen]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTEST_DEBUG_TEMPROOT": str(tmp_path)}, check=True)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
