@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.projects import git, make_tidy_tables, skillopt_process
+from tests.fakes.projects import git, make_project, skillopt_process
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
 
 pytestmark = pytest.mark.agents
 
-OPTIONS = ("preset=paper", "metric=soft")
-TASKS = 8
-"""Of each split of the demo's suite; all of them would take ten times as long."""
+OPTIONS = ("confidence=0.7", "max_rollouts=120")
 
 
 @pytest.mark.parametrize(("client", "mode"), [("claude", "forced"), ("codex", "discovery")])
@@ -24,7 +22,7 @@ def test_training_through_a_real_agent_raises_the_score(
     client: str, mode: str, agent: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = Path(agent(client))
-    folder = make_tidy_tables(tmp_path / "project", TASKS)
+    folder = make_project(tmp_path / "project")
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
     monkeypatch.setenv("OPENAI_API_KEY", "key-for-loopback-only")
@@ -35,7 +33,7 @@ def test_training_through_a_real_agent_raises_the_score(
         started = time.monotonic()
         settings = [part for option in (*OPTIONS, f"skill_mode={mode}") for part in ("--set", option)]
         ended = skillopt_process(
-            folder, "optimize", "tidy-tables", "--yes", "--json", "--harness", name, "--model", name, *settings
+            folder, "optimize", "rows", "--yes", "--json", "--harness", name, "--model", name, *settings
         )
         seconds = time.monotonic() - started
     assert ended.returncode == 0, ended.stderr
@@ -43,10 +41,10 @@ def test_training_through_a_real_agent_raises_the_score(
     assert result["versions"], ended.stderr
     before, after = result["test"]["before"]["score"], result["test"]["after"]["score"]
     assert after > before
-    assert git(folder, "log", "-1", "--format=%(trailers:key=Harness,valueonly)", "skillopt/tidy-tables").startswith(
+    assert git(folder, "log", "-1", "--format=%(trailers:key=Harness,valueonly)", "skillopt/rows").startswith(
         client
     )
-    assert "Suspicious" not in skillopt_process(folder, "report", "tidy-tables").stdout, "honest work was suspected"
+    assert "Suspicious" not in skillopt_process(folder, "report", "rows").stdout, "honest work was suspected"
     shown = (
         f"{client:<8} {mode:<10} {result['paid_rollouts']:>4} rollouts   {before:.3f} -> {after:.3f}   {seconds:.0f} s"
     )
