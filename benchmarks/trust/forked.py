@@ -118,6 +118,7 @@ def _be_command(command: Command, points: "_Points", pipes: Pipes | None) -> Non
         os.dup2(out, 2)
         if pipes:  # else the other ends of its own pipes would stay open in it
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
         signal.alarm(_SECONDS)
         points.start()
         try:

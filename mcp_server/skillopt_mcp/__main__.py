@@ -23,9 +23,9 @@ _PORT = 8765
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve; what is returned is the process's exit code."""
     try:
-        with ending_on_ctrl_c():
+        with ending_on_ctrl_c():  # also while it serves: a thread that waits for a line cannot be interrupted otherwise
             serve = _prepare(arguments)
-        return serve if isinstance(serve, int) else serve()
+            return serve if isinstance(serve, int) else serve()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
 
@@ -69,11 +69,6 @@ def _run(serve: Callable[[], Awaitable[None]], port: int) -> int:
     except (OSError, OverflowError) as error:
         sys.stderr.write(f"skillopt-mcp: cannot serve on port {port}: {error}; choose another with --port\n")
         return 3
-    except BaseExceptionGroup as ended:
-        # How the SDK ends when Ctrl-C comes while it passes the first request on.
-        if ended.split(anyio.BrokenResourceError)[1] is not None:
-            raise
-        return EXIT_INTERRUPTED
     return 0
 
 

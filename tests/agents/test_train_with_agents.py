@@ -41,9 +41,7 @@ def test_training_through_a_real_agent_raises_the_score(
     assert result["versions"], ended.stderr
     before, after = result["test"]["before"]["score"], result["test"]["after"]["score"]
     assert after > before
-    assert git(folder, "log", "-1", "--format=%(trailers:key=Harness,valueonly)", "skillopt/rows").startswith(
-        client
-    )
+    assert git(folder, "log", "-1", "--format=%(trailers:key=Harness,valueonly)", "skillopt/rows").startswith(client)
     assert "Suspicious" not in skillopt_process(folder, "report", "rows").stdout, "honest work was suspected"
     shown = (
         f"{client:<8} {mode:<10} {result['paid_rollouts']:>4} rollouts   {before:.3f} -> {after:.3f}   {seconds:.0f} s"
