@@ -19,6 +19,7 @@ __all__ = [
     "HarnessOption",
     "JsonOption",
     "ModelOption",
+    "PresetOption",
     "QuietOption",
     "RepeatsOption",
     "RolloutsOption",
@@ -32,6 +33,7 @@ __all__ = [
     "SummaryOption",
     "UsdOption",
     "VerboseOption",
+    "WorkersOption",
     "YesOption",
     "check_cap_option",
     "flags_of",
@@ -49,10 +51,12 @@ SuiteOption = Annotated[
     Path | None, typer.Option("--suite", help="Suite folder or file, instead of the configured one.")
 ]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as workers=8; as often as needed.")
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as seed=1; as often as needed.")
 ]
 SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split", help="Which tasks; test is held-out.")]
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each task.")]
+PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
+WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
 HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the target is run.")]
 ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
 RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
@@ -84,6 +88,8 @@ class RunOptions:
     """The options of a run, the same for the commands that train, measure and estimate."""
 
     suite: SuiteOption = None
+    preset: PresetOption = None
+    workers: WorkersOption = None
     harness: HarnessOption = None
     model: ModelOption = None
     max_rollouts: RolloutsOption = None
