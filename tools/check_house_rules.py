@@ -30,7 +30,7 @@ _BUDGETS = {
     "skillopt mcp_server": 57_280,  # to reach: 51,000
     "tests": 42_510,  # to reach: 36,000
     "benchmarks tools": 10_670,  # to reach: 10,500
-    "skillopt/commands": 7_060,  # to reach: 6,200
+    "skillopt/commands": 7_070,  # to reach: 6,200
     "skillopt/loop": 4_280,  # to reach: 3,200
     "skillopt/gate": 1_910,  # to reach: 1,600
     "skillopt/prompts": 1_330,
