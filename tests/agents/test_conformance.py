@@ -55,6 +55,9 @@ NOT_APPLICABLE: dict[str, dict[str, str]] = {
         "completion-complete": "Method not found",
         "logging-set-level": "Method not found",
         "tools-call-with-logging": "Method not found",
+        "resources-subscribe": "Method not found",
+        "resources-unsubscribe": "Method not found",
+        "sep-2640-skills-directory": "not directoryRead: true",
     },
     "asks for input in the middle of a request, which no tool or prompt here does": {
         "input-required-result-basic-elicitation": "test_input_required_result_elicitation",
@@ -94,11 +97,12 @@ PARTS_NOT_APPLICABLE = {
         "sep-2575-missing-capability-http-400": "test_missing_capability",
         "sep-2575-http-server-no-independent-requests-on-stream": "test_streaming_elicitation",
         "sep-2575-server-no-log-without-loglevel": "test_logging_tool",
-        "sep-2575-server-sends-prompts-list-changed-on-subscription": "did not declare prompts.listChanged",
-        "sep-2575-server-sends-tools-list-changed-on-subscription": "did not declare tools.listChanged",
+        "sep-2575-server-sends-prompts-list-changed-on-subscription": "Mutated the prompt list but no",
+        "sep-2575-server-sends-tools-list-changed-on-subscription": "Mutated the tool list but no",
     },
+    "caching": {"sep-2549-resources-templates-list-caching-hints": "Method not found"},
 }
-"""Single checks that do not apply: they need a tool of the suite's own server, or a list that can change."""
+"""Single checks that do not apply: they need a tool of the suite's own server, a list that can change, or templates."""
 
 SIGNS = {scenario: sign for scenarios in NOT_APPLICABLE.values() for scenario, sign in scenarios.items()}
 Suite = Callable[..., str]
