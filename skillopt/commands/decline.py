@@ -1,29 +1,15 @@
 """The command `decline`, by which a person says no: to versions, the draft, single edits or descriptions."""
 
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from skillopt.commands.gate import GateOptions, gate_change
-from skillopt.commands.options import (
-    HarnessOption,
-    JsonOption,
-    QuietOption,
-    RolloutsOption,
-    SetOption,
-    SuiteOption,
-    UsdOption,
-    flags_of,
-    select,
-)
-from skillopt.commands.output import SHORT, as_json_text, interruptible, show
-from skillopt.commands.progress import ProgressObserver
-from skillopt.errors import SkilloptError, UsageError
-from skillopt.execution.runner import RunObserver
+from skillopt.commands.options import JsonOption, select
+from skillopt.commands.output import SHORT, as_json_text, show
+from skillopt.errors import UsageError
 from skillopt.project import Selection
-from skillopt.runs.decline import Declined, Dropped, drop_offered, undecline
+from skillopt.runs.decline import Declined, drop_offered, undecline
 from skillopt.runs.decline import decline as decline_versions
 from skillopt.runs.history import Restored
 from skillopt.safety.escaping import escape_terminal
@@ -54,26 +40,16 @@ def decline(
     reason: Annotated[
         str, typer.Option("--reason", help="Why; the optimizer model is told, at most 300 characters.")
     ] = "",
-    measure: Annotated[
-        bool, typer.Option(help="Measure the text without the edits against the one with them, and against the base.")
-    ] = True,
-    suite: SuiteOption = None,
-    settings: SetOption = None,
-    harness: HarnessOption = None,
-    max_rollouts: RolloutsOption = None,
-    max_usd: UsdOption = None,
-    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Refuse versions, the draft, single edits, or descriptions that `skillopt trigger --train` wrote.
 
     They stay in the history and are marked declined. Training starts from the text before them, or from the text
-    without the edits, and does not try them again. Only edits are measured, and go whatever the measurement says.
+    without the edits, and does not try them again. Nothing is measured.
     """
     words = what or []
     if words and all(word.isdecimal() and len(word) <= _LONGEST_NUMBER for word in words) and not undo:
-        flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
-        _drop(select(skill, suite, flags), words, (_word(skill, reason), measure), quiet=quiet, as_json=as_json)
+        _drop(select(skill), words, _word(skill, reason), as_json=as_json)
         return
     if len(words) > 1:
         raise UsageError(f"expected one version, or numbers of edits, found {' '.join(words)!r}")
@@ -86,49 +62,17 @@ def decline(
         show(decline_versions(selection, version, said), _declined_text, as_json=as_json)
 
 
-def _drop(
-    selection: Selection, edits: list[str], options: tuple[PersonsWord | None, bool], *, quiet: bool, as_json: bool
-) -> None:
-    """Refuse single edits of what is offered, and measure the text without them."""
-    word, measure = options
-    with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        done = drop_offered(selection, edits, word)
-        compared, unmeasured = _measure(selection, done, observer) if measure else ((), "it was not asked for")
+def _drop(selection: Selection, edits: list[str], word: PersonsWord | None, *, as_json: bool) -> None:
+    """Refuse single edits of what is offered."""
+    done = drop_offered(selection, edits, word)
     if as_json:
         found = {"skill": done.skill, "branch": done.branch, "commit": done.commit, "edits": done.edits}
-        typer.echo(as_json_text(found | {"compared": compared, "unmeasured": unmeasured}))
+        typer.echo(as_json_text(found))
         return
     lines = [f"dropped edit {one.number}: {escape_terminal(one.edit.summary)}" for one in done.edits]
     lines.append(f"{done.branch} is now {done.commit[:SHORT]}, without it")
-    lines += [f"against {one.against}: {one.answer}, {escape_terminal(one.reason)}" for one in compared]
-    typer.echo("\n".join([*lines, *([f"not measured: {escape_terminal(unmeasured)}"] if unmeasured else [])]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """What the change gate says of the text without the edits."""
-
-    against: str
-    answer: str
-    reason: str
-
-
-def _measure(selection: Selection, done: Dropped, observer: RunObserver) -> tuple[tuple[_Compared, ...], str]:
-    """Ask the change gate about the text without the edits; what keeps it from an answer is a remark, not a failure."""
-    project = selection.project()
-    options = GateOptions(flags=selection.flags, suite=selection.suite, folder=project.root, direct=True)
-    pairs = [("the text with it", done.before, options)]
-    if done.base:
-        pairs.append(("the base", done.base, replace(options, direct=False)))
-    rows: list[_Compared] = []
-    try:
-        for against, before, asked in pairs:
-            report = gate_change(before, done.commit, asked, observer)
-            changes = (row for row in report.changes if row.path == done.path)
-            rows += [_Compared(against, row.standing.value, row.reason) for row in changes]
-    except SkilloptError as error:
-        return tuple(rows), str(error)
-    return tuple(rows), "" if rows else "the text is that of the base"
+    gate = f"skillopt gate {done.before[:SHORT]} {done.commit[:SHORT]} --direct"
+    typer.echo("\n".join([*lines, f"to measure it against the text with it: {gate}"]))
 
 
 def _decline_description(selection: Selection, said: PersonsWord | None, *, undo: bool, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,24 +13,16 @@ import typer
 from skillopt.commands import output
 from skillopt.commands.options import (
     JsonOption,
-    QuietOption,
     RunOptions,
     SkillArgument,
     SuiteOption,
-    YesOption,
     with_run_options,
 )
-from skillopt.commands.progress import ProgressObserver
-from skillopt.commands.spending import ask_to_pay, foresee_payment
-from skillopt.errors import ReplyError, SkilloptError, SuiteError, UsageError
-from skillopt.execution.drivers import Drivers, load_drivers
-from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.scoring import Scoring
+from skillopt.errors import SkilloptError, SuiteError, UsageError
+from skillopt.execution.drivers import load_drivers
 from skillopt.execution.suite_checks import collected_code_note
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
 from skillopt.project import Selection
-from skillopt.prompts.judging import JUDGE_SCHEMA, JudgedResult, ask_judge, read_judge
 from skillopt.rollouts import Rollout
 from skillopt.runs.prospect import Prospect, what_it_can_show
 from skillopt.runs.recorded_outcomes import (
@@ -49,8 +41,6 @@ from skillopt.suites.formats import find_triggers
 from skillopt.suites.reading import Reading, Skipped, Trigger
 from skillopt.suites.split_leaks import SplitLeak, find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
-from skillopt.verifiers import read_options
-from skillopt.verifiers.rubric import RubricOptions, judged_by
 
 __all__ = ["suite"]
 
@@ -74,21 +64,6 @@ suite = typer.Typer(
     rich_markup_mode=None,
 )
 
-_REPEATS: Final = 3
-_RESULTS: Final = 2
-"""Recorded results of a task that a judge reads again."""
-
-_FIRST_AGAIN: Final = 101
-"""Number of the first of these readings: none that scored a rollout has it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Paid:
-    """What a check ran itself; the rest was recorded."""
-
-    rollouts: int = 0
-    judge_calls: int = 0
-
 
 @dataclass(frozen=True, slots=True)
 class _CheckedSuite:
@@ -101,8 +76,7 @@ class _CheckedSuite:
     judge: JudgeAgreement | None
     leaks: tuple[SplitLeak, ...]
     prospect: Prospect
-    paid: _Paid
-    problem: str = ""
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,27 +129,15 @@ def check(
     skill: SkillArgument = None,
     *,
     options: RunOptions,
-    run: Annotated[
-        bool,
-        typer.Option("--run", help="Run tasks of train and val three times, and judge results again."),
-    ] = False,
-    readings: Annotated[int, typer.Option("--repeats", min=1, help="Further readings of a result, with --run.")] = 4,
-    yes: YesOption = False,
-    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check what the tasks can tell: criteria, outcomes, leaks.
 
-    Uses what is recorded, and spends nothing without --run: criteria that the judge cannot decide, tasks that always or
-    never pass, flaky ones, what tasks of one split tell of another's, and the smallest gain that the suite can show.
+    Uses what is recorded and spends nothing: criteria that the judge cannot decide, tasks that always or never pass,
+    flaky ones, what tasks of one split tell of another's, and the smallest gain that the suite can show.
+    `skillopt evaluate --repeats 3` records what is missing.
     """
-    selection = options.select(skill)
-    if run:
-        what = f"each task of train and val three times, and up to {readings} readings of each result by the judge"
-        ask_to_pay(foresee_payment(selection, drafts=False), what, yes=yes)
-    with output.interruptible(), ProgressObserver(quiet=quiet or not run) as observer:
-        found = _checked(selection, run=run, readings=readings, observer=observer)
-    output.show(found, lambda one: "\n".join(_check_lines(one)), as_json=as_json)
+    output.show(_checked(options.select(skill)), lambda one: "\n".join(_check_lines(one)), as_json=as_json)
 
 
 def _check_lines(found: _CheckedSuite) -> Iterator[str]:
@@ -183,9 +145,6 @@ def _check_lines(found: _CheckedSuite) -> Iterator[str]:
     yield from _judge_lines(found)
     yield from _leak_lines(found)
     yield f"what it can show: {found.prospect.words}"
-    if found.paid.rollouts or found.paid.judge_calls:
-        calls = count_noun(found.paid.judge_calls, "judge call")
-        yield f"newly run: {count_noun(found.paid.rollouts, 'rollout')}, and {calls} to read results again"
 
 
 def _outcome_lines(found: _CheckedSuite) -> Iterator[str]:
@@ -196,7 +155,7 @@ def _outcome_lines(found: _CheckedSuite) -> Iterator[str]:
     if found.problem:
         yield f"recorded rollouts could not be looked up: {escape_terminal(found.problem.splitlines()[0])}"
     elif not known:
-        yield "no task has runs enough to say how it goes: `skillopt suite check --run` runs each"
+        yield f"no task has runs enough to say how it goes: run `skillopt evaluate {found.skill} --repeats 3`"
     for standing, note in _STANDINGS.items():
         named = [escape_terminal(task.task) for task in found.tasks if task.standing == standing]
         if named:
@@ -270,81 +229,29 @@ def _short(path: str) -> str:
     return escape_terminal(str(place.relative_to(here) if place.is_relative_to(here) else path))
 
 
-def _checked(selection: Selection, *, run: bool, readings: int, observer: RunObserver) -> _CheckedSuite:
-    """Check a suite by what is recorded, and on demand by new rollouts and readings."""
+def _checked(selection: Selection) -> _CheckedSuite:
+    """Check a suite by what is recorded."""
     project = selection.project()
     target = project.target(selection)
     suite = target.suite()
-    leaks, prospect = find_split_leaks(suite), what_it_can_show(suite, target.settings)
+    problem, rollouts = "", dict[str, list[Rollout]]()
     try:
         drivers = load_drivers(target.settings, suite, project.root, optimizer=False)
-        ledger = Ledger.open(project.root, read_only=not run)
+        with closing(Ledger.open(project.root, read_only=True)) as ledger:
+            rollouts = recorded_rollouts(ledger, drivers, suite)
     except SkilloptError as error:
-        if run:
-            raise
         problem = str(error) if (project.root / ".skillopt" / "ledger.db").exists() else ""
-        nothing = count_outcomes(suite, {})
-        return _CheckedSuite(target.name, nothing, (), (), None, leaks, prospect, _Paid(), problem)
-    with closing(ledger):
-        scoring = Scoring(ledger, drivers, target.settings, observer)
-        if run:  # held-out tasks are not run, for every look makes them worth less
-            tasks = [task for split, task in suite.splits if split is not Split.TEST]
-            scoring.measure([(target.name, target.skill())], tasks, _REPEATS)
-        rollouts = recorded_rollouts(ledger, drivers, suite)
-        executor = ThreadExecutor(target.settings.workers, observer.notice)
-        judging = Drivers(drivers.harness, drivers.judge, None, drivers.meter)
-        judge = RecordedRunner(ledger, "", judging, executor, observer)
-        more = _read_again(judge, suite, rollouts, readings) if run and drivers.judge is not None else {}
-    criteria = marks_of_criteria(rollouts, more)
-    undecided = sorted((one for one in criteria if one.undecided), key=lambda one: -max(one.differs, one.cannot_tell))
+    criteria = marks_of_criteria(rollouts)
     return _CheckedSuite(
         target.name,
         count_outcomes(suite, rollouts),
         criteria,
-        tuple(undecided),
+        tuple(sorted((one for one in criteria if one.undecided), key=lambda one: -max(one.differs, one.cannot_tell))),
         judge_agreement(rollout for own in rollouts.values() for rollout in own),
-        leaks,
-        prospect,
-        _Paid(scoring.paid_rollouts, judge.paid_calls),
+        find_split_leaks(suite),
+        what_it_can_show(suite, target.settings),
+        problem,
     )
-
-
-def _read_again(
-    judge: RecordedRunner, suite: Suite, rollouts: Mapping[str, Sequence[Rollout]], readings: int
-) -> dict[tuple[str, str], list[str]]:
-    """Have the judge read up to two results of each task again; return the marks by task and result."""
-    tasks = {task.id: task for _, task in suite.splits}
-    asked: list[tuple[tuple[str, str], list[tuple[JudgedResult, int]]]] = []
-    for name, own in rollouts.items():
-        shown = [one.score.judgement for one in own if one.score is not None]
-        results = dict.fromkeys(one.shown for one in reversed(shown) if one is not None and not one.addressed)
-        for result in list(results)[:_RESULTS]:
-            parts = _judged_parts(tasks[name], result)
-            numbers = range(_FIRST_AGAIN, _FIRST_AGAIN + readings)
-            asked += [((name, result), [(part, number) for part in parts]) for number in numbers]
-    prompts = [ask_judge(part, range(len(part.criteria)), number) for _, read in asked for part, number in read]
-    replies = iter(judge.replies(prompts, JUDGE_SCHEMA))
-    more: dict[tuple[str, str], list[str]] = {}
-    for place, read in asked:
-        marks = [_read(next(replies).text, part, number) for part, number in read]
-        more.setdefault(place, []).append("".join(marks))
-    return more
-
-
-def _judged_parts(task: Task, result: str) -> list[JudgedResult]:
-    """Return what is judged of a result: once for each rubric that the task has."""
-    specs = (spec for spec in task.verifier.parts if spec.kind in JUDGED_KINDS)
-    return [judged_by(read_options(RubricOptions, spec), task.prompt, result) for spec in specs]
-
-
-def _read(reply: str, judged: JudgedResult, number: int) -> str:
-    """Read the marks of a reply; one that cannot be read, or counts for nothing, has none."""
-    asked = range(len(judged.criteria))
-    try:
-        reading = read_judge(reply, judged, asked, number)
-    except ReplyError:
-        return "-" * len(asked)
-    return "-" * len(asked) if reading.misled else reading.marks
 
 
 def _shown(name: str | None, suite: Path | None) -> _ShownSuite:

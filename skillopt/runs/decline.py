@@ -56,15 +56,13 @@ class Declined:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Edits that a person refused, the commits of the text with them and without, and of what it is offered to."""
+    """Edits that a person refused, and the commits of the text with them and without."""
 
     skill: str
     branch: str
-    path: str
     edits: tuple[NumberedEdit, ...]
     before: str
     commit: str
-    base: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +208,7 @@ def drop_offered(
             write_dropped(place.repository, place.commit(place.text(newest), base=newest), refused, place.word)
         else:
             commit = write_dropped(place.repository, place.commit(files), refused, place.word)
-    return Dropped(place.name, where, place.branch.path, tuple(wanted), tip, commit, place.onto)
+    return Dropped(place.name, where, tuple(wanted), tip, commit)
 
 
 def _find_line(place: _Place, edits: Sequence[str]) -> tuple[EditLine, str, bool]:

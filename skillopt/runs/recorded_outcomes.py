@@ -102,9 +102,7 @@ def count_outcomes(suite: Suite, rollouts: Mapping[str, Sequence[Rollout]]) -> t
     return tuple(_outcomes(task.id, rollouts.get(task.id, ())) for _, task in suite.splits)
 
 
-def marks_of_criteria(
-    rollouts: Mapping[str, Sequence[Rollout]], more: Mapping[tuple[str, str], Sequence[str]]
-) -> tuple[CriterionMarks, ...]:
+def marks_of_criteria(rollouts: Mapping[str, Sequence[Rollout]]) -> tuple[CriterionMarks, ...]:
     """Put together what a judge said of each criterion."""
     found = []
     for task, own in rollouts.items():
@@ -113,9 +111,8 @@ def marks_of_criteria(
         by_result: dict[str, list[str]] = defaultdict(list)
         for one in judged:
             by_result[one.shown] += one.readings
-        results = [[*readings, *more.get((task, shown), ())] for shown, readings in by_result.items()]
         criteria = judged[-1].criteria if judged else ()
-        found += [_marks(task, at, text, results) for at, text in enumerate(criteria)]
+        found += [_marks(task, at, text, by_result.values()) for at, text in enumerate(criteria)]
     return tuple(found)
 
 

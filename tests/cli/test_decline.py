@@ -99,20 +99,15 @@ class TestDrop:
     def test_one_edit_goes_and_the_others_stay(self, project: Path) -> None:
         edits = done(project, "log", "rows")["edits"]
         before = text(project, "skillopt/rows")
-        ended = skillopt(project, "decline", "rows", "1", "--reason", "wrong", "--no-measure")
+        ended = skillopt(project, "decline", "rows", "1", "--reason", "wrong")
         assert ended.returncode == 0, ended.stderr
+        assert f" {git(project, 'rev-parse', 'skillopt/rows')[:10]} --direct" in ended.stdout
         after = text(project, "skillopt/rows")
         assert edits[0]["edit"]["content"].strip() in before
         assert edits[0]["edit"]["content"].strip() not in after
         now = done(project, "log", "rows")["edits"]
         assert [one["dropped"] for one in now] == [True, *[False] * (len(edits) - 1)]
         assert "was dropped before" in skillopt(project, "decline", "rows", "1").stderr
-
-    def test_it_is_done_whatever_the_gate_says_and_the_verdict_is_told(self, project: Path) -> None:
-        result = done(project, "decline", "rows", "1")
-        assert [one["against"] for one in result["compared"]] == ["the text with it", "the base"]
-        assert result["unmeasured"] == ""
-        assert git(project, "rev-parse", "skillopt/rows") == result["commit"]
 
     @pytest.mark.parametrize("edit", ["0", "99"])
     def test_an_edit_that_is_not_there_is_a_users_mistake(self, project: Path, edit: str) -> None:
@@ -124,7 +119,7 @@ class TestDrop:
 class TestDrafts:
     def test_an_edit_of_a_draft_is_taken_out_of_it_and_remembered(self, folder: Path) -> None:
         run_events(folder, changed("Trim.", "Sort."), graded("Trim.", "Sort."))
-        done(folder, "decline", "rows", "2", "--no-measure", "--reason", "no")
+        done(folder, "decline", "rows", "2", "--reason", "no")
         draft = text(folder, "skillopt-draft/rows")
         assert "Trim." in draft
         assert "Sort." not in draft
@@ -141,7 +136,7 @@ class TestDrafts:
         changes = (Change(added, 0, 1, 3, ""), *after.changes)
         run_events(folder, replace(graded(), text=after.document.text, changes=changes))
         commit = git(folder, "rev-parse", "skillopt-draft/rows")
-        ended = skillopt(folder, "decline", "rows", "1", "--no-measure")
+        ended = skillopt(folder, "decline", "rows", "1")
         assert ended.returncode == 2
         assert "a later edit replaced it" in ended.stderr
         assert git(folder, "rev-parse", "skillopt-draft/rows") == commit

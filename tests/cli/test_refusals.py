@@ -31,7 +31,7 @@ EDIT = {"op": "add", "section": "Values", "content": f"- {EMAIL}", "tasks": ["tr
 
 
 REFUSALS = {
-    "an edit": ("version", ("decline", "rows", "1", "--no-measure")),
+    "an edit": ("version", ("decline", "rows", "1")),
     "its version": ("version", ("decline", "rows")),
     "the draft": ("draft", ("decline", "rows", "draft")),
 }

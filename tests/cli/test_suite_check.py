@@ -1,4 +1,4 @@
-"""`skillopt suite check`: what is recorded for nothing, and what is run on demand."""
+"""`skillopt suite check`: what recorded rollouts tell of tasks, criteria and the judge."""
 
 import json
 from collections.abc import Callable
@@ -54,20 +54,18 @@ def test_nothing_is_spent_without_run_and_what_is_not_recorded_is_said(tmp_path:
     assert ended.returncode == 0
     assert ended.stdout.splitlines()[:3] == [
         "rows: 24 tasks, 0 recorded rollouts",
-        "no task has runs enough to say how it goes: `skillopt suite check --run` runs each",
+        "no task has runs enough to say how it goes: run `skillopt evaluate rows --repeats 3`",
         "no leak between tasks was found",
     ]
     assert "what it can show: 8 val tasks" in ended.stdout
 
 
-def test_run_measures_the_tasks_but_the_held_out_ones_and_a_rerun_is_free(tmp_path: Path) -> None:
+def test_what_an_evaluation_recorded_says_how_each_task_goes(tmp_path: Path) -> None:
     project = make_project(tmp_path)
-    first = json.loads(skillopt(project, "suite", "check", "--run", "--json").stdout)
-    again = json.loads(skillopt(project, "suite", "check", "--json").stdout)
-    assert first["paid"] == {"rollouts": 48, "judge_calls": 0}
-    assert again["tasks"] == first["tasks"]
-    assert {one["task"] for one in first["tasks"] if not one["runs"]} == {f"test{number}" for number in range(8)}
-    assert {one["standing"] for one in first["tasks"] if one["runs"]} == {"fails so far"}
+    assert skillopt(project, "evaluate", "rows", "--repeats", "3").returncode == 0
+    found = json.loads(skillopt(project, "suite", "check", "--json").stdout)
+    assert [one["runs"] for one in found["tasks"]].count(3) == 8
+    assert {one["standing"] for one in found["tasks"] if one["runs"]} == {"fails so far"}
 
 
 def test_criteria_that_the_judge_cannot_decide_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,23 +73,12 @@ def test_criteria_that_the_judge_cannot_decide_are_listed(tmp_path: Path, monkey
     project = judged_project(tmp_path)
     with fake_anthropic(wavering()) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        ended = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--yes", "--set", "workers=1")
-        again = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--yes", "--json")
-        evaluated = skillopt(project, "evaluate", "skills/rows", *EVALS)
+        evaluated = skillopt(project, "evaluate", "skills/rows", *EVALS, "--repeats", "2", "--workers", "1")
+    ended = skillopt(project, "suite", "check", "skills/rows", *EVALS)
     assert ended.returncode == 0, ended.stderr
-    assert "judge agrees with itself on 50% of 36 criteria (95% interval " in ended.stdout
+    assert evaluated.returncode == 0, evaluated.stderr
+    assert "judge agrees with itself on 50% of " in ended.stdout
     assert "6 of 12 criteria the judge cannot decide; word them more exactly:" in ended.stdout
     assert f"2. {VAGUE}: two readings differ" in ended.stdout
     assert f"1. {CLEAR}" not in ended.stdout
-    assert json.loads(again.stdout)["paid"] == {"rollouts": 0, "judge_calls": 0}
     assert "judge agrees with itself on " in evaluated.stdout
-
-
-def test_without_a_terminal_a_paid_check_needs_a_cap_or_a_yes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    project = judged_project(tmp_path)
-    refused = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run")
-    assert refused.returncode == 2
-    assert "expected a cap for a command that is paid for (each task of train and val three times" in refused.stderr
-    assert not (project / ".skillopt" / "ledger.db").exists()
-    assert skillopt(project, "suite", "check", "skills/rows", *EVALS).returncode == 0
