@@ -166,17 +166,14 @@ def _gates(events: Iterable[tuple[str, Event]]) -> list[GateView]:
         if isinstance(event, GateDecided):
             ids = tuple(change.edit.id for change in event.changes)
             number, asked = len(gates) + 1, event.rollouts or 0
-            gates.append(GateView(number, event.step, event.kind, event.verdict, at, ids, asked, event.passed))
+            gates.append(GateView(number, event.step, event.kind, event.verdict, at, ids, asked))
         elif isinstance(event, VersionAccepted) and gates:
             gates[-1] = replace(gates[-1], version=event.number, rollouts=event.rollouts)
     return gates
 
 
 def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) -> list[VersionView]:
-    """List the texts: the first as the first gate measured it, on the same tasks as its candidate, else the baseline.
-
-    The candidate of a change by people stands as a version, too.
-    """
+    """List the texts: the first as the first gate measured it, beside its candidate, else as the baseline."""
     start, events = recorded.start, [event for _, event in recorded.events]
     text = start.document.text
     first = VersionView(0, recorded.commits.get(0, head.base), start.digest, text, estimate_tokens(text))
@@ -187,14 +184,12 @@ def _versions(head: RunView, recorded: RunRecords, gates: Sequence[GateView]) ->
         first = _measured(first, gates[0].verdict, 0)
     found = [first]
     for event in events:
-        if isinstance(event, VersionAccepted) or (isinstance(event, GateDecided) and event.kind == "change"):
-            number = event.number if isinstance(event, VersionAccepted) else 1
-            commit = recorded.commits.get(number, "") if isinstance(event, VersionAccepted) else ""
+        if isinstance(event, VersionAccepted):
+            commit = recorded.commits.get(event.number, "")
             digest, tokens = text_digest(start, event.text), estimate_tokens(event.text)
-            made = _measured(VersionView(number, commit, digest, event.text, tokens, event.kind), event.verdict, 1)
-            if isinstance(event, VersionAccepted):
-                made = replace(made, expected=event.verdict.expected, grading=event.grading)
-            found.append(made)
+            made = VersionView(event.number, commit, digest, event.text, tokens, event.kind)
+            made = _measured(made, event.verdict, 1)
+            found.append(replace(made, expected=event.verdict.expected, grading=event.grading))
     return found
 
 

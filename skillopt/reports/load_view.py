@@ -32,15 +32,17 @@ _NEWEST = 1_000
 
 
 def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
-    """Find the run that a user means."""
-    # A gate gave its verdict where it was asked for; whoever asks for a skill's run means what trained it.
-    named = ledger.runs(name or "", -1 if name else _NEWEST)
-    runs = sorted(named, key=lambda run: run.kind == "gate" and run.state != "running")
-    if not runs and not ledger.runs(most=1):
+    """Find the training or proposal that a user means; a gate reports itself."""
+    trained = [run for run in ledger.runs(name or "", -1 if name else _NEWEST) if run.kind != "gate"]
+    if trained:
+        return trained[0]
+    if name is None or not ledger.runs(most=1):
         raise UsageError("no runs yet; train a skill with `skillopt optimize`")
-    if name is None:
-        return runs[0]
-    return runs[0] if runs else ledger.run(name)
+    found = ledger.run(name)
+    if found.kind == "gate":
+        again = f"`skillopt gate {found.base}`, which replays what is recorded and costs nothing"
+        raise UsageError(f"expected a run that trained, found the gate {found.id}; its report is that of {again}")
+    return found
 
 
 def load_view(
@@ -131,7 +133,7 @@ def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Sui
         return settle_folds(suite, Settings.model_validate_json(json.loads(record.config)[0]))
     if record.kind == "proposal" and suite.folds and json.loads(record.config)[-1].endswith(SECOND_FOLD):
         return suite.fold_suites[1]
-    return suite if record.kind == "gate" else suite.first_fold_suite
+    return suite.first_fold_suite
 
 
 def _in_git(project: Project, record: RunRecord) -> tuple[Mapping[int, str], tuple[str, ...]]:

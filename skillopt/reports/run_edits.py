@@ -27,12 +27,8 @@ class ReportLimits:
 
 
 def show_changes(view: RunView) -> list[ReportBlock]:
-    """Show what each version changed, folded away, and what people changed."""
+    """Show what each version changed, folded away."""
     pairs = list(pairwise(view.versions))
-    if view.is_change:
-        if pairs and pairs[-1][0].text != pairs[-1][1].text:
-            return [Paragraph("What people changed:"), Diff(pairs[-1][0].text, pairs[-1][1].text)]
-        return paragraphs("SKILL.md is the same, or nothing is decided yet.")
     return [
         Details(
             f"What version {after.number} changes in SKILL.md",

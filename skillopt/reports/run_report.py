@@ -4,7 +4,6 @@ Every number is read from the view, so from the ledger; every text from elsewher
 """
 
 import json
-import re
 from collections.abc import Sequence
 from shlex import quote
 from typing import Final
@@ -40,25 +39,20 @@ from skillopt.reports.blocks import (
 )
 from skillopt.reports.run_edits import ReportLimits, draft_edits, edits_not_taken, more_line, show_changes, taken_edits
 from skillopt.reports.view import GateView, RunView
-from skillopt.review.result import ReviewAnswer
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric, make_settings
 from skillopt.tasks import digest_of
 
-__all__ = ["curve_points", "format_confidence", "gate_outcome", "run_details", "run_report"]
+__all__ = ["curve_points", "run_details", "run_report"]
 
 _MOST_REASON: Final = 300
 _MOST_QUOTE: Final = 200
-_FIGURES: Final = re.compile(r": (?:score )?\d")
 
 
 def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock] = ()) -> list[ReportBlock]:
     """Make the blocks of the whole report, `extra` ones before the settings."""
     ended = f"It ended: {cited(view.reason)}." if view.reason else "The run is not over."
-    first: list[ReportBlock] = [Heading("The change"), *show_changes(view)]
-    if not view.is_change:
-        first = [Heading("Edits"), *taken_edits(view, limits), *show_changes(view)]
     return [
         *paragraphs(
             f"{view.state.capitalize()}, begun {view.started}. {ended}",
@@ -67,7 +61,7 @@ def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock]
             _size_change(view),
             _noise(view),
         ),
-        *first,
+        *(Heading("Edits"), *taken_edits(view, limits), *show_changes(view)),
         *_headed(_found(view, limits, whole=True), 2),
         *_headed([("Tasks by version", _tasks_by_version(view))], 2),
         *extra,
@@ -85,18 +79,18 @@ def _headed(sections: Sequence[tuple[str, list[ReportBlock]]], level: int) -> li
 
 
 def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[str, list[ReportBlock]]]:
-    draft, trained = _draft(view), not view.is_change
+    draft = _draft(view)
     return [
         ("Draft", [*draft, *draft_edits(view, limits)] if draft and whole else draft),
         ("Tasks that changed sides", _flips(view, limits)),
         ("Held-out test", _held_out_test(view)),
         (f"Gates on {_judged_on(view)}", _gates(view, limits)),
-        ("Steps", _steps(view) if whole and trained else []),
+        ("Steps", _steps(view) if whole else []),
         ("Verifiers to check", _suspects(view)),
         ("Suspicious rollouts", _suspicious_rollouts(view, limits)),
         ("Not learned", _not_learned(view, limits)),
         ("Cost", [*_cost(view), *(_versions(view) if whole else [])]),
-        ("Not taken", edits_not_taken(view, limits) if trained else []),
+        ("Not taken", edits_not_taken(view, limits)),
     ]
 
 
@@ -104,30 +98,8 @@ def _advice(view: RunView) -> list[tuple[str, list[ReportBlock]]]:
     return [("Reproduce and roll back", _reproduce(view)), ("What the numbers do not show", _not_shown(view))]
 
 
-def _change_outcome(view: RunView) -> str:
-    """Return what became of a change in a word, on `test` too where that was asked for."""
-    gate = view.gates[-1] if view.gates else None
-    if gate is None or view.state != "finished" or (gate.passed and view.test_withheld):
-        return "not decided"
-    # What the gate asks is the same on both splits, so what passes has the same outcome.
-    if gate.passed and view.test is not None and view.test.verdict.outcome is not gate.verdict.outcome:
-        return "refused"
-    return gate_outcome(gate)
-
-
-def gate_outcome(gate: GateView) -> str:
-    """Return in a word what a gate decided."""
-    if gate.passed is None:
-        return ReviewAnswer.CANNOT_TELL.value if gate.kind == "change" else gate.verdict.outcome.value
-    return "passed" if gate.passed else "refused"
-
-
 def _headline(view: RunView) -> str:
     """State the verdict of the run with the gain and its interval."""
-    if view.is_change:
-        compared = f": {_comparison(view, view.gates[-1].verdict)}" if view.gates else ""
-        why = cited(_FIGURES.split(view.reason)[0], _MOST_REASON)
-        return f"**{_change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
     if view.test is not None:
         verdict = view.test.verdict
         return f"**{verdict.outcome.value}**: release check: {_comparison(view, verdict, HELD_OUT)}."
@@ -166,11 +138,10 @@ def _comparison(view: RunView, verdict: Verdict, place: str = "") -> str:
     where = place or ("" if view.folded else VAL)
     limits = _limits(view, verdict, " and ")
     between = f" (between {limits}, each limit at confidence {view.confidence:g})" if limits else ""
-    confidence = format_confidence(verdict, change=view.is_change)
     return (
         f"{compared_words(verdict, where, view.metric)}, gain in {metric_label(view.metric)} {verdict.gain:+.3f}"
         f"{between}; {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}"
-        f"{f'; confidence {confidence}' if confidence else ''}"
+        f"; confidence {_confidence(verdict)}"
     )
 
 
@@ -189,10 +160,8 @@ def _limits(view: RunView, verdict: Verdict, between: str) -> str:
     return f"{low:+.2f}{between}{high:+.2f}"
 
 
-def format_confidence(verdict: Verdict, *, change: bool) -> str:
-    """Confidence of a verdict, never quite 1; empty for a change by people that showed neither a gain nor a loss."""
-    if change and verdict.outcome is Outcome.INCONCLUSIVE:
-        return ""
+def _confidence(verdict: Verdict) -> str:
+    """Confidence of a verdict, never quite 1."""
     return f"{verdict.confidence:.3f}" if verdict.confidence < 0.9995 else "above 0.999"  # noqa: PLR2004 - would be rounded up
 
 
@@ -231,8 +200,8 @@ def _size_change(view: RunView) -> str:
         return ""
     first, last = view.versions[0].tokens, view.versions[-1].tokens
     taken = count_noun(view.funnel["accepted"], "edit")
-    made = "" if view.is_change else f"{count_noun(len(view.accepted), 'version')} with {taken}. "
-    return f"{made}`SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
+    made = f"{count_noun(len(view.accepted), 'version')} with {taken}"
+    return f"{made}. `SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
 def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
@@ -257,12 +226,11 @@ def _gate(view: RunView, gate: GateView) -> tuple[str, ...]:
     verdict = gate.verdict
     what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
     limits = _limits(view, verdict, " to ")
-    outcome = gate_outcome(gate) + (f", version {gate.version}" if gate.version is not None else "")
+    outcome = verdict.outcome.value + (f", version {gate.version}" if gate.version is not None else "")
     tasks = f" of {len(verdict.pairs)} run" if verdict.pairs else ""
     counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}{tasks}"
-    confidence = format_confidence(verdict, change=gate.kind == "change")
     gain = f"{verdict.gain:+.3f}{f' ({limits})' if limits else ''}"
-    return str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, confidence
+    return str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, _confidence(verdict)
 
 
 def curve_points(view: RunView) -> list[CurvePoint]:
@@ -289,7 +257,7 @@ def curve_points(view: RunView) -> list[CurvePoint]:
 
 def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     """List every task that passes now and did not, or the other way round, in what was accepted and in the test."""
-    taken = [(f"Gate {gate.number}", gate.verdict) for gate in (view.gates if view.is_change else view.taken_gates)]
+    taken = [(f"Gate {gate.number}", gate.verdict) for gate in view.taken_gates]
     comparisons = taken[-limits.rows :] + ([("Held-out test", view.test.verdict)] if view.test else [])
 
     def listed(tasks: Sequence[str]) -> str:
@@ -308,15 +276,14 @@ def _held_out_test(view: RunView) -> list[ReportBlock]:
     """Show the release check before and after, with what it guarantees."""
     test = view.test
     if test is None:
-        usual = "it was not asked for with --release, or the change was refused before" if view.is_change else ""
-        reason = view.test_withheld or usual or "nothing was accepted, or the run is not over"
+        reason = view.test_withheld or "nothing was accepted, or the run is not over"
         return paragraphs(f"There was no release check: {cited(reason)}.")
 
     def row(name: str, tally: Tally) -> tuple[str, ...]:
         passed = passed_words(tally.passed * tally.measured, tally.measured)
         return name, passed, f"{tally.score:.2f}", str(tally.missing)
 
-    first = "released" if test.released else "before" if view.is_change else "before training"
+    first = "released" if test.released else "before training"
     rows = [row(first, test.before), row("after", test.after)]
     return [Table(("", "tasks passed", "score", "not measured"), rows), Paragraph(_guarantee(view))]
 
@@ -393,11 +360,6 @@ def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
 def _guarantee(view: RunView) -> str:
     """State the error probability of the verdicts."""
     error, gates_run = 1.0 - view.confidence, len(view.gates)
-    if view.is_change:
-        return (
-            "If exchanging the two texts changed nothing, each split that was measured would show what the gate asks "
-            f"about, be it a loss or a gain, with probability {error:.2f} at most."
-        )
     if view.test is not None:
         look = view.test.look
         return (
@@ -418,8 +380,6 @@ def _guarantee(view: RunView) -> str:
 def _error(view: RunView) -> float | None:
     """Bound the probability that what was judged last is misjudged, None where there is no bound."""
     error = 1.0 - view.confidence
-    if view.is_change:
-        return min(1.0, error * (1 if view.test is None else 2))
     if view.test is not None or view.gate_rule == "sequential":
         return error
     return min(1.0, error * max(1, len(view.gates))) if view.gate_rule == "paired" else None
@@ -475,8 +435,7 @@ def _versions(view: RunView) -> list[ReportBlock]:
 def _tasks_by_version(view: RunView) -> list[ReportBlock]:
     if not view.heat:
         return paragraphs("No rollout of these versions is recorded.")
-    versions = "v0 is the text before, v1 the change. " if view.is_change else ""
-    legend = f"{versions}`·` was not evaluated, which is not a failure; `mixed` passed in some of its repeats."
+    legend = "`·` was not evaluated, which is not a failure; `mixed` passed in some of its repeats."
     return [Paragraph(legend), Grid([f"v{version.number}" for version in view.versions], view.heat)]
 
 
@@ -490,9 +449,6 @@ def _settings(view: RunView) -> list[ReportBlock]:
 
 def _reproduce(view: RunView) -> list[ReportBlock]:
     """Return the commands that repeat the run, look further, and roll back."""
-    if view.is_change:
-        told = "The last one repeats the gate where the change is checked out; what is recorded is free."
-        return [Commands([f"skillopt report {quote(view.run)}", _again(view)]), Paragraph(told)]
     skill, first = quote(view.skill), view.versions[0].commit if view.versions else ""
     lines = [f"git fetch origin {quote(view.branch)}", f"skillopt report {quote(view.run)}"]
     if view.accepted and first:
@@ -510,8 +466,6 @@ def _reproduce(view: RunView) -> list[ReportBlock]:
 
 def _again(view: RunView) -> str:
     """Return the command of the run, with the settings in which it differs from its preset."""
-    if view.kind == "gate":
-        return f"skillopt gate {quote(view.base)}"
     if view.kind == "proposal":
         return f"skillopt propose EDITS.json {quote(view.skill)}"
     preset = json.loads(make_settings(("preset", {"preset": view.preset or "default"})).identity)
@@ -523,8 +477,6 @@ def _again(view: RunView) -> str:
 def _not_shown(view: RunView) -> list[ReportBlock]:
     """List the limits of the evidence: what the numbers do not show."""
     why = "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked."
-    if view.is_change:
-        why = "What passed is not shown to be worse, or is shown to be better, whichever was asked; neither says why."
     elsewhere = "Others may do otherwise; see `skillopt evaluate --harness`."
     lines = [
         f"Only this target was measured: {cited(view.target)}. {elsewhere}",

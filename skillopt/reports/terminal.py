@@ -26,7 +26,7 @@ from skillopt.reports.blocks import (
     cited,
     split_quoted,
 )
-from skillopt.reports.run_report import curve_points, gate_outcome
+from skillopt.reports.run_report import curve_points
 from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
@@ -98,7 +98,7 @@ def _fact(name: str, text: str, width: int) -> Iterator[str]:
 
 def render_terminal(view: RunView, width: int = 80) -> str:
     """Draw a run as it is now: progress, best score so far, funnel, verdicts with reasons, spending against caps."""
-    rows = [*_head(view), *_score(view), *(() if view.is_change else _edits(view)), *_gates(view), *_spend(view)]
+    rows = [*_head(view), *_score(view), *_edits(view), *_gates(view), *_spend(view)]
     return print_terminal([Heading(cited(f"{view.skill} {view.run}")), Facts(rows)], max(width, _LEAST))
 
 
@@ -162,7 +162,7 @@ def _gate(gate: GateView, metric: str) -> str:
     verdict = gate.verdict
     what = count_noun(len(gate.edits), "edit") if gate.edits else cited(gate.kind)
     return (
-        f"{gate_outcome(gate)}: {what}{f', step {gate.step}' if gate.step else ''}: "
+        f"{verdict.outcome.value}: {what}{f', step {gate.step}' if gate.step else ''}: "
         f"{compared_words(verdict, metric=metric)}, {verdict.wins}/{verdict.ties}/{verdict.losses} better/equal/worse"
     )
 

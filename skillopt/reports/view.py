@@ -136,13 +136,12 @@ class GateView:
     at: str
     edits: tuple[str, ...]
     rollouts: int
-    passed: bool | None = None
     version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """A text of the skill: number 0 is what training starts from; others were accepted, or are a person's `change`."""
+    """A text of the skill: number 0 is what training starts from; others were accepted."""
 
     number: int
     commit: str
@@ -247,14 +246,9 @@ class RunView:
         return FOLDS[0] in self.splits
 
     @property
-    def is_change(self) -> bool:
-        """Whether a change by people was gated, so that nobody proposed edits and nothing was accepted."""
-        return self.kind == "gate"
-
-    @property
     def accepted(self) -> tuple[VersionView, ...]:
         """The versions that were accepted."""
-        return tuple(version for version in self.versions if version.number and version.kind != "change")
+        return tuple(version for version in self.versions if version.number)
 
     @property
     def taken_gates(self) -> tuple[GateView, ...]:

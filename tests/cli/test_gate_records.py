@@ -30,21 +30,12 @@ def test_a_skill_that_was_only_gated_is_still_due(gated: Nights) -> None:
     assert (row["cause"], row["training"]) == ("it was never trained", "finished")
 
 
-def test_the_report_of_a_gate_says_what_it_is_and_has_the_rollouts_of_its_tasks(gated: Nights) -> None:
-    shown = json.loads(skillopt(gated.folder, "report", "rows", "--json").stdout)
-    assert (shown["kind"], shown["judge"]) == ("gate", "")
-    assert sum(cell["repeats"] for row in shown["heat"] for cell in row["cells"]) > 0
-    told = skillopt(gated.folder, "report").stdout
-    assert "<code>gate</code> run" in told
-    assert f"skillopt gate {git(gated.folder, 'rev-parse', 'main')}" in told
-
-
-def test_a_reader_is_shown_rollouts_of_held_out_tasks_only_when_asked_for(gated: Nights) -> None:
-    shown, everything = (
-        skillopt(gated.folder, "report", "rows", "--format", "html", *flags).stdout for flags in ((), ("--all-splits",))
-    )
-    assert "No rollout is on record." in shown
-    assert "No rollout is on record." not in everything
+def test_a_gate_has_no_report_of_a_training(gated: Nights) -> None:
+    run = json.loads(skillopt(gated.folder, "status", "--json").stdout)["runs"][0]["run"]
+    ended = skillopt(gated.folder, "report", run)
+    assert ended.returncode == 2
+    assert f"`skillopt gate {git(gated.folder, 'rev-parse', 'main')}`" in ended.stderr
+    assert "no runs yet" in skillopt(gated.folder, "report").stderr
 
 
 def test_a_skill_means_its_training_and_not_a_gate_that_came_later(gated: Nights) -> None:

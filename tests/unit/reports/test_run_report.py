@@ -7,17 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.gate.comparison import Outcome, Tally
 from skillopt.gate.grades import Grade
 from skillopt.gate.judge_noise import JudgeAgreement
 from skillopt.loop.events import (
-    Event,
-    GateDecided,
-    HeldOutTestMeasured,
     PromptSkipped,
-    ReleaseCheckWithheld,
-    RunEnded,
-    RunStarted,
     TasksSetAside,
     VerifierSuspected,
     VersionAccepted,
@@ -29,7 +22,7 @@ from skillopt.reports.terminal import render_terminal
 from skillopt.reports.view import Fate, RunView, render_json
 from tests.fakes.drafts import graded, grading
 from tests.fakes.hostile_views import attack, tags_of
-from tests.fakes.views import EVENTS, HEAD, START, TEXTS, make_view, verdict
+from tests.fakes.views import EVENTS, HEAD, make_view
 
 VIEW = make_view()
 TEXT = render_markdown(VIEW)
@@ -192,52 +185,3 @@ def test_a_run_that_has_just_begun_has_no_verdict_and_no_command_that_cannot_wor
     text = render_markdown(make_view(ended=False, events=EVENTS[:1]))
     assert "**no verdict**" in text
     assert "skillopt diff" not in text
-
-
-def make_change_view(
-    outcome: Outcome = Outcome.INCONCLUSIVE, *, passed: bool = True, test: Outcome | None = None, withheld: str = ""
-) -> RunView:
-    found = verdict(outcome, "not shown to be worse", confidence=0.25)
-    tallies = Tally(0.5, 0.5, 10, 0), Tally(0.8, 0.8, 10, 0)
-    events: tuple[Event, ...] = (
-        RunStarted("rows", START.digest, "vendor tables", "d2", 0),
-        GateDecided(0, "change", (), found, TEXTS[1], rollouts=20, passed=passed),
-        *([HeldOutTestMeasured(*tallies, verdict(test))] if test else []),
-        *([ReleaseCheckWithheld(withheld, 1)] if withheld else []),
-        RunEnded("not shown to be worse: score 0.400 -> 0.800", 0, 20, 0),
-    )
-    head = replace(HEAD, kind="gate", reason="not shown to be worse: score 0.400 -> 0.800", model="a person")
-    return make_view(ended=False, head=head, events=events)
-
-
-def test_a_change_that_passed_is_said_to_have_passed_in_every_report() -> None:
-    view = make_change_view()
-    text = render_markdown(view)
-    assert (
-        "**passed**: a change by people, <code>not shown to be worse</code>: 4 of 10 → 8 of 10 val tasks passed" in text
-    )
-    assert "| <code>change</code> | passed | 4 of 10 → 8 of 10 | 0.40 → 0.80" in text
-    assert "| v0 | — | 4 of 10 | 0.400 | — | " in text
-    assert "- Gate 1: 5 tasks now passing" in text
-    assert "passed: change: 4 of 10 → 8 of 10 tasks passed" in render_terminal(view)
-    assert "<strong>passed</strong>: a change by people" in render_page(view)
-    assert "confidence 0.250" not in text
-    for told in ("Edits", "Steps", "Not taken", "skillopt rollback", "accepted", "0 proposed", "version 1"):
-        assert told not in text + render_terminal(view), "nothing of training is said of a change"
-
-
-@pytest.mark.parametrize(
-    ("view", "outcome"),
-    [
-        (make_change_view(Outcome.REJECT, passed=False), "refused"),
-        (make_change_view(test=Outcome.INCONCLUSIVE), "passed"),
-        (make_change_view(test=Outcome.REJECT), "refused"),
-        (make_change_view(withheld="cap of 20 rollouts reached"), "not decided"),
-        (replace(make_change_view(), state="interrupted"), "not decided"),
-        (replace(make_change_view(), gates=(), reason=""), "not decided"),
-    ],
-)
-def test_what_became_of_a_change_is_decided_on_val_and_on_test_where_that_was_asked(
-    view: RunView, outcome: str
-) -> None:
-    assert f"**{outcome}**: a change by people" in render_markdown(view)

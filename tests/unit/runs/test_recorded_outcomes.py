@@ -39,10 +39,8 @@ def judged(shown: str, *readings: str, addressed: str = "") -> Rollout:
     return run(passed=False, judgement=Judgement(("One.", "Two."), readings, shown, addressed=addressed))
 
 
-def marks(
-    rollouts: Sequence[Rollout], more: dict[tuple[str, str], list[str]] | None = None
-) -> list[tuple[float, float]]:
-    return [(one.differs, one.cannot_tell) for one in marks_of_criteria({"t": rollouts}, more or {})]
+def marks(rollouts: Sequence[Rollout]) -> list[tuple[float, float]]:
+    return [(one.differs, one.cannot_tell) for one in marks_of_criteria({"t": rollouts})]
 
 
 def test_readings_of_one_result_are_compared_and_results_are_averaged() -> None:
