@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -23,7 +23,6 @@ __all__ = [
     "AnswerRule",
     "Condition",
     "ErrorRule",
-    "ExitStatuses",
     "Place",
     "Places",
     "ResultRule",
@@ -39,9 +38,6 @@ ALLOWED_AGENTS: Final = "SKILLOPT_ALLOW_AGENTS"
 
 _PLACEHOLDERS: Final = ("prompt", "prompt_file", "model", "url", "project", "workspace", "home", "config", "turns")
 """What may stand in braces in commands, environment and files of a table."""
-
-_OF_VERSIONS: Final = ("project", "model", "url", "turns")
-"""What may stand in braces in `version`."""
 
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
 _OF_PROJECT: Final = re.compile(r"\{project\}(?:(?!\{project\}).)*", re.DOTALL)
@@ -182,14 +178,6 @@ class ErrorRule(_Rule):
     status: Annotated[Place | None, Field(description="Where the HTTP status of the provider stands.")] = None
 
 
-class ExitStatuses(_Part):
-    """What exit statuses other than 0 mean; those that are not listed are failures of the agent: missing data."""
-
-    ok: Annotated[tuple[int, ...], Field(description="It ended by itself.")] = ()
-    limit: Annotated[tuple[int, ...], Field(description="It reached a limit of its own; what is left is scored.")] = ()
-    refusal: Annotated[tuple[int, ...], Field(description="The model refused.")] = ()
-
-
 class AgentTable(_Part):
     """A table `[agents.NAME]`."""
 
@@ -205,13 +193,6 @@ class AgentTable(_Part):
         tuple[_Text, ...],
         Field(description='Arguments that choose a model, as in `["--model", "{model}"]`, for `NAME/MODEL`.'),
     ] = ()
-    version: Annotated[
-        tuple[_Word, ...] | None,
-        Field(
-            description="Command that prints the version. Without it: the program with `--version`; for a program of "
-            "the project the digest of its file. `[]` for none."
-        ),
-    ] = None
     skills: Annotated[
         str, AfterValidator(_relative), Field(description="Where in the workspace the agent looks for skill folders.")
     ] = ".agents/skills"
@@ -237,18 +218,21 @@ class AgentTable(_Part):
         int,
         Field(description="Most requests of a rollout; the agent must keep to it, as by `{turns}` in `files`.", ge=0),
     ] = 0
-    output: Annotated[
-        Literal["text", "json", "lines"],
+    answer: Annotated[
+        AnswerRule | None,
         Field(
-            description="`text`: all it prints is the answer; `json`: one JSON object; `lines`: a JSON object a line."
+            description="Where the model's words stand in what it prints, one JSON object or one a line. Without it "
+            "all that it prints is the answer."
         ),
-    ] = "text"
-    answer: Annotated[AnswerRule | None, Field(description="Where the model's words stand in the JSON.")] = None
+    ] = None
     tool: Annotated[ToolRule | None, Field(description="Where uses of tools stand.")] = None
     result: Annotated[ResultRule | None, Field(description="Where results of tools stand.")] = None
     usage: Annotated[UsageRule | None, Field(description="Where consumption stands.")] = None
     error: Annotated[ErrorRule | None, Field(description="Where words of failures stand.")] = None
-    exits: Annotated[ExitStatuses, Field(description="What exit statuses mean.")] = ExitStatuses()
+    limit_statuses: Annotated[
+        tuple[int, ...],
+        Field(description="Exit statuses by which it says that it reached a limit of its own; what is left is scored."),
+    ] = ()
 
     @property
     def takes_model(self) -> bool:
@@ -264,7 +248,7 @@ class AgentTable(_Part):
     def project_words(self) -> Iterator[tuple[str, str]]:
         """Yield the field and the text of what stands from each `{project}` to the end of its word."""
         fields = {"command": self.command, "model": self.model, "environment": tuple(self.environment.values())}
-        for field, words in {**fields, "version": self.version or ()}.items():
+        for field, words in fields.items():
             yield from ((field, found) for word in words for found in _OF_PROJECT.findall(word))
 
     @property
@@ -280,14 +264,11 @@ class AgentTable(_Part):
         return self
 
     def _placeholder_problems(self) -> Iterator[str]:
-        for texts, known in (
-            ((*self.command, *self.model, *self.environment.values()), _PLACEHOLDERS),
-            (self.version or (), _OF_VERSIONS),
-        ):
-            for name in (found for text in texts for found in _PLACEHOLDER.findall(text) if found not in known):
-                near = get_close_matches(name, known, n=1, cutoff=0.5)
-                hint = f"did you mean '{{{near[0]}}}'?" if near else f"known: {', '.join(known)}"
-                yield f"unknown placeholder '{{{name}}}'; {hint}"
+        texts = (*self.command, *self.model, *self.environment.values())
+        for name in (found for text in texts for found in _PLACEHOLDER.findall(text) if found not in _PLACEHOLDERS):
+            near = get_close_matches(name, _PLACEHOLDERS, n=1, cutoff=0.5)
+            hint = f"did you mean '{{{near[0]}}}'?" if near else f"known: {', '.join(_PLACEHOLDERS)}"
+            yield f"unknown placeholder '{{{name}}}'; {hint}"
         for _, word in self.project_words:
             if ".." in word.split("/"):
                 yield f"expected a file of the project without '..', found {word!r}"
@@ -298,12 +279,10 @@ class AgentTable(_Part):
             yield "expected {turns} in its command, environment or files, by which it keeps to turns, found none"
 
     def _rule_problems(self) -> Iterator[str]:
-        if self.output != "text" and self.answer is None:
+        rules = [name for name in ("tool", "result", "usage", "error") if getattr(self, name) is not None]
+        if rules and self.answer is None:
             where = 'say where the words of the model stand, as in answer = { text = "result" }'
-            yield f'expected answer for output = "{self.output}", found none; {where}'
-        rules = [name for name in ("answer", "tool", "result", "usage", "error") if getattr(self, name) is not None]
-        if self.output == "text" and rules:
-            yield f'expected output = "lines" or "json" beside {rules[0]}, found "text"; set output'
+            yield f"expected answer beside {rules[0]}, found none; {where}"
         if self.result is not None and (self.tool is None or self.tool.id is None):
             yield "expected tool with an id beside result, by which they belong together; add it"
 
@@ -340,7 +319,6 @@ _OPENCODE: Final = AgentTable(
             }
         )
     },
-    output="lines",
     answer=AnswerRule(when={"type": "text"}, text="part.text"),
     tool=ToolRule(
         when={"type": "tool_use"},
@@ -376,7 +354,6 @@ _GEMINI: Final = AgentTable(
         ).replace('"{turns}"', "{turns}")
     },
     turns=30,
-    output="lines",
     answer=AnswerRule(when={"type": "message", "role": "assistant"}, text="content", joined=True),
     tool=ToolRule(when={"type": "tool_use"}, name="tool_name", input="parameters", id="tool_id"),
     result=ResultRule(
@@ -386,7 +363,7 @@ _GEMINI: Final = AgentTable(
         when={"type": "result"}, input="stats.input_tokens", cached="stats.cached", output="stats.output_tokens"
     ),
     error=ErrorRule(when={"type": "result", "status": "error"}, text="error.message"),
-    exits=ExitStatuses(limit=(53,)),
+    limit_statuses=(53,),
 )
 
 _COPILOT: Final = AgentTable(
@@ -395,7 +372,6 @@ _COPILOT: Final = AgentTable(
     keys=("COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"),
     url=("https://api.githubcopilot.com", "https://api.github.com"),
     environment={"COPILOT_AUTO_UPDATE": "false"},
-    output="lines",
     answer=AnswerRule(when={"type": "assistant.message"}, text="data.content"),
     tool=ToolRule(
         when={"type": "tool.execution_start"}, name="data.toolName", input="data.arguments", id="data.toolCallId"
@@ -423,7 +399,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _KNOWN: Final = sorted(
     {
         name
-        for part in (AgentTable, AnswerRule, ToolRule, ResultRule, UsageRule, ErrorRule, ExitStatuses)
+        for part in (AgentTable, AnswerRule, ToolRule, ResultRule, UsageRule, ErrorRule)
         for name in part.model_fields
     }
 )

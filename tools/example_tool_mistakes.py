@@ -46,7 +46,6 @@ CALLS: Final = (
         "start_job",
         {"name": "rows", "work": "optimize", "max_rollouts": 10},
     ),
-    WrongCall("another target than the user's", "start_job", {"name": "rows", "harness": "claude-code"}),
     WrongCall("work that there is not", "start_job", {"name": "rows", "work": "train"}),
     WrongCall("the held-out split", "start_job", {"name": "rows", "split": "test"}),
     WrongCall("a draft where none waits", "start_job", {"name": "rows", "of": "draft"}),

@@ -44,8 +44,8 @@ def told(project: Path, *words: str) -> dict[str, Any]:
     return said
 
 
-def test_the_table_has_ten_lines() -> None:
-    assert len([line for line in block("toml").splitlines() if line]) == 10
+def test_the_table_has_nine_lines() -> None:
+    assert len([line for line in block("toml").splitlines() if line]) == 9
 
 
 def test_doctor_and_estimate_know_such_an_agent(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

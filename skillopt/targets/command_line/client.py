@@ -35,7 +35,6 @@ __all__ = ["CommandLineHarness", "find_table_login", "key_words"]
 
 _PROJECT: Final = "{project}"
 _VERSION_SECONDS: Final = 30.0
-_DIGEST: Final = len("files=")
 _QUIET: Final = {"NO_COLOR": "1", "TERM": "dumb"}
 _LONGEST_ARGUMENT: Final = 100_000
 """Bytes; Linux takes 131,072 of one argument."""
@@ -136,15 +135,15 @@ class CommandLineHarness(Client):
     def _version(self) -> str:
         """Return what tells this program from another one: its version, and the digest of its files in the project."""
         own = self.own_files()
-        asked = self.table.version
-        if asked is None:
-            asked = () if self.table.command[0].startswith(_PROJECT) else (self.table.command[0], "--version")
-        program = find_program(self._filled(self.table.command[0]), self._filled(self.table.command[0]))
-        if asked and Sandbox("auto" if self.sandbox == "none" else self.sandbox).active:
-            told = [_ask_version(self._found(asked), "bwrap")]
+        name = self._filled(self.table.command[0])
+        program = os.path.abspath(find_program(name, name))  # noqa: PTH100 - keeps a link's name
+        if self.table.command[0].startswith(_PROJECT):
+            told = []
+        elif Sandbox("auto" if self.sandbox == "none" else self.sandbox).active:
+            told = [_ask_version(program)]
         else:  # a stranger's command is not run without a sandbox only to name it
-            told = [f"program={_digest_of((program,))[_DIGEST:]}"] if asked else []
-        return " ".join([*told, *([_digest_of(own)] if own else [])]) or "unversioned"
+            told = [f"program={_digest_of((program,))}"]
+        return " ".join([*told, *([f"files={_digest_of(own)}"] if own else [])])
 
     def _argv(self, values: Mapping[str, str]) -> tuple[str, ...]:
         """Return the command line of a run; its program by its full path."""
@@ -224,24 +223,16 @@ def _digest_of(files: tuple[str, ...]) -> str:
     digest = sha256()
     for file in files:
         digest.update(sha256(Path(file).read_bytes()).digest())
-    return f"files={digest.hexdigest()[:12]}"
+    return digest.hexdigest()[:12]
 
 
 @lru_cache(maxsize=32)
-def _ask_version(argv: tuple[str, ...], choice: SandboxChoice) -> str:
-    """Ask a program for its version, once; in the sandbox, because a table can name any program."""
+def _ask_version(program: str) -> str:
+    """Ask a program for its version, once, in the sandbox; one that tells none is known by the digest of its file."""
     with AgentHome.create() as home, Workspace.create() as folder:
-        wrapped = Sandbox(choice).wrap_check(argv, home.path, folder.path)
-        try:
-            result = run_process(wrapped, folder.path, {**home.environment(), **_QUIET}, _VERSION_SECONDS)
-        except InfrastructureError as error:
-            raise ProviderError(FailureKind.MISSING_PROGRAM, f"{FailureKind.MISSING_PROGRAM}: {error}") from error
+        wrapped = Sandbox("bwrap").wrap_check((program, "--version"), home.path, folder.path)
+        result = run_process(wrapped, folder.path, {**home.environment(), **_QUIET}, _VERSION_SECONDS)
+    if result.timed_out:
+        raise InfrastructureError(f"{program}: expected its version within {_VERSION_SECONDS:g} s, found none; try it")
     words = [word.rstrip(".,") for word in result.stdout.split() if word.lstrip("v")[:1].isdigit()]
-    if result.status != 0 or not words:
-        found = (result.stderr or result.stdout).strip()[:200]
-        raise ProviderError(
-            FailureKind.CRASHED,
-            f"{FailureKind.CRASHED}: expected `{' '.join(argv)}` to tell its version, found status {result.status}: "
-            f"{found!r}; correct version in its table, or write version = [] where there is none",
-        )
-    return words[0]
+    return words[0] if result.status == 0 and words else f"program={_digest_of((program,))}"

@@ -51,18 +51,13 @@ class TableOutput(ClientStream):
 
     @cached_property
     def _objects(self) -> tuple[JsonValue, ...]:
-        match self.table.output:
-            case "text":
-                return ()
-            case "json":
-                found = _parsed(self.stdout)
-                return () if found is None else (found,)
-            case _:
-                return tuple(json.loads(line) for line in read_lines(self.stdout))
+        if self.table.answer is None:
+            return ()
+        return _parsed(self.stdout) or tuple(map(json.loads, read_lines(self.stdout))) or _last_document(self.stdout)
 
     @cached_property
     def _turns(self) -> tuple[_Turn, ...]:
-        if self.table.output == "text":
+        if self.table.answer is None:
             return (_Turn(self.stdout.strip()),) if self.stdout.strip() else ()
         turns = [_Turn()]
         for number, found in enumerate(self._objects):
@@ -133,33 +128,22 @@ class TableOutput(ClientStream):
         """Judge how the run ended."""
         if run.interrupted:
             return run.without_result(answered=bool(self._turns) or changed, failing=self._failing)
-        status = self._by_exit(run.exit_status)
-        if status in (Status.LIMIT, Status.REFUSAL):
+        if run.exit_status in self.table.limit_statuses:
             words = shorten_reason(self._failing[1] if self._failing else run.stderr) or "it does not say why"
-            return Ending(status, f"{status}: {run.client} ended with status {run.exit_status}: {words}")
+            return Ending(Status.LIMIT, f"limit: {run.client} ended with status {run.exit_status}: {words}")
         if self._failing is not None:
             return failed_run(*self._failing)
-        if status is Status.INFRA_ERROR:
+        if run.exit_status != 0:
             return run.without_result(answered=bool(self._turns), failing=None)
         return Ending(Status.OK) if self._turns else self._nothing()
 
-    def _by_exit(self, status: int) -> Status:
-        """Return what an exit status means."""
-        exits = self.table.exits
-        if status in exits.limit:
-            return Status.LIMIT
-        if status in exits.refusal:
-            return Status.REFUSAL
-        return Status.OK if status == 0 or status in exits.ok else Status.INFRA_ERROR
-
     def _nothing(self) -> Ending:
         """Judge a run that ended well and has nothing in it: nothing was printed, or not as the table says."""
-        if self.table.output == "text" or not self.stdout.strip():
+        if self.table.answer is None or not self.stdout.strip():
             return failed_run(FailureKind.EMPTY, "the agent printed nothing")
-        expected = {"json": "one JSON object", "lines": "lines of JSON"}[self.table.output]
         if not self._objects:
             found = f"{self.stdout.strip()[:_SHOWN]!r}"
-            return failed_run(FailureKind.MALFORMED, f"expected {expected}, found {found}; correct output in its table")
+            return failed_run(FailureKind.MALFORMED, f"expected JSON, found {found}; correct answer in its table")
         kinds = f"{len(self._objects)} JSON objects in which neither answer nor tool of its table finds anything"
         return failed_run(FailureKind.EMPTY, f"expected an answer, found {kinds}")
 
@@ -207,15 +191,17 @@ def _dollars(counted: list[JsonValue], rule: UsageRule) -> float | None:
     return sum(told) if len(told) == len(counted) and sum(told) > 0 else None
 
 
-def _parsed(text: str) -> JsonValue:
-    """Read one JSON document, whatever the agent printed before it."""
-    for begin in (text.find("{"), text.find("\n{") + 1):
-        try:
-            found: JsonValue = json.loads(text[max(begin, 0) :])
-        except (ValueError, RecursionError):
-            continue
-        return found
-    return None
+def _parsed(text: str) -> tuple[JsonValue, ...]:
+    """Read one JSON document; none where the text is something else."""
+    try:
+        return (json.loads(text),)
+    except (ValueError, RecursionError):
+        return ()
+
+
+def _last_document(text: str) -> tuple[JsonValue, ...]:
+    """Read the JSON document that the output ends with, whatever the agent printed before it."""
+    return _parsed(text[max(text.find("{"), 0) :]) or _parsed(text[text.find("\n{") + 1 :])
 
 
 def _holds(found: JsonValue, condition: Condition) -> bool:

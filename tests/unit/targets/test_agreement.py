@@ -36,9 +36,7 @@ def test_a_yes_holds_for_this_table_this_sandbox_and_this_project_only(tmp_path:
 
 
 def test_a_yes_holds_for_the_files_of_the_project_that_the_table_names_as_they_were(tmp_path: Path) -> None:
-    table = AgentTable(
-        command=("python3", "{project}/tools/agent.py"), environment={"RULES": "{project}/rules.txt"}, version=()
-    )
+    table = AgentTable(command=("python3", "{project}/tools/agent.py"), environment={"RULES": "{project}/rules.txt"})
     (tmp_path / "tools").mkdir()
     script, rules = tmp_path / "tools" / "agent.py", tmp_path / "rules.txt"
     script.write_text("print(1)\n")

@@ -1,6 +1,7 @@
 """An agent that a table describes, shown on small scripts: what it is given, how its output is read, how it ends."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +27,6 @@ SKILL = Skill(
 TASK = Task("t1", "Clean it.", VerifierSpec("exact"), timeout=20)
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 LINES: dict[str, object] = {
-    "output": "lines",
     "answer": {"when": {"type": "text"}, "text": "part.text"},
     "tool": {"when": {"type": "tool"}, "name": "name", "input": "input", "id": "id"},
     "result": {"when": {"type": "result"}, "id": "id", "text": "output", "failed": {"ok": False}},
@@ -142,7 +142,6 @@ def test_pieces_of_words_are_joined_until_a_tool_is_used(tmp_path: Path) -> None
 
 def test_one_json_document_is_read_whatever_was_printed_before_it(tmp_path: Path) -> None:
     fields: dict[str, object] = {
-        "output": "json",
         "answer": {"text": "results.0.text"},
         "usage": {"input": "tokens", "usd": "cost"},
     }
@@ -173,19 +172,12 @@ def test_whether_a_listed_skill_was_loaded_is_read_from_the_tools(
 ERROR = {"type": "error", "message": "sorry", "status": 401}
 ENDINGS: dict[str, tuple[str, dict[str, object], Status, str]] = {
     "nothing": ("true", {}, Status.INFRA_ERROR, "empty: the agent printed nothing"),
-    "no JSON": ("echo hello", LINES, Status.INFRA_ERROR, "malformed: expected lines of JSON, found 'hello'"),
+    "no JSON": ("echo hello", LINES, Status.INFRA_ERROR, "malformed: expected JSON, found 'hello'"),
     "other JSON": (said({"a": 1}), LINES, Status.INFRA_ERROR, "empty: expected an answer, found 1 JSON objects in"),
     "error": (said(ERROR), LINES, Status.INFRA_ERROR, "auth: sorry"),
     "error, then more": (said(ERROR, {"type": "text", "part": {"text": "ok"}}), LINES, Status.OK, ""),
     "status 3": ("echo rate limit >&2; exit 3", {}, Status.INFRA_ERROR, "rate_limit: my-agent ended with status 3"),
-    "status 3 is fine": ("echo ok; exit 3", {"exits": {"ok": [3]}}, Status.OK, ""),
-    "limit": ("echo ok; exit 53", {"exits": {"limit": [53]}}, Status.LIMIT, "limit: my-agent ended with status 53: "),
-    "refusal": (
-        "echo no >&2; exit 9",
-        {"exits": {"refusal": [9]}},
-        Status.REFUSAL,
-        "refusal: my-agent ended with status 9: no",
-    ),
+    "limit": ("echo ok; exit 53", {"limit_statuses": [53]}, Status.LIMIT, "limit: my-agent ended with status 53: "),
     "killed": ("kill -9 $$", {}, Status.INFRA_ERROR, "crashed: my-agent ended with status -9"),
 }
 
@@ -245,12 +237,14 @@ def test_identity_changes_with_table_program_model_and_mode(tmp_path: Path) -> N
 
 @pytest.mark.process
 @needs_bwrap
-def test_the_version_is_asked_for_once_and_read_among_other_words(tmp_path: Path) -> None:
-    versioned = agent(tmp_path, "echo My Agent CLI v1.2.3.", version=["{project}/agent.sh", "--version"])
-    assert versioned.identity.startswith("my-agent v1.2.3 files=")
-    broken = agent(tmp_path, "echo none; exit 3", version=["{project}/agent.sh", "-V"])
-    with pytest.raises(ProviderError, match=r"to tell its version, found status 3: 'none'; correct version"):
-        assert broken.identity
+def test_the_version_is_read_among_other_words_and_a_program_without_one_is_known_by_its_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for name, lines, told in (("tells", "echo My Agent CLI v1.2.3.", "v1.2.3"), ("fails", "exit 3", "program=")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{lines}\n")
+        (tmp_path / name).chmod(0o755)
+        assert agent(tmp_path, "cat", command=[name]).identity.startswith(f"my-agent {told}")
 
 
 def test_a_cap_in_dollars_needs_a_bound_on_requests(tmp_path: Path) -> None:
@@ -276,6 +270,7 @@ def test_without_a_sandbox_nobody_starts_a_program_to_ask_for_its_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bubblewrap, "_trouble", lambda: "bubblewrap (bwrap) is missing")
-    harness = agent(tmp_path, f"touch {tmp_path}/ran; echo 1.0", version=["{project}/agent.sh"])
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    harness = agent(tmp_path, f"touch {tmp_path}/ran; echo 1.0", command=["agent.sh"])
     assert " program=" in harness.identity
     assert not (tmp_path / "ran").exists()

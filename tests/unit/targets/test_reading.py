@@ -26,7 +26,7 @@ def read(text: str) -> dict[str, AgentTable]:
             "[agents.my-agent] unknown field 'skils'; did you mean 'skills'?",
         ),
         (
-            'command = ["a"]\noutput = "lines"\nanswer = { wen = { type = "x" }, text = "y" }',
+            'command = ["a"]\nanswer = { wen = { type = "x" }, text = "y" }',
             "[agents.my-agent] unknown field 'answer.wen'; did you mean 'when'?",
         ),
         ('command = "my-agent run"', '[agents.my-agent] command: expected a list, as in ["one", "two"], found'),
@@ -49,16 +49,11 @@ def read(text: str) -> dict[str, AgentTable]:
             "[agents.my-agent] url: expected an address like 'https://api.example.com'",
         ),
         (
-            'command = ["a"]\noutput = "json-lines"',
-            "[agents.my-agent] output: Input should be 'text', 'json' or 'lines', found 'json-lines'",
-        ),
-        ('command = ["a"]\noutput = "lines"', '[agents.my-agent] expected answer for output = "lines", found none'),
-        (
-            'command = ["a"]\nanswer = { text = "x" }',
-            '[agents.my-agent] expected output = "lines" or "json" beside answer, found "text"; set output',
+            'command = ["a"]\nerror = { text = "x" }',
+            "[agents.my-agent] expected answer beside error, found none; say where the words of the model stand",
         ),
         (
-            'command = ["a"]\noutput = "lines"\nanswer = { text = "a..b" }',
+            'command = ["a"]\nanswer = { text = "a..b" }',
             "[agents.my-agent] answer.text: expected names joined by dots, like 'part.text', found 'a..b'",
         ),
         ('command = [""]', "[agents.my-agent] command: expected a word, found an empty one; leave it out, found ''"),
@@ -69,16 +64,12 @@ def read(text: str) -> dict[str, AgentTable]:
             "[agents.my-agent] unknown placeholder '{modle}'; did you mean '{model}'?",
         ),
         (
-            'command = ["a"]\nversion = ["a", "{home}"]',
-            "[agents.my-agent] unknown placeholder '{home}'; known: project, model, url, turns",
-        ),
-        (
             'command = ["a", "--config={project}/../../x"]',
             "[agents.my-agent] expected a file of the project without '..', found '{project}/../../x'",
         ),
         ('command = ["a", "{turns}"]', "[agents.my-agent] expected turns of at least 1, found 0"),
         (
-            'command = ["a"]\noutput = "lines"\nanswer = { text = "a" }\nresult = { id = "i", text = "t" }',
+            'command = ["a"]\nanswer = { text = "a" }\nresult = { id = "i", text = "t" }',
             "[agents.my-agent] expected tool with an id beside result, by which they belong together; add it",
         ),
     ],
