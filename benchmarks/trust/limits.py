@@ -35,8 +35,8 @@ def try_limits(*, quick: bool) -> Found:
             argv = (sys.executable, "-I", "-c", code)
             command = AgentCommand(argv, home.environment(), "", Sandbox("auto"), "http://provider.invalid")
             ended = command.run(home, workspace.path, _SECONDS)
-        if name == "forks" and not ended.result.exceeded:
-            failures.append(f"limits, {name}: ended without a word: {ended.result}")
+        if name == "forks" and not ended.exceeded:
+            failures.append(f"limits, {name}: ended without a word: {ended}")
         failures += [f"limits, {name}: process {number} is left" for number in _left()]
     return (ClassResult("runaway rollouts", len(programs) + 1, len(failures)),), failures
 

@@ -1,23 +1,23 @@
 """A rollout by a coding agent, and one answer of it: what is the same for every client with a command line."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from skillopt.errors import FailureKind
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Message, Status, Trajectory, Usage, loading_note
+from skillopt.rollouts import Message, Reply, Status, Trajectory, Usage, loading_note
 from skillopt.sandbox.workspace import Workspace, changed_files
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import files_of
 from skillopt.targets.prices import bound_by_turns
-from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, prepare_folder
-from skillopt.targets.stream import ClientStream, Ending, failed_run
+from skillopt.targets.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
+from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run, provider_error
 from skillopt.tasks import File
 
-__all__ = ["Client", "ClientModel", "LoadingMode", "ask_client"]
+__all__ = ["Client", "ClientModel", "ClientProgram", "LoadingMode"]
 
 LoadingMode = Literal["forced", "discovery"]
 """Whether the skill is put before the model, or only listed for it to load."""
@@ -54,7 +54,7 @@ class Client(ABC):
         """Return the command line of a rollout."""
 
     @abstractmethod
-    def read(self, ended: EndedRun, home: AgentHome, request: RolloutRequest) -> ClientStream:
+    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest) -> ClientStream:
         """Read what it printed, and what it left in its home."""
 
     @abstractmethod
@@ -71,11 +71,11 @@ class Client(ABC):
         if skill is not None and forced:
             prompt = self.forced_prompt(skill, prompt)
         with AgentHome.create(self.files(request)) as home:
-            ended = self.command(request, home, workspace, prompt).run(home, workspace, request.task.timeout)
-            stream = self.read(ended, home, request)
+            run = self.command(request, home, workspace, prompt).run(home, workspace, request.task.timeout)
+            stream = self.read(run, home, request)
         own = (".git/", f"{self.skills.partition('/')[0]}/")
         changed = tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(own))
-        ending = stream.ending(ended.by(self.client), changed=bool(changed))
+        ending = stream.ending(run, changed=bool(changed))
         notes = [] if skill is None else [Message("harness", self._loading(stream, skill))]
         if request.discovery is not None and stream.tells_tools:
             # Only the first steps count, so the end of a limit is a good end.
@@ -99,32 +99,98 @@ class Client(ABC):
 
 
 @dataclass(frozen=True)
-class ClientModel:
-    """What the models behind clients have in common; a client adds its identity and how it is asked."""
+class ClientProgram(ABC):
+    """A client with a login of the user's: what the harness and the model of it share."""
+
+    client: ClassVar[str]
+    """The name of its program."""
+
+    harness: ClassVar[str]
+    """What an identity calls it."""
+
+    oldest: ClassVar[str]
+    """The oldest version that was tried."""
 
     model: str = ""
     _: KW_ONLY
     program: str | None = None
     base_url: str | None = None
-    timeout: float = 600.0
     retries: int = 2
+    """How often the client repeats a failed request; on its own it takes minutes, or never stops."""
+
     prices: Mapping[str, Price] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Where the program is."""
+        return find_program(self.client, self.program)
+
+    @property
+    def named(self) -> str:
+        """The client, its version and the model."""
+        return f"{self.harness} {program_version(self.path, self.oldest)} model={self.model or 'default'}"
+
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """The address of a provider that was chosen; empty for the client's own."""
+
+    @property
+    def address(self) -> str:
+        """What the identity says of a provider that was chosen."""
+        return f" base_url={self.url}" if self.url else ""
+
+    @abstractmethod
+    def environment(self, home: AgentHome) -> dict[str, str]:
+        """Return all that the client may know of this machine."""
+
+    @abstractmethod
+    def usage(self, usage: Usage, cached: int) -> Usage:
+        """Return what was consumed, with the price that somebody pays; `cached` tokens came from a cache."""
+
+
+@dataclass(frozen=True)
+class ClientModel(ClientProgram):
+    """A client that answers prompts, each in an empty folder."""
+
+    timeout: float = field(default=600.0, kw_only=True)
+
+    @property
+    def identity(self) -> str:
+        """Name client, version, model and provider."""
+        return self.named + self.address
+
+    @property
+    @abstractmethod
+    def argv(self) -> tuple[str, ...]:
+        """The command line of an answer, which reads the prompt from its standard input."""
+
+    def config(self) -> tuple[File, ...]:
+        """Return the configuration files of its home."""
+        return ()
+
+    @abstractmethod
+    def stream(self, stdout: str) -> ClientStream:
+        """Read what it printed."""
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - the client adds far more to a prompt
         """Bound a call by one request of the client."""
         return bound_by_turns(self.model, 1, self.prices)
 
-
-def ask_client(
-    client: str,
-    command: Callable[[AgentHome], AgentCommand],
-    read: Callable[[str], ClientStream],
-    seconds: float,
-    files: Sequence[File] = (),
-) -> tuple[ClientStream, Ending]:
-    """Let a client answer one prompt in an empty folder."""
-    with AgentHome.create(files) as home, Workspace.create() as folder:
-        prepare_folder(folder.path)
-        ended = command(home).run(home, folder.path, seconds)
-    stream = read(ended.result.stdout)
-    return stream, stream.ending(ended.by(client))
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - the prompt asks for the shape
+        """Answer one prompt."""
+        asked = f"{system}\n\n{prompt}" if system else prompt
+        with AgentHome.create(self.config()) as home, Workspace.create() as folder:
+            prepare_folder(folder.path)
+            run = AgentCommand(self.argv, self.environment(home), asked, client=self.client).run(
+                home, folder.path, self.timeout
+            )
+        stream = self.stream(run.stdout)
+        ending = stream.ending(run)
+        called = [call.name for message in stream.messages() for call in message.tool_calls]
+        if ending.status is Status.LIMIT and called:  # A call took the one turn that an answer has.
+            told = f"the model called {called[0]!r} and answered nothing; it has no tools"
+            ending = failed_run(FailureKind.MALFORMED, told)
+        if ending.status is not Status.OK:
+            raise provider_error(ending)
+        return Reply(stream.answer, self.usage(stream.usage, stream.cached_tokens))

@@ -21,7 +21,7 @@ from typing import Final
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.limits import rollout_limits
-from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process
+from skillopt.sandbox.processes import end_inheritors, run_process
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File
@@ -29,7 +29,6 @@ from skillopt.tasks import File
 __all__ = [
     "AgentCommand",
     "AgentHome",
-    "EndedRun",
     "find_program",
     "first_set",
     "prepare_folder",
@@ -51,20 +50,6 @@ shift 2
 ( (sleep "$seconds"; kill -INT "$me") </dev/null >/dev/null 2>&1 & )
 exec "$@" <"$input"
 """
-
-
-@dataclass(frozen=True, slots=True)
-class EndedRun:
-    """How a run of a client ended."""
-
-    result: ProcessResult
-    interrupted: bool
-    seconds: float
-
-    def by(self, client: str) -> ClientRun:
-        """Return what its stream is judged by."""
-        result = self.result
-        return ClientRun(client, result.status, result.stderr, self.interrupted, self.seconds, result.exceeded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +89,9 @@ class AgentCommand:
     url: str = ""
     others: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+    client: str = "the client"
 
-    def run(self, home: AgentHome, cwd: str, seconds: float) -> EndedRun:
+    def run(self, home: AgentHome, cwd: str, seconds: float) -> ClientRun:
         """Run the client in a folder and end everything that it started."""
         prompt = Path(home.path, "prompt.txt")
         prompt.write_bytes(self.prompt.encode("utf-8", "replace"))
@@ -121,7 +107,10 @@ class AgentCommand:
             result = run_process(argv, cwd, env, limit, output_limit=_STREAM_LIMIT, limits=limits)
         finally:
             end_inheritors(home.path)
-        return EndedRun(result, result.timed_out or monotonic() - begun >= seconds, seconds)
+        interrupted = result.timed_out or monotonic() - begun >= seconds
+        return ClientRun(
+            self.client, result.status, result.stderr, interrupted, seconds, result.exceeded, result.stdout
+        )
 
 
 def find_program(name: str, chosen: str | None) -> str:

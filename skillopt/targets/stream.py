@@ -99,7 +99,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class ClientRun:
-    """A client's run as its process ended, for judging a stream without a result."""
+    """How a run of a client ended, and what it printed."""
 
     client: str
     exit_status: int
@@ -107,6 +107,7 @@ class ClientRun:
     interrupted: bool = False
     seconds: float = 0.0
     exceeded: str = ""
+    stdout: str = ""
 
     def without_result(self, *, answered: bool, failing: tuple[FailureKind, str] | None) -> Ending:
         """Judge a run that did not say how it ended."""

@@ -11,8 +11,9 @@ from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status, Usage
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeModel, find_claude_credential
-from skillopt.targets.codex.client import CodexHarness, CodexModel, CodexSetup, find_codex
-from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, prepare_folder, program_version
+from skillopt.targets.codex.client import CodexHarness, CodexModel
+from skillopt.targets.process import AgentCommand, AgentHome, prepare_folder, program_version
+from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.fakes.projects import git
 
@@ -43,7 +44,7 @@ def saying(*events: object) -> str:
     return "cat >/dev/null; cat <<'END'\n" + "\n".join(json.dumps(event) for event in events) + "\nEND"
 
 
-def run(folder: Path, lines: str, seconds: float = 20.0) -> EndedRun:
+def run(folder: Path, lines: str, seconds: float = 20.0) -> ClientRun:
     (folder / "work").mkdir()
     with AgentHome.create() as home:
         command = AgentCommand((script(folder, lines),), home.environment(), "the prompt")
@@ -51,20 +52,19 @@ def run(folder: Path, lines: str, seconds: float = 20.0) -> EndedRun:
 
 
 def test_the_prompt_is_the_input_and_then_the_input_ends(tmp_path: Path) -> None:
-    assert run(tmp_path, "cat; echo :end").result.stdout == "the prompt:end\n"
+    assert run(tmp_path, "cat; echo :end").stdout == "the prompt:end\n"
 
 
 def test_a_client_whose_time_is_over_may_say_its_last_word(tmp_path: Path) -> None:
     begun = monotonic()
     ended = run(tmp_path, "trap 'echo last; exit 0' INT; while :; do sleep 0.05; done", 0.5)
-    assert (ended.result.stdout, ended.interrupted) == ("last\n", True)
+    assert (ended.stdout, ended.interrupted) == ("last\n", True)
     assert monotonic() - begun < 4
 
 
 def test_a_client_that_does_not_listen_is_killed(tmp_path: Path) -> None:
     ended = run(tmp_path, "trap '' INT; while :; do sleep 0.05; done", 0.2)
-    assert ended.result.timed_out
-    assert ended.interrupted
+    assert ended.exit_status == -9
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to find them")
@@ -79,7 +79,7 @@ def test_what_left_the_process_group_is_ended_too(tmp_path: Path) -> None:
 def test_a_client_sees_nothing_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_TOKEN", "must-stay-here")
     monkeypatch.setenv("CLAUDECODE", "1")
-    names = {line.partition("=")[0] for line in run(tmp_path, "env").result.stdout.splitlines()}
+    names = {line.partition("=")[0] for line in run(tmp_path, "env").stdout.splitlines()}
     assert {"HOME", "TMPDIR", "PATH", "LANG"} <= names
     assert not {"OTHER_TOKEN", "CLAUDECODE"} & names
 
@@ -159,7 +159,7 @@ def test_models_answer_through_the_clients_and_tell_their_failures(tmp_path: Pat
 def test_a_login_is_passed_on_without_what_would_renew_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert find_claude_credential() is None
-    assert [file.path for file in CodexSetup().files()] == ["config/config.toml"]
+    assert [file.path for file in CodexModel().config()] == ["config/config.toml"]
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".codex").mkdir()
     login = {"claudeAiOauth": {"accessToken": "short-lived", "refreshToken": "long-lived"}}
@@ -167,13 +167,13 @@ def test_a_login_is_passed_on_without_what_would_renew_it(tmp_path: Path, monkey
     tokens = {"tokens": {"access_token": "short-lived", "refresh_token": "long-lived"}, "last_refresh": "now"}
     (tmp_path / ".codex/auth.json").write_text(json.dumps(tokens))
     assert find_claude_credential() == ("CLAUDE_CODE_OAUTH_TOKEN", "short-lived")
-    _, copied = CodexSetup().files()
+    _, copied = CodexModel().config()
     assert json.loads(copied.content) == {**tokens, "tokens": {"access_token": "short-lived", "refresh_token": ""}}
 
 
 def test_a_key_comes_before_a_login_and_is_not_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-for-loopback-only")
-    (config,) = CodexSetup("m").files()
+    (config,) = CodexModel("m").config()
     assert b"https://api.openai.com/v1" in config.content
     assert b"key-for-loopback-only" not in config.content
 
@@ -187,7 +187,7 @@ def test_the_native_program_is_found_behind_the_script_of_npm(tmp_path: Path) ->
         place.chmod(0o755)
     link = tmp_path / "codex"
     link.symlink_to(modules / "codex" / "bin" / "codex.js")
-    assert find_codex(str(link)) == str(native)
+    assert CodexModel(program=str(link)).path == str(native)
 
 
 def test_a_client_that_is_too_old_is_refused(tmp_path: Path) -> None:

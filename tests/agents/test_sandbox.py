@@ -19,7 +19,8 @@ from skillopt.sandbox.limits import process_numbers, rollout_limits
 from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.claude_code.client import ClaudeCodeHarness
 from skillopt.targets.codex.client import CodexHarness
-from skillopt.targets.process import AgentCommand, AgentHome, EndedRun
+from skillopt.targets.process import AgentCommand, AgentHome
+from skillopt.targets.stream import ClientRun
 from tests.agents.test_claude_code import RULE, TASK, ask
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
@@ -42,7 +43,7 @@ def workspace() -> Iterator[Path]:
         yield Path(made.path)
 
 
-def boxed(script: str, workspace: Path, url: str, seconds: float = 30.0) -> EndedRun:
+def boxed(script: str, workspace: Path, url: str, seconds: float = 30.0) -> ClientRun:
     with AgentHome.create() as home:
         command = AgentCommand(("/bin/sh", "-c", script), home.environment(), "", Sandbox("bwrap"), url)
         return command.run(home, str(workspace), seconds)
@@ -59,7 +60,7 @@ def test_only_the_workspace_and_the_home_can_be_written(
         workspace,
         provider.url,
     )
-    assert ended.result.stdout == "one\ntwo\n"
+    assert ended.stdout == "one\ntwo\n"
     assert (workspace / "in.txt").read_text(encoding="utf-8") == "one\n"
     assert not list(tmp_path.iterdir())
     assert not any(Path(place).exists() for place in places)
@@ -72,15 +73,15 @@ def test_the_user_s_home_and_temporary_files_are_not_there_to_read(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "secret").write_text("treasure", encoding="utf-8")
     ended = boxed(f"cat {tmp_path}/secret /proc/{os.getpid()}/environ", workspace, provider.url)
-    assert ended.result.status != 0
-    assert ended.result.stdout == ""
+    assert ended.exit_status != 0
+    assert ended.stdout == ""
 
 
 @needs_bwrap
 def test_the_project_with_its_expected_answers_is_not_there_to_read(workspace: Path, provider: LoopbackServer) -> None:
     assert (Path.cwd() / "pyproject.toml").is_file()
     ended = boxed(f"cat {Path.cwd()}/pyproject.toml", workspace, provider.url)
-    assert (ended.result.status, ended.result.stdout) == (1, "")
+    assert (ended.exit_status, ended.stdout) == (1, "")
 
 
 @needs_bwrap
@@ -98,7 +99,7 @@ def test_the_environment_of_an_agent_takes_effect_inside_only(
         shown = 'echo "$MY_KEY $ENV"'
         command = AgentCommand(("/bin/sh", "-c", shown), env, "", Sandbox("bwrap"), provider.url)
         ended = command.run(home, str(workspace), 20.0)
-    assert ended.result.stdout == f"two\nlines {workspace}/env.sh\n"
+    assert ended.stdout == f"two\nlines {workspace}/env.sh\n"
     assert not (tmp_path / "escaped").exists()
 
 
@@ -116,7 +117,7 @@ def test_the_provider_is_all_that_can_be_reached(workspace: Path, provider: Loop
         (workspace / "ask.py").write_text(script, encoding="utf-8")
         python = os.path.realpath(sys.executable)
         ended = boxed(f"{python} -I -S ask.py {provider.url} {other.url} http://example.com", workspace, provider.url)
-        assert ended.result.stdout.split("\n")[:3] == ['{"said": "hello"}', "refused", "refused"], ended.result.stderr
+        assert ended.stdout.split("\n")[:3] == ['{"said": "hello"}', "refused", "refused"], ended.stderr
         assert other.requests == []
     assert len(provider.requests) == 1
 
@@ -124,13 +125,13 @@ def test_the_provider_is_all_that_can_be_reached(workspace: Path, provider: Loop
 @needs_bwrap
 def test_a_provider_with_a_name_and_a_low_port_keeps_its_address(workspace: Path) -> None:
     ended = boxed("cat /etc/hosts", workspace, "https://api.example.com/v1")
-    assert ended.result.stdout == "127.0.0.1 localhost\n127.0.1.1 api.example.com\n"
+    assert ended.stdout == "127.0.0.1 localhost\n127.0.1.1 api.example.com\n"
 
 
 @needs_bwrap
 def test_its_exit_status_comes_through_and_nothing_outlives_it(workspace: Path, provider: LoopbackServer) -> None:
     script = "(setsid sh -c 'while sleep 0.05; do date >>beats; done' &) ; sleep 0.3; exit 7"
-    assert boxed(script, workspace, provider.url).result.status == 7
+    assert boxed(script, workspace, provider.url).exit_status == 7
     before = (workspace / "beats").read_text(encoding="utf-8")
     boxed("sleep 0.3", workspace, provider.url)
     assert (workspace / "beats").read_text(encoding="utf-8") == before != ""
@@ -139,7 +140,7 @@ def test_its_exit_status_comes_through_and_nothing_outlives_it(workspace: Path, 
 @needs_bwrap
 def test_an_interrupt_reaches_the_program_inside(workspace: Path, provider: LoopbackServer) -> None:
     ended = boxed("trap 'echo soft; exit 3' INT; while :; do sleep 0.05; done", workspace, provider.url, seconds=1)
-    assert (ended.interrupted, ended.result.stdout, ended.result.status) == (True, "soft\n", 3)
+    assert (ended.interrupted, ended.stdout, ended.exit_status) == (True, "soft\n", 3)
 
 
 @needs_bwrap
@@ -153,7 +154,7 @@ def test_a_provider_that_it_cannot_stand_in_for_is_refused(workspace: Path) -> N
 @needs_bwrap
 def test_a_proxy_that_is_set_can_be_reached_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:443")
-    hosts = boxed("cat /etc/hosts", workspace, "https://api.example.com").result.stdout
+    hosts = boxed("cat /etc/hosts", workspace, "https://api.example.com").stdout
     assert hosts == "127.0.0.1 localhost\n127.0.1.1 api.example.com\n127.0.1.2 proxy.example\n"
 
 
@@ -167,7 +168,7 @@ def test_nobody_can_undo_it_from_inside_not_even_root(workspace: Path, provider:
     )
     script = "; ".join(f"{{ {attempt}; }} 2>/dev/null && echo 'done: {attempt}'" for attempt in tries)
     ended = boxed(f"{script}; grep -E 'Cap(Prm|Eff|Bnd|Amb)' /proc/self/status", workspace, provider.url)
-    assert ended.result.stdout.split()[1::2] == ["0" * 16] * 4
+    assert ended.stdout.split()[1::2] == ["0" * 16] * 4
 
 
 @needs_bwrap
@@ -196,8 +197,8 @@ def test_a_home_stays_hidden_whatever_it_is_called_and_the_path_says(
     monkeypatch.setenv("HOME", named)
     monkeypatch.setenv("PATH", on_path.format(base=tmp_path, home=named), prepend=":")
     ended = boxed(f"tool; cat {named}/secret {tmp_path}/home/secret", workspace, "http://127.0.0.1:9")
-    assert ended.result.stdout == ("tool\n" if on_path.endswith("/tools") else "")
-    assert "secret: No such file" in ended.result.stderr
+    assert ended.stdout == ("tool\n" if on_path.endswith("/tools") else "")
+    assert "secret: No such file" in ended.stderr
 
 
 @needs_bwrap
@@ -207,7 +208,7 @@ def test_temporary_files_may_lie_behind_a_link(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "link"))
     with Workspace.create() as made:
         ended = boxed("echo here >made.txt; pwd", Path(made.path), "http://127.0.0.1:9")
-        assert ended.result.stdout == f"{made.path}\n", ended.result.stderr
+        assert ended.stdout == f"{made.path}\n", ended.stderr
         assert Path(made.path, "made.txt").read_text(encoding="utf-8") == "here\n"
 
 
@@ -223,12 +224,12 @@ def test_temporary_files_may_lie_deep(
         ask = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())"
         python = os.path.realpath(sys.executable)
         ended = boxed(f"{python} -I -S -c '{ask}' {provider.url}", Path(made.path), provider.url)
-    assert ended.result.stdout == '{"said": "hello"}\n', ended.result.stderr
+    assert ended.stdout == '{"said": "hello"}\n', ended.stderr
 
 
 @needs_bwrap
 def test_no_service_of_the_system_can_be_asked_through_its_socket(workspace: Path, provider: LoopbackServer) -> None:
-    assert boxed("find /run/ /tmp/ -type s ! -path '*/net/*'", workspace, provider.url).result.stdout == ""
+    assert boxed("find /run/ /tmp/ -type s ! -path '*/net/*'", workspace, provider.url).stdout == ""
 
 
 def test_where_it_is_insisted_on_and_missing_nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -278,7 +279,7 @@ def test_an_agent_that_starts_processes_without_end_is_ended_and_leaves_none(
     program = str(workspace / "run.py")
     ended = boxed(f"exec {os.path.realpath(sys.executable)} {program}", workspace, provider.url)
 
-    assert ended.result.exceeded == f"more than {rollout_limits().processes} processes"
+    assert ended.exceeded == f"more than {rollout_limits().processes} processes"
     assert not any(program in command for command in _commands())
 
 

@@ -8,35 +8,25 @@ login lies in a keychain, give `CLAUDE_CODE_OAUTH_TOKEN`, which `claude setup-to
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, Field, ValidationError
 
-from skillopt.errors import FailureKind
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Reply, Status, Usage
+from skillopt.rollouts import Usage
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
-from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.targets.claude_code.stream import ClaudeStream
-from skillopt.targets.client import Client, ClientModel, LoadingMode, ask_client
+from skillopt.targets.client import Client, ClientModel, ClientProgram, LoadingMode
 from skillopt.targets.prices import bound_by_turns
-from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, find_program, first_set, program_version
-from skillopt.targets.stream import failed_run, provider_error
+from skillopt.targets.process import AgentCommand, AgentHome, first_set
+from skillopt.targets.stream import ClientRun
 
 __all__ = ["ClaudeCodeHarness", "ClaudeCodeModel", "find_claude_credential", "find_claude_login"]
 
-_PROGRAM: Final = "claude"
-_OLDEST: Final = "2.1"
-"""The oldest version that was tried."""
-
 _URL: Final = "https://api.anthropic.com"
-_RETRIES: Final = 2
-"""How often the client repeats a failed request; its own default takes three minutes."""
-
 _TOOLS: Final = "Bash,Read,Edit,Write,Skill"
 _SETTINGS: Final = json.dumps(
     {"disableSkillShellExecution": True, "enabledPlugins": {"cc-plugin-plugin-authoring@builtin": False}}
@@ -59,8 +49,38 @@ class _LoginFile(BaseModel):
     claudeAiOauth: _Login = Field(default_factory=_Login)  # noqa: N815 - the client's own name
 
 
+class _Claude(ClientProgram):
+    client = "claude"
+    harness = "claude-code"
+    oldest = "2.1"
+
+    @property
+    def url(self) -> str:
+        """The address of a provider that was chosen; empty for the client's own."""
+        return self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ""
+
+    def environment(self, home: AgentHome) -> dict[str, str]:
+        """Return all that the client may know of this machine."""
+        credential = find_claude_credential()
+        return {
+            **home.environment(),
+            **_QUIET,
+            "CLAUDE_CONFIG_DIR": home.config,
+            "CLAUDE_CODE_MAX_RETRIES": str(self.retries),
+            **({"ANTHROPIC_BASE_URL": self.url} if self.url else {}),
+            **(dict([credential]) if credential else {}),
+            # The client refuses to work without asking as root, unless a variable says that nothing is at stake.
+            **({"IS_SANDBOX": "1"} if os.geteuid() == 0 else {}),
+        }
+
+    def usage(self, usage: Usage, cached: int) -> Usage:  # noqa: ARG002 - the client counts dollars itself
+        """Return what was consumed; what a subscription pays is nobody's bill."""
+        found = find_claude_credential()
+        return replace(usage, usd=None) if found and found[0] == "CLAUDE_CODE_OAUTH_TOKEN" else usage
+
+
 @dataclass(frozen=True)
-class ClaudeCodeHarness(Client):
+class ClaudeCodeHarness(_Claude, Client):
     """Runs tasks with Claude Code.
 
     The candidate is a project skill: forced (its body is in the first request), or listed for the model to load. The
@@ -68,26 +88,18 @@ class ClaudeCodeHarness(Client):
     off, and so are MCP servers, user settings and what else the machine has installed.
     """
 
-    model: str = ""
     _: KW_ONLY
     mode: LoadingMode = "forced"
-    program: str | None = None
-    base_url: str | None = None
     max_turns: int = 30
-    retries: int = _RETRIES
-    prices: Mapping[str, Price] = field(default_factory=dict)
     sandbox: SandboxChoice = "auto"
 
-    client = _PROGRAM
     skills = ".claude/skills"
 
     @property
     def identity(self) -> str:
         """Name client, version, model, mode and limits."""
-        limits = f"max_turns={self.max_turns}"
         boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
-        named = _named(self.model, self.program)
-        return f"{named} mode={self.mode} {limits}{_address(self.base_url)}{boxed}"
+        return f"{self.named} mode={self.mode} max_turns={self.max_turns}{self.address}{boxed}"
 
     def worst_case(self, request: RolloutRequest) -> Usage:
         """Bound a rollout by the client's own limits and one request more."""
@@ -100,66 +112,38 @@ class ClaudeCodeHarness(Client):
     def command(self, request: RolloutRequest, home: AgentHome, workspace: str, prompt: str) -> AgentCommand:  # noqa: ARG002 - it runs there
         """Return the command line of a rollout."""
         argv = (
-            *(find_program(_PROGRAM, self.program), "-p", "--output-format", "stream-json", "--verbose"),
+            *(self.path, "-p", "--output-format", "stream-json", "--verbose"),
             *("--dangerously-skip-permissions", "--strict-mcp-config", "--setting-sources", "project"),
             *("--tools", _TOOLS, "--settings", _SETTINGS, "--max-turns", str(self._turns(request))),
             *(("--model", self.model) if self.model else ()),
         )
-        url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or _URL
-        return AgentCommand(argv, _environment(home, self.base_url, self.retries), prompt, Sandbox(self.sandbox), url)
+        return AgentCommand(
+            argv, self.environment(home), prompt, Sandbox(self.sandbox), self.url or _URL, client=self.client
+        )
 
-    def read(self, ended: EndedRun, home: AgentHome, request: RolloutRequest) -> ClaudeStream:  # noqa: ARG002 - it printed all
+    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest) -> ClaudeStream:  # noqa: ARG002 - it printed all
         """Read what it printed."""
-        return ClaudeStream(ended.result.stdout)
-
-    def usage(self, usage: Usage, cached: int) -> Usage:  # noqa: ARG002 - the client counts dollars itself
-        """Return what a rollout consumed; what a subscription pays is nobody's bill."""
-        return replace(usage, usd=None) if _is_subscribed() else usage
+        return ClaudeStream(run.stdout)
 
     def _turns(self, request: RolloutRequest) -> int:
         return self.max_turns if request.discovery is None else min(self.max_turns, request.discovery.turns)
 
 
-class ClaudeCodeModel(ClientModel):
+class ClaudeCodeModel(_Claude, ClientModel):
     """Answers prompts through Claude Code, without tools, skills and settings, in one turn and an empty folder."""
 
     @property
-    def identity(self) -> str:
-        """Name client, version, model and provider."""
-        return _named(self.model, self.program) + _address(self.base_url)
-
-    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - the prompt asks for the shape
-        """Answer one prompt."""
-        argv = (
-            find_program(_PROGRAM, self.program),
-            *("-p", "--output-format", "stream-json", "--verbose", "--tools", "", "--max-turns", "1"),
+    def argv(self) -> tuple[str, ...]:
+        """The command line of an answer."""
+        return (
+            *(self.path, "-p", "--output-format", "stream-json", "--verbose", "--tools", "", "--max-turns", "1"),
             *("--system-prompt", _SYSTEM, "--strict-mcp-config", "--setting-sources", "", "--disable-slash-commands"),
             *(("--model", self.model) if self.model else ()),
         )
-        asked = f"{system}\n\n{prompt}" if system else prompt
 
-        def command(home: AgentHome) -> AgentCommand:
-            return AgentCommand(argv, _environment(home, self.base_url, self.retries), asked)
-
-        stream, ending = ask_client(_PROGRAM, command, ClaudeStream, self.timeout)
-        called = [call.name for message in stream.messages() for call in message.tool_calls]
-        if ending.status is Status.LIMIT and called:  # A call took the one turn that an answer has.
-            ending = failed_run(
-                FailureKind.MALFORMED, f"the model called {called[0]!r} and answered nothing; it has no tools"
-            )
-        if ending.status is not Status.OK:
-            raise provider_error(ending)
-        return Reply(stream.answer, replace(stream.usage, usd=None) if _is_subscribed() else stream.usage)
-
-
-def _named(model: str, program: str | None) -> str:
-    version = program_version(find_program(_PROGRAM, program), _OLDEST)
-    return f"claude-code {version} model={model or 'default'}"
-
-
-def _address(base_url: str | None) -> str:
-    url = base_url or os.environ.get("ANTHROPIC_BASE_URL")
-    return f" base_url={url}" if url else ""
+    def stream(self, stdout: str) -> ClaudeStream:
+        """Read what it printed."""
+        return ClaudeStream(stdout)
 
 
 def find_claude_credential() -> tuple[str, str] | None:
@@ -181,29 +165,3 @@ def find_claude_login() -> tuple[bool, str]:
     found = find_claude_credential()
     missing = "log in with `claude` and `/login`, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
     return (True, f"credential from {found[0]}") if found else (False, f"expected a login, found none; {missing}")
-
-
-def _is_subscribed() -> bool:
-    """Return whether a subscription pays, so that what the client counts in dollars is nobody's bill."""
-    found = find_claude_credential()
-    return found is not None and found[0] == "CLAUDE_CODE_OAUTH_TOKEN"
-
-
-def _environment(home: AgentHome, base_url: str | None, retries: int) -> dict[str, str]:
-    """Return all that the client may know of this machine."""
-    environment = {
-        **home.environment(),
-        **_QUIET,
-        "CLAUDE_CONFIG_DIR": home.config,
-        "CLAUDE_CODE_MAX_RETRIES": str(retries),
-    }
-    url = base_url or os.environ.get("ANTHROPIC_BASE_URL")
-    if url:
-        environment["ANTHROPIC_BASE_URL"] = url
-    credential = find_claude_credential()
-    if credential is not None:
-        environment[credential[0]] = credential[1]
-    if os.geteuid() == 0:
-        # The client refuses to work without asking as root, unless a variable says that nothing is at stake.
-        environment["IS_SANDBOX"] = "1"
-    return environment

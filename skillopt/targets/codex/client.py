@@ -8,8 +8,7 @@ expired access token is an `auth` failure. The key does not reach the commands t
 import json
 import os
 import shutil
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -17,26 +16,19 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from skillopt.errors import SkillError
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Reply, Status, Usage
+from skillopt.rollouts import Usage
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import read_workspace_file
-from skillopt.settings import Price
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import read_frontmatter
-from skillopt.targets.client import Client, ClientModel, LoadingMode, ask_client
+from skillopt.targets.client import Client, ClientModel, ClientProgram, LoadingMode
 from skillopt.targets.codex.stream import CodexStream
 from skillopt.targets.prices import bound_by_tokens, with_price
-from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, find_program, first_set, program_version
-from skillopt.targets.stream import provider_error
+from skillopt.targets.process import AgentCommand, AgentHome, find_program, first_set
+from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File
 
-__all__ = ["CodexHarness", "CodexModel", "CodexSetup", "find_codex", "find_codex_login"]
-
-_OLDEST: Final = "0.169"
-"""The oldest version that was tried."""
-
-_RETRIES: Final = 2
-"""How often the client repeats a failed request; on its own it never stops on a refused connection."""
+__all__ = ["CodexHarness", "CodexModel", "find_codex_login"]
 
 _KEY: Final = "CODEX_API_KEY"
 _DEFAULT_URL: Final = "https://api.openai.com/v1"
@@ -51,156 +43,60 @@ _INSTRUCTIONS: Final = "Answer one request. Reply with exactly what it asks for 
 _WITHOUT: Final = ("shell_tool", "unified_exec", "multi_agent", "goals", "apps", "image_generation")
 
 
-@dataclass(frozen=True)
-class CodexHarness(Client):
-    """Runs tasks with Codex.
-
-    The candidate is a project skill: forced (mentioned as `$name`, so that its document is in the first request), or
-    listed for the model to read. The client asks for no permission and can do whatever its user may. It has no limit of
-    turns; tokens can be limited.
-    """
-
-    model: str = ""
-    _: KW_ONLY
-    mode: LoadingMode = "forced"
-    program: str | None = None
-    base_url: str | None = None
-    max_tokens: int | None = None
-    retries: int = _RETRIES
-    prices: Mapping[str, Price] = field(default_factory=dict)
-    sandbox: SandboxChoice = "auto"
-
-    client = "codex"
-    skills = ".agents/skills"
-
-    @property
-    def identity(self) -> str:
-        """Name client, version, model, mode and limits."""
-        limit = f" max_tokens={self.max_tokens}" if self.max_tokens is not None else ""
-        boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
-        named = _named(self.model, self.program)
-        return f"{named} mode={self.mode}{limit}{CodexSetup(base_url=self.base_url).address}{boxed}"
-
-    def worst_case(self, request: RolloutRequest) -> Usage:
-        """Bound a rollout by the client's own limits and one request more."""
-        return bound_by_tokens(self.model, self._most_tokens(request), self.prices)
-
-    def forced_prompt(self, skill: Skill, prompt: str) -> str:
-        """Mention the skill."""
-        return f"${_listed_name(skill)} {prompt}"
-
-    def files(self, request: RolloutRequest) -> tuple[File, ...]:
-        """Return its configuration and its login."""
-        return self._setup(request).files()
-
-    def command(self, request: RolloutRequest, home: AgentHome, workspace: str, prompt: str) -> AgentCommand:  # noqa: ARG002 - it runs there
-        """Return the command line of a rollout."""
-        flags = ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-")
-        argv, setup = (find_codex(self.program), *flags), self._setup(request)
-        return AgentCommand(argv, setup.environment(home), prompt, Sandbox(self.sandbox), setup.endpoint)
-
-    def read(self, ended: EndedRun, home: AgentHome, request: RolloutRequest) -> CodexStream:
-        """Read what it printed, and whether its own record has the skill in the first request."""
-        injected = request.skill is not None and _injected(home, _listed_name(request.skill))
-        return CodexStream(ended.result.stdout, ended.result.stderr, injected)
-
-    def usage(self, usage: Usage, cached: int) -> Usage:
-        """Return what a rollout consumed, with its price where a key pays for it."""
-        return with_price(usage, self.model, self.prices, cached) if _pays() else usage
-
-    def _most_tokens(self, request: RolloutRequest) -> int | None:
-        """Return the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
-        if request.discovery is None:
-            return self.max_tokens
-        return min(self.max_tokens or _MOST, request.discovery.turns * _TURN_TOKENS)
-
-    def _setup(self, request: RolloutRequest) -> "CodexSetup":
-        return CodexSetup(self.model, self.base_url, self.retries, self._most_tokens(request))
-
-
-class CodexModel(ClientModel):
-    """Answers prompts through Codex, without a shell, in a read-only sandbox and an empty folder.
-
-    The client cannot be left without any tool, so its instructions forbid their use.
-    """
-
-    @property
-    def identity(self) -> str:
-        """Name client, version, model and provider."""
-        return _named(self.model, self.program) + CodexSetup(base_url=self.base_url).address
-
-    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - the prompt asks for the shape
-        """Answer one prompt."""
-        setup = CodexSetup(self.model, self.base_url, self.retries)
-        argv = (
-            *(find_codex(self.program), "exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only"),
-            *(part for feature in _WITHOUT for part in ("--disable", feature)),
-            *("-c", f'developer_instructions="{_INSTRUCTIONS}"', "-"),
-        )
-        asked = f"{system}\n\n{prompt}" if system else prompt
-
-        def command(home: AgentHome) -> AgentCommand:
-            return AgentCommand(argv, setup.environment(home), asked)
-
-        stream, ending = ask_client("codex", command, CodexStream, self.timeout, setup.files())
-        if ending.status is not Status.OK:
-            raise provider_error(ending)
-        paid = with_price(stream.usage, self.model, self.prices, stream.cached_tokens) if _pays() else stream.usage
-        return Reply(stream.answer, paid)
-
-
 class _LoginFile(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     tokens: dict[str, JsonValue] | None = None
 
 
-@dataclass(frozen=True)
-class CodexSetup:
-    """How the client is configured for one run."""
+class _Codex(ClientProgram):
+    client = "codex"
+    harness = "codex"
+    oldest = "0.169"
 
-    model: str = ""
-    base_url: str | None = None
-    retries: int = _RETRIES
-    max_tokens: int | None = None
+    @property
+    def path(self) -> str:
+        """Find the client's own program behind the script that npm installs, which would orphan it when killed."""
+        found = find_program(self.client, self.program)
+        script = Path(found).resolve()
+        if script.suffix != ".js":
+            return found
+        package = script.parent.parent
+        near = (*package.glob("node_modules/@openai/codex-*"), *package.parent.glob("codex-*"))
+        programs = [program for folder in near for program in sorted(folder.glob("vendor/*/bin/codex"))]
+        return next((str(program) for program in programs if shutil.which(str(program))), found)
 
     @property
     def url(self) -> str:
         """The address of a provider that was chosen; empty for the client's own."""
         return self.base_url or os.environ.get("OPENAI_BASE_URL") or ""
 
-    @property
-    def address(self) -> str:
-        """What the identity says of a provider that was chosen."""
-        return f" base_url={self.url}" if self.url else ""
+    def environment(self, home: AgentHome) -> dict[str, str]:
+        """Return all that the client may know of this machine."""
+        key = _key()
+        return {**home.environment(), "CODEX_HOME": home.config, **({_KEY: key[1]} if key else {})}
 
-    @property
-    def endpoint(self) -> str:
-        """The address that the client connects to: a key and a subscription have different ones."""
-        return self.url or (_DEFAULT_URL if _pays() else _SUBSCRIPTION_URL)
+    def usage(self, usage: Usage, cached: int) -> Usage:
+        """Return what was consumed, with its price where a key pays for it."""
+        return with_price(usage, self.model, self.prices, cached) if _key() else usage
 
-    def files(self) -> tuple[File, ...]:
+    def config(self, max_tokens: int | None = None) -> tuple[File, ...]:
         """Return the client's configuration, and its login when no key is set."""
-        key = first_set(_KEY, "OPENAI_API_KEY")
+        key = _key()
         login = None if key or self.url else _login()
-        lines = self._settings()
+        lines = self._settings(max_tokens)
         if key or self.url:
             lines = [f"model_provider = {_quoted(_PROVIDER)}", *lines, *self._provider(with_key=key is not None)]
         config = File("config/config.toml", "\n".join([*lines, ""]).encode("utf-8"))
         return (config,) if login is None else (config, File("config/auth.json", login))
 
-    def environment(self, home: AgentHome) -> dict[str, str]:
-        """Return all that the client may know of this machine."""
-        key = first_set(_KEY, "OPENAI_API_KEY")
-        return {**home.environment(), "CODEX_HOME": home.config, **({_KEY: key[1]} if key else {})}
-
-    def _settings(self) -> list[str]:
+    def _settings(self, max_tokens: int | None) -> list[str]:
         """Return what comes first in the file: everything that stands in no table."""
         chosen = [f"model = {_quoted(self.model)}"] if self.model else []
         budget = []
-        if self.max_tokens is not None:
+        if max_tokens is not None:
             # The client asks for a reminder; one token before the end is the last moment, and changes nothing.
-            limit = f"{{ enabled = true, limit_tokens = {self.max_tokens}, reminder_at_remaining_tokens = [1] }}"
+            limit = f"{{ enabled = true, limit_tokens = {max_tokens}, reminder_at_remaining_tokens = [1] }}"
             budget = ["suppress_unstable_features_warning = true", f"features.rollout_budget = {limit}"]
         return [
             *chosen,
@@ -226,31 +122,94 @@ class CodexSetup:
         ]
 
 
-def _pays() -> bool:
-    """Return whether calls are paid one by one, with a key, and not by a subscription."""
-    return first_set(_KEY, "OPENAI_API_KEY") is not None
+@dataclass(frozen=True)
+class CodexHarness(_Codex, Client):
+    """Runs tasks with Codex.
+
+    The candidate is a project skill: forced (mentioned as `$name`, so that its document is in the first request), or
+    listed for the model to read. The client asks for no permission and can do whatever its user may. It has no limit of
+    turns; tokens can be limited.
+    """
+
+    _: KW_ONLY
+    mode: LoadingMode = "forced"
+    max_tokens: int | None = None
+    sandbox: SandboxChoice = "auto"
+
+    skills = ".agents/skills"
+
+    @property
+    def identity(self) -> str:
+        """Name client, version, model, mode and limits."""
+        limit = f" max_tokens={self.max_tokens}" if self.max_tokens is not None else ""
+        boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
+        return f"{self.named} mode={self.mode}{limit}{self.address}{boxed}"
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound a rollout by the client's own limits and one request more."""
+        return bound_by_tokens(self.model, self._most_tokens(request), self.prices)
+
+    def forced_prompt(self, skill: Skill, prompt: str) -> str:
+        """Mention the skill."""
+        return f"${_listed_name(skill)} {prompt}"
+
+    def files(self, request: RolloutRequest) -> tuple[File, ...]:
+        """Return its configuration and its login."""
+        return self.config(self._most_tokens(request))
+
+    def command(self, request: RolloutRequest, home: AgentHome, workspace: str, prompt: str) -> AgentCommand:  # noqa: ARG002 - it runs there
+        """Return the command line of a rollout."""
+        flags = ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-")
+        # A key and a subscription have different addresses.
+        url = self.url or (_DEFAULT_URL if _key() else _SUBSCRIPTION_URL)
+        argv = (self.path, *flags)
+        return AgentCommand(argv, self.environment(home), prompt, Sandbox(self.sandbox), url, client=self.client)
+
+    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest) -> CodexStream:
+        """Read what it printed, and whether its own record has the skill in the first request."""
+        injected = request.skill is not None and _injected(home, _listed_name(request.skill))
+        return CodexStream(run.stdout, run.stderr, injected)
+
+    def _most_tokens(self, request: RolloutRequest) -> int | None:
+        """Return the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
+        if request.discovery is None:
+            return self.max_tokens
+        return min(self.max_tokens or _MOST, request.discovery.turns * _TURN_TOKENS)
+
+
+class CodexModel(_Codex, ClientModel):
+    """Answers prompts through Codex, without a shell, in a read-only sandbox and an empty folder.
+
+    The client cannot be left without any tool, so its instructions forbid their use.
+    """
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The command line of an answer."""
+        return (
+            *(self.path, "exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only"),
+            *(part for feature in _WITHOUT for part in ("--disable", feature)),
+            *("-c", f'developer_instructions="{_INSTRUCTIONS}"', "-"),
+        )
+
+    def stream(self, stdout: str) -> CodexStream:
+        """Read what it printed."""
+        return CodexStream(stdout)
+
+
+def _key() -> tuple[str, str] | None:
+    """Find the key that pays for calls one by one; None where a subscription does."""
+    return first_set(_KEY, "OPENAI_API_KEY")
 
 
 def find_codex_login() -> tuple[bool, str]:
     """Return whether there is a credential and where it comes from, or how to get one."""
-    key = first_set(_KEY, "OPENAI_API_KEY")
+    key = _key()
     if key is not None:
         return True, f"credential from {key[0]}"
     if Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex", "auth.json").is_file():
         return True, "credential from codex login"
     return False, "expected a login, found none; log in with `codex login`, or set OPENAI_API_KEY"
-
-
-def find_codex(chosen: str | None) -> str:
-    """Find the client's own program behind the script that npm installs, which would orphan it when killed."""
-    found = find_program("codex", chosen)
-    script = Path(found).resolve()
-    if script.suffix != ".js":
-        return found
-    package = script.parent.parent
-    near = (*package.glob("node_modules/@openai/codex-*"), *package.parent.glob("codex-*"))
-    programs = [program for folder in near for program in sorted(folder.glob("vendor/*/bin/codex"))]
-    return next((str(program) for program in programs if shutil.which(str(program))), found)
 
 
 def _login() -> bytes | None:
@@ -267,10 +226,6 @@ def _login() -> bytes | None:
 def _quoted(text: str) -> str:
     """Write a TOML string; every JSON string is one."""
     return json.dumps(text)
-
-
-def _named(model: str, program: str | None) -> str:
-    return f"codex {program_version(find_codex(program), _OLDEST)} model={model or 'default'}"
 
 
 def _listed_name(skill: Skill) -> str:

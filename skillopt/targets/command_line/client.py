@@ -28,7 +28,8 @@ from skillopt.skills.document import Skill
 from skillopt.targets.client import Client, LoadingMode
 from skillopt.targets.command_line.output import TableOutput
 from skillopt.targets.prices import bound_by_turns, with_price
-from skillopt.targets.process import AgentCommand, AgentHome, EndedRun, find_program, first_set
+from skillopt.targets.process import AgentCommand, AgentHome, find_program, first_set
+from skillopt.targets.stream import ClientRun
 from skillopt.tasks import digest_of
 
 __all__ = ["CommandLineHarness", "find_table_login", "key_words"]
@@ -122,11 +123,12 @@ class CommandLineHarness(Client):
             next(iter(self.table.url), ""),
             others=self.table.url[1:],
             shown=self.own_files(),
+            client=self.name,
         )
 
-    def read(self, ended: EndedRun, home: AgentHome, request: RolloutRequest) -> TableOutput:  # noqa: ARG002 - it printed all
+    def read(self, run: ClientRun, home: AgentHome, request: RolloutRequest) -> TableOutput:  # noqa: ARG002 - it printed all
         """Read what it printed."""
-        return TableOutput(self.table, ended.result.stdout)
+        return TableOutput(self.table, run.stdout)
 
     def usage(self, usage: Usage, cached: int) -> Usage:
         """Return what a rollout consumed, by the price of its model where it tells none."""
