@@ -101,7 +101,7 @@ class Draft:
 def _apply(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...]]:
     """Apply edits to one document; where that fails, one after the other, without those that do not fit.
 
-    Every change that is listed is in the text: an edit whose text a later one replaces is left out.
+    Every change that is listed is in the text: an edit whose absence leaves the same text is left out.
     """
     if not edits:
         return skill, ()
@@ -110,12 +110,9 @@ def _apply(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ..
         if all(change.diff for change in patch.changes):
             return skill.with_document(patch.document), patch.changes
         return _apply(skill, [change.edit for change in patch.changes if change.diff])
-    after, changes, replaced = _apply_in_turn(skill, edits)
-    kept = [change.edit for change in changes]
-    if len(kept) < len(edits):
-        return _apply(skill, kept)
-    for gone in (replaced, *([name] for name in replaced)) if replaced else ():
-        rest = [edit for edit in kept if edit.id not in gone]
+    after, changes = _apply_in_turn(skill, edits)
+    for at in range(len(edits)):
+        rest = [*edits[:at], *edits[at + 1 :]]
         if _apply_in_turn(skill, rest)[0].text == after.text:
             return _apply(skill, rest)
     return after, changes
@@ -131,28 +128,15 @@ def _patched(document: SkillDocument, edits: tuple[Edit, ...]) -> Patch | None:
         return None
 
 
-def _apply_in_turn(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...], list[str]]:
-    """Apply edits one after the other; list the changes, and the ids of edits whose text a later edit reached into."""
+def _apply_in_turn(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...]]:
+    """Apply edits one after the other, those that fit."""
     changes: list[Change] = []
-    spans: dict[str, tuple[int, int]] = {}
-    replaced: dict[str, None] = {}
     for edit in edits:
         patch = _patched(skill.document, (edit,))
-        if patch is None:
-            continue
-        (change,) = patch.changes
-        grown = len(patch.document.text.encode("utf-8", "replace")) - len(skill.text.encode("utf-8", "replace"))
-        gone = change.end - grown
-        if gone > change.start or not change.diff:
-            replaced |= {name: None for name, (start, end) in spans.items() if change.start <= end and start <= gone}
-        for name, (start, end) in spans.items():
-            spans[name] = (start + grown if start >= gone else start, end + grown if end >= gone else end)
-        if not change.diff:
-            replaced[edit.id] = None
-        spans[edit.id] = (change.start, change.end)
-        skill = skill.with_document(patch.document)
-        changes.append(change)
-    return skill, tuple(changes), list(replaced)
+        if patch is not None:
+            skill = skill.with_document(patch.document)
+            changes += patch.changes
+    return skill, tuple(changes)
 
 
 def scheduled_edits(step: int, steps: int, most: int, least: int) -> int:

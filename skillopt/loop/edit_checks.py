@@ -1,8 +1,6 @@
 """Checks of proposed edits, alone, together and for leaks: each refusal has a reason that the proposer can act on."""
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
-from itertools import combinations
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from skillopt.errors import EditConflictError, EditError
@@ -69,33 +67,18 @@ def join_edits(
     patch = Patch(document, ())
     refused: list[Refusal] = []
     rivals: list[Refusal] = []
-    with suppress(EditError):  # most often all go together, which is one application in place of one for each
-        whole = apply_edits(document, [change.edit for change in ranked])
-        if not check_change(document, whole.document, allow):
-            return whole, (), ()
     for change in ranked:
         try:
             wider = apply_edits(document, [*(kept.edit for kept in patch.changes), change.edit])
-            problem = check_change(document, wider.document, allow)
         except EditConflictError as error:
-            problem = str(error)
-        against = [kept.edit.id for kept in patch.changes if problem and _collide(document, kept.edit, change.edit)]
-        if against:
-            rivals.append((change.edit, f"it rivals {', '.join(against)}: {problem}"))
-        elif problem:
+            rivals.append((change.edit, f"it rivals a better edit: {error}"))
+            continue
+        problem = check_change(document, wider.document, allow)
+        if problem:
             refused.append((change.edit, problem))
         else:
             patch = wider
     return patch, tuple(refused), tuple(rivals)
-
-
-def _collide(document: SkillDocument, first: Edit, second: Edit) -> bool:
-    """Return whether two edits, each of them sound, change the same text."""
-    try:
-        apply_edits(document, [first, second])
-    except EditConflictError:
-        return True
-    return False
 
 
 def _check_size(edit: Edit) -> None:
@@ -107,58 +90,36 @@ def _check_size(edit: Edit) -> None:
         )
 
 
-_MOST_TOGETHER: Final = 2
-"""Edits of which every set is tried; beyond, edits are kept in their order as long as they carry nothing together."""
-
-
 def find_leaking_edits(
     protected: ProtectedText,
     first: SkillDocument,
     document: SkillDocument,
     edits: Sequence[Edit],
 ) -> list[Refusal]:
-    """Find the fewest edits without which a document carries no protected text, each with the reason."""
-    draft = Draft(Skill("", document))
-    if check_leaks(protected, first, document):  # what is there already is no reason to refuse an edit
-        first = _with_leaking_lines(protected, first, document)
+    """Find edits without which a document carries no protected text, later ones first, each with the reason."""
+    draft, known = Draft(Skill("", document)), set(first.text.splitlines())
+    harmless: list[str] = []
+    leaks_already = bool(check_leaks(protected, first, document))
+    for line in document.text.splitlines() if leaks_already else ():
+        # What leaks already is no reason to refuse an edit; a piece of another leak is.
+        if line in known:
+            continue
+        if check_leaks(protected, first, SkillDocument("\n".join([first.text, *harmless, line]))):
+            first = SkillDocument(f"{first.text}\n{line}")
+        else:
+            harmless.append(line)
 
     def problem(kept: Sequence[Edit]) -> str:
         return check_leaks(protected, first, draft.build(list(map(Line, kept))).document)
 
-    if not problem(edits):  # all that any of them adds is in there
+    if not problem(edits):
         return []
-    alone = {edit.id: reason for edit in edits if (reason := problem([edit]))}
-    clean = [edit for edit in edits if edit.id not in alone]
-    reason = problem(clean)
-    refused = [(edit, alone[edit.id]) for edit in edits if edit.id in alone]
-    if not reason:
-        return refused
-    return [*refused, *((edit, f"together with others, {reason}") for edit in _carriers(clean, problem))]
-
-
-def _with_leaking_lines(protected: ProtectedText, first: SkillDocument, document: SkillDocument) -> SkillDocument:
-    """Add to what training began with the lines that leak already, and no other: pieces of other leaks count on."""
-    old = set(first.text.splitlines())
-    harmless: list[str] = []
-    for line in document.text.splitlines():
-        if line in old:
-            continue
-        after = SkillDocument("\n".join([first.text, *harmless, line]))
-        if check_leaks(protected, first, after):
-            first = SkillDocument(f"{first.text}\n{line}")
-        else:
-            harmless.append(line)
-    return first
-
-
-def _carriers(edits: Sequence[Edit], problem: Callable[[Sequence[Edit]], str]) -> list[Edit]:
-    """Return the smallest set of edits that carries a leak, the last ones where several do."""
-    for size in range(1, _MOST_TOGETHER + 1):
-        for left_out in combinations(reversed(edits), size):
-            if not problem([edit for edit in edits if edit not in left_out]):
-                return [edit for edit in edits if edit in left_out]
     kept: list[Edit] = []
+    refused: list[Refusal] = []
     for edit in edits:
-        if not problem([*kept, edit]):
+        reason = problem([*kept, edit])
+        if reason:
+            refused.append((edit, reason if problem([edit]) else f"together with others, {reason}"))
+        else:
             kept.append(edit)
-    return [edit for edit in edits if edit not in kept]
+    return refused

@@ -4,7 +4,6 @@ It is deterministic given settings, seed and the runner's answers, which is why 
 """
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
 
 from skillopt.errors import SuiteError
 from skillopt.gate.error_budget import ErrorSpent
@@ -18,21 +17,21 @@ from skillopt.loop.decision import (
     run_gate,
     run_last_gate,
 )
-from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
+from skillopt.loop.events import CapsRaised, Event, RunEnded, RunStarted, StepFailed
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.policy import Policy
 from skillopt.loop.published import learn_as_published
-from skillopt.loop.release_check import Released, check_release
+from skillopt.loop.release_check import Released, check_newest
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.loop.siblings import Sibling
-from skillopt.loop.step import take_step
+from skillopt.loop.step import Chain, ablate_lines, pick_failures, propose_patch, take_pooled_step, try_patch
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import Runner
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Suite
 
-__all__ = ["train"]
+__all__ = ["take_step", "train"]
 
 
 def train(  # noqa: PLR0913 - what a run is made of
@@ -79,24 +78,8 @@ def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> 
         yield from grade_draft(run)
         yield from name_stuck_tasks(run)
     asked = run.runner.rollouts_asked
-    if run.versions > run.tested and run.test:
-        released = replace(released, looks=released.looks + bool(run.test_rollouts))
-        yield from _test_newest(run, released, runner)
+    yield from check_newest(run, released, runner)
     yield RunEnded(reason, run.versions, asked + run.test_rollouts, run.runner.calls_asked, capped)
-
-
-def _test_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:
-    """Compare the newest version on the held-out tasks; say so where the cap is too small for it."""
-    if not run.plan.test:
-        few = (
-            f"the cap of {run.settings.max_rollouts} rollouts leaves too few for {2 * len(run.test)} on held-out tasks"
-        )
-        yield ReleaseCheckWithheld(few, released.looks + 1)
-        return
-    for event in check_release(runner, released, run.draft.incumbent, run.test, run.settings):
-        run.test_rollouts += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
-        yield event
-    run.tested = run.versions
 
 
 def _learn(run: TrainingRun) -> Generator[Event, None, str]:
@@ -116,4 +99,42 @@ def _take_steps(run: TrainingRun, policy: Policy) -> Course[None]:
         yield from take_step(run, policy, step)
         yield from run.draft_changed(step)
         if run.cross is None:
+            return
+
+
+def take_step(run: TrainingRun, policy: Policy, step: int) -> Course[None]:
+    """Pick failing tasks, and bring what mends them into the draft."""
+    shown = None if policy.epochs.pooled else (yield from pick_failures(run, policy, step))
+    if policy.epochs.pooled or shown is None:  # the first tasks that were picked can tell that the target is noisy
+        yield from take_pooled_step(run, policy, step, shown)
+        return
+    if not shown:
+        policy.idle += 1
+        return
+    draft, chain = policy.evidence.draft, Chain(shown)
+    before = draft.lines
+    try:
+        yield from _reflect_and_test(run, policy, step, chain)
+        yield from ablate_lines(policy, step, chain)
+    except BudgetReached:
+        if not before:
+            # Better than nothing is what moved tasks, though no line of it was ever left out: its grade says so.
+            draft.set(chain.good)
+        raise
+    policy.note_step(chain.proposed, chain.reflections, learned=draft.lines != before)
+    if draft.lines == before:
+        yield StepFailed(step, "reflection", "no edit was seen to help" if chain.good else "no edit was left to try")
+
+
+def _reflect_and_test(run: TrainingRun, policy: Policy, step: int, chain: Chain) -> Course[None]:
+    """Propose and test patches in turn until the failures pass, or nothing moves; lines that came back go first."""
+    revived = policy.revive(chain.shown)
+    for number in range(run.settings.patch_tests + bool(revived)):
+        asked = bool(number) or not revived
+        patch = (yield from propose_patch(run, policy, step, chain)) if asked else revived
+        if not patch:
+            policy.tries.update(chain.symptoms)
+            return
+        moved = yield from try_patch(policy, step, chain, patch, asked=asked)
+        if not chain.shown or (asked and not moved):
             return

@@ -61,6 +61,12 @@ class Policy:
             if rollout.task_id in evidence.tasks and rollout.score is not None:
                 self.epochs.add_first([evidence.note(evidence.draft.incumbent, rollout)])
 
+    def note_step(self, proposed: int, reflections: int, *, learned: bool) -> None:
+        """Count a step; what was proposed in it counts only now that it is known which of it stays."""
+        self.proposed += proposed
+        self.idle = 0 if learned else self.idle + 1
+        self.dry = 0 if learned else self.dry + reflections
+
     @property
     def share(self) -> float:
         """The share of proposed lines that survived ablation, with a prior of 1 in 2.5."""

@@ -6,18 +6,19 @@ hardly show anything, nothing is run.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, compare, first_failure, least_gain, tally
-from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
+from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld
+from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task
 
-__all__ = ["LEAST_TEST_TASKS", "Released", "check_release", "look_confidence"]
+__all__ = ["LEAST_TEST_TASKS", "Released", "check_newest", "check_release", "look_confidence"]
 
 LEAST_TEST_TASKS: Final = 8
 """With fewer tasks even a version that mends half of what fails is hardly ever shown to be better."""
@@ -76,3 +77,20 @@ def check_release(
     if verdict.outcome is Outcome.INVALID:
         raise InvalidMeasurementError(f"held-out test: {verdict.reason}{first_failure(rollouts)}")
     yield HeldOutTestMeasured(tally(before), tally(after), verdict, released.skill.digest, look)
+
+
+def check_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:
+    """Compare a version that is new since the last test on the held-out tasks; say so where the cap is too small."""
+    if run.versions == run.tested or not run.test:
+        return
+    released = replace(released, looks=released.looks + bool(run.test_rollouts))
+    if not run.plan.test:
+        few = (
+            f"the cap of {run.settings.max_rollouts} rollouts leaves too few for {2 * len(run.test)} on held-out tasks"
+        )
+        yield ReleaseCheckWithheld(few, released.looks + 1)
+        return
+    for event in check_release(runner, released, run.draft.incumbent, run.test, run.settings):
+        run.test_rollouts += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
+        yield event
+    run.tested = run.versions

@@ -1,4 +1,4 @@
-"""One step: reflect on failures, test the patch on them, reflect deeper on what is left, and leave lines out.
+"""The verbs of a step: pick failing tasks, propose a patch, test it, leave its lines out one by one.
 
 The rollouts of a patch test are the evidence of the next reflection, so the optimizer model works on the same failures
 until they pass or nothing moves. Of a noisy target edits are taken up together instead (epochs).
@@ -11,7 +11,6 @@ from typing import Final
 
 from skillopt.gate.comparison import tally
 from skillopt.loop.ablation import LeaveOut, ablate
-from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.events import EditRefused, EditScreened, PatchTested, StepFailed, TrainMeasured
@@ -24,7 +23,7 @@ from skillopt.prompts.digest import write_digest
 from skillopt.prompts.tried_edits import render_effect
 from skillopt.skills.edits import Edit, Op
 
-__all__ = ["take_step"]
+__all__ = ["Chain", "ablate_lines", "pick_failures", "propose_patch", "take_pooled_step", "try_patch"]
 
 _BATCH: Final = 12
 """Train tasks of a step of a noisy target."""
@@ -32,25 +31,18 @@ _BATCH: Final = 12
 _MOST_WAITING: Final = 24
 """Lines that wait without a test of their own: more of them make a skill that one verdict cannot carry."""
 
-_STALLED: Final = 2
-"""Patch tests in a row that moved nothing, after which a chain ends."""
-
 _OF_EACH: Final = 2
 """Tasks in which a reflection sees each symptom: one could be noise, more say the same."""
 
 
 @dataclass(slots=True)
-class _Chain:
+class Chain:
     """Where a step stands: what helped, and what still fails."""
 
     shown: dict[str, Seen]
     good: list[Line] = field(default_factory=list)
-    parked: list[Line] = field(default_factory=list)
-    """Lines that moved nothing, tried again beside what is proposed next: a task may need both."""
-    park: bool = False
     moved: set[str] = field(default_factory=set)
     fixed: frozenset[str] = frozenset()
-    stalled: int = 0
     reflections: int = 0
     proposed: int = 0
     unmoved: list[tuple[Edit, str]] = field(default_factory=list)
@@ -62,106 +54,66 @@ class _Chain:
         return frozenset().union(*(seen.symptoms for seen in self.shown.values()))
 
 
-def take_step(run: TrainingRun, policy: Policy, step: int) -> Course[None]:
-    """Ask for edits that mend what fails, and bring into the draft those that something needs."""
-    take = _take_pooled_step if policy.epochs.pooled else _take_tested_step
-    yield from take(run, policy, step)
-
-
-def _take_tested_step(run: TrainingRun, policy: Policy, step: int) -> Course[None]:
-    """Pick failing tasks, and learn from them."""
+def pick_failures(run: TrainingRun, policy: Policy, step: int) -> Course[dict[str, Seen]]:
+    """Find failing tasks to reflect on."""
     shown = yield from policy.pick()
     yield from run.suspicions(step)
     if policy.evidence.seen:
         yield TrainMeasured(step, tally(seen.rollout for seen in policy.evidence.seen.values()))
-    if not shown:
-        policy.idle += 1
-    elif policy.epochs.pooled:  # what was run just now has told
-        yield from _take_pooled(run, policy, step, shown)
-    else:
-        yield from _learn_from(run, policy, step, _Chain(shown, park=policy.idle > 0))
+    return shown
 
 
-def _learn_from(run: TrainingRun, policy: Policy, step: int, chain: _Chain) -> Course[None]:
-    """Bring what mends failures into the draft."""
-    draft = policy.evidence.draft
-    before = draft.lines
-    try:
-        yield from _reflect_and_test(run, policy, step, chain)
-        yield from _ablate(policy, step, chain)
-    except BudgetReached:
-        if not before:
-            # Better than nothing is what moved tasks, though no line of it was ever left out: its grade says so.
-            draft.set(chain.good)
-        raise
-    policy.proposed += chain.proposed  # not before it is known which of them stay
-    if draft.lines != before:
-        policy.idle = policy.dry = 0
-        return
-    policy.idle += 1
-    policy.dry += chain.reflections
-    yield StepFailed(step, "reflection", "no edit was seen to help" if chain.good else "no edit was left to try")
-
-
-def _reflect_and_test(run: TrainingRun, policy: Policy, step: int, chain: _Chain) -> Course[None]:
-    """Reflect and test patches in turn until the failures pass, or nothing moves."""
-    evidence = policy.evidence
-    revived = policy.revive(chain.shown)
-    for number in range(run.settings.patch_tests + bool(revived)):
-        carried = [*evidence.draft.lines, *chain.good, *chain.parked]
-        asked = bool(number) or not revived
-        lines = revived
-        if asked:
-            chain.reflections += 1
-            lines = yield from propose_lines(run, evidence, step, carried, chain.shown, _digest(policy, chain))
-            chain.proposed += len(lines)
-        if not lines:
-            policy.tries.update(chain.symptoms)
-            return
-        test = yield from run_patch_test(evidence, carried, lines)
-        edits = tuple(line.edit for line in lines)
-        yield PatchTested(step, edits, tuple(test.after), tuple(sorted(test.moved)), test.passed)
-        yield from _continue(policy, chain, lines, test, asked=asked)
-        if not chain.shown or chain.stalled >= _STALLED or (asked and not test.moved and not chain.parked):
-            return
-
-
-def _digest(policy: Policy, chain: _Chain) -> str:
-    """Return what passes under the draft, and what the last patch of the chain fixed."""
+def propose_patch(run: TrainingRun, policy: Policy, step: int, chain: Chain) -> Course[list[Line]]:
+    """Ask the optimizer model for lines that mend what still fails, told what passes and what the last patch fixed."""
     evidence = policy.evidence
     text = evidence.draft.skill.digest
     known = [(evidence.tasks[name], seen) for name, seen in evidence.seen.items() if seen.text == text]
     outcomes = [(task, not seen.symptoms) for task, seen in known]
-    return write_digest(outcomes, sorted(chain.fixed), aside=len(policy.stuck))
+    digest = write_digest(outcomes, sorted(chain.fixed), aside=len(policy.stuck))
+    chain.reflections += 1
+    carried = [*evidence.draft.lines, *chain.good]
+    lines = yield from propose_lines(run, evidence, step, carried, chain.shown, digest)
+    chain.proposed += len(lines)
+    return lines
 
 
-def _continue(policy: Policy, chain: _Chain, lines: Sequence[Line], test: PatchTest, *, asked: bool) -> Course[None]:
-    """Take over what a patch test found, and what is left to reflect on; only what was asked for counts as a try."""
+def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line], *, asked: bool) -> Course[bool]:
+    """Run the draft with a patch on failing tasks, and return whether it moved any.
+
+    Only what was asked for counts as a try at its symptoms.
+    """
     evidence, symptoms = policy.evidence, chain.symptoms
+    test = yield from run_patch_test(evidence, [*evidence.draft.lines, *chain.good], lines)
+    edits = tuple(line.edit for line in lines)
+    yield PatchTested(step, edits, tuple(test.after), tuple(sorted(test.moved)), test.passed)
     for line in lines:
         if line not in test.helped:
             name = next((name for name in line.targets if name in test.after and name in chain.shown), None)
             shown = render_effect(chain.shown[name].rollout, test.after[name].rollout) if name else ""
             chain.unmoved.append((line.edit, shown))
-    chain.park = chain.park and not test.harm
-    chain.good += [line for line in chain.parked if line.targets.keys() & test.moved] + test.helped
-    chain.parked = [line for line in (*chain.parked, *lines) if chain.park and line not in chain.good]
+    chain.good += test.helped
     chain.moved |= test.moved
     chain.fixed = frozenset(test.passed)
     done = {symptom for line in test.helped for targets in line.targets.values() for symptom in targets}
+    for symptom in symptoms:
+        policy.tries[symptom] = 0 if symptom in done else policy.tries[symptom] + asked
+    yield from _look_again(policy, chain, test, done)
+    return bool(test.moved)
+
+
+def _look_again(policy: Policy, chain: Chain, test: PatchTest, done: set[str]) -> Course[None]:
+    """Find what is left to reflect on after a patch test, and run a few of the tasks again that it left out."""
+    evidence = policy.evidence
+    # What the patch mends elsewhere fails here by noise, or by what is in its way: ablation finds that out.
     sure = [
         targets for line in test.helped if not line.packed for targets in line.targets.values() if len(targets) == 1
     ]
-    for symptom in symptoms:
-        policy.tries[symptom] = 0 if symptom in done else policy.tries[symptom] + asked
-    # What the patch mends elsewhere fails here by noise, or by what is in its way: ablation finds that out.
     answered = frozenset[str]().union(*sure)
     tested = {name: Seen(seen.rollout, seen.symptoms - answered, seen.text) for name, seen in test.after.items()}
     waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in tested}
-    skill = evidence.draft.build([*evidence.draft.lines, *chain.good, *chain.parked])
+    skill = evidence.draft.build([*evidence.draft.lines, *chain.good])
     again = yield from evidence.run(skill, _few_of_each(waiting, tested))
     chain.shown = {name: seen for name, seen in (tested | again).items() if policy.live(seen.symptoms)}
-    chain.stalled = 0 if test.moved else chain.stalled + asked
 
 
 def _few_of_each(waiting: Mapping[str, frozenset[str]], shown: Mapping[str, Seen]) -> list[str]:
@@ -175,15 +127,14 @@ def _few_of_each(waiting: Mapping[str, frozenset[str]], shown: Mapping[str, Seen
     return chosen
 
 
-def _ablate(policy: Policy, step: int, chain: _Chain) -> Course[None]:
+def ablate_lines(policy: Policy, step: int, chain: Chain) -> Course[None]:
     """Keep what something needs; remember the rest."""
     evidence = policy.evidence
     memory, draft = evidence.memory, evidence.draft
     tried = {line.edit.id for line in chain.good}
     for edit, shown in chain.unmoved:
-        if edit.id in tried:
-            continue
-        memory.tried(edit, "it moved none of the tasks that it cites", shown)
+        if edit.id not in tried:
+            memory.tried(edit, "it moved none of the tasks that it cites", shown)
     for test in (yield from ablate(evidence, chain.good, chain.moved)):
         yield EditScreened(step, test.line.edit, test.tasks, *test.scores, test.kept, test.reason)
         if test.kept:
@@ -205,24 +156,22 @@ def _effect(test: LeaveOut) -> str:
     return render_effect(test.without[0] if test.without else None, test.beside[0]) if test.beside else ""
 
 
-def _take_pooled_step(run: TrainingRun, policy: Policy, step: int) -> Course[None]:
-    """Run the next train tasks of an epoch, and take up what a reflection on their failures proposes."""
-    evidence = policy.evidence
-    found = yield from evidence.run(evidence.draft.skill, policy.epochs.next_batch(_BATCH))
-    yield from run.suspicions(step)
-    yield TrainMeasured(step, tally(seen.rollout for seen in found.values()))
-    higher = policy.epochs.add(found)
-    if higher is not None:
-        policy.idle = 0 if higher else policy.idle + 1
-    failing = {name: seen for name, seen in found.items() if seen.symptoms}
-    if failing:
-        yield from _take_pooled(run, policy, step, failing)
-
-
-def _take_pooled(run: TrainingRun, policy: Policy, step: int, failing: Mapping[str, Seen]) -> Course[None]:
-    """Take up what a reflection on failures proposes, as long as few enough edits wait for a verdict."""
-    draft = policy.evidence.draft
-    lines = yield from propose_lines(run, policy.evidence, step, draft.lines, failing)
+def take_pooled_step(
+    run: TrainingRun, policy: Policy, step: int, failing: Mapping[str, Seen] | None = None
+) -> Course[None]:
+    """Take up what a reflection on failures proposes, untested; the failures are those of an epoch's next tasks."""
+    evidence, draft = policy.evidence, policy.evidence.draft
+    if failing is None:
+        found = yield from evidence.run(draft.skill, policy.epochs.next_batch(_BATCH))
+        yield from run.suspicions(step)
+        yield TrainMeasured(step, tally(seen.rollout for seen in found.values()))
+        higher = policy.epochs.add(found)
+        if higher is not None:
+            policy.idle = 0 if higher else policy.idle + 1
+        failing = {name: seen for name, seen in found.items() if seen.symptoms}
+    if not failing:
+        return
+    lines = yield from propose_lines(run, evidence, step, draft.lines, failing)
     policy.proposed += len(lines)
     free = _MOST_WAITING - sum(_growth(line.edit) for line in draft.lines)
     kept: list[Line] = []

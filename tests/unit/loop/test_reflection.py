@@ -109,8 +109,8 @@ def test_alternatives_for_one_line_are_rivals_and_none_of_them_is_refused() -> N
     proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
     assert [(edit.id, reason.partition(":")[0]) for edit, reason in proposal.untried] == [
-        ("s1e2", "it rivals s1e1"),
-        ("s1e3", "it rivals s1e1"),
+        ("s1e2", "it rivals a better edit"),
+        ("s1e3", "it rivals a better edit"),
     ]
     assert proposal.refused == ()
 

@@ -8,7 +8,7 @@ import pytest
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import go
 from skillopt.loop.events import EditRefused, EditScreened, Event, PatchTested, StepFailed, TrainMeasured
-from skillopt.loop.step import take_step
+from skillopt.loop.optimizer import take_step
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, add, named, propose_words, reply_with, words_of
 
@@ -67,18 +67,6 @@ def test_each_deeper_reflection_sees_the_text_and_the_failures_of_the_patch_test
     skill = prompts[1][prompts[1].index("## Skill") :]
     assert "- alpha" in skill
     assert "missing alpha" not in prompts[1]
-
-
-def test_after_an_idle_step_an_edit_that_moves_nothing_is_tried_again_beside_the_next_patch() -> None:
-    def one_at_a_time(prompt: str) -> str:
-        words = ["beta"] if "\n- alpha\n" in prompt else ["gamma"] if "- gamma" not in prompt else ["alpha"]
-        return reply_with(*(add(word, "train-0", "train-1") for word in words))
-
-    _, run, _ = begun([("alpha+beta",)], one_at_a_time)
-    step(run)
-    assert not said(run)
-    step(run, 2)
-    assert said(run) == {"alpha", "beta"}
 
 
 def test_a_chain_ends_with_as_many_patch_tests_as_are_set_and_the_next_step_goes_on_from_there() -> None:
