@@ -130,19 +130,21 @@ class HandoffFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class HandoffModel:
-    """Answers prompts by handing them off."""
-
+class _Handoff:
     folder: Path
 
     def __post_init__(self) -> None:
-        """Refuse answers to prompts that were never asked."""
+        """Refuse answers to what was never asked."""
         HandoffFolder(self.folder).check()
 
     @property
     def identity(self) -> str:
-        """Name the model; who answers is not known here."""
+        """Say that somebody does it; who is not known here."""
         return "handoff"
+
+
+class HandoffModel(_Handoff):
+    """Answers prompts by handing them off."""
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - whatever is asked, we pay nothing
         """Bound a call: nothing is paid through us."""
@@ -157,20 +159,8 @@ class HandoffModel:
         return Reply(answer, Usage(calls=1, usd=None))
 
 
-@dataclass(frozen=True, slots=True)
-class HandoffHarness:
+class HandoffHarness(_Handoff):
     """Runs tasks by handing them off."""
-
-    folder: Path
-
-    def __post_init__(self) -> None:
-        """Refuse answers to what was never asked."""
-        HandoffFolder(self.folder).check()
-
-    @property
-    def identity(self) -> str:
-        """Name the harness; who does the work is not known here."""
-        return "handoff"
 
     def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - whatever is asked, we pay nothing
         """Bound a rollout: nothing is paid through us."""

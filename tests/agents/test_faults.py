@@ -12,7 +12,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeModel
 from skillopt.targets.codex.client import CodexHarness, CodexModel
 from skillopt.tasks import File, Task, VerifierSpec
-from tests.fakes.faults import FAULTS, MESSAGES, NO_SUCH_TOOL, RESPONSES, WORDS, provider
+from tests.fakes.faults import FAULTS, KINDS, MESSAGES, NO_SUCH_TOOL, RESPONSES, WORDS, provider
 from tools.fake_providers.fake_anthropic import failure as messages_failure
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import failure as responses_failure
@@ -27,28 +27,7 @@ OF_MODELS = ("401", "429 for an empty quota", "never answers", "wrong tool call"
 AMPLE, SHORT = 20.0, 4.0
 """Seconds that a client has: more than any of its own repeats take, and for one that waits for ever."""
 
-CLAUDE = {
-    "400": FailureKind.BAD_REQUEST,
-    "401": FailureKind.AUTH,
-    "403": FailureKind.AUTH,
-    "404": FailureKind.UNKNOWN_MODEL,
-    "413": FailureKind.TOO_LARGE,
-    "429 with retry-after": FailureKind.RATE_LIMIT,
-    "429 without retry-after": FailureKind.RATE_LIMIT,
-    "429 for an empty quota": FailureKind.QUOTA,
-    "500": FailureKind.SERVER,
-    "503": FailureKind.OVERLOADED,
-    "529": FailureKind.OVERLOADED,
-    # Refused, closed without a word and cut off are one kind; only the words of the reason tell them apart.
-    "connection refused": FailureKind.NETWORK,
-    "hangs up": FailureKind.NETWORK,
-    "truncated": FailureKind.NETWORK,
-    "never answers": FailureKind.TIMEOUT,
-    # It repeats a broken stream once as a whole answer, so the reason is what was wrong with that one.
-    "malformed": FailureKind.MALFORMED,
-    "empty": FailureKind.EMPTY,
-    "wrong tool call": None,
-}
+CLAUDE = {**KINDS, "wrong tool call": None}
 # As an optimizer it has one turn and no tool, so a call of one takes the place of the answer.
 CLAUDE_MODEL = {**CLAUDE, "wrong tool call": FailureKind.MALFORMED}
 # The same kinds, from other words: it hides what a provider says of 429 and 500 (see UNQUOTED).

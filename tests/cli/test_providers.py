@@ -12,7 +12,6 @@ from tests.fakes.fake_chat import fake_chat
 from tests.fakes.projects import git, make_project, skillopt
 from tools.fake_providers import fake_anthropic as messages
 from tools.fake_providers.fake_anthropic import fake_anthropic
-from tools.fake_providers.fake_openai import fake_openai
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
@@ -55,7 +54,7 @@ Serve = Callable[[], AbstractContextManager[LoopbackServer]]
 
 
 @pytest.mark.parametrize(
-    ("name", "serve"), [("anthropic", fake_anthropic), ("openai", fake_openai), ("openai-compatible", fake_chat)]
+    ("name", "serve"), [("anthropic", fake_anthropic), ("openai", fake_chat), ("openai-compatible", fake_chat)]
 )
 def test_a_skill_is_trained_by_api_alone(
     name: str, serve: Serve, project: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from skillopt.errors import FailureKind
 from tests.fakes import fake_chat
 from tools.fake_providers import fake_anthropic, fake_openai
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, refuse
@@ -20,6 +21,7 @@ from tools.fake_providers.loopback import Answer, Body, LoopbackServer, refuse
 __all__ = [
     "CHAT",
     "FAULTS",
+    "KINDS",
     "MESSAGES",
     "NO_SUCH_TOOL",
     "REFUSED",
@@ -112,6 +114,29 @@ _REFUSALS: Final = {
     "503": Refusal(503, "The service that counts quotas is not available.", "api_error", "service_unavailable"),
     "529": Refusal(529, "Overloaded, try again.", "overloaded_error", "overloaded"),
 }
+
+KINDS: Final = {
+    "400": FailureKind.BAD_REQUEST,
+    "401": FailureKind.AUTH,
+    "403": FailureKind.AUTH,
+    "404": FailureKind.UNKNOWN_MODEL,
+    "413": FailureKind.TOO_LARGE,
+    "429 with retry-after": FailureKind.RATE_LIMIT,
+    "429 without retry-after": FailureKind.RATE_LIMIT,
+    "429 for an empty quota": FailureKind.QUOTA,
+    "500": FailureKind.SERVER,
+    "503": FailureKind.OVERLOADED,
+    "529": FailureKind.OVERLOADED,
+    # Refused, closed without a word and cut off are one kind; only the words of the reason tell them apart.
+    "connection refused": FailureKind.NETWORK,
+    "hangs up": FailureKind.NETWORK,
+    "truncated": FailureKind.NETWORK,
+    "never answers": FailureKind.TIMEOUT,
+    "malformed": FailureKind.MALFORMED,
+    "empty": FailureKind.EMPTY,
+    "wrong tool call": FailureKind.MALFORMED,
+}
+"""What each fault is to be told as."""
 
 WORDS: Final = {name: refusal.words for name, refusal in _REFUSALS.items()}
 """What the provider says, for the faults in which it says anything."""

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from skillopt.errors import FailureKind, ProviderError, SettingsError
+from skillopt.errors import ProviderError, SettingsError
 from skillopt.execution.retry import Retry, RetryingModel
 from skillopt.prompts.stages import EDITS_SCHEMA
 from skillopt.protocols import Model
@@ -18,9 +18,8 @@ from skillopt.targets.drivers import load_model
 from skillopt.targets.openai import OpenAICompatibleModel, OpenAIModel
 from tests.contracts.model_contract import ModelContract
 from tests.fakes.fake_chat import fake_chat
-from tests.fakes.faults import CHAT, FAULTS, MESSAGES, RESPONSES, RETRY_AFTER, WORDS, Wire, provider
+from tests.fakes.faults import CHAT, FAULTS, KINDS, MESSAGES, RETRY_AFTER, WORDS, Wire, provider
 from tools.fake_providers.fake_anthropic import fake_anthropic
-from tools.fake_providers.fake_openai import fake_openai
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
 PRICES = {"fake": Price(input=1_000_000, output=2_000_000, cache_read=0, cache_write=3_000_000)}
@@ -47,12 +46,11 @@ def compatible(url: str, timeout: float = 30.0) -> Model:
 
 
 Make = Callable[..., Model]
-APIS: list[tuple[Wire, Make]] = [(MESSAGES, anthropic), (RESPONSES, openai), (CHAT, compatible)]
+APIS: list[tuple[Wire, Make]] = [(MESSAGES, anthropic), (CHAT, openai), (CHAT, compatible)]
 NAMES = ["anthropic", "openai", "openai-compatible"]
 """Each API as its wire format and its driver."""
 DEFAULTS: dict[str, Callable[[], AbstractContextManager[LoopbackServer]]] = {
     MESSAGES.name: fake_anthropic,
-    RESPONSES.name: fake_openai,
     CHAT.name: fake_chat,
 }
 
@@ -66,35 +64,13 @@ def _parts(schema: object) -> Iterator[Body]:
         yield from _parts(part)
 
 
-EXPECTED = {
-    "400": FailureKind.BAD_REQUEST,
-    "401": FailureKind.AUTH,
-    "403": FailureKind.AUTH,
-    "404": FailureKind.UNKNOWN_MODEL,
-    "413": FailureKind.TOO_LARGE,
-    "429 with retry-after": FailureKind.RATE_LIMIT,
-    "429 without retry-after": FailureKind.RATE_LIMIT,
-    "429 for an empty quota": FailureKind.QUOTA,
-    "500": FailureKind.SERVER,
-    "503": FailureKind.OVERLOADED,
-    "529": FailureKind.OVERLOADED,
-    "connection refused": FailureKind.NETWORK,
-    "hangs up": FailureKind.NETWORK,
-    "never answers": FailureKind.TIMEOUT,
-    "truncated": FailureKind.NETWORK,
-    "malformed": FailureKind.MALFORMED,
-    "empty": FailureKind.EMPTY,
-    "wrong tool call": FailureKind.MALFORMED,
-}
-
-
 @pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_fault_has_its_kind_and_the_provider_s_words(wire: Wire, make: Make, fault: str) -> None:
     with provider(wire, fault) as server, pytest.raises(ProviderError) as caught:
         make(server.url, timeout=0.5 if fault == "never answers" else 30.0).reply("Say something.")
-    assert caught.value.kind is EXPECTED[fault]
-    assert str(caught.value).startswith(f"{EXPECTED[fault]}: ")
+    assert caught.value.kind is KINDS[fault]
+    assert str(caught.value).startswith(f"{KINDS[fault]}: ")
     assert WORDS.get(fault, "") in str(caught.value)
     assert caught.value.retry_after == (RETRY_AFTER if fault == "429 with retry-after" else None)
     assert "key-for-loopback-only" not in str(caught.value)
@@ -164,19 +140,9 @@ def messages(stop: str, **usage: int) -> Body:
     return {"content": [{"type": "text", "text": "Yes."}], "stop_reason": stop, "usage": counted}
 
 
-def responses(status: str, reason: str = "", *, refusal: str = "") -> Body:
-    part = {"type": "refusal", "refusal": refusal} if refusal else {"type": "output_text", "text": "Yes."}
-    usage = {"input_tokens": 10, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 4}}
-    return {
-        "status": status,
-        "output": [{"type": "message", "content": [part]}],
-        "usage": usage,
-        "incomplete_details": {"reason": reason} if reason else None,
-    }
-
-
-def completion(finish: str, *, refusal: str | None = None, counted: bool = True) -> Body:
-    usage = {"usage": {"prompt_tokens": 10, "completion_tokens": 5}} if counted else {}
+def completion(finish: str, *, refusal: str | None = None, cached: int | None = 4) -> Body:
+    counted = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": cached}}
+    usage = {} if cached is None else {"usage": counted}
     return {"choices": [{"message": {"content": "Yes.", "refusal": refusal}, "finish_reason": finish}], **usage}
 
 
@@ -184,10 +150,6 @@ ENDINGS = [
     (anthropic, messages("end_turn"), Status.OK),
     (anthropic, messages("max_tokens"), Status.LIMIT),
     (anthropic, messages("refusal"), Status.REFUSAL),
-    (openai, responses("completed"), Status.OK),
-    (openai, responses("incomplete", "max_output_tokens"), Status.LIMIT),
-    (openai, responses("incomplete", "content_filter"), Status.REFUSAL),
-    (openai, responses("completed", refusal="Yes."), Status.REFUSAL),
     (compatible, completion("stop"), Status.OK),
     (compatible, completion("length"), Status.LIMIT),
     (compatible, completion("content_filter"), Status.REFUSAL),
@@ -206,35 +168,33 @@ def test_tokens_are_priced_by_kind() -> None:
     cached = messages("end_turn", cache_read_input_tokens=100, cache_creation_input_tokens=7)
     reply, _ = asked_of(anthropic, cached)
     assert reply["usage"] == Usage(1, 117, 5, 10.0 + 10.0 + 21.0)
-    reply, _ = asked_of(openai, responses("completed"))
+    reply, _ = asked_of(openai, completion("stop"))
     assert reply["usage"] == Usage(1, 10, 5, 6.0 + 10.0)
 
 
 def test_a_server_that_does_not_count_is_estimated_and_an_unlisted_model_has_no_price() -> None:
-    with serve(lambda _: as_json(200, completion("stop", counted=False))) as server:
+    with serve(lambda _: as_json(200, completion("stop", cached=None))) as server:
         usage = OpenAICompatibleModel("own", base_url=f"{server.url}/v1").reply("a").usage
     assert 0 < usage.output_tokens < 5
     assert usage.usd is None
 
 
 @pytest.mark.parametrize("count", [-1, 10**15, "many"])
-@pytest.mark.parametrize("make", [anthropic, openai, compatible])
+@pytest.mark.parametrize("make", [anthropic, compatible])
 def test_an_absurd_count_of_tokens_is_a_malformed_answer(make: Make, count: object) -> None:
-    body = {anthropic: messages("end_turn"), openai: responses("completed"), compatible: completion("stop")}[make]
-    name = "prompt_tokens" if make is compatible else "input_tokens"
+    body, name = (messages("end_turn"), "input_tokens") if make is anthropic else (completion("stop"), "prompt_tokens")
     with pytest.raises(ProviderError, match="malformed"):
         asked_of(make, {**body, "usage": {**body["usage"], name: count}})
 
 
 def test_a_cache_that_gave_more_than_was_read_makes_no_price_negative() -> None:
-    usage = {"input_tokens": 10, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 4_000}}
-    reply, _ = asked_of(openai, {**responses("completed"), "usage": usage})
+    reply, _ = asked_of(openai, completion("stop", cached=4_000))
     assert reply["usage"].usd == 10 * 0.0 + 10.0
 
 
 def test_a_server_that_is_paid_and_does_not_count_is_refused() -> None:
     with pytest.raises(ProviderError, match="expected the usage of an answer that has a price, found 'none'"):
-        asked_of(compatible, completion("stop", counted=False))
+        asked_of(compatible, completion("stop", cached=None))
 
 
 def test_anthropic_caches_what_many_prompts_begin_with_and_holds_replies_to_a_schema() -> None:
@@ -247,17 +207,19 @@ def test_anthropic_caches_what_many_prompts_begin_with_and_holds_replies_to_a_sc
 
 
 def test_openai_stores_nothing_and_holds_replies_to_a_schema() -> None:
-    _, request = asked_of(openai, responses("completed"), system="Rules.", schema=EDITS_SCHEMA)
+    _, request = asked_of(openai, completion("stop"), system="Rules.", schema=EDITS_SCHEMA)
     assert request.body["store"] is False
-    assert request.body["instructions"] == "Rules."
-    assert request.body["text"]["format"]["schema"] == json.loads(EDITS_SCHEMA)
-    assert request.body["text"]["format"]["strict"] is True
+    assert request.body["max_completion_tokens"] == 32_000
+    wanted = request.body["response_format"]["json_schema"]
+    assert (wanted["strict"], wanted["schema"]) == (True, json.loads(EDITS_SCHEMA))
 
 
-def test_a_compatible_server_is_asked_for_nothing_that_it_may_lack() -> None:
+def test_a_compatible_server_is_asked_for_nothing_that_it_may_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_COMPATIBLE_API_KEY", "key-of-the-server")
     _, request = asked_of(compatible, completion("stop"), system="Rules.")
     assert request.body.keys() == {"model", "messages", "max_tokens"}
     assert [turn["role"] for turn in request.body["messages"]] == ["system", "user"]
+    assert request.headers["authorization"] == "Bearer key-of-the-server"
 
 
 def test_a_compatible_server_is_asked_for_json_where_a_reply_is_to_be_json() -> None:
@@ -320,16 +282,6 @@ def test_the_bound_of_a_call_holds_whether_or_not_the_prompt_is_cached() -> None
     for price in (Price(input=3, output=0, cache_write=1), Price(input=1, output=0, cache_write=3)):
         bound = AnthropicModel("fake", prices={"fake": price}).worst_case("a" * 1_000_000)
         assert bound.usd == pytest.approx(3.003)
-
-
-def test_a_response_that_failed_is_told_in_the_provider_s_words() -> None:
-    failed = {"status": "failed", "output": [], "error": {"code": "rate_limit_exceeded", "message": "Slow down."}}
-    with pytest.raises(ProviderError, match=r"rate_limit: rate_limit_exceeded: Slow down\."):
-        asked_of(openai, failed)
-    with pytest.raises(ProviderError, match="malformed: expected a finished response, found 'status queued'"):
-        asked_of(openai, {"status": "queued", "output": []})
-    with pytest.raises(ProviderError, match="malformed: expected the usage of a response"):
-        asked_of(openai, {**responses("completed"), "usage": None})
 
 
 @pytest.mark.parametrize(
