@@ -5,7 +5,7 @@ Every skill that differs is checked as text (review.checks), then measured again
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
@@ -40,13 +40,13 @@ from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
 from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import (
-    BaseMeasurement,
     ChangeFinding,
     ChangeKind,
     GatedChange,
     GateReport,
     Required,
     Standing,
+    SuiteMeasurement,
     Weight,
 )
 from skillopt.rollouts import Usage
@@ -238,7 +238,7 @@ class _Gate:
             listed = ", ".join(dict.fromkeys(finding.rule for finding in refusals))
             return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {listed}")
         spent = self._meter.by_role
-        row = self._beside_base(self._measured(replace(work, row=row)), replace(work, row=row))
+        row = self._measured(replace(work, row=row))
         return replace(row, spent=_since(spent, self._meter.by_role)) if row.rollouts else row
 
     def _before(self, one: FolderChange) -> Skill | None:
@@ -302,8 +302,8 @@ class _Gate:
             yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", warning, person=True)
 
     def _measured(self, work: _Work) -> GatedChange:
-        """Measure it, unless there is nothing to measure."""
-        row, suite = work.row, work.suite
+        """Measure it, unless there is nothing to measure; beside the base's suite where the change alters that."""
+        row, suite, base = work.row, work.suite, work.base
         if suite is None:
             return replace(
                 row, standing=Standing.UNTESTABLE, reason="untestable: it has no suite, so nothing was measured"
@@ -311,61 +311,39 @@ class _Gate:
         row = replace(row, suite=suite.name, tasks=len(suite.tasks(Split.VAL)))
         if work.before.digest == work.after.digest:
             return replace(row, standing=Standing.PASSED, reason="its text is the same")
-        if found := self._why_not(work, work.target, suite):
-            rule, why = found
-            finding = _finding(row, Weight.WARN, rule, why)
-            untestable = replace(row, standing=Standing.UNTESTABLE, reason=f"untestable: {why}")
-            return replace(untestable, findings=(*row.findings, finding))
-        try:
-            found_now = self._compared(work, work.target, suite)
-        except InfrastructureError as error:
-            return replace(row, standing=Standing.INVALID, reason=str(error))
-        page, worst = self._moved_tasks(work.target, suite, found_now)
-        return replace(
-            row,
-            page=page,
-            worst=worst,
-            run=found_now.run,
-            looks=found_now.looks,
-            rollouts=found_now.rollouts,
-            paid_rollouts=found_now.paid_rollouts,
-            judged=found_now.judged,
-            standing=found_now.standing,
-            reason=found_now.reason,
-        )
-
-    def _why_not(self, work: _Work, target: Target, suite: Suite) -> tuple[str, str] | None:
-        """Return why measuring could show nothing, with the name of the finding; None when it can."""
-        if found := find_unmeasured(target.settings, work.before, work.after):
-            return found
-        tasks = len(suite.tasks(Split.VAL))
-        if why := why_untestable(tasks, target.settings, self._options.demand):
-            return "small suite", why
-        return ("no access", why) if (why := missing_access(target.settings, suite)) else None
-
-    def _beside_base(self, row: GatedChange, work: _Work) -> GatedChange:
-        """Measure with the suite and the settings of the base, too, where the change alters the suite."""
-        base = work.base
-        is_changed = base is not None and base.files != self._new.suite_files(work.target)
-        if base is None or not is_changed or not row.before_path or work.before.digest == work.after.digest:
+        rule, found = self._measure(work, work.target, suite)
+        row = replace(row, **{one.name: getattr(found, one.name) for one in fields(found)})
+        if rule:
+            warning = _finding(row, Weight.WARN, rule, found.reason.removeprefix("untestable: "))
+            row = replace(row, findings=(*row.findings, warning))
+        if base is None or not row.before_path or base.files == self._new.suite_files(work.target):
             return row
-        tasks = len(base.suite.tasks(Split.VAL))
-        if found := self._why_not(work, base.target, base.suite):
-            beside = BaseMeasurement(Standing.UNTESTABLE, f"untestable: {found[1]}", tasks=tasks)
-            return replace(row, base_measurement=beside)
         try:
-            measured = self._compared(work, base.target, base.suite)
-        except (InfrastructureError, SettingsError) as error:
-            return replace(row, base_measurement=BaseMeasurement(Standing.INVALID, str(error), tasks=tasks))
-        shown = self._moved_tasks(base.target, base.suite, measured)
-        beside = BaseMeasurement(measured.standing, measured.reason, measured.judged, tasks, measured.run, *shown)
-        row = replace(
-            row,
-            base_measurement=beside,
-            rollouts=row.rollouts + measured.rollouts,
-            paid_rollouts=row.paid_rollouts + measured.paid_rollouts,
-        )
+            beside = self._measure(work, base.target, base.suite)[1]
+        except SettingsError as error:
+            beside = SuiteMeasurement(Standing.INVALID, str(error), tasks=len(base.suite.tasks(Split.VAL)))
+        rollouts, paid = row.rollouts + beside.rollouts, row.paid_rollouts + beside.paid_rollouts
+        row = replace(row, base_measurement=beside, rollouts=rollouts, paid_rollouts=paid)
         return _with_disagreement(row, beside)
+
+    def _measure(self, work: _Work, target: Target, suite: Suite) -> tuple[str, SuiteMeasurement]:
+        """Compare both texts on a suite; where that could show nothing, the name of the finding comes first."""
+        tasks = len(suite.tasks(Split.VAL))
+        unmeasured = find_unmeasured(target.settings, work.before, work.after)
+        if not unmeasured and (why := why_untestable(tasks, target.settings, self._options.demand)):
+            unmeasured = "small suite", why
+        if not unmeasured and (why := missing_access(target.settings, suite)):
+            unmeasured = "no access", why
+        if unmeasured:
+            rule, why = unmeasured
+            return rule, SuiteMeasurement(Standing.UNTESTABLE, f"untestable: {why}", tasks=tasks)
+        try:
+            found = self._compared(work, target, suite)
+        except InfrastructureError as error:
+            return "", SuiteMeasurement(Standing.INVALID, str(error), tasks=tasks)
+        page, worst = self._moved_tasks(target, suite, found)
+        counts = found.looks, found.rollouts, found.paid_rollouts
+        return "", SuiteMeasurement(found.standing, found.reason, found.judged, tasks, found.run, page, worst, *counts)
 
     def _compared(self, work: _Work, target: Target, suite: Suite) -> ChangeMeasurement:
         drivers = load_drivers(target.settings, suite, self._project.root, Given(meter=self._meter), optimizer=False)
@@ -409,7 +387,7 @@ def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]
     return index_protected_text(base.suite), brought
 
 
-def _with_disagreement(row: GatedChange, beside: BaseMeasurement) -> GatedChange:
+def _with_disagreement(row: GatedChange, beside: SuiteMeasurement) -> GatedChange:
     """Say so where one suite refuses the change and the other does not."""
     if (row.standing is Standing.REFUSED) == (beside.standing is Standing.REFUSED):
         return row

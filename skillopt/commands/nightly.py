@@ -40,6 +40,7 @@ __all__ = ["nightly", "render_night"]
 _TRAIN: Final = (sys.executable, "-P", "-m", "skillopt", "nightly", "train")
 _INTERRUPTED: Final = 130
 _MOST_SHOWN = 200
+_MOST_DETAILED = 50  # GitHub shows a summary of 1 MiB at most
 _MOST_NAMES = 10
 _LONGEST = 400
 _SIGNS = {"failed": "❌", "stopped": "⏸️", "waiting": "⏸️", "busy": "⏸️", "ignored": "⏸️"}
@@ -188,7 +189,7 @@ def render_night(night: Nightly) -> str:
     if night.skills:
         rows = ["| | skill | training | new versions | rollouts | pull request |", "|" + "---|" * 6]
         parts.append("\n".join([*rows, *map(_row, night.skills[:_MOST_SHOWN])]))
-    parts += [detail for row in night.skills[:_MOST_SHOWN] for detail in _details(row)]
+    parts += [detail for row in night.skills[:_MOST_DETAILED] for detail in _details(row)]
     parts += [f"❌ {_code(problem)}" for problem in night.problems]
     parts += [f"Dashboard: {_code(night.dashboard)}"] if night.dashboard else []
     if len(night.skills) > _MOST_SHOWN:

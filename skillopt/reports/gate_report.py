@@ -18,28 +18,28 @@ from skillopt.reports.blocks import (
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.terminal import print_terminal
 from skillopt.review.result import (
-    BaseMeasurement,
     ChangeFinding,
     GatedChange,
     GateReport,
     Required,
     ReviewAnswer,
     Standing,
+    SuiteMeasurement,
     Weight,
 )
 from skillopt.safety.escaping import escape_terminal, truncate
 
 __all__ = [
     "MOST_ANNOTATIONS",
-    "MOST_CHARACTERS",
+    "MOST_BYTES",
     "escape_log_line",
     "render_annotations",
     "render_gate_summary",
     "render_gate_text",
 ]
 
-MOST_CHARACTERS: Final = 65_536
-"""Most characters of a comment on GitHub; a summary may have sixteen times as many."""
+MOST_BYTES: Final = 64_000
+"""Most bytes of a summary: a comment on GitHub holds 65,536, with the mark by which it is found again."""
 
 MOST_ANNOTATIONS: Final = 10
 """GitHub shows no more of one step."""
@@ -68,7 +68,7 @@ def render_gate_summary(report: GateReport) -> str:
         left = len(shown) - kept
         rest = f"{left} more skills are not shown in detail; see the log of the job." if left else ""
         text = print_markdown([*_head(report), *(block for one in shown[:kept] for block in one), *paragraphs(rest)])
-        if len(text) <= MOST_CHARACTERS:
+        if len(text.encode()) <= MOST_BYTES:
             break
     return text
 
@@ -162,12 +162,12 @@ def _details(change: GatedChange) -> list[ReportBlock]:
     return [*shown, *([Bullets(rows)] if rows else [])]
 
 
-def _why(measured: GatedChange | BaseMeasurement) -> str:
+def _why(measured: GatedChange | SuiteMeasurement) -> str:
     """Cite the reason without the standing, which stands before it."""
     return cited(measured.reason.removeprefix(f"{measured.standing.value}: "), _LONGEST)
 
 
-def _how(measured: GatedChange | BaseMeasurement) -> list[ReportBlock]:
+def _how(measured: GatedChange | SuiteMeasurement) -> list[ReportBlock]:
     """Show how tasks broke: the worst to fold out, and where the page with all of them is."""
     page = f"Each task with prompt, answers and feedback on both sides: `{measured.page}` in the job's reports."
     worst = [MarkdownText(measured.worst)] if measured.worst else []

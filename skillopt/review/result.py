@@ -10,7 +10,6 @@ from skillopt.gate.comparison import Verdict
 from skillopt.rollouts import Usage
 
 __all__ = [
-    "BaseMeasurement",
     "ChangeFinding",
     "ChangeKind",
     "GateReport",
@@ -19,6 +18,7 @@ __all__ = [
     "Required",
     "ReviewAnswer",
     "Standing",
+    "SuiteMeasurement",
     "Weight",
 ]
 
@@ -107,8 +107,8 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class BaseMeasurement:
-    """What the suite and the settings of the base say of a change that alters the suite."""
+class SuiteMeasurement:
+    """What one suite says of a change; where the change alters its suite, the base's says it, too."""
 
     standing: Standing
     reason: str
@@ -117,6 +117,9 @@ class BaseMeasurement:
     run: str = ""
     page: str = ""
     worst: str = ""
+    looks: int = 0
+    rollouts: int = 0
+    paid_rollouts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class GatedChange:
     rollouts: int = 0
     paid_rollouts: int = 0
     spent: Mapping[str, Usage] | None = None
-    base_measurement: BaseMeasurement | None = None
+    base_measurement: SuiteMeasurement | None = None
     first_path: str = ""
     first_line: int = 1
     page: str = ""

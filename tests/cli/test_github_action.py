@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.commands.action.github_action import MOST_SUMMARY_BYTES, cut_report, main
+from skillopt.commands.action.github_action import main
 from skillopt.commands.nightly import render_night
 from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.posting import PullRequestUpdate
@@ -314,21 +314,6 @@ def test_the_source_beside_the_action_is_installed_unless_a_version_is_named(tmp
     assert Path(pinned[-1]).resolve() == ROOT / "requirements.txt"
     assert beside[-3:-1] == ["--no-deps", "--no-build-isolation"]
     assert Path(beside[-1]).resolve() == ROOT
-
-
-def test_a_summary_that_is_too_long_is_cut_and_says_so() -> None:
-    text = "- ä line of a summary\n" * 60_000
-    cut = cut_report(text, MOST_SUMMARY_BYTES)
-    assert MOST_SUMMARY_BYTES - 200 < len(cut.encode()) <= MOST_SUMMARY_BYTES
-    assert cut.splitlines()[-1] == "The rest is left out here; the reports of the job have all of it."
-    assert set(cut.splitlines()[:-2]) == {"- ä line of a summary"}
-
-
-def test_a_summary_is_not_cut_inside_of_what_is_folded() -> None:
-    folded = "<details><summary>one</summary>\n\n" + "said\n" * 40 + "\n</details>\n"
-    cut = cut_report(f"begin\n{folded}", 150)
-    assert cut.startswith("begin\n\nThe rest is left out")
-    assert cut_report(f"{folded}end\n" * 2, len(folded) + 120).count("</details>") == 1
 
 
 def test_outside_of_a_workflow_it_says_what_is_missing(

@@ -2,9 +2,8 @@
 
     python -P -m skillopt.commands.action.github_action run|comment|check|night-check|night-train|night-offer|cache
 
-Inputs, outputs, annotations and the job's summary are here, what only a gate has in cli.gate_action, and what only a
-night has in cli.night_action. No step that runs rollouts has a token, and the files by which a step steers its job are
-named to nobody else while it runs.
+No step that runs rollouts has a token, and the files by which a step steers its job are named to nobody else while it
+runs.
 """
 
 import io
@@ -15,33 +14,38 @@ import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, cast
+from urllib.parse import quote
 
-from skillopt.commands.action.gate_action import comment_on_change, count_neutral, gate_outputs, reason_of, report_check
-from skillopt.commands.action.night_action import NIGHT_STEPS, may_cache, night_outputs, step_arguments
 from skillopt.commands.entry import run as run_command
 from skillopt.commands.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
-from skillopt.nightly.handover import REPORT
+from skillopt.execution.retry import Retry, retrying_forge
+from skillopt.nightly.forges import find_account, load_forge
+from skillopt.nightly.handover import REPORT, read_state
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.review.ci_events import EventBase, find_event_base
+from skillopt.settings import NightlySettings, Settings
 
-__all__ = ["MOST_SUMMARY_BYTES", "cut_report", "main"]
+__all__ = ["main"]
 
-MOST_SUMMARY_BYTES: Final = 1024 * 1024
-"""Of one step; GitHub shows nothing of a longer one."""
+_NIGHT_STEPS: Final = ("check", "train", "offer")
+_NIGHT: Final = {0: "unchanged", 3: "failed"}
+_VERDICTS: Final = {0: "passed", 1: "refused", 3: "invalid"}
+_NEUTRAL: Final = ("cannot tell", "untestable")
+_CONCLUSIONS: Final = {"passed": "success", "neutral": "neutral", "none": "skipped"}
+_ERRORS: Final = ("skillopt: ", "Error: ")
+"""How the line begins that says why a command ended: ours, and the one of the parser of options."""
 
-_MOST_COMMENT: Final = 65_536 - 600
-"""Bytes of a comment; the rest is for the mark by which it is found again, and for where it was run."""
-
-_CUT: Final = "\nThe rest is left out here; the reports of the job have all of it.\n"
-_COMMANDS: Final = ("gate",)
 _TITLES: Final = {"nightly": "Skill training", "gate": "Skill gate"}
 _ANNOTATION: Final = re.compile(r"::(?:error|warning|notice) file=")
+_FORGE: Final = NightlySettings(forge="github")
+"""Where the token is sent. Not the project's settings: they are part of the change."""
+
 _FILES: Final = ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
 
 
@@ -70,7 +74,7 @@ class _Echo(io.StringIO):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do one step of the action."""
     steps: dict[str, Callable[[], int]] = {"run": _run, "comment": _comment, "check": _check, "cache": _cache}
-    steps |= {f"night-{step}": partial(_night, step) for step in NIGHT_STEPS}
+    steps |= {f"night-{step}": partial(_night, step) for step in _NIGHT_STEPS}
     name = next(iter(sys.argv[1:] if arguments is None else arguments), "")
     try:
         if name not in steps:
@@ -86,14 +90,14 @@ def _run() -> int:
     reports = _reports()
     outputs, shown = Path(_variable("GITHUB_OUTPUT")), Path(_variable("GITHUB_STEP_SUMMARY"))
     try:
-        command = _choice("command", _COMMANDS)
+        command = _choice("command", ("gate",))
         arguments = _gate_arguments(reports)
         shutil.rmtree(reports, ignore_errors=True)  # of an earlier use in this job, which has kept them
         reports.mkdir()
         summary = reports / f"{command}.md"
         with chdir(_folder()), _unsteered():
             ended = _call([command, *arguments[0], "--summary", str(summary), "--json", "--", *arguments[1]])
-            outcome = gate_outputs(ended.code, ended.result)
+            outcome = _gate_outputs(ended.code, ended.result)
     except SkilloptError:
         _write_outputs(outputs, {"verdict": "error", "exit-code": "2"})
         raise
@@ -103,7 +107,7 @@ def _run() -> int:
     if not summary.is_file():
         _tell_failure(command, ended, shown)
     else:
-        append_report(shown, cut_report(summary.read_text(encoding="utf-8"), MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
+        append_report(shown, summary.read_text(encoding="utf-8"), "GITHUB_STEP_SUMMARY")
         _tell_neutral(outcome["verdict"], ended.result)
     kept = {"reports": str(reports), "summary": str(summary) if summary.is_file() else ""}
     _write_outputs(outputs, {"exit-code": str(ended.code), **outcome, **kept})
@@ -112,12 +116,11 @@ def _run() -> int:
 
 def _night(step: str) -> int:
     """Run a step of a night, keep what it leaves, tell what came of it, and give its exit code."""
-    place, reports = Path(_variable("RUNNER_TEMP")) / "skillopt-night", _reports()
+    place, reports = _night_folder(), _reports()
     outputs, shown = Path(_variable("GITHUB_OUTPUT")), Path(_variable("GITHUB_STEP_SUMMARY"))
     summary = place / f"{step}.md"
     try:
-        names = ("forge", "remote", "pull-request")
-        arguments = step_arguments(step, place, {name: _input(name) for name in names}, _caps(), _more())
+        arguments = _step_arguments(step, place)
         if step == "check" or (step == "train" and _input("command") != "nightly"):
             shutil.rmtree(reports, ignore_errors=True)
         for folder in (place, reports):
@@ -131,7 +134,7 @@ def _night(step: str) -> int:
     except SkilloptError:
         _write_outputs(outputs, {"verdict": "error", "exit-code": "2"})
         raise
-    outcome = night_outputs(step, ended.code, ended.result, place)
+    outcome = _night_outputs(step, ended.code, ended.result, place)
     if not ended.result:
         _tell_failure("nightly", ended, shown)
     if summary.is_file():
@@ -139,7 +142,7 @@ def _night(step: str) -> int:
         write_report(reports / "nightly.md", text)
         write_report(reports / "nightly.json", json.dumps(ended.result, ensure_ascii=False, indent=2))
         if step != "train" or not outcome.get("offers") or _input("command") != "nightly":  # else offering tells it
-            append_report(shown, cut_report(text, MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
+            append_report(shown, text, "GITHUB_STEP_SUMMARY")
     kept = {"reports": str(reports), "summary": str(reports / "nightly.md") if summary.is_file() else ""}
     _write_outputs(outputs, {"exit-code": str(ended.code), **outcome, **kept})
     return ended.code
@@ -155,14 +158,24 @@ def _keep_runs(result: Mapping[str, Any], pages: Path, reports: Path) -> None:
 
 
 def _cache() -> int:
-    """Return whether the ledger may go to the cache."""
-    state = Path(_variable("RUNNER_TEMP")) / "skillopt-night" / "state.json"
-    chosen = _choice("cache", ("true", "false"))
-    keep = chosen == "true" and may_cache(_event(), state)
-    if chosen == "true" and not keep:
+    """Return whether `.skillopt/` may go to the cache: only where it is known that not everybody may read it.
+
+    Pull requests of a public repository can read its caches, and a ledger quotes tasks with their answers.
+    """
+    chosen, private = _choice("cache", ("true", "false")), (_event().get("repository") or {}).get("private")
+    if private is None:
+        with suppress(SkilloptError):
+            found = read_state(_night_folder() / "state.json")
+            private = found.forge != "none" and not found.facts.public
+    if chosen == "true" and not private:
         _tell("notice", "the ledger is not cached: everybody may read this repository, or it is not known who may")
+    keep = chosen == "true" and bool(private)
     _write_outputs(Path(_variable("GITHUB_OUTPUT")), {"keep": str(keep).lower()})
     return 0
+
+
+def _night_folder() -> Path:
+    return Path(_variable("RUNNER_TEMP")) / "skillopt-night"
 
 
 def _reports() -> Path:
@@ -171,7 +184,7 @@ def _reports() -> Path:
 
 def _tell_failure(command: str, ended: _Ended, shown: Path) -> None:
     """Return why a command was not run, where people look."""
-    reason = reason_of(ended.said) or f"{command} ended with {ended.code}; see the log"
+    reason = _reason_of(ended.said) or f"{command} ended with {ended.code}; see the log"
     _tell("error", reason)
     append_report(shown, f"## {_TITLES[command]}: not run\n\n{inline_code(reason)}\n", "GITHUB_STEP_SUMMARY")
 
@@ -179,7 +192,7 @@ def _tell_failure(command: str, ended: _Ended, shown: Path) -> None:
 def _tell_neutral(verdict: str, result: Mapping[str, Any]) -> None:
     """Return what a green job does not: that nothing was compared, or that a verdict is neutral."""
     if verdict == "neutral" and _input("check") != "true":
-        neutral = f"the verdict is neutral ({count_neutral(result)}), not passed"
+        neutral = f"the verdict is neutral ({_count_neutral(result)}), not passed"
         _tell("notice", f"{neutral}; a job has no such end, so this one is green: read the summary")
     if verdict == "none" and not _input("base"):
         found = _default_base()
@@ -194,9 +207,11 @@ def _comment() -> int:
     if source != _variable("GITHUB_REPOSITORY"):
         _tell("notice", "no comment: the change comes from another repository, so there is no token for one")
         return 0
-    text = Path(_input("summary")).read_text(encoding="utf-8")
+    text, place = Path(_input("summary")).read_text(encoding="utf-8"), _plain_folder()
+    said = f"In {inline_code(place)}:\n\n{text}" if place else text
     try:
-        comment_on_change(event, cut_report(text, _MOST_COMMENT), _input("working-directory"))
+        forge = retrying_forge(load_forge(_FORGE, "", Path()), Retry(Settings().retry_seconds))
+        forge.comment(int(event["pull_request"]["number"]), f"gate {quote(place)}" if place else "gate", said)
     except SkilloptError as error:
         _tell("warning", f"no comment: {error}")
     return 0
@@ -206,28 +221,13 @@ def _check() -> int:
     """Report the verdict as a check; a forge that refuses is a warning, as with the comment."""
     text = Path(_input("summary")).read_text(encoding="utf-8")
     try:
-        report_check(_event(), _input("verdict"), cut_report(text, _MOST_COMMENT), _input("working-directory"))
+        _report_check(_event(), _input("verdict"), text)
     except SkilloptError as error:
         advice = (
             "" if _input("verdict") != "neutral" else "; the verdict is neutral, not passed, though the job is green"
         )
         _tell("warning", f"no check: {error}{advice}")
     return 0
-
-
-def cut_report(text: str, most: int) -> str:
-    r"""Keep the first lines of a Markdown text where only so many bytes are shown, and say that there is more.
-
-    >>> cut_report("one\ntwo\n", 8) == "one\ntwo\n", cut_report("word\n" * 30, 80).count("word")
-    (True, 2)
-    """
-    if len(text.encode()) <= most:
-        return text
-    kept = text.encode()[: most - len(_CUT)].decode("utf-8", "ignore")
-    kept = kept[: kept.rfind("\n") + 1]
-    if kept.count("<details>") > kept.count("</details>"):
-        kept = kept[: kept.rfind("<details>")]
-    return kept + _CUT
 
 
 def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:
@@ -328,6 +328,98 @@ def _variable(name: str) -> str:
     if not found:
         raise UsageError(f"expected {name} in the environment, found none; run this as a step of a GitHub workflow")
     return found
+
+
+def _gate_outputs(code: int, result: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the outputs of the step say of a gate."""
+    changes = result.get("changes", [])
+    verdict = _VERDICTS.get(code, "error")
+    if verdict == "passed" and any(change["standing"] in _NEUTRAL for change in changes):
+        verdict = "neutral"
+    spent = [usage["usd"] for change in changes for usage in (change["spent"] or {}).values()]
+    return {
+        "verdict": "none" if verdict == "passed" and not changes else verdict,
+        "refused": str(sum(change["standing"] == "refused" for change in changes)),
+        "needs-person": str(sum(any(one["person"] for one in change["findings"]) for change in changes)),
+        "rollouts": str(sum(change["paid_rollouts"] for change in changes)),
+        "usd": "" if None in spent else f"{sum(spent):.4f}",
+    }
+
+
+def _count_neutral(result: Mapping[str, Any]) -> str:
+    """Return how many skills neither passed nor were refused, as in `2 cannot tell, 1 untestable`."""
+    standings = [change["standing"] for change in result.get("changes", [])]
+    counts = {standing: standings.count(standing) for standing in _NEUTRAL}
+    return ", ".join(f"{count} {standing}" for standing, count in counts.items() if count)
+
+
+def _reason_of(said: str) -> str:
+    """Find the line that says why a command ended, without what it begins with; empty when there is none."""
+    lines = [line.strip() for line in reversed(said.splitlines())]
+    found = next((line for line in lines if line.startswith(_ERRORS)), "")
+    return next((found.removeprefix(begin) for begin in _ERRORS if found.startswith(begin)), "")
+
+
+def _report_check(event: Mapping[str, Any], verdict: str, text: str) -> None:
+    """Report the verdict as a check of the change's last commit."""
+    from skillopt.nightly.github import CheckRun, GitHubForge
+
+    account = find_account(_FORGE)
+    head = ((event.get("pull_request") or {}).get("head") or {}).get("sha")
+    commit, repository = str(head or os.environ.get("GITHUB_SHA", "")), os.environ.get("GITHUB_REPOSITORY", "")
+    if account is None or not commit or not repository:
+        missing = "a token" if account is None else "GITHUB_REPOSITORY and the commit of the change"
+        raise SkilloptError(f"expected {missing}, found none; set the input github-token in a workflow of GitHub")
+    place = _plain_folder()
+    run = CheckRun(
+        commit,
+        "Skill gate verdict" + (f" ({place})" if place else ""),
+        _CONCLUSIONS.get(verdict, "failure"),  # type: ignore[arg-type]  # mypy widens the literals of a dict
+        text.partition("\n")[0].lstrip("# ") or f"Skill gate: {verdict}",
+        text,
+    )
+    Retry(Settings().retry_seconds).call(lambda: GitHubForge(account, repository).post_check_run(run))
+
+
+def _plain_folder() -> str:
+    """Return the working directory as a plain path, empty for the workspace itself."""
+    path = PurePosixPath(_input("working-directory") or ".").as_posix()
+    return "" if path == "." else path
+
+
+def _step_arguments(step: str, place: Path) -> list[str]:
+    """Return the arguments of a step of `nightly`."""
+    state, offers, remote = str(place / "state.json"), str(place / "offers"), _input("remote")
+    reaching = [f"--set=forge={_input('forge')}"] if _input("forge") else []
+    reaching += [f"--set=remote={'' if remote == 'none' else remote}"] if remote else []
+    match step:
+        case "check":
+            one = [f"--pull-request={_input('pull-request')}"] if _input("pull-request") else []
+            return ["check", "--output", state, *reaching, *one]
+        case "train":
+            return ["train", "--state", state, "--output", offers, *_caps(), *_more()]
+        case _:
+            return ["offer", offers, *reaching]
+
+
+def _night_outputs(step: str, code: int, result: Mapping[str, Any], place: Path) -> dict[str, str]:
+    """Return what the outputs say of a step of a night."""
+    offers = {"offers": "true" if (place / "offers" / "offers.json").is_file() else ""}
+    if step == "check":
+        return {"verdict": "" if code == 0 else "error", "asked": str(len(result.get("asked", [])))}
+    if not result:
+        return {"verdict": "error", **offers}
+    skills = result.get("skills", [])
+    improved = sum(row["versions"] > 0 for row in skills)
+    verdict, usd = _NIGHT.get(code, "error"), result.get("usd")
+    return {
+        "verdict": "improved" if verdict == "unchanged" and improved else verdict,
+        "improved": str(improved),
+        "pull-requests": json.dumps([row["offer"]["url"] for row in skills if row["offer"]["action"]]),
+        "rollouts": str(result.get("rollouts", 0)),
+        "usd": "" if usd is None else f"{usd:.4f}",
+        **offers,
+    }
 
 
 if __name__ == "__main__":

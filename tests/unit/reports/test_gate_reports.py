@@ -10,14 +10,13 @@ from markdown_it import MarkdownIt
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.reports.gate_report import (
     MOST_ANNOTATIONS,
-    MOST_CHARACTERS,
+    MOST_BYTES,
     render_annotations,
     render_gate_summary,
     render_gate_text,
 )
 from skillopt.reports.junit import render_gate_junit
 from skillopt.review.result import (
-    BaseMeasurement,
     ChangeFinding,
     ChangeKind,
     GatedChange,
@@ -26,6 +25,7 @@ from skillopt.review.result import (
     Required,
     ReviewAnswer,
     Standing,
+    SuiteMeasurement,
     Weight,
 )
 from skillopt.rollouts import Usage
@@ -49,7 +49,7 @@ def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
         reason=text,
         findings=(finding,) * findings,
         judged=judged,
-        base_measurement=BaseMeasurement(Standing.PASSED, text),
+        base_measurement=SuiteMeasurement(Standing.PASSED, text),
         first_path=f"{text}/SKILL.md",
         first_line=7,
         rollouts=16,
@@ -139,5 +139,5 @@ def test_a_standing_is_said_once_and_then_why() -> None:
 
 def test_a_long_summary_is_shortened_and_says_so() -> None:
     text = render_gate_summary(report("x" * 300, count=200, findings=40))
-    assert len(text) <= MOST_CHARACTERS
+    assert len(text.encode()) <= MOST_BYTES
     assert "more skills are not shown in detail" in text
