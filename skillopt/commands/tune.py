@@ -84,7 +84,7 @@ def tune(
     uncapped = base.model_copy(update={"max_usd": None, "max_tokens": None})  # with a higher cap the same goes on
     identity = [uncapped.identity, *plan.identities, suite.digest, text.digest, sorted(ranges.items()), numbers]
     name, folder, reason = f"{plan.target.name}-{digest_of(dumps(identity))[:12]}", state_folder(root), ""
-    storage, page = folder / "tuning.db", folder / f"{name}.html"
+    storage = folder / "tuning.db"
     with (
         interruptible(),
         ProgressObserver(quiet=quiet) as observer,
@@ -101,8 +101,6 @@ def tune(
         ended, paid = _trials_of(study), runs.rollouts - runs.before
         # Of equal scores the cheapest, and of those the first.
         best = min((one for one in ended if not one.pruned), key=lambda one: (-one.score, one.rollouts), default=None)
-        if best:
-            _plot(study, page)
     changes = best.params if best and best.params != first else {}
     found: dict[str, Any] = {
         "study": name,
@@ -113,7 +111,6 @@ def tune(
         "settings": _toml(changes),
         "reason": reason,
         "paid_rollouts": paid,
-        "plot": str(page) if best else "",
     }
     show(found, _text, as_json=as_json)
 
@@ -134,8 +131,8 @@ def _text(found: Mapping[str, Any]) -> str:
     lines.append(
         f"best: {advice}\n{found['settings'].rstrip()}" if found["settings"] else "best: the settings in force"
     )
-    lines += [f"newly run: {found['paid_rollouts']} rollouts", f"plots: {found['plot']}"]
-    return "\n".join([*lines, f"study: sqlite:///{found['storage']}"])
+    lines += [f"newly run: {found['paid_rollouts']} rollouts", f"study: sqlite:///{found['storage']}"]
+    return "\n".join(lines)
 
 
 def _toml(changes: Mapping[str, int]) -> str:
@@ -294,20 +291,11 @@ def _trials_of(study: "optuna.Study") -> tuple[_Trial, ...]:
     )
 
 
-def _plot(study: "optuna.Study", file: Path) -> None:
-    """Write Optuna's plots (scores in order, and by setting) as one HTML file that needs nothing else."""
-    plots = _optuna().visualization
-    figures = (plots.plot_optimization_history(study), plots.plot_slice(study))
-    shown = "".join(figure.to_html(full_html=False, include_plotlyjs=not at) for at, figure in enumerate(figures))
-    page = f'<!DOCTYPE html>\n<meta charset="utf-8">\n<title>{study.study_name}</title>\n{shown}'
-    file.write_text(page, encoding="utf-8")
-
-
 @cache
 def _optuna() -> ModuleType:
-    """Import Optuna with what its pruner and plots need, or say how to install it."""
+    """Import Optuna with what its pruner needs, or say how to install it."""
     try:
-        library, *_ = (import_module(name) for name in ("optuna", "plotly", "scipy"))
+        library, *_ = (import_module(name) for name in ("optuna", "scipy"))
     except ImportError as error:
         raise UsageError("expected Optuna, found none; install it: pip install 'PATH-OF-CLONE[tune]'") from error
     library.logging.set_verbosity(library.logging.ERROR)
