@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -131,8 +132,6 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[_Check]:
         yield _check("forge", lambda: _forge(project))
     discovered = project.discover()
     yield _skills(project, discovered)
-    if (orphans := _orphans(project)) is not None:
-        yield orphans
     names = project.entries or [skill.name for skill in discovered.with_tasks or discovered.skills][:_MOST_CHECKED]
     for name in names:
         yield _skill(project, name)
@@ -160,21 +159,6 @@ def _skills(project: Project, discovered: Discovered) -> _Check:
         return _Check("skills", ok=True, found=count)
     missing = f"none is in {CONFIG}: `skillopt init` writes it; commands take the name or folder of a skill without it"
     return _Check("skills", ok=True, found=count, warnings=(missing,))
-
-
-def _orphans(project: Project) -> _Check | None:
-    """Find branches of skills that are not here."""
-    try:
-        gone = sorted(project.repository().tips().keys() - set(project.skill_names().values()))
-    except SkilloptError:
-        return None
-    if not gone:
-        return None
-    warnings = tuple(
-        f"branch skillopt/{name}: no skill of that name is here; `skillopt clean --branches` removes what is left"
-        for name in gone
-    )
-    return _Check("branches", ok=True, found=f"{len(gone)} without a skill", warnings=warnings)
 
 
 def _check(name: str, probe: Callable[[], str]) -> _Check:
@@ -248,32 +232,19 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
     except SkilloptError as error:
         yield _Check(f"target and optimizer {name}", ok=False, found=str(error))
 
-    def harness() -> Harness:
-        return load_target(settings, project.root)
-
-    def model(chosen: str) -> Model:
-        return load_model(chosen, settings, folder)
-
-    roles = [
-        *(
-            [_Role("target", settings.harness, lambda: harness().identity, lambda: _probe_harness(harness()))]
-            if settings.harness
-            else []
-        ),
-        *(
-            _Role(role, chosen, lambda of=chosen: model(of).identity, lambda of=chosen: _probe_model(model(of)))  # type: ignore[misc]  # defaults bind the loop variable
-            for role, chosen in (("optimizer", settings.model), ("judge", settings.judge))
-            if chosen
-        ),
-    ]
     yield from _judge(project, name, settings)
-    for role in roles:
-        row = _check(f"{role.name} {name}", role.identity)
-        yield replace(row, warnings=(_DEMO,)) if row.ok and role.chosen == "demo" else row
-        ready, found = find_login(role.chosen.removeprefix("chat/").partition("/")[0], settings.agents)
-        yield _Check(f"{role.name} {name} login", ok=ready, found=found)
+    for role, chosen in (("target", settings.harness), ("optimizer", settings.model), ("judge", settings.judge)):
+        if not chosen:
+            continue
+        target, model = partial(load_target, settings, project.root), partial(load_model, chosen, settings, folder)
+        is_target = role == "target"
+        row = _check(f"{role} {name}", partial(lambda load: load().identity, target if is_target else model))
+        yield replace(row, warnings=(_DEMO,)) if row.ok and chosen == "demo" else row
+        ready, found = find_login(chosen.removeprefix("chat/").partition("/")[0], settings.agents)
+        yield _Check(f"{role} {name} login", ok=ready, found=found)
         if probe and row.ok and ready:
-            yield _check(f"{role.name} {name} probe", role.probe)
+            call = partial(_probe_harness, target) if is_target else partial(_probe_model, model)
+            yield _check(f"{role} {name} probe", call)
 
 
 def _judge(project: Project, name: str, settings: Settings) -> Iterator[_Check]:
@@ -294,25 +265,15 @@ def _judge(project: Project, name: str, settings: Settings) -> Iterator[_Check]:
         yield _Check(f"judge {name}", ok=True, found=count, warnings=(told,))
 
 
-@dataclass(frozen=True, slots=True)
-class _Role:
-    """A role of a skill: what it is called, its driver by name, who that is, and one call of it."""
-
-    name: str
-    chosen: str
-    identity: Callable[[], str]
-    probe: Callable[[], str]
-
-
-def _probe_model(model: Model) -> str:
-    reply = model.reply(PROBE)
+def _probe_model(load: Callable[[], Model]) -> str:
+    reply = load().reply(PROBE)
     return f"answered {reply.text.strip()[:40]!r}, {_told(reply.usage)}"
 
 
-def _probe_harness(harness: Harness) -> str:
+def _probe_harness(load: Callable[[], Harness]) -> str:
     task = Task("probe", "Reply with the one word: ready", VerifierSpec("exact"), timeout=_PROBE_SECONDS)
     with Workspace.create() as workspace:
-        trajectory = harness.run(RolloutRequest(None, task), workspace.path)
+        trajectory = load().run(RolloutRequest(None, task), workspace.path)
     if trajectory.status is not Status.OK:
         raise InfrastructureError(f"{trajectory.status.value}: {trajectory.reason}")
     return f"answered {trajectory.answer.strip()[:40]!r}, {_told(trajectory.usage)}"

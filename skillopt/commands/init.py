@@ -22,12 +22,6 @@ from skillopt.targets.drivers import AGENTS, find_harness_driver, find_model_dri
 
 __all__ = ["init"]
 
-_MOST_OFFERS: Final = 3
-"""With more skills without tasks, nobody wants to be asked about each."""
-
-_SCAFFOLD: Final = 2
-
-
 _MOST_TABLES: Final = 20
 """With more skills than this, only those that have tasks get a table."""
 
@@ -41,15 +35,6 @@ _DEMO: Final = "a program that understands table rules only, not a language mode
 
 _Chooser = Callable[[Sequence[Choice]], Choice | None]
 """Asks a person for one of several choices; None leaves it open."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Wishes:
-    """What the user asks of `init`."""
-
-    harness: str = ""
-    model: str = ""
-    scaffold: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +70,8 @@ def init(
     asks = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     choose = _ask if asks else (lambda choices: choices[0]) if yes else None
     with interruptible():
-        result = _init(_Wishes(harness or "", model or "", tuple(scaffold or ())), choose=choose)
+        result = _init(harness or "", model or "", scaffold or (), choose)
     show(result, _text, as_json=as_json)
-    if asks:
-        for skill in [skill.name for skill in result.skills if not skill.suite][:_MOST_OFFERS]:
-            if _wants_scaffold(skill):
-                typer.echo(f"wrote {_init(_Wishes(scaffold=(skill,))).scaffolds[0]}; put tasks of your own into it")
-
-
-def _wants_scaffold(skill: str) -> bool:
-    """Ask what to do about a skill without tasks."""
-    name = escape_terminal(skill)
-    typer.echo(f"The skill {name} has no tasks.", err=True)
-    typer.echo(f"  1. leave it; `skillopt write-tasks {name}` drafts some for you to read", err=True)
-    typer.echo(f"  2. write suites/{name}/suite.yaml with examples to replace", err=True)
-    return int(typer.prompt("Number", default=1, type=int, err=True)) == _SCAFFOLD
 
 
 def _ask(choices: Sequence[Choice]) -> Choice | None:
@@ -160,13 +132,12 @@ def _skill(skill: FoundSkill) -> str:
     return f"skill {name}: {skill.path}, no tasks yet: skillopt write-tasks {name}, or init --scaffold {name}"
 
 
-def _init(wishes: _Wishes, *, choose: _Chooser | None = None) -> _Initialized:
+def _init(harness: str, model: str, scaffold: Sequence[str], choose: _Chooser | None) -> _Initialized:
     """Write skillopt.toml at the project's root, or add to it what is missing; lines that are there stay."""
     project = Project.find(Path.cwd())
     found = project.discover().skills
-    choices, chosen = _choice(project, wishes, choose)
-    scaffolds = tuple(_scaffold(project.root, found, name) for name in wishes.scaffold)
-    suites = dict(zip(wishes.scaffold, scaffolds, strict=True))
+    choices, chosen = _choice(project, harness, model, choose)
+    suites = {name: _scaffold(project.root, found, name) for name in scaffold}
     found = tuple(replace(skill, suite=suites.get(skill.name, skill.suite)) for skill in found)
     for name, suite in suites.items():
         put_file(project.root / suite, scaffold_suite(name))
@@ -178,14 +149,16 @@ def _init(wishes: _Wishes, *, choose: _Chooser | None = None) -> _Initialized:
         put_file(project.config, after)
     added = () if created else (*lines.top, *(line for own in lines.skills.values() for line in own))
     listed = tuple(skill.name for skill in found if skill.name in {*project.entries, *lines.skills})
-    return _Initialized(str(project.config), created, added, found, listed, choices, chosen, scaffolds)
+    return _Initialized(str(project.config), created, added, found, listed, choices, chosen, tuple(suites.values()))
 
 
-def _choice(project: Project, wishes: _Wishes, choose: _Chooser | None) -> tuple[tuple[Choice, ...], Choice | None]:
+def _choice(
+    project: Project, harness: str, model: str, choose: _Chooser | None
+) -> tuple[tuple[Choice, ...], Choice | None]:
     """Find what can do the tasks, and choose of it what the file has not chosen yet."""
     settings = project.settings()
-    if wishes.harness or wishes.model:
-        return (), _wished(project, wishes)
+    if harness or model:
+        return (), _wished(project, harness, model)
     if settings.harness and settings.model:
         return (), None
     choices = find_choices()
@@ -195,30 +168,24 @@ def _choice(project: Project, wishes: _Wishes, choose: _Chooser | None) -> tuple
     return choices, ready[0] if len(ready) == 1 else None
 
 
-def _wished(project: Project, wishes: _Wishes) -> Choice:
+def _wished(project: Project, harness: str, model: str) -> Choice:
     """Complete what the user names: who does the tasks can propose edits too."""
-    harness = wishes.harness or (
-        f"chat/{wishes.model}"
-        if "model" in find_model_driver(wishes.model).takes and not _is_agent(wishes.model)
-        else wishes.model
-    )
+    if not harness:
+        is_chat = "model" in find_model_driver(model).takes and model.partition("/")[0] not in AGENTS
+        harness = f"chat/{model}" if is_chat else model
     agents = project.settings().agents
     find_harness_driver(harness, agents)
-    if not wishes.model and find_agent_table(harness, agents) is not None:
+    if not model and find_agent_table(harness, agents) is not None:
         raise UsageError(
             f"{harness} does tasks and proposes no edits: add an optimizer model, as in --model claude-code"
         )
-    model = wishes.model or harness.removeprefix("chat/")
+    model = model or harness.removeprefix("chat/")
     find_model_driver(model)
     for key, wanted in (("harness", harness), ("model", model)):
         set_to = project.values.get(key, wanted)
         if set_to != wanted:
             raise UsageError(f"{project.config}: expected no {key} yet, found {key} = {set_to!r}; change it there")
     return Choice(_DEMO if harness == "demo" else "", harness, model)
-
-
-def _is_agent(model: str) -> bool:
-    return model.partition("/")[0] in AGENTS
 
 
 def _scaffold(root: Path, found: Sequence[FoundSkill], name: str) -> str:
