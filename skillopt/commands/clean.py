@@ -1,6 +1,6 @@
 """The command `clean`: what the program has put into a project, with its size, and removing it.
 
-With `--records` it removes recorded answers that no recent run, no version and no draft refers to.
+With `--records` it removes old recorded answers.
 """
 
 import shutil
@@ -18,14 +18,11 @@ import typer
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text
 from skillopt.errors import BusyError, RepositoryError, UsageError
-from skillopt.loop.events import decode_event
 from skillopt.project import Project
-from skillopt.reports.build_view import digests_of
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
-from skillopt.skills.folder import decode_skill
 from skillopt.storage.jobs import JobState, list_jobs
-from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import is_unreported
 from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
@@ -38,14 +35,13 @@ from skillopt.versions.draft_branch import (
     people_commits,
 )
 from skillopt.versions.removals import REMOVAL_BRANCH, RemovalBranch
-from skillopt.versions.repository import Repository, read_histories
+from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 
 __all__ = ["clean"]
 
 _KILO, _MEGA = 1024, 1_000_000
 _MOST_DAYS = 36_500
-_ACCEPTED = "VersionAccepted"
 
 
 class _Trace(StrEnum):
@@ -79,9 +75,7 @@ def clean(
             help="Remove branches skillopt/*, skillopt-draft/* and skillopt-trigger/*, accepted versions too.",
         ),
     ] = False,
-    records: Annotated[
-        bool, typer.Option("--records", help="Remove old recorded answers that no run, version or draft needs.")
-    ] = False,
+    records: Annotated[bool, typer.Option("--records", help="Remove old recorded answers that no run needs.")] = False,
     days: Annotated[
         int,
         typer.Option("--days", min=0, max=_MOST_DAYS, help="With --records, answers of the last so many days stay."),
@@ -93,8 +87,8 @@ def clean(
     """List what skillopt has left in this project, with sizes, and remove what you name.
 
     Without an option nothing is removed. skillopt.toml, skills and suites are yours and stay. With --records, runs
-    stay with their events, the rollouts that gates compared, and all answers of runs that can go on, that brought a
-    version or a draft, and of each skill's newest run.
+    stay with their events, the rollouts that gates compared, and all answers of each skill's newest run and of skills
+    with a run that can go on.
     """
     wanted = {_Trace.RUNS: runs, _Trace.BRANCHES: branches}
     root, kinds = Project.find(Path.cwd()).root, {kind for kind, named in wanted.items() if named}
@@ -274,16 +268,13 @@ def _clean_records(root: Path, days: int, *, dry_run: bool, yes: bool, as_json: 
     """Remove or count answers older than some days; those of runs that can resume or are a skill's newest stay."""
     before = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
     with closing(Ledger.open(root, read_only=True)) as ledger:
-        kept = _kept(root, ledger, before)
-        texts = {text for run in kept for text in _texts(ledger, run)}
-        path = ledger.path
-    runs = [run.id for run in kept]
-    found = prunable_answers(path, before, runs, texts)
+        runs, path = _kept(root, ledger, before), ledger.path
+    found = prunable_answers(path, before, runs)
     if not dry_run:
         if not yes:
             _confirm(_records_text(found, days, removed=False))
         _refuse_while_busy(root)
-        found = prune_answers(path, before, runs, texts)
+        found = prune_answers(path, before, runs)
     said = {"days": days, "answers": found, "kept_runs": len(runs), "removed": not dry_run}
     typer.echo(as_json_text(said) if as_json else _records_text(found, days, removed=not dry_run))
 
@@ -299,38 +290,14 @@ def _records_text(answers: Prunable, days: int, *, removed: bool) -> str:
     return f"removed {what}: the ledger had {before:.1f} MB, has {after:.1f} MB"
 
 
-def _kept(root: Path, ledger: Ledger, before: str) -> list[RunRecord]:
-    """List the runs all of whose answers stay."""
+def _kept(root: Path, ledger: Ledger, before: str) -> list[str]:
+    """List the ids of the runs all of whose answers stay."""
     runs = ledger.runs()
+    # A run that goes on asks for what earlier runs of its skill paid for, too.
     going_on = {run.skill for run in runs if run.state != "finished" or is_unreported(root, run.id)}
-    in_git = frozenset(_runs_in_git(root))
-    newest: dict[str, str] = {}
-    for run in runs:
-        if run.kind != "gate":
-            newest.setdefault(run.skill, run.id)
-
-    def stays(run: RunRecord) -> bool:
-        recent = max(run.started_at, run.ended_at) >= before
-        # A run that goes on asks for what earlier runs of its skill paid for, too.
-        referred = run.skill in going_on or run.id in in_git or newest.get(run.skill) == run.id
-        return recent or referred or any(row.kind == _ACCEPTED for row in ledger.events(run.id))
-
-    return [run for run in runs if stays(run)]
-
-
-def _runs_in_git(root: Path) -> Iterator[str]:
-    """Return the ids of the runs that versions and drafts name."""
-    try:
-        repository = Repository.find(root)
-    except RepositoryError:
-        return
-    for kind in (VERSION_BRANCHES, DRAFT_BRANCHES):
-        tips = {name.removeprefix(kind): tip for name, tip in list_branches(repository) if name.startswith(kind)}
-        for versions in read_histories(root, tips).values():
-            yield from (version.trailer("Skillopt-Run") for version in versions)
-
-
-def _texts(ledger: Ledger, run: RunRecord) -> Sequence[str]:
-    """Return the digests of the texts that a run compared."""
-    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(run.id)]
-    return digests_of(decode_skill(run.skill, run.start), events)
+    newest = {run.skill: run.id for run in reversed(runs) if run.kind != "gate"}
+    return [
+        run.id
+        for run in runs
+        if max(run.started_at, run.ended_at) >= before or run.skill in going_on or newest.get(run.skill) == run.id
+    ]

@@ -3,7 +3,7 @@
 What stays, whatever its age:
 1. Runs and their events, which hold what verdicts spent of the error promised, and what was tried.
 2. Rollouts that gates compared: by them is known which tasks an error was spent on.
-3. Every answer of the runs, and every rollout of the texts, that the caller names.
+3. Every answer of the runs that the caller names.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ __all__ = ["Prunable", "prunable_answers", "prune_answers"]
 _STREAM_LENGTH: Final = Stream.LEARNING.repeat(0)
 _COMPARED: Final = ",".join(str(one.value) for one in (Stream.LOOP, Stream.PROPOSAL, Stream.REVIEW, Stream.INCREMENT))
 _GONE: Final = f"""at < ? AND run NOT IN (SELECT run FROM temp.kept_runs) AND (kind = 'reply' OR
-skill NOT IN (SELECT skill FROM temp.kept_texts) AND repeat / {_STREAM_LENGTH} NOT IN ({_COMPARED}))"""  # noqa: S608 - our own text
+repeat / {_STREAM_LENGTH} NOT IN ({_COMPARED}))"""  # noqa: S608 - our own text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +34,18 @@ class Prunable:
     size: tuple[int, int]
 
 
-def prunable_answers(path: Path, before: str, runs: Collection[str], texts: Collection[str]) -> Prunable:
+def prunable_answers(path: Path, before: str, runs: Collection[str]) -> Prunable:
     """Count the answers that would be removed; the ledger is not written, so one of an earlier format keeps it."""
     with explain_errors(path), closing(connect_database(path, read_only=True)) as database:
         database.execute("PRAGMA query_only = OFF")  # which refuses temporary tables, too
-        _name_kept(database, runs, texts)
+        _name_kept(database, runs)
         return _count(database, path, before)
 
 
-def prune_answers(path: Path, before: str, runs: Collection[str], texts: Collection[str]) -> Prunable:
+def prune_answers(path: Path, before: str, runs: Collection[str]) -> Prunable:
     """Remove the answers in one transaction, then give their space back; a kill leaves all of them or none."""
     with explain_errors(path), closing(connect_database(path, read_only=False)) as database:
-        _name_kept(database, runs, texts)
+        _name_kept(database, runs)
         database.execute("BEGIN IMMEDIATE")
         found = _count(database, path, before)
         database.execute(f"DELETE FROM calls WHERE {_GONE}", [before])  # noqa: S608 - our own text
@@ -59,11 +59,9 @@ def prune_answers(path: Path, before: str, runs: Collection[str], texts: Collect
 _OVER: Final = "SELECT id FROM runs WHERE started_at < ? AND id NOT IN (SELECT run FROM temp.kept_runs)"
 
 
-def _name_kept(database: sqlite3.Connection, runs: Collection[str], texts: Collection[str]) -> None:
+def _name_kept(database: sqlite3.Connection, runs: Collection[str]) -> None:
     database.execute("CREATE TEMP TABLE kept_runs (run TEXT PRIMARY KEY)")
-    database.execute("CREATE TEMP TABLE kept_texts (skill TEXT PRIMARY KEY)")
     database.executemany("INSERT OR IGNORE INTO temp.kept_runs VALUES (?)", [(run,) for run in runs])
-    database.executemany("INSERT OR IGNORE INTO temp.kept_texts VALUES (?)", [(text,) for text in texts])
 
 
 def _count(database: sqlite3.Connection, path: Path, before: str) -> Prunable:

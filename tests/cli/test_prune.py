@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.loop.events import VersionAccepted, encode_event
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Stream, Trajectory
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import encode_skill
@@ -86,16 +84,6 @@ def test_the_newest_run_of_another_skill_stays_however_old_it_is(root: Path) -> 
     add_run(root, "other", 900, skill="columns")
     prune(root, "--days", "0", "--yes")
     assert {"other-LEARNING", "other-LOOP", "other-reply"} <= left(root)
-
-
-def test_a_run_that_accepted_a_version_stays_whole(root: Path) -> None:
-    verdict = Verdict(Outcome.ACCEPT, "better", 0.1, 0.3, 0.97, 5, 3, 1, ("a",), (), 1)
-    accepted = VersionAccepted(1, 1, 1, "edits", SKILL.text, (), verdict, 9)
-    with closing(Ledger.open(root)) as ledger:
-        ledger.append_event("old", 0, *encode_event(accepted))
-    before = left(root)
-    assert prune(root)["kept_runs"] == 2
-    assert left(root) == before
 
 
 def test_old_records_are_removed_with_yes_alone_where_nobody_can_be_asked(root: Path) -> None:
