@@ -10,20 +10,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
-from skillopt.commands.write_tasks import AcceptedTasks, accept_tasks, show_accepted
+from skillopt.commands.write_tasks import accept_tasks, show_accepted
 from skillopt.errors import SuiteError, UsageError
 from skillopt.execution.masking import environment_masking
 from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
 from skillopt.harvest.near_copies import near_copies, word_digests
 from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.redaction import FindSecrets, Redaction
-from skillopt.harvest.requests import Request, failure_key, repeated_failures, session_requests
+from skillopt.harvest.requests import Request, repeated_failures, session_requests
 from skillopt.harvest.secret_scanner import secret_scanner
 from skillopt.harvest.session import PastSession, SessionKind
 from skillopt.project import Project, Selection, Target
@@ -39,8 +39,13 @@ from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import commit_at, files_at, worktree_roots
 
+if TYPE_CHECKING:  # drivers are imported on use
+    from skillopt.targets.claude_code.sessions import ClaudeSessions
+    from skillopt.targets.codex.sessions import CodexSessions
+
+    _SessionLogs: TypeAlias = ClaudeSessions | CodexSessions
+
 __all__ = [
-    "accept_candidates",
     "candidates_path",
     "drop_candidates",
     "dropped_candidates",
@@ -48,7 +53,6 @@ __all__ = [
     "waiting_candidates",
 ]
 
-_MOST_FAILURES: Final = 5
 _LEAST: Final = 2
 _MOST_UNSKILLED: Final = 10
 _LONGEST: Final = 200
@@ -89,20 +93,6 @@ class _Harvested:
     links: int
     skills: tuple[_HarvestedSkill, ...]
     unskilled: tuple[tuple[str, int], ...]
-    failures: tuple[tuple[str, int], ...]
-
-
-class _SessionLogs(Protocol):
-    """Reads the logs of one client."""
-
-    folder: Path
-    client: str
-
-    def may_hold(self, path: Path, roots: tuple[str, ...]) -> bool:
-        """Tell by its place whether a log may be of one of some folders."""
-
-    def read(self, lines: Iterator[str], tally: LineTally, wanted: Callable[[str, SessionKind], bool]) -> PastSession:
-        """Read a session."""
 
 
 @dataclass(slots=True)
@@ -147,14 +137,17 @@ def harvest(
     """
     _expect_fitting(skill, ids or (), decides=(accept, drop), without_skill=without_skill)
     selection = Selection(skill)
-    if drop:
+    if drop or accept:
         project = selection.project()
-        dropped, waiting = drop_candidates(project, project.target(selection).name, ids or ())
+        name = project.target(selection).name
+    if drop:
+        dropped, waiting = drop_candidates(project, name, ids or ())
         result = {"skill": skill, "dropped": dropped, "waiting": waiting}
         show(result, lambda _: f"{len(dropped)} dropped, {waiting} wait", as_json=as_json)
         return
     if accept:
-        show_accepted(accept_candidates(selection, ids or ()), as_json=as_json)
+        review = candidates_path(project, name)
+        show_accepted(accept_tasks(selection, ids or (), review=review, command="harvest"), as_json=as_json)
         return
     with interruptible():
         found = _harvest(selection, places or (), count, (headless, without_skill), quiet=quiet)
@@ -185,10 +178,6 @@ def _lines(result: _Harvested) -> Iterator[str]:
         yield f"not read: {count_noun(result.skipped_lines, 'line')}, {count_noun(result.links, 'link')}"
     for one in result.skills:
         yield from _skill_lines(one)
-    if result.failures:
-        yield "failures in three sessions or more:"
-        for failure, times in result.failures[:_MOST_FAILURES]:
-            yield f"  {times} sessions: {escape_terminal(failure)}"
     if result.unskilled:
         yield "asked again and again without a skill (take them with SKILL --without-skill):"
         yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result.unskilled)
@@ -216,7 +205,12 @@ def _harvest(
     All is read and written on this machine only, and secrets and personal data are taken out before.
     """
     project = selection.project()
-    clients = _opted_in(project)
+    clients = project.settings().harvest
+    if not clients:
+        raise UsageError(
+            f"expected the consent of this project to read your past sessions, found none in {project.config}; add the "
+            'line `harvest = ["claude-code", "codex"]` at its top (what is read and kept: `skillopt docs suite-format`)'
+        )
     names = [selection.name] if selection.name is not None else sorted(project.skill_names().values())
     targets = [project.target(Selection(name)) for name in names]
     for target in targets:
@@ -226,16 +220,6 @@ def _harvest(
         read = _read_sessions(worktree_roots(repository), clients, places, headless=headless, quiet=quiet)
         work = _Work(project, repository, find, read)
         return work.result(tuple(work.harvest(target, count, unskilled=unskilled) for target in targets))
-
-
-def _opted_in(project: Project) -> Sequence[str]:
-    clients = project.settings().harvest
-    if not clients:
-        raise UsageError(
-            f"expected the consent of this project to read your past sessions, found none in {project.config}; add the "
-            'line `harvest = ["claude-code", "codex"]` at its top (what is read and kept: `skillopt docs suite-format`)'
-        )
-    return clients
 
 
 def _expect_reviewed(project: Project, skill: str) -> None:
@@ -296,7 +280,6 @@ class _Work:
             tally.links,
             skills,
             tuple(self._unskilled()),
-            tuple(self._failures()),
         )
 
     def _text(self, skill: str, kept: Sequence[Candidate], left_out: Sequence[tuple[str, str]]) -> str:
@@ -305,12 +288,6 @@ class _Work:
             "machine; secrets and personal data were taken out, as far as they were found."
         )
         return render_candidates(skill, [(one.task, one.why) for one in kept], left_out, intro)
-
-    def _failures(self) -> Iterator[tuple[str, int]]:
-        """Return the repeated failures as they may be shown: redacted first, for a key hides from the scanner."""
-        said = {failure_key(line): line for one in self._read.requests for line in one.failures}
-        for key, times in self._often.items():
-            yield failure_key(self._redaction.text(said[key])), times
 
     def _unskilled(self) -> Iterator[tuple[str, int]]:
         """Yield requests that came again without any skill of this project in use: redacted words, and how often."""
@@ -366,13 +343,6 @@ def candidates_path(project: Project, skill: str) -> Path:
 def waiting_candidates(project: Project, skill: str) -> tuple[ReviewEntry, ...]:
     """Read the candidates of a skill in the order of their file; none where there is no file."""
     return read_review(_read(candidates_path(project, skill)) if _NAME.fullmatch(skill) else "")
-
-
-def accept_candidates(selection: Selection, ids: Collection[str] = ()) -> AcceptedTasks:
-    """Make candidates tasks of the skill's suite: those named, or those that are ticked."""
-    project = selection.project()
-    review = candidates_path(project, project.target(selection).name)
-    return accept_tasks(selection, tuple(ids), review=review, command="harvest")
 
 
 def drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple[tuple[str, ...], int]:
@@ -444,7 +414,8 @@ def _read_sessions(
     def wanted(folder: str, kind: SessionKind) -> bool:
         return kind in kinds and within(folder)
 
-    for logs, path in _newest(_found(read, folders, clients, places)):
+    found = _found(read, folders, clients, places)
+    for logs, path in sorted(found, key=lambda pair: (-_written(pair[1]), str(pair[1]))):
         session = logs.read(read_log(path, read.tally), read.tally, wanted)
         reason = _why_not(session, within, kinds)
         if reason:
@@ -478,8 +449,8 @@ def _why_not(session: PastSession, within: Callable[[str], bool], kinds: set[Ses
 
 def _found(
     read: _ReadSessions, roots: tuple[str, ...], clients: Sequence[str], places: Sequence[Path]
-) -> Iterator[tuple[_SessionLogs, Path]]:
-    readers = [_reader(client) for client in clients]
+) -> Iterator[tuple["_SessionLogs", Path]]:
+    readers: list[_SessionLogs] = [load_part(AGENTS[client].logs)(os.environ, Path.home()) for client in clients]
     if not places:
         yield from ((logs, path) for logs in readers for path in _recent(read, logs, roots))
     for place in places:
@@ -490,12 +461,7 @@ def _found(
             yield from ((logs, path) for logs in own[:1])
 
 
-def _reader(client: str) -> _SessionLogs:
-    made: _SessionLogs = load_part(AGENTS[client].logs)(os.environ, Path.home())
-    return made
-
-
-def _recent(read: _ReadSessions, logs: _SessionLogs, roots: tuple[str, ...]) -> Iterator[Path]:
+def _recent(read: _ReadSessions, logs: "_SessionLogs", roots: tuple[str, ...]) -> Iterator[Path]:
     since = time.time() - _NEWEST
     for path in find_logs(logs.folder, read.tally):
         if not logs.may_hold(path, roots):
@@ -506,12 +472,8 @@ def _recent(read: _ReadSessions, logs: _SessionLogs, roots: tuple[str, ...]) -> 
             yield path
 
 
-def _is_of(logs: _SessionLogs, path: Path) -> bool:
+def _is_of(logs: "_SessionLogs", path: Path) -> bool:
     return (logs.client == "codex") == (path.name.startswith("rollout-") or "codex" in path.name)
-
-
-def _newest(found: Iterator[tuple[_SessionLogs, Path]]) -> list[tuple[_SessionLogs, Path]]:
-    return sorted(found, key=lambda pair: (-_written(pair[1]), str(pair[1])))
 
 
 def _written(path: Path) -> float:

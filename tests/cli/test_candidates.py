@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands.harvest import (
-    accept_candidates,
     candidates_path,
     drop_candidates,
     dropped_candidates,
     waiting_candidates,
 )
+from skillopt.commands.write_tasks import accept_tasks
 from skillopt.project import Project, Selection
 from skillopt.suites import load_suite
 from skillopt.suites.review_file import render_candidates
@@ -63,13 +63,14 @@ def test_when_it_cannot_be_remembered_nothing_is_dropped(project: Project) -> No
 
 def test_two_who_decide_at_the_same_time_lose_nothing_of_each_other(tmp_path: Path) -> None:
     project = Project.read(make_project(tmp_path / "project"))
+    review = candidates_path(project, "rows")
     names = [f"task-{letter}" for letter in "abcdefghijklmnop"]
     put(project, *((rubric_task(name, f"Clean the table of {name}."), "asked once") for name in names))
     with ThreadPoolExecutor(2) as pool:
         doing = list[Future[object]]()
         for gone, kept in zip(names[:6], names[6:12], strict=True):
             doing.append(pool.submit(drop_candidates, project, "rows", [gone]))
-            doing.append(pool.submit(accept_candidates, Selection("rows", folder=project.root), [kept]))
+            doing.append(pool.submit(accept_tasks, Selection("rows", folder=project.root), [kept], review=review))
         for one in doing:
             one.result()
 
