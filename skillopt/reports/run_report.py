@@ -44,7 +44,7 @@ from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric, make_settings
 from skillopt.tasks import digest_of
 
-__all__ = ["curve_points", "run_details", "run_report"]
+__all__ = ["curve_points", "funnel_words", "run_details", "run_report"]
 
 _MOST_REASON: Final = 300
 _MOST_QUOTE: Final = 200
@@ -290,11 +290,6 @@ def _held_out_test(view: RunView) -> list[ReportBlock]:
 
 def _steps(view: RunView) -> list[ReportBlock]:
     """List the steps with their patch tests, after how many edits came how far."""
-    counts = view.funnel
-    told = Paragraph(
-        f"{counts['proposed']} edits proposed, {counts['refused']} refused, {counts['tested']} in patch tests, "
-        f"{counts['kept']} kept, {counts['gated']} at a gate, {counts['accepted']} accepted."
-    )
     rows = [
         (
             str(step.number),
@@ -308,7 +303,19 @@ def _steps(view: RunView) -> list[ReportBlock]:
         )
         for step in view.steps
     ]
-    return [told, *([Table(("step", "train", "patch tests", "failed"), rows)] if rows else [])]
+    return [
+        Paragraph(f"{funnel_words(view)}."),
+        *([Table(("step", "train", "patch tests", "failed"), rows)] if rows else []),
+    ]
+
+
+def funnel_words(view: RunView) -> str:
+    """Count how many edits came how far."""
+    counts = view.funnel
+    return (
+        f"{counts['proposed']} edits proposed, {counts['refused']} refused, {counts['tested']} in patch tests, "
+        f"{counts['kept']} kept, {counts['gated']} at a gate, {counts['accepted']} accepted"
+    )
 
 
 def _suspects(view: RunView) -> list[ReportBlock]:
@@ -368,21 +375,14 @@ def _guarantee(view: RunView) -> str:
             f"{1.0 - look_confidence(view.confidence, look):.3f} at most. It was look {look} at this split for that "
             f"released version; all looks together, however many, err with probability {error:.2f} at most."
         )
-    if (total := _error(view)) is None:
-        return "A greater mean was enough here, so there is no bound on the error."
     if view.gate_rule == "sequential":
         return (
-            f"All gates of this run together accept a version that is no better with probability {total:.2f} at most."
+            f"All gates of this run together accept a version that is no better with probability {error:.2f} at most."
         )
-    return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {total:.2f}."
-
-
-def _error(view: RunView) -> float | None:
-    """Bound the probability that what was judged last is misjudged, None where there is no bound."""
-    error = 1.0 - view.confidence
-    if view.test is not None or view.gate_rule == "sequential":
-        return error
-    return min(1.0, error * max(1, len(view.gates))) if view.gate_rule == "paired" else None
+    if view.gate_rule != "paired":
+        return "A greater mean was enough here, so there is no bound on the error."
+    together = min(1.0, error * max(1, gates_run))
+    return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {together:.2f}."
 
 
 def _cost(view: RunView) -> list[ReportBlock]:
@@ -489,16 +489,4 @@ def _not_shown(view: RunView) -> list[ReportBlock]:
             "What was measured on `val` is of versions that were chosen by it, so it is too high; expected scores "
             f"allow for that, and {bias}."
         )
-    if view.gates and (error := _error(view)) is not None:
-        lines.append(
-            f"That a difference is found where there is none has a probability of {error:.2f} at most for this skill "
-            "alone; that it happens to at least one of k skills of one night or gate, one of up to k times "
-            f"{error:.2f}."
-        )
-    measured = len(view.taken_gates[-1].verdict.pairs) if view.taken_gates else 0
-    if measured and (unseen := view.splits.get("val", 0) - measured) > 0:
-        left = count_noun(unseen, "task")
-        lines.append(f"The gate stopped early: {left} of `val` were not run for it, and may have broken.")
-    if any(usage.usd is None for usage in view.spend.values()):
-        lines.append("Some prices are not known, so the cost is incomplete.")
     return [Bullets(lines)]

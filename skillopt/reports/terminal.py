@@ -26,7 +26,7 @@ from skillopt.reports.blocks import (
     cited,
     split_quoted,
 )
-from skillopt.reports.run_report import curve_points
+from skillopt.reports.run_report import funnel_words
 from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
@@ -34,12 +34,10 @@ from skillopt.safety.plurals import count_noun
 
 __all__ = ["print_terminal", "render_terminal"]
 
-_BARS: Final = "▁▂▃▄▅▆▇█"
 _METER: Final = 20
 _LEAST: Final = 20
 _LABEL: Final = 10
 _GATES: Final = 5
-_SCORES: Final = 40
 _MOST_LINES: Final = 3
 """Lines of a long text."""
 
@@ -98,7 +96,7 @@ def _fact(name: str, text: str, width: int) -> Iterator[str]:
 
 def render_terminal(view: RunView, width: int = 80) -> str:
     """Draw a run as it is now: progress, best score so far, funnel, verdicts with reasons, spending against caps."""
-    rows = [*_head(view), *_score(view), *_edits(view), *_gates(view), *_spend(view)]
+    rows = [*_head(view), *_score(view), ("edits", funnel_words(view)), *_gates(view), *_spend(view)]
     return print_terminal([Heading(cited(f"{view.skill} {view.run}")), Facts(rows)], max(width, _LEAST))
 
 
@@ -124,21 +122,10 @@ def _score(view: RunView) -> Iterator[tuple[str, str]]:
         passed = f"{view.draft.headline.words}, " if view.draft.headline else ""
         yield "draft", f"{passed}{grade_words(view.draft.grading)}"
         yield from (("", f"a person must look at it first: {cited(mark)}") for mark in view.draft.marks)
-    points = curve_points(view)
-    if len(points) > 1:
-        yield "so far", _curve([point.best for point in points])
     if view.test is not None:
         yield "test", f"{view.test.verdict.outcome.value}, {cited(view.test.verdict.reason)}"
     elif view.test_withheld:
         yield "test", f"withheld: {cited(view.test_withheld)}"
-
-
-def _edits(view: RunView) -> Iterator[tuple[str, str]]:
-    counts = view.funnel
-    stages = {"proposed": "edits", "tested": "", "kept": "", "gated": "", "accepted": ""}
-    for name, label in stages.items():
-        share = counts[name] / counts["proposed"] if counts["proposed"] else 0.0
-        yield label, f"{counts[name]:>6,} {name:<12}{_bar(share)}"
 
 
 def _gates(view: RunView) -> Iterator[tuple[str, str]]:
@@ -187,11 +174,3 @@ def _spend(view: RunView) -> Iterator[tuple[str, str]]:
 def _bar(share: float) -> str:
     full = round(max(0.0, min(1.0, share)) * _METER)
     return "█" * full + "░" * (_METER - full)
-
-
-def _curve(scores: Sequence[float]) -> str:
-    """Draw the newest scores, from the least to the greatest."""
-    shown = scores[-_SCORES:]
-    low, high = min(shown), max(shown)
-    steps = (round((score - low) / (high - low) * (len(_BARS) - 1)) if high > low else 0 for score in shown)
-    return f"{low:.3f} {''.join(_BARS[step] for step in steps)} {high:.3f}"

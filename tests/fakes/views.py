@@ -21,7 +21,7 @@ from skillopt.loop.events import (
     TrainMeasured,
     VersionAccepted,
 )
-from skillopt.reports.build_view import RunRecords, build_view
+from skillopt.reports.load_view import RunRecords, build_view
 from skillopt.reports.view import AskedAndPaid, RunView
 from skillopt.rollouts import Usage
 from skillopt.skills.document import Skill, SkillDocument

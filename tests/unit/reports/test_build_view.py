@@ -11,7 +11,7 @@ from skillopt.loop.events import (
     StepStarted,
     VersionAccepted,
 )
-from skillopt.reports.build_view import RunRecords, build_view, digests_of
+from skillopt.reports.load_view import RunRecords, build_view, digests_of
 from skillopt.reports.run_report import curve_points
 from skillopt.reports.view import CellState, Fate, RunView
 from skillopt.skills.edits import Edit, Op, apply_edits

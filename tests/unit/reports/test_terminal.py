@@ -22,9 +22,8 @@ def test_it_tells_progress_best_score_funnel_reasons_and_spending_against_caps()
     shown = render_terminal(VIEW)
     assert "step 2 of 8" in shown
     assert "gained    5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80)" in shown
-    assert "so far    0.400 ▁██ 0.800" in shown
     assert "test      accept, gain +0.300 at confidence 0.990" in shown
-    assert "     2 kept        █████" in shown
+    assert "edits     5 edits proposed, 1 refused, 4 in patch tests, 2 kept, 2 at a gate" in shown
     assert "reject: 1 edit, step 2: 8 of 10 → 6 of 10 tasks passed" in shown
     assert "gain -0.200 at confidence 0.100: not better than the incumbent" in shown
     assert "optimizer: 9 calls, 23,000 tokens, price unknown" in shown
