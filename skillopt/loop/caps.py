@@ -134,9 +134,6 @@ _WATCHED: Final = 24
 _MEASURED: Final = 0.1
 """Least share of them with a score: single tasks that keep failing are no reason to stop."""
 
-_ALIVE: Final = 0.25
-"""Share of them with a score that shows a provider to be there."""
-
 _AWAY: Final = 8
 """Rollouts without any score after which a provider is taken to be away."""
 
@@ -157,11 +154,10 @@ class TrainRollouts:
         self._repeats = repeats  # behind the runs, for a batch that passes a cap is none
         self._newest.extend(rollouts)
         self._unread.extend(rollouts)
-        measured = sum(rollout.score is not None for rollout in self._newest)
-        seen = len(self._newest)
-        if (seen >= _AWAY and not measured) or (seen == _WATCHED and measured < _MEASURED * _WATCHED):
+        if len(self._newest) >= _AWAY and not self.alive:
+            measured = sum(rollout.score is not None for rollout in self._newest)
             newest = f"only {measured} of the newest {len(self._newest)} rollouts could be measured"
-            raise InvalidMeasurementError(f"train: {newest}{first_failure(list(self._newest))}")
+            raise InvalidMeasurementError(f"train: {newest}{first_failure(self._newest)}")
         return [None if rollout.score is None else rollout for rollout in rollouts]
 
     def _number(self, wanted: Sequence[tuple[Skill, Task]], repeats: Counter[tuple[str, str]]) -> list[RolloutRequest]:
@@ -177,7 +173,7 @@ class TrainRollouts:
     def alive(self) -> bool:
         """Whether enough of the newest rollouts could be measured for the provider not to be what fails."""
         measured = sum(rollout.score is not None for rollout in self._newest)
-        return measured >= _ALIVE * len(self._newest) > 0
+        return measured >= _MEASURED * len(self._newest) > 0
 
     def newest(self, count: int) -> list[Rollout]:
         """Return the newest of the rollouts that were not read yet, those without a score included."""

@@ -37,41 +37,38 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[C, R]):
-    """What came of asking about a group of items."""
+    """What came of asking about groups of items."""
 
-    replies: tuple[R, ...] = ()
-    skipped: tuple[tuple[Sequence[C], str], ...] = ()
+    replies: list[R]
+    skipped: list[tuple[Sequence[C], str]]
 
 
-def consult(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> Course[tuple[R, ...]]:
-    """Ask prompts and read the replies; a reply that cannot be read is asked for once more."""
-    found = yield from _answers(stage, prompts, read)
-    for answer in found:
-        if isinstance(answer, ReplyError):
-            raise answer
-    return tuple(answer for answer in found if not isinstance(answer, ReplyError))
+def consult(stage: Stage, prompt: str, read: Callable[[str], R]) -> Course[R]:
+    """Ask and read the reply; one that cannot be read is asked for once more."""
+    (answer,) = yield from _answers(stage, [prompt], read)
+    if isinstance(answer, ReplyError):
+        raise answer
+    return answer
 
 
 def consult_in_halves(
     stage: Stage, groups: Sequence[Sequence[C]], write: Callable[[Sequence[C]], str], read: Callable[[str], R]
-) -> Course[tuple[Answered[C, R], ...]]:
+) -> Course[Answered[C, R]]:
     """Ask about groups of items; a group whose prompt fails is asked about in halves, and then skipped."""
-    found: list[Answered[C, R]] = []
+    found: Answered[C, R] = Answered([], [])
     answers = yield from _answers(stage, [write(group) for group in groups], read)
     for group, answer in zip(groups, answers, strict=True):
+        parts, told = [group], [answer]
         half = len(group) // 2
-        if not isinstance(answer, ReplyError):
-            found.append(Answered((answer,)))
-        elif not half:
-            found.append(Answered(skipped=((group, str(answer)),)))
-        else:
-            parts = (group[:half], group[half:])
-            again = yield from _answers(stage, [write(part) for part in parts], read)
-            skipped = tuple(
-                (part, str(one)) for part, one in zip(parts, again, strict=True) if isinstance(one, ReplyError)
-            )
-            found.append(Answered(tuple(one for one in again if not isinstance(one, ReplyError)), skipped))
-    return tuple(found)
+        if isinstance(answer, ReplyError) and half:
+            parts = [group[:half], group[half:]]
+            told = yield from _answers(stage, [write(part) for part in parts], read)
+        for part, one in zip(parts, told, strict=True):
+            if isinstance(one, ReplyError):
+                found.skipped.append((part, str(one)))
+            else:
+                found.replies.append(one)
+    return found
 
 
 def _answers(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> Course[list[R | ReplyError]]:

@@ -4,7 +4,9 @@ Courses that go side by side share batches: workers that one fold's few rollouts
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from skillopt.errors import ProviderError
@@ -35,6 +37,8 @@ class Prompts:
 
 
 Course: TypeAlias = Generator["Event | Runs | Prompts", Any, T]
+_Waits: TypeAlias = "dict[Course[None], Runs | Prompts]"
+"""What each course under way waits for."""
 
 
 def _no_runs(wanted: Sequence[tuple[Skill, Task]]) -> Sequence[Rollout | None]:
@@ -61,51 +65,39 @@ def ask(prompts: Sequence[str], schema: str = "") -> Course[Sequence[Reply]]:
     return found
 
 
-@dataclass(slots=True)
-class _Going:
-    """A course under way: what it waits for, what it tells of, and its result."""
-
-    course: Course[Any]
-    waits: Runs | Prompts | None = None
-    events: list[Event] = field(default_factory=list)
-    over: bool = False
-    cap: BudgetReached | None = None
-
-    def advance(self, answer: Any = None, error: Exception | None = None) -> None:  # noqa: ANN401 - of either kind
-        """Go on with an answer or an error to the next thing to wait for, or to the end."""
-        try:
-            item = self.course.throw(error) if error else self.course.send(answer)
-            while not isinstance(item, Runs | Prompts):
-                self.events.append(item)
-                item = next(self.course)
-            self.waits = item
-        except StopIteration:
-            self.over = True
-        except BudgetReached as reached:
-            self.over, self.cap = True, reached
-
-    def told(self) -> list[Event]:
-        """Return the events since they were returned last."""
-        found, self.events = self.events, []
-        return found
-
-
 def go(courses: Sequence[Course[None]], answerer: Answerer) -> Iterator[Event]:
     """Advance courses side by side, and yield their events as they come.
 
     A cap that one of them reaches is raised when the others have ended.
     """
-    going = [_Going(course) for course in courses]
-    for one in going:
-        one.advance()
-        yield from one.told()
-    while waiting := [one for one in going if not one.over]:
-        asking = [one for one in waiting if isinstance(one.waits, Prompts)] or waiting
-        for one, (answer, error) in zip(asking, _answers(answerer, [one.waits for one in asking]), strict=True):
-            one.advance(answer, error)
-            yield from one.told()
-    if caps := [one.cap for one in going if one.cap]:
-        raise caps[0]
+    waits: _Waits = {}
+    reached: list[BudgetReached] = []
+    for course in courses:
+        yield from _advance(course, partial(next, course), waits, reached)
+    while waits:
+        asking = [course for course, item in waits.items() if isinstance(item, Prompts)] or list(waits)
+        for course, answer in zip(asking, _answers(answerer, [waits[course] for course in asking]), strict=True):
+            failed = isinstance(answer, Exception)
+            yield from _advance(course, partial(course.throw if failed else course.send, answer), waits, reached)
+    if reached:
+        raise reached[0]
+
+
+def _advance(
+    course: Course[None], go_on: Callable[[], Event | Runs | Prompts], waits: _Waits, reached: list[BudgetReached]
+) -> Iterator[Event]:
+    """Go on with a course to the next thing to wait for, or to its end."""
+    try:
+        item = go_on()
+        while not isinstance(item, Runs | Prompts):
+            yield item
+            item = next(course)
+        waits[course] = item
+    except StopIteration:
+        waits.pop(course, None)
+    except BudgetReached as cap:
+        waits.pop(course, None)
+        reached.append(cap)
 
 
 def finish(course: Course[T], answerer: Answerer) -> T:
@@ -119,17 +111,14 @@ def finish(course: Course[T], answerer: Answerer) -> T:
     return found[0]
 
 
-def _answers(answerer: Answerer, asked: Sequence[Runs | Prompts | None]) -> list[tuple[Any, Exception | None]]:
+def _answers(answerer: Answerer, asked: Sequence[Runs | Prompts]) -> list[Any]:
     """Answer what several courses wait for in one batch, or one by one where the batch passes a cap or fails."""
     try:
         runs = [one.wanted for one in asked if isinstance(one, Runs)]
         prompts = [one for one in asked if isinstance(one, Prompts)]
         parts: Sequence[Sequence[Any]] = runs or [one.prompts for one in prompts]
         joined = [item for part in parts for item in part]
-        found = answerer.measure(joined) if runs else answerer.replies(joined, prompts[0].schema) if prompts else []
+        found = iter(answerer.measure(joined) if runs else answerer.replies(joined, prompts[0].schema))
     except (BudgetReached, ProviderError) as error:
-        if len(asked) == 1:
-            return [(None, error)]
-        return [answer for one in asked for answer in _answers(answerer, [one])]
-    ends = [sum(map(len, parts[: at + 1])) for at in range(len(parts))]
-    return [(found[end - len(part) : end], None) for part, end in zip(parts, ends, strict=True)]
+        return [error] if len(asked) == 1 else [answer for one in asked for answer in _answers(answerer, [one])]
+    return [list(islice(found, len(part))) for part in parts]

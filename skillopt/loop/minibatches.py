@@ -55,10 +55,9 @@ class MinibatchReflection:
         sides = []
         for failures in (True, False):
             group = [pair for pair in measured if pair[1].score and pair[1].score.passed is not failures]
-            answers = yield from self._ask(group, Aim(failures, budget, self.settings.token_budget))
-            sides.append([reply.edits for answer in answers for reply in answer.replies])
-            for answer in answers:
-                note(answer)
+            answer = yield from self._ask(group, Aim(failures, budget, self.settings.token_budget))
+            sides.append([reply.edits for reply in answer.replies])
+            note(answer)
         merged = [(yield from self._merge(sides[0])), (yield from self._merge(sides[1]))]
         return (yield from self._merge(merged))
 
@@ -68,14 +67,13 @@ class MinibatchReflection:
             return tuple(edits)
         prompt = ask_ranking(self.document, edits, budget=budget, memory=self.told.memory)
         try:
-            (ranked,) = yield from consult(
-                Stage(RANKING_SCHEMA, self.name), [prompt], lambda reply: read_ranking(reply, edits)
+            return (
+                yield from consult(Stage(RANKING_SCHEMA, self.name), prompt, lambda reply: read_ranking(reply, edits))
             )
         except ReplyError:
             return tuple(edits)
-        return ranked
 
-    def _ask(self, group: Sequence[_Measured], aim: Aim) -> Course[tuple[Answered[_Measured, Reflection], ...]]:
+    def _ask(self, group: Sequence[_Measured], aim: Aim) -> Course[Answered[_Measured, Reflection]]:
         """Ask about all minibatches of failures or of successes."""
 
         def ask(minibatch: Sequence[_Measured]) -> str:
@@ -97,7 +95,7 @@ class MinibatchReflection:
     def _join(self, group: Sequence[_Edits]) -> Course[_Edits]:
         prompt = ask_merge(self.document, group, memory=self.told.memory)
         try:
-            (merged,) = yield from consult(Stage(EDITS_SCHEMA, self.name), [prompt], read_reflection)
+            merged = yield from consult(Stage(EDITS_SCHEMA, self.name), prompt, read_reflection)
         except ReplyError:
             return tuple(edit for edits in group for edit in edits)
         return merged.edits

@@ -105,7 +105,7 @@ def _reflect(
         return ask_reflection(briefing.document, render_failures(part)[0], aim, briefing.told)
 
     stage = Stage(REFLECTION_SCHEMA, f"step {said.step}")
-    (answer,) = yield from consult_in_halves(stage, [groups], ask, read_reflection)
+    answer = yield from consult_in_halves(stage, [groups], ask, read_reflection)
     said.note(answer)
     return tuple(edit for reply in answer.replies for edit in reply.edits)
 

@@ -79,8 +79,8 @@ def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generato
 def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) -> SkillDocument:
     """Ask for durable guidance and write it in its protected region; the same document when none came."""
     stage = Stage(SLOW_UPDATE_SCHEMA, "guidance")
-    asking = consult(stage, [ask_slow_update(document, comparison)], read_slow_update)
-    (guidance,) = finish(asking, Answerer(runner.replies))
+    asking = consult(stage, ask_slow_update(document, comparison), read_slow_update)
+    guidance = finish(asking, Answerer(runner.replies))
     if guidance == document.region(GUIDANCE):
         return document
     return document.with_region(GUIDANCE, guidance)
@@ -89,8 +89,7 @@ def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) 
 def _write_notes(runner: Runner, memory: Memory, comparison: str) -> str:
     """Ask the optimizer model for its notes to itself."""
     prompt = ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
-    asking = consult(Stage(META_UPDATE_SCHEMA, "notes"), [prompt], read_meta_update)
-    return finish(asking, Answerer(runner.replies))[0]
+    return finish(consult(Stage(META_UPDATE_SCHEMA, "notes"), prompt, read_meta_update), Answerer(runner.replies))
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:
