@@ -49,11 +49,6 @@ def test_a_real_gain_is_accepted_and_a_loss_is_not() -> None:
     assert judge([1.0] * 10, [0.0] * 10).outcome is Outcome.REJECT
 
 
-def test_ties_are_rejected_under_both_rules() -> None:
-    for rule in GateRule:
-        assert judge([0.5] * 9, [0.5] * 9, rule).outcome is Outcome.REJECT
-
-
 def test_a_gain_that_may_be_noise_is_inconclusive_when_paired_and_accepted_when_strict() -> None:
     before, after = [0.0] * 10, [1.0, *[0.0] * 9]
     assert judge(list(before), list(after)).outcome is Outcome.INCONCLUSIVE

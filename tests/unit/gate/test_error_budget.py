@@ -21,7 +21,3 @@ def test_tasks_that_no_verdict_rested_on_bring_error_of_their_own() -> None:
     half = ErrorBudget.after(0.1, [ErrorSpent(0.08, shared=0.5)])
     fresh = ErrorBudget.after(0.1, [ErrorSpent(0.08, shared=0.0)])
     assert [round(one.left, 3) for one in (same, half, fresh)] == [0.02, 0.06, 0.1]
-
-
-def test_spending_lowers_what_is_left() -> None:
-    assert ErrorBudget(0.1).spend(0.03).spend(0.02).left == pytest.approx(0.05)

@@ -50,11 +50,6 @@ def test_partial_scores_that_rise_everywhere_are_shown_with_few_tasks() -> None:
     assert shown(rounds)
 
 
-def test_a_task_that_could_not_be_measured_is_left_out() -> None:
-    test = HereTest(6, draw_patterns(6 * HERE_ROUNDS, Random(1), 500))
-    assert test.look([1.0, 1.0, 1.0, 1.0, 1.0, None])
-
-
 def test_of_many_drafts_that_gain_nothing_seldom_one_is_shown_when_they_share_the_error() -> None:
     random, runs, drafts = Random(6), 60, 6
     found = 0

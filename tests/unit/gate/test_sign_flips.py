@@ -69,12 +69,6 @@ def test_a_grown_draft_is_compared_with_the_patterns_that_would_have_come_as_far
     assert again.look(rows, whole=True) is False
 
 
-def test_many_tasks_have_patterns_drawn_and_the_data_are_among_them() -> None:
-    patterns = draw_patterns(40, Random(3))
-    assert (len(patterns), patterns[0]) == (4096, 0)
-    assert patterns == draw_patterns(40, Random(3))
-
-
 @pytest.mark.parametrize("tasks", [12, 24])
 def test_in_noise_alone_five_candidates_are_accepted_no_more_often_than_one_may_be(tasks: int) -> None:
     random, runs, accepted = Random(tasks), 300, 0

@@ -11,7 +11,7 @@ from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.loop.patch_test import PatchTest
 from skillopt.loop.policy import Policy
 from skillopt.settings import Metric
-from tests.fakes.worlds import World, drive, line, missing, pick, words_of
+from tests.fakes.worlds import World, drive, line, pick, words_of
 
 
 def run_patch_test(evidence: TrainEvidence, *lines: Line) -> PatchTest:
@@ -126,14 +126,6 @@ def test_a_line_that_says_several_things_stays_for_any_of_them() -> None:
     assert kept(found) == {"alpha"}
 
 
-def test_nothing_that_helped_leaves_the_draft_as_it_is_and_runs_nothing() -> None:
-    place = world("alpha")
-    evidence = place.evidence()
-    assert ablate(evidence, [], set()) == []
-    assert not place.requests
-    assert evidence.draft.skill == evidence.draft.incumbent
-
-
 def test_lines_of_the_draft_are_not_in_question() -> None:
     place = world("alpha", "beta")
     evidence = place.evidence()
@@ -173,24 +165,7 @@ def test_under_noise_most_right_lines_stay_and_most_idle_ones_go(flips: float) -
     assert left <= 0.25 * 80
 
 
-def test_what_was_seen_of_lines_that_stay_says_how_often_a_right_line_holds() -> None:
-    place = world(*WORDS, tasks=24)
-    evidence = place.evidence()
-    learn(evidence, [for_need(place, word, word) for word in WORDS])
-    assert evidence.rates.answered > 0
-    assert evidence.rates.held == evidence.rates.answered
-    assert missing("alpha") <= evidence.answered
-
-
 SIX = (*WORDS, "eta", "zeta")
-
-
-def cast() -> tuple[World, list[Line]]:
-    """Return a world in which three of six lines are needed by two tasks each."""
-    place = World({f"train-{at}": (SIX[at % 3],) for at in range(6)})
-    return place, [
-        line(word, {f"train-{n}": [SIX[n % 3]] for n in (at % 3, at % 3 + 3)}) for at, word in enumerate(SIX)
-    ]
 
 
 def test_a_failure_counts_for_a_line_only_where_the_candidate_beside_it_passes() -> None:
@@ -200,31 +175,3 @@ def test_a_failure_counts_for_a_line_only_where_the_candidate_beside_it_passes()
     assert leave_out(place.evidence(), [alpha], [test], {}) == []
     assert test.evidence < 0
     assert test.held == [False] * len(test.held)
-
-
-def test_a_run_of_the_candidate_decides_about_one_line_only() -> None:
-    place = World({"train-0": ("alpha+beta",)})
-    evidence = place.evidence()
-    both = [line(word, {"train-0": ["alpha+beta"]}) for word in ("alpha", "beta")]
-    known = drive(evidence, evidence.run(evidence.draft.build(both), ["train-0"]))
-    before = len(place.requests)
-    assert leave_out(evidence, both, [LeaveOut(one, ["train-0"]) for one in both], known) == both
-    whole = [request for request in place.requests[before:] if {"alpha", "beta"} <= words_of(request.skill)]
-    assert whole
-    assert not known
-
-
-def test_of_lines_that_stand_in_for_each_other_one_goes_in_a_round() -> None:
-    place = World({"train-0": ("alpha|beta|gamma",)})
-    lines = [line(word, {"train-0": ["alpha|beta|gamma"]}) for word in ("alpha", "beta", "gamma")]
-    left = leave_out(place.evidence(), lines, [LeaveOut(one, ["train-0"]) for one in lines], {})
-    assert len(left) == 1
-
-
-def test_the_figures_of_a_test_are_of_the_runs_without_the_line_and_beside_it() -> None:
-    place = World({"train-0": ("alpha",)})
-    alpha = line("alpha", {"train-0": ["alpha"]})
-    test = LeaveOut(alpha, ["train-0"])
-    leave_out(place.evidence(), [alpha], [test], {})
-    assert test.scores == (0.0, 1.0)
-    assert test.tasks == 1

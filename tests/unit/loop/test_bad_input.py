@@ -9,8 +9,6 @@ import pytest
 from skillopt.errors import InvalidMeasurementError, SuiteError
 from skillopt.loop.events import (
     DraftGraded,
-    EditRefused,
-    EditUnreadable,
     Event,
     RunEnded,
     TasksSetAside,
@@ -62,13 +60,6 @@ def test_a_suite_without_tasks_to_learn_from_or_to_judge_by_is_refused_before_an
     assert not place.requests
 
 
-def test_a_suite_of_which_no_task_fails_asks_nothing() -> None:
-    _, last, runner = ended([()])
-    assert last.reason == "nothing is left to learn"
-    assert not runner.prompts
-    assert len(runner.requests) <= 12 + 24
-
-
 def test_a_suite_of_which_no_task_ever_passes_names_them_and_stops() -> None:
     fresh = count()
     events, _, runner = ended(
@@ -86,29 +77,11 @@ def test_verifiers_that_all_are_broken_are_an_invalid_measurement_with_their_rea
         ended([("alpha",)], dead=frozenset(named([()], SIZES)))
 
 
-def test_verifiers_that_break_on_train_only_are_noticed_soon() -> None:
-    place = World(named([("alpha",)], SIZES), dead=frozenset(f"train-{at}" for at in range(12)))
-    runner = place.runner(propose_words)
-    with pytest.raises(InvalidMeasurementError, match="train: only 0"):
-        list(train(SKILL, place.suite(SIZES), make_settings(("test", FULL)), runner))
-    assert len(runner.requests) <= 60
-    assert not runner.prompts
-
-
 def test_a_proposer_that_gives_the_same_useless_patch_for_ever_is_not_asked_for_ever() -> None:
     events, _, runner = ended([("alpha",)], lambda _: reply_with(add("omega", "train-0", "train-1")))
     assert not accepted(events)
     assert len(runner.prompts) <= 40
     assert len(runner.requests) <= 120
-
-
-def test_a_proposer_that_gives_the_same_useful_patch_for_ever_has_it_taken_up_once() -> None:
-    events, _, runner = ended([("alpha",), ("beta",)], lambda _: reply_with(add("alpha", "train-0", "train-2")))
-    texts = [event.text for event in events if isinstance(event, VersionAccepted | DraftGraded)]
-    assert texts
-    assert texts[-1].count("- alpha") == 1
-    assert len(runner.prompts) <= 40
-    assert len(runner.requests) <= 400
 
 
 @pytest.mark.parametrize(
@@ -128,14 +101,6 @@ def test_a_patch_that_deletes_the_whole_body_is_refused_or_dropped(edit: dict[st
     assert len(runner.requests) <= 120
 
 
-def test_a_body_that_does_harm_may_be_cut_down_to_its_heading() -> None:
-    reply = json.dumps({"edits": [{"op": "delete", "anchor": "- keep", "tasks": ["train-0", "train-1"]}]})
-    place = World(named([()], SIZES), crashing=frozenset({"keep"}))
-    events = list(train(SKILL, place.suite(SIZES), make_settings(("test", FULL)), place.runner(lambda _: reply)))
-    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
-    assert "- keep" not in version.text
-
-
 @pytest.mark.parametrize("reply", ["no", "{", '{"edits": []}', '{"edits": [{"op": "magic"}]}', ""])
 def test_a_proposer_that_says_nothing_of_use_ends_in_words(reply: str) -> None:
     events, last, runner = ended([("alpha",)], lambda _: reply)
@@ -143,10 +108,3 @@ def test_a_proposer_that_says_nothing_of_use_ends_in_words(reply: str) -> None:
     assert len(runner.prompts) <= 40
     assert len(runner.requests) <= 60
     assert not [event for event in events if isinstance(event, DraftGraded | VersionAccepted)]
-
-
-def test_edits_that_cannot_be_read_or_applied_are_told_one_by_one() -> None:
-    reply = '{"edits": [{"op": "magic"}, {"op": "delete", "anchor": "not there", "tasks": ["train-0"]}]}'
-    events, _, _ = ended([("alpha",)], lambda _: reply)
-    assert [event for event in events if isinstance(event, EditUnreadable)]
-    assert [event for event in events if isinstance(event, EditRefused)]

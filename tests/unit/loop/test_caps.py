@@ -67,10 +67,3 @@ def test_a_batch_is_not_begun_that_would_leave_too_little_for_the_held_out_test(
     with pytest.raises(BudgetReached, match=f"{name} is {cap:g}: .* are kept for the held-out test"):
         runner.rollouts(batch(5, repeat=2))
     assert runner.rollouts_asked == 10
-
-
-def test_replies_are_foreseen_from_those_before() -> None:
-    runner = CappedRunner(Asking(costly, str), Settings(max_usd=2.5), held_out=0)
-    runner.replies(["a", "b"])
-    with pytest.raises(BudgetReached, match=r"max_usd is 2\.5: 2 are spent, the next batch would take about 1"):
-        runner.replies(["c"])

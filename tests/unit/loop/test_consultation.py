@@ -56,14 +56,6 @@ def test_a_poisoned_prompt_is_asked_in_halves_and_only_the_half_with_the_poison_
     assert reason == f"the prompt got no answer: {kind}: no"
 
 
-def test_a_prompt_about_one_thing_is_skipped_at_once() -> None:
-    found = finish(
-        consult_in_halves(STAGE, [("POISON",)], ask, read),
-        Answerer(Provider("POISON", FailureKind.TOO_LARGE).runner.replies),
-    )
-    assert (found.replies, len(found.skipped)) == ([], 1)
-
-
 def test_of_several_prompts_each_fails_for_itself() -> None:
     provider = Provider("POISON", FailureKind.SERVER)
     found = finish(consult_in_halves(STAGE, [("a", "b"), ("POISON",)], ask, read), Answerer(provider.runner.replies))

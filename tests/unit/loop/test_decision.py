@@ -7,21 +7,16 @@ import pytest
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.course import finish
-from skillopt.loop.decision import grade_draft, measure_baseline, name_stuck_tasks, run_gate, run_last_gate
+from skillopt.loop.decision import grade_draft, measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import (
-    BaselineMeasured,
     DraftChanged,
     DraftGraded,
     GateDecided,
     StepFailed,
-    TasksSetAside,
     VersionAccepted,
 )
-from skillopt.loop.policy import MOST_TRIES
 from skillopt.loop.training_run import TrainingRun
-from tests.fakes.worlds import World, line, missing, named, words_of
-
-WORDS = ("alpha", "beta")
+from tests.fakes.worlds import World, line, named, words_of
 
 
 def drafted(*words: str, val: int = 12, **values: object) -> TrainingRun:
@@ -44,13 +39,6 @@ def outcome(run: TrainingRun) -> Outcome:
     (decided,) = [event for event in events if isinstance(event, GateDecided)]
     assert any(isinstance(event, VersionAccepted) for event in events) is (decided.verdict.outcome is Outcome.ACCEPT)
     return decided.verdict.outcome
-
-
-def test_the_baseline_is_measured_before_anything_is_tried() -> None:
-    run = World(named([("alpha",), ()], (12, 12, 0))).training(str, (12, 12, 0))
-    (measured,) = measure_baseline(run)
-    assert isinstance(measured, BaselineMeasured)
-    assert measured.tally.passed == pytest.approx(0.5)
 
 
 def test_what_is_better_becomes_the_incumbent_and_the_draft_starts_from_it() -> None:
@@ -118,13 +106,6 @@ def test_a_draft_that_waits_at_the_end_is_graded_and_nothing_else_is() -> None:
     assert not list(grade_draft(run))
 
 
-def test_a_draft_that_does_harm_is_graded_worse() -> None:
-    run = drafted("poison")
-    (graded,) = [event for event in grade_draft(run) if isinstance(event, DraftGraded)]
-    assert graded.grading.grade is Grade.WORSE
-    assert graded.grading.probability < 0.5
-
-
 def test_fresh_repeats_at_the_end_may_still_prove_a_draft() -> None:
     run = drafted("alpha", val=24)
     events = list(grade_draft(run))
@@ -143,15 +124,6 @@ def test_what_was_shown_on_these_tasks_only_becomes_a_version_where_the_settings
     found = [event.grading for event in events if isinstance(event, VersionAccepted | DraftGraded)]
     assert [grading and grading.grade for grading in found] == [Grade.PROVEN_HERE]
     assert run.versions == versions
-
-
-def test_tasks_that_failed_under_every_patch_are_named() -> None:
-    run = drafted()
-    assert not list(name_stuck_tasks(run))
-    run.policy.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
-    (event,) = name_stuck_tasks(run)
-    assert isinstance(event, TasksSetAside)
-    assert set(event.tasks) == {f"train-{at}" for at in range(0, 12, 2)}
 
 
 def test_an_edit_that_a_person_must_look_at_waits_in_the_draft_and_the_others_become_a_version() -> None:

@@ -1,14 +1,10 @@
 """The draft: the incumbent with the lines that wait for the gate."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from skillopt.loop.draft import Draft, Line
 from skillopt.skills.edits import Edit, Op
 from tests.fakes.worlds import SKILL, add, line, missing, words_of
-
-WORDS = ("alpha", "beta", "gamma", "delta")
 
 
 def drafted(*words: str) -> Draft:
@@ -43,17 +39,6 @@ def test_what_builds_on_a_line_goes_with_it() -> None:
     assert words_of(draft.build([beta, follows])) == {"keep", "beta"}
 
 
-@given(st.lists(st.sampled_from(WORDS), unique=True), st.lists(st.sampled_from(WORDS), unique=True))
-def test_a_text_follows_from_its_lines_alone_whatever_was_built_before(first: list[str], second: list[str]) -> None:
-    lines = {word: line(word, {}) for word in WORDS}
-    draft = Draft(SKILL)
-    draft.set([lines[word] for word in first])
-    built = draft.build([lines[word] for word in second])
-    assert words_of(built) == {"keep", *second}
-    assert draft.build([]) == draft.incumbent == SKILL
-    assert built == Draft(SKILL).build([lines[word] for word in second])
-
-
 def test_dropping_goes_back_to_the_incumbent_and_accepting_makes_a_new_one() -> None:
     draft = drafted("alpha")
     draft.drop()
@@ -66,14 +51,6 @@ def test_dropping_goes_back_to_the_incumbent_and_accepting_makes_a_new_one() -> 
     assert draft.skill == draft.incumbent
     assert draft.accepted == [beta]
     assert not draft.pending
-
-
-def test_dropping_after_an_accept_keeps_what_was_accepted() -> None:
-    draft = drafted("alpha")
-    draft.accept(draft.skill)
-    draft.take([add("beta")])
-    draft.drop()
-    assert words_of(draft.skill) == {"keep", "alpha"}
 
 
 def test_a_line_has_mended_a_task_when_its_one_symptom_is_gone() -> None:

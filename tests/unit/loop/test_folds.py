@@ -60,13 +60,6 @@ def test_a_fold_that_learned_nothing_leaves_the_tasks_of_the_other_one_as_they_a
     assert found[:2] == found[4:6]
 
 
-def test_what_both_folds_learned_is_said_once() -> None:
-    joined = Draft(SKILL)
-    join_lines(joined, drafts("alpha", "alpha"))
-    assert joined.skill.document.text.count("- alpha") == 1
-    assert len(joined.lines) == 1
-
-
 WORDS = st.lists(st.sampled_from(("alpha", "beta", "gamma", "delta")), unique=True)
 
 

@@ -41,12 +41,6 @@ def test_several_versions_are_compared_with_the_start_on_the_tasks_that_both_wer
     assert found.words == "0 of 2 → 2 of 2 val tasks passed (score 0.00 → 1.00)"
 
 
-def test_versions_without_a_common_task_are_told_by_the_first_ones_comparison() -> None:
-    found = gained_by_run([*accepted(1, verdict(a=(0, 1))), *accepted(2, verdict(b=(0, 1), c=(1, 1)))])
-    assert found is not None
-    assert found.words == "0 of 1 → 1 of 1 val tasks passed (score 0.00 → 1.00)"
-
-
 def test_the_held_out_test_comes_before_all_gates() -> None:
     test = HeldOutTestMeasured(Tally(0.5, 0.5, 2, 0), Tally(1, 1, 2, 0), verdict(x=(0, 1), y=(1, 1)))
     found = gained_by_run([*accepted(1, verdict(a=(0, 1))), test])

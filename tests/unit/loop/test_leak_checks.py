@@ -38,12 +38,6 @@ HONEST = add("honest", "Remove empty rows at the end.")
 PIECES = [add(f"e{number}", f"A row may have {cell}.") for number, cell in enumerate(ROW)]
 
 
-def test_each_piece_of_an_answer_passes_alone() -> None:
-    kept = [edit for edit in PIECES[:2] if not find_leaking_edits(PROTECTED, FIRST, FIRST, [edit])]
-
-    assert kept == PIECES[:2]
-
-
 def test_of_pieces_that_leak_together_the_fewest_go_and_honest_edits_stay() -> None:
     refused = find_leaking_edits(PROTECTED, FIRST, FIRST, [HONEST, *PIECES])
 

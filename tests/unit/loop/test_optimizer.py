@@ -17,7 +17,6 @@ from skillopt.loop.events import (
     Event,
     GateDecided,
     HeldOutTestMeasured,
-    MemoryUpdated,
     ReleaseCheckWithheld,
     RunEnded,
     StepFailed,
@@ -102,15 +101,6 @@ def test_a_skill_learns_what_its_tasks_need_and_is_compared_on_the_held_out_test
     assert isinstance(events[-1], RunEnded)
 
 
-def test_versions_are_numbered_one_by_one_whatever_the_number_of_edits() -> None:
-    events = run(ScriptedRunner(by_words, teach), edit_budget=2, min_edits=2, epochs=3, batch_size=6, preset="paper")
-    numbers = [event.number for event in only(events, VersionAccepted)]
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert (
-        sum(event.accepted for event in only(events, EpochEnded)) == len(numbers) == only(events, RunEnded)[0].accepted
-    )
-
-
 def test_the_optimizer_model_never_sees_a_word_of_val_or_test() -> None:
     runner = ScriptedRunner(by_words, teach)
     run(runner)
@@ -176,14 +166,6 @@ def test_guidance_that_the_lint_refuses_never_reaches_the_gate() -> None:
     assert "slow update" not in [event.kind for event in only(events, GateDecided)]
 
 
-def test_the_memory_reaches_later_prompts_and_never_the_skill() -> None:
-    runner = ScriptedRunner(by_words, teach)
-    events = run(runner, epochs=3, preset="paper")
-    assert only(events, MemoryUpdated)[0].memory == "words work"
-    assert "words work" in [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect")][-1]
-    assert all("words work" not in event.text for event in only(events, VersionAccepted))
-
-
 def test_the_run_stops_early_when_nothing_was_accepted_for_patience_epochs() -> None:
     runner = ScriptedRunner(
         lambda request: scored(request, 0.5), lambda _: '{"edits": [], "guidance": "", "memory": ""}'
@@ -196,14 +178,6 @@ def test_the_run_stops_early_when_nothing_was_accepted_for_patience_epochs() -> 
 def test_missing_measurements_stop_the_run_as_invalid_instead_of_counting_as_zeros() -> None:
     with pytest.raises(InvalidMeasurementError, match="scripted failure"):
         run(ScriptedRunner(lambda request: scored(request, None), teach))
-
-
-def test_a_provider_that_dies_during_training_stops_the_run_instead_of_looking_like_no_improvement() -> None:
-    def only_val(request: RolloutRequest) -> Rollout:
-        return scored(request, None) if request.task.id.startswith("train") else by_words(request)
-
-    with pytest.raises(InvalidMeasurementError, match=r"train: only 0 of the newest .* scripted failure"):
-        run(ScriptedRunner(only_val, teach))
 
 
 def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejection() -> None:
@@ -236,24 +210,6 @@ def test_a_cap_too_small_for_the_held_out_test_is_said_and_the_same_command_says
     assert capped() == events
     idle = run(ScriptedRunner(by_words, lambda _: '{"edits": []}'), max_rollouts=90)
     assert not only(idle, ReleaseCheckWithheld), "there is no version to compare"
-
-
-def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
-    def harm(request: RolloutRequest) -> Rollout:
-        body = request.skill.document.body if request.skill else ""
-        return scored(request, 0.0) if "- poison" in body else by_words(request)
-
-    def poisoned(prompt: str) -> str:
-        reply = json.loads(teach(prompt))
-        if prompt.startswith("Task: reflect on failures"):
-            reply["edits"].append({"op": "add", "section": "Rules", "content": "- poison", "tasks": ["train-0"]})
-        return json.dumps(reply)
-
-    events = run(ScriptedRunner(harm, poisoned))
-    assert "- poison" not in [event.edit.content for event in only(events, EditScreened) if event.kept]
-    *_, accepted = only(events, VersionAccepted)
-    assert all(f"- {word}" in accepted.text for word in WORDS)
-    assert "- poison" not in accepted.text
 
 
 def test_the_published_loop_gates_a_patch_as_a_whole_so_one_harmful_edit_costs_the_good_ones() -> None:

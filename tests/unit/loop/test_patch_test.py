@@ -45,12 +45,6 @@ def test_a_line_that_changes_nothing_is_told_from_one_that_helps() -> None:
     assert "train-5" not in found.moved
 
 
-def test_one_useless_line_is_tried_once_on_each_run_of_it() -> None:
-    place = world()
-    assert not try_patch(place.evidence(), wrong("omega", 0)).helped
-    assert len(place.requests) == 1
-
-
 def test_a_task_has_moved_when_the_first_of_several_failures_is_gone() -> None:
     place = World({"train-0": ("alpha", "beta")}, first_only=True)
     alpha = line("alpha", {"train-0": ["alpha"]})
@@ -60,32 +54,9 @@ def test_a_task_has_moved_when_the_first_of_several_failures_is_gone() -> None:
     assert found.after["train-0"].symptoms == {"missing beta"}
 
 
-def test_a_line_that_says_several_things_is_kept_for_one_that_works() -> None:
-    packed = line("alpha", {"train-0": ["alpha"], "train-1": ["beta"]}, packed=True)
-    found = try_patch(world().evidence(), packed)
-    assert found.helped == [packed]
-
-
 def test_new_lines_are_tried_on_top_of_what_the_reflection_saw() -> None:
     place = World({"train-0": ("alpha+beta",)})
     alpha, beta = (line(word, {"train-0": ["alpha+beta"]}) for word in ("alpha", "beta"))
     assert not try_patch(place.evidence(), beta).moved
     assert try_patch(place.evidence(), beta, carried=(alpha,)).moved == {"train-0"}
     assert words_of(place.requests[-1].skill) == {"keep", "alpha", "beta"}
-
-
-def test_what_could_not_be_measured_says_nothing() -> None:
-    place = world(dead=frozenset({"train-1", "train-5", "train-9"}))
-    alpha, beta = right("alpha"), right("beta")
-    found = try_patch(place.evidence(), alpha, beta)
-    assert len(found.moved) == 1
-    assert alpha in found.helped
-    assert not {"train-1", "train-5", "train-9"} & set(found.after)
-
-
-def test_a_patch_test_alone_says_only_so_much_for_a_line() -> None:
-    alpha = right("alpha")
-    evidence = world().evidence()
-    evidence.rates.reruns, evidence.rates.gone = 400.0, 100.0  # several runs of each line
-    try_patch(evidence, alpha)
-    assert 0 < alpha.evidence <= 2.6

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,17 +51,6 @@ def test_what_failed_under_another_text_is_run_again_before_it_is_shown() -> Non
     assert all(not policy.evidence.seen[f"train-{number}"].symptoms for number in range(ALPHA))
 
 
-def test_no_more_than_a_prompt_needs_is_run_of_many_failing_tasks() -> None:
-    world = World({f"train-{number}": ("alpha",) for number in range(200)})
-    assert 8 <= len(pick(world.policy())) <= 24
-    assert runs(world) <= 30
-
-
-def test_what_could_not_be_measured_is_no_failure() -> None:
-    world = mixed(dead=frozenset({"train-3"}))
-    assert "train-3" not in pick(world.policy())
-
-
 def test_a_task_that_cannot_be_measured_under_the_draft_as_it_is_is_asked_for_twice_and_no_more() -> None:
     world = World({f"train-{number}": ("alpha", "beta") for number in range(4)})
     policy = world.policy()
@@ -83,16 +71,6 @@ def test_where_a_share_of_tasks_fails_by_chance_the_reruns_show_it() -> None:
     assert not quiet.epochs.pooled
     assert noisy.evidence.rates.without > quiet.evidence.rates.without
     assert noisy.epochs.pooled
-
-
-def test_a_pass_by_chance_counts_only_under_a_text_that_answers_nothing_of_the_failure() -> None:
-    world = mixed()
-    policy = world.policy()
-    pick(policy)
-    before = policy.evidence.rates.reruns
-    policy.evidence.draft.set([line("alpha", {"train-0": ["alpha"]})])
-    drive(policy.evidence, policy.evidence.run(policy.evidence.draft.skill, ["train-0"]))
-    assert policy.evidence.rates.reruns == before
 
 
 def test_a_symptom_is_given_up_after_as_many_reflections_as_the_proposer_deserves() -> None:
@@ -119,13 +97,6 @@ def test_learning_is_open_while_a_task_was_never_run_or_a_symptom_is_neither_ans
     assert policy.stuck == tuple(sorted(f"train-{number}" for number in range(ALPHA)))
 
 
-def test_a_symptom_that_a_line_of_the_draft_answers_is_not_open() -> None:
-    policy = mixed().policy()
-    pick(policy)
-    policy.evidence.draft.set([line("alpha", {"train-0": ["alpha"]})])
-    assert idle(policy).done
-
-
 def test_of_many_tasks_a_symptom_that_one_of_them_shows_is_taken_for_noise() -> None:
     few, many = (World({f"train-{n}": ("alpha",) if not n else () for n in range(count)}) for count in (8, 30))
     for world, expected in ((few, True), (many, False)):
@@ -143,30 +114,6 @@ def test_it_is_done_when_steps_bring_nothing_and_nothing_is_open() -> None:
     assert policy.done
 
 
-def ready(share: float) -> Policy:
-    """Return a policy whose draft answers what this share of 20 tasks lacks."""
-    lacking = round(20 * share)
-    world = World({f"train-{number}": ("alpha",) if number < lacking else ("beta",) for number in range(20)})
-    policy = world.policy()
-    drive(policy.evidence, policy.evidence.run(policy.evidence.draft.skill, policy.evidence.tasks))
-    policy.evidence.draft.set([line("alpha", {"train-0": ["alpha"]})])
-    return policy
-
-
-@given(st.integers(1, 60))
-def test_the_lead_to_expect_grows_with_what_is_mended_and_with_tasks(tasks: int) -> None:
-    small, large = ready(0.25), ready(0.75)
-    assert 0 < small.lead(tasks) < large.lead(tasks)
-    assert small.lead(tasks) < small.lead(tasks + 1)
-
-
-def test_few_tasks_cover_all_lines() -> None:
-    policy = mixed().policy()
-    both = line("beta", {"train-0": ["alpha"], "train-1": ["alpha"]})
-    lines = [line("alpha", {"train-0": ["alpha"]}), both, line("gamma", {"train-2": ["alpha"]})]
-    assert set(policy.evidence.cover(lines, list(policy.evidence.tasks), 1)) == {"train-0", "train-2"}
-
-
 @given(st.integers(1, 4), st.lists(st.sets(st.integers(0, ALPHA - 1), min_size=1), min_size=1, max_size=5))
 def test_each_line_is_covered_as_often_as_wanted_or_on_all_that_it_cites(times: int, cited: list[set[int]]) -> None:
     policy = mixed().policy()
@@ -175,8 +122,3 @@ def test_each_line_is_covered_as_often_as_wanted_or_on_all_that_it_cites(times: 
     assert len(chosen) == len(set(chosen)) <= times * len(lines)
     for one in lines:
         assert len(set(one.targets) & set(chosen)) >= min(times, len(one.targets))
-
-
-def test_the_share_of_tasks_that_the_draft_mends_is_of_all_that_were_run() -> None:
-    assert ready(0.25).evidence.mended == pytest.approx(0.25)
-    assert ready(0.75).evidence.mended == pytest.approx(0.75)

@@ -1,7 +1,5 @@
 """Under much noise edits are judged by whole epochs of train tasks."""
 
-import pytest
-
 from skillopt.loop.decision import gate_is_due
 from skillopt.loop.epochs import Epochs
 from skillopt.loop.evidence import TrainEvidence
@@ -50,13 +48,6 @@ def test_a_draft_is_promising_when_its_newest_half_epoch_leads_by_more_than_nois
     epochs.accepted()
     go_through(evidence, epochs, "alpha")
     assert not epochs.is_promising(12)  # it does not lead what was measured last
-
-
-@pytest.mark.parametrize(("val", "expected"), [(8, False), (400, True)])
-def test_the_more_tasks_judge_the_smaller_a_lead_may_be(val: int, *, expected: bool) -> None:
-    evidence, epochs = begun(alpha=3)
-    go_through(evidence, epochs, "alpha")
-    assert epochs.is_promising(val) is expected
 
 
 def test_the_gate_is_asked_when_epochs_lead() -> None:

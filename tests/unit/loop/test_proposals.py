@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skillopt.gate.grades import Grade
-from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
+from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.proposals import ProposalTerms, ToldBefore, check_proposal, try_proposal
 from skillopt.protocols import RolloutRequest
@@ -38,12 +38,6 @@ def add(word: str, *tasks: str, name: str = "e1") -> Edit:
 def reasons(*edits: Edit) -> dict[str, str]:
     _, refused = check_proposal(SKILL.document, edits, suite(), SETTINGS)
     return {edit.id: reason for edit, reason in refused}
-
-
-def test_sound_edits_pass_and_are_applied() -> None:
-    changes, refused = check_proposal(SKILL.document, [add("alpha", "train-0")], suite(), SETTINGS)
-    assert not refused
-    assert [change.edit.content for change in changes] == ["- alpha"]
 
 
 @pytest.mark.parametrize("tasks", [(), ("nope",), ("val-1",), ("train-1", "test-2")])
@@ -109,21 +103,6 @@ def test_what_helps_is_accepted_and_what_harms_is_dropped_before_the_gate() -> N
     assert isinstance(events[-1], RunEnded)
 
 
-def test_when_nothing_helps_nothing_of_val_is_run() -> None:
-    runner = ScriptedRunner(by_words, str)
-    events = tried(runner, add("omega", "train-0"))
-    assert [event for event in events if isinstance(event, StepFailed)]
-    assert {request.task.id.split("-")[0] for request in runner.requests} == {"train"}
-
-
-def test_each_proposal_is_measured_with_repeats_of_its_own() -> None:
-    runners = [ScriptedRunner(by_words, str) for _ in range(2)]
-    for number, runner in enumerate(runners):
-        tried(runner, add("alpha", "train-0"), earlier=[0.0] * number)
-    first, second = ({(request.task.id, request.repeat) for request in runner.requests} for runner in runners)
-    assert not first & second
-
-
 def test_a_cap_ends_a_proposal_without_a_verdict() -> None:
     events = tried(ScriptedRunner(by_words, str), add("alpha", "train-0"), max_rollouts=10)
     assert not [event for event in events if isinstance(event, GateDecided)]
@@ -148,15 +127,6 @@ def test_proposals_on_the_same_tasks_share_the_error_of_proven_here() -> None:
         found.append(decided.verdict.grading and decided.verdict.grading.grade)
 
     assert found == [Grade.PROVEN_HERE, Grade.UNPROVEN, Grade.UNPROVEN]
-
-
-def test_a_suite_may_be_small() -> None:
-    tasks = tuple((split, Task(f"{split.value}-0", f"alpha {split.value}", VerifierSpec("exact"))) for split in Split)
-    changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], Suite("tiny", tasks), SETTINGS)
-    events = list(
-        try_proposal(changes, SKILL, Suite("tiny", tasks), SETTINGS, ScriptedRunner(by_words, str), ProposalTerms())
-    )
-    assert isinstance(events[-1], RunEnded)
 
 
 @pytest.fixture

@@ -67,12 +67,6 @@ def test_with_minibatches_failures_and_successes_are_reflected_on_apart_and_merg
     assert asked[14:].count("merge proposals") == 4
 
 
-def test_where_nothing_failed_nothing_is_asked() -> None:
-    runner = runner_that_says({"op": "add", "content": "- new"})
-    proposal = propose_edits(runner, BRIEFING, measured(0, 3), make_settings(), 1, 4)
-    assert (proposal.patch.changes, runner.prompts) == ((), [])
-
-
 def test_more_edits_than_the_budget_are_cut_by_the_tasks_they_cite_and_the_rest_waits_untried() -> None:
     cited: list[tuple[str, list[str]]] = [("a", []), ("b", ["t0"]), ("c", ["t0", "t1"])]
     edits = [{"op": "add", "content": f"- {word}", "tasks": tasks} for word, tasks in cited]
@@ -142,23 +136,6 @@ def test_a_prompt_that_never_gets_an_answer_is_skipped_by_halves_and_named_with_
     assert [change.edit.content for change in proposal.patch.changes] == ["- new"]
     (skipped,) = [event for event in proposal.findings if isinstance(event, PromptSkipped)]
     assert skipped == PromptSkipped(3, "the prompt got no answer: content filter", ("t2", "t3"))
-
-
-def test_a_model_that_only_talks_gives_an_empty_patch_and_no_error() -> None:
-    runner = ScriptedRunner(lambda request: scored(request, 0.0), lambda _: "I would rather not.")
-    proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
-    assert not proposal.patch.changes
-    assert proposal.patch.document == DOCUMENT
-    assert any(isinstance(event, PromptSkipped) for event in proposal.findings)
-
-
-def test_an_edit_that_the_lint_refuses_is_not_tried_unless_its_class_is_allowed() -> None:
-    url = {"op": "add", "content": "- See https://example.org/x"}
-    refused = propose_edits(runner_that_says(url), BRIEFING, measured(1, 0), make_settings(), 1, 4)
-    assert not refused.patch.changes
-    assert "example.org" in refused.refused[0][1]
-    allowed = propose_edits(runner_that_says(url), BRIEFING, measured(1, 0), settings_with({"allow": ("url",)}), 1, 4)
-    assert allowed.patch.changes
 
 
 def told(*feedback: str) -> list[tuple[Task, Rollout]]:

@@ -61,14 +61,6 @@ def test_tasks_that_show_one_failure_at_a_time_are_solved_in_one_chain() -> None
     assert ["missing beta" in prompt for prompt in prompts] == [False, True, False]
 
 
-def test_each_deeper_reflection_sees_the_text_and_the_failures_of_the_patch_test_before_it() -> None:
-    _, run, prompts = begun([("alpha", "beta")], first_only=True)
-    step(run)
-    skill = prompts[1][prompts[1].index("## Skill") :]
-    assert "- alpha" in skill
-    assert "missing alpha" not in prompts[1]
-
-
 def test_a_chain_ends_with_as_many_patch_tests_as_are_set_and_the_next_step_goes_on_from_there() -> None:
     _, run, prompts = begun([("alpha", "beta", "gamma")], first_only=True, patch_tests=2)
     step(run)

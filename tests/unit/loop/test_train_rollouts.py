@@ -32,13 +32,6 @@ def test_each_run_of_a_task_under_a_text_has_a_repeat_of_its_own() -> None:
     assert [request.repeat - start for request in place.requests] == [0, 1, 0, 0, 2]
 
 
-def test_repeats_begin_where_they_are_told_to() -> None:
-    place = World({"train-0": ()})
-    rollouts, (task,) = measured(place, first=300)
-    rollouts.measure([(SKILL, task)])
-    assert place.requests[0].repeat == Stream.LEARNING.repeat(300)
-
-
 def test_what_has_no_score_is_none_and_in_its_place() -> None:
     place = World({"train-0": (), "train-1": ()}, dead=frozenset({"train-0"}))
     rollouts, (dead, alive) = measured(place)
@@ -46,13 +39,6 @@ def test_what_has_no_score_is_none_and_in_its_place() -> None:
     assert lost is None
     assert found is not None
     assert found.task_id == "train-1"
-
-
-def test_a_provider_of_whom_nothing_comes_ends_the_run_with_its_reason() -> None:
-    place = World({"train-0": ()}, dead=frozenset({"train-0"}))
-    rollouts, (task,) = measured(place)
-    with pytest.raises(InvalidMeasurementError, match=r"train: only 0 of .*scripted failure.*rerun"):
-        run_each(rollouts, [task] * 60)
 
 
 def test_a_provider_that_dies_is_noticed_within_some_rollouts_however_long_it_lived() -> None:
@@ -72,12 +58,3 @@ def test_a_share_of_tasks_that_keep_failing_stops_nothing(every: int) -> None:
         one for start in range(0, 60, 5) for one in rollouts.measure([(SKILL, t) for t in tasks[start : start + 5]])
     ]
     assert sum(one is None for one in found) == len(place.dead)
-
-
-def test_what_was_run_is_read_once_and_what_is_missing_is_part_of_it() -> None:
-    place = World({"train-0": (), "train-1": ()}, dead=frozenset({"train-0"}))
-    rollouts, tasks = measured(place)
-    rollouts.measure([(SKILL, task) for task in tasks])
-    assert [one.score is None for one in rollouts.newest(2)] == [True, False]
-    assert [one.task_id for one in rollouts.read()] == ["train-0", "train-1"]
-    assert rollouts.read() == []
