@@ -6,7 +6,6 @@ does a task. So nothing that is decided depends on it.
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Final, Protocol, cast
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
@@ -46,16 +45,14 @@ class Cluster(Harness, Protocol):
         ...
 
 
-def open_cluster(
-    settings: Settings, project: Path, harness: Harness, own: Harness | None = None, tasks: Sequence[Task] = ()
-) -> Cluster | None:
+def open_cluster(settings: Settings, harness: Harness, tasks: Sequence[Task], *, own: bool) -> Cluster | None:
     """Return the cluster that the settings name; None for threads of this process. Nothing is connected yet."""
     if not settings.ray:
         return None
-    if own is None and settings.harness == "handoff":
+    if not own and settings.harness == "handoff":
         raise SettingsError('harness = "handoff" is done by people on this machine; leave ray out')
     try:
-        made = import_module(_RAY).RayCluster(settings, project, harness, own, tasks)
+        made = import_module(_RAY).RayCluster(settings, harness, tasks, own=own)
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"ray = {settings.ray!r}: expected the package ray, found none; install it with `pip install "

@@ -11,9 +11,9 @@ from skillopt.errors import SettingsError
 from skillopt.execution.access import expect_chosen
 from skillopt.execution.cluster import Cluster, open_cluster
 from skillopt.execution.credentials import exposure_warning
-from skillopt.execution.masking import environment_masking
+from skillopt.execution.masking import Masking, environment_masking
 from skillopt.execution.metering import NO_CAPS, Caps, Meter, MeteredHarness, MeteredModel
-from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
+from skillopt.execution.retry import Retry
 from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.suite_checks import (
     check_recorded_tools,
@@ -62,7 +62,7 @@ class Drivers:
     meter: Meter = field(default_factory=lambda: Meter(NO_CAPS))
     notice: str = ""
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
-    waits: WaitNotices = field(default_factory=WaitNotices)
+    retry: Retry | None = None
     sandbox: SandboxChoice = "auto"
     cluster: Cluster | None = None
 
@@ -99,14 +99,10 @@ def caps_of(settings: Settings) -> Caps:
     return Caps(settings.max_usd or 0.0, settings.max_tokens or 0, (settings.max_minutes or 0.0) * 60.0)
 
 
-def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None) -> Harness:
+def load_target(settings: Settings, root: Path) -> Harness:
     """Make the target's harness alone, not metered."""
     expect_chosen(settings, harness=True, model=False)
-
-    def load(name: str) -> Model:
-        return _load_model(name, settings, root, waits, target=True)
-
-    return load_harness(settings, root, _handoff(root), load)
+    return load_harness(settings, root, _handoff(root))
 
 
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
@@ -118,31 +114,39 @@ def load_drivers(
     settings: Settings, suite: Suite, root: Path, given: Given | None = None, *, optimizer: bool = True
 ) -> Drivers:
     """Make the drivers that a run needs and that were not given as objects; all of them keep to its caps."""
-    given, waits = given or Given(), WaitNotices()
+    given, retry = given or Given(), Retry(settings.retry_seconds)
     expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
     if given.harness is None:
         table = find_agent_table(settings.harness, settings.agents)
         check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
     expect_sandbox_in_ci(settings, suite, agent=given.harness is None and runs_agent(settings))
-    harness = given.harness or load_target(settings, root, waits)
-    cluster = open_cluster(settings, root, harness, given.harness, [task for _, task in suite.splits])
-    model = (given.model or _load_model(settings.model, settings, root, waits)) if optimizer else None
-    judge = None
-    if any(task.verifier.judged for _, task in suite.splits):
-        judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, root, waits)
+    harness = given.harness or load_target(settings, root)
+    cluster = open_cluster(settings, harness, [task for _, task in suite.splits], own=given.harness is not None)
     meter = given.meter or Meter(caps_of(settings))
     meters = [*([given.allowance] if given.allowance else []), meter]
-    longest = max(_LONGEST_CALL, _SILENCE + settings.retry_seconds)
+    asks_once = given.harness is None and settings.harness.startswith("chat/")
+
+    def metered(role: str, own: Model | None, name: str, masking: Masking | None = None) -> Model:
+        model = own or load_model(name, settings, _handoff(root))
+        # The client programs repeat failed calls by themselves.
+        repeats = retry if own is None and MODELS[name.partition("/")[0]].retried else None
+        longest = max(_LONGEST_CALL, _SILENCE + settings.retry_seconds)
+        return MeteredModel(model, meters, role, longest, retry=repeats, masking=masking)
+
+    judge = None
+    if any(task.verifier.judged for _, task in suite.splits):
+        own_judge = given.judge or (None if settings.judge else given.model)
+        judge = metered("judge", own_judge, "" if own_judge else _judge_name(settings, suite), environment_masking())
     exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
     notices = (exposed, checks_warning(suite, settings.sandbox), collected_code_note(suite))
     return Drivers(
-        MeteredHarness(cluster or harness, meters, _mark(settings, suite), cluster),
-        model and MeteredModel(model, meters, "optimizer", longest),
-        judge and MeteredModel(judge, meters, "judge", longest, environment_masking()),
+        MeteredHarness(cluster or harness, meters, _mark(settings, suite), cluster, retry if asks_once else None),
+        metered("optimizer", given.model, settings.model) if optimizer else None,
+        judge,
         meter,
         "\n".join(filter(None, notices)),
         given.verifiers,
-        waits,
+        retry,
         settings.sandbox,
         cluster,
     )
@@ -153,21 +157,14 @@ def _mark(settings: Settings, suite: Suite) -> str:
     return CHECKS_UNBOXED if checks_warning(suite, settings.sandbox) else ""
 
 
-def _load_model(name: str, settings: Settings, root: Path, waits: WaitNotices | None, *, target: bool = False) -> Model:
-    """Make a model by its name, whose transient failures are retried unless its client does that."""
-    model = load_model(name, settings, _handoff(root), target=target)
-    retried = MODELS[name.partition("/")[0]].retried
-    return RetryingModel(model, Retry(settings.retry_seconds, notices=waits)) if retried else model
-
-
-def _load_judge(settings: Settings, suite: Suite, root: Path, waits: WaitNotices) -> Model:
+def _judge_name(settings: Settings, suite: Suite) -> str:
     name = settings.judge or settings.model
     if name in {"", "demo"}:
         raise SettingsError(
             f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
             'set judge, as in judge = "anthropic/claude-haiku-4-5"'
         )
-    return _load_model(name, settings, root, waits)
+    return name
 
 
 def _handoff(root: Path) -> Path:

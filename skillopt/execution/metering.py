@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError, UsageError
 from skillopt.execution.cluster import Cluster, NodeLostError
 from skillopt.execution.masking import Masking
+from skillopt.execution.retry import Retry
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 
@@ -176,12 +177,23 @@ class Meter:
 
 
 class MeteredModel:
-    """A model that reserves each call before it is made; with a masking it is never sent a secret."""
+    """A model that reserves each call before it is made, and repeats one that failed for a transient reason.
+
+    With a masking it is never sent a secret.
+    """
 
     def __init__(
-        self, model: Model, meters: Sequence[Meter], role: str, seconds: float = 0.0, masking: Masking | None = None
+        self,
+        model: Model,
+        meters: Sequence[Meter],
+        role: str,
+        seconds: float = 0.0,
+        *,
+        retry: Retry | None = None,
+        masking: Masking | None = None,
     ) -> None:
         self._model = model
+        self._retry = retry or Retry(0.0)
         self._meters = meters
         self._role = role
         self._seconds = seconds
@@ -204,7 +216,7 @@ class MeteredModel:
                 stack.enter_context(meter.call(self._role, lambda: self._bound(asked, system), self._seconds))
                 for meter in self._meters
             ]
-            found = self._model.reply(asked, system=system, schema=schema)
+            found = self._retry.call(lambda: self._model.reply(asked, system=system, schema=schema), self.identity)
             reply = expect(Reply, found, f"reply of {self.identity!r} gives it")
             for ended in calls:
                 ended(reply.usage)
@@ -226,6 +238,7 @@ class MeteredHarness:
         meters: What admits a rollout, the outermost first.
         mark: What the identity ends with.
         cluster: Told why a rollout is run again; None where there are no nodes.
+        retry: Repeats the one call of a rollout; None where a failed rollout has left something behind.
     """
 
     def __init__(
@@ -234,11 +247,13 @@ class MeteredHarness:
         meters: Sequence[Meter],
         mark: str = "",
         cluster: Cluster | None = None,
+        retry: Retry | None = None,
     ) -> None:
         self._harness = harness
         self._meters = meters
         self._mark = mark
         self._cluster = cluster
+        self._retry = retry or Retry(0.0)
 
     @property
     def identity(self) -> str:
@@ -265,7 +280,7 @@ class MeteredHarness:
                 meter.admit_rollout()
                 bounded = meter.call("target", lambda: self.worst_case(request), request.task.timeout)
                 calls.append(stack.enter_context(bounded))
-            found = self._harness.run(request, workspace)
+            found = self._retry.call(lambda: self._harness.run(request, workspace), self.identity)
             trajectory = expect(Trajectory, found, f"run of {self.identity!r} gives it")
             reported = trajectory.usage.calls > 0 or trajectory.status is not Status.INFRA_ERROR
             for ended in calls:

@@ -14,7 +14,6 @@ import tarfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
@@ -25,11 +24,9 @@ import ray
 from ray import cloudpickle, exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from skillopt.agent_table import ALLOWED_AGENTS
 from skillopt.errors import InfrastructureError, ProviderError, SettingsError, SkilloptError
 from skillopt.execution.access import find_login
 from skillopt.execution.cluster import NodeLostError
-from skillopt.execution.drivers import load_target
 from skillopt.execution.masking import environment_masking, secret_variables
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
@@ -40,7 +37,7 @@ from skillopt.skills.document import Skill
 from skillopt.targets.drivers import runs_agent
 from skillopt.tasks import Task
 
-__all__ = ["NodeFacts", "NodeJob", "RayCluster", "compare_nodes", "describe_node", "pack", "run_on_node", "unpack"]
+__all__ = ["NodeFacts", "RayCluster", "compare_nodes", "describe_node", "pack", "run_on_node", "unpack"]
 
 _AGENT_BYTES: Final = 325_000_000
 """Memory of a client program, about 225 MB, and of the worker process that started it."""
@@ -51,21 +48,6 @@ _MOST_BYTES: Final = 256_000_000
 
 _CHECK_SECONDS: Final = 120.0
 _DIAL_SECONDS: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class NodeJob:
-    """How a node makes the harness: by its name from settings, or from an object that was passed."""
-
-    settings: Settings
-    project: str
-    identity: str
-    own: Harness | None = None
-
-    @property
-    def harness(self) -> Harness:
-        """The harness, made once in each process."""
-        return self.own if self.own is not None else _by_name(self.settings.model_dump_json(), self.project)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +62,17 @@ class NodeFacts:
     sandbox: str = ""
 
 
-def describe_node(job: NodeJob) -> NodeFacts:
-    """Return what this machine has to run a harness with; nothing is paid."""
-    settings = job.settings
-    identity = trouble = access = ""
+def describe_node(harness: Harness, settings: Settings, login: str) -> NodeFacts:
+    """Return what this machine has to run a harness with, and whether a provider lets it in; nothing is paid."""
+    identity = trouble = ""
     try:
-        identity = job.harness.identity
+        identity = harness.identity
     except Exception as error:  # noqa: BLE001 - allowed: masked here, for Ray would log and send it as it is
         trouble = _said(error)
-    if job.own is None:
-        kind, _, target = settings.harness.partition("/")
-        ready, told = find_login(target.partition("/")[0] if kind == "chat" else kind, settings.agents)
-        access = "" if ready else told
+    ready, told = find_login(login, settings.agents)
+    access = "" if ready else told
     boxed = sandbox_warning(settings.sandbox) if runs_agent(settings) else ""
-    installed = version("skillopt-mcp")
-    return NodeFacts(socket.gethostname(), installed, identity, trouble, access, boxed)
+    return NodeFacts(socket.gethostname(), version("skillopt-mcp"), identity, trouble, access, boxed)
 
 
 def compare_nodes(here: NodeFacts, nodes: Sequence[NodeFacts]) -> str:
@@ -104,14 +82,16 @@ def compare_nodes(here: NodeFacts, nodes: Sequence[NodeFacts]) -> str:
     return "\n".join(dict.fromkeys(filter(None, (_trouble(here, node) for node in nodes))))
 
 
-def run_on_node(job: NodeJob, request: RolloutRequest) -> tuple[Trajectory, bytes] | InfrastructureError:
+def run_on_node(
+    harness: Harness, identity: str, request: RolloutRequest
+) -> tuple[Trajectory, bytes] | InfrastructureError:
     """Let the target do a task in a workspace on this machine, and pack what it left; nothing is scored."""
     masking = environment_masking()
     try:
-        if job.harness.identity != job.identity:
-            raise InfrastructureError(f"expected the target {job.identity!r}, found {job.harness.identity!r}")  # noqa: TRY301 - a failure as others
+        if harness.identity != identity:
+            raise InfrastructureError(f"expected the target {identity!r}, found {harness.identity!r}")  # noqa: TRY301 - a failure as others
         with Workspace.create(request.task.files) as workspace:
-            trajectory = job.harness.run(request, workspace.path)
+            trajectory = harness.run(request, workspace.path)
             return trajectory.with_texts(masking.text), pack(workspace.path)
     except ProviderError as error:
         return ProviderError(error.kind, masking.text(str(error)), error.retry_after)
@@ -163,22 +143,17 @@ _ROLLOUT: Final = ray.remote(run_on_node)
 class RayCluster:
     """A harness whose rollouts run on the nodes of a cluster; its identity is the one that it has here."""
 
-    def __init__(
-        self, settings: Settings, project: Path, harness: Harness, own: Harness | None, tasks: Sequence[Task]
-    ) -> None:
+    def __init__(self, settings: Settings, harness: Harness, tasks: Sequence[Task], *, own: bool) -> None:
         self.notice: Callable[[str], None] = lambda _: None
         self._settings = settings
         self._harness = harness
-        self._job = NodeJob(settings, str(project.resolve()), harness.identity, own)
+        kind, _, target = settings.harness.partition("/")
+        self._login = "" if own else target.partition("/")[0] if kind == "chat" else kind
+        self.identity = harness.identity
         self._tasks = tasks
         self._lock = Lock()
         self._is_ready = False
         self._running: set[ray.ObjectRef[Any]] = set()
-
-    @property
-    def identity(self) -> str:
-        """Name the target."""
-        return self._job.identity
 
     def worst_case(self, request: RolloutRequest) -> Usage:
         """Bound what a rollout consumes."""
@@ -189,10 +164,10 @@ class RayCluster:
         with self._lock:
             if self._is_ready:
                 return
-            for value in (self._job, *self._tasks):
+            for value in (self._harness, self._settings, *self._tasks):
                 _expect_no_key(value)
             _connect(self._settings.ray)
-            here = describe_node(self._job)
+            here = describe_node(self._harness, self._settings, self._login)
             nodes = ray.nodes()  # type: ignore[no-untyped-call]  # Ray gives it no type
             found = [self._facts_of(node["NodeID"]) for node in nodes if node["Alive"]]
             differs = compare_nodes(here, [facts for facts in found if facts is not None])
@@ -208,7 +183,7 @@ class RayCluster:
         memory = _AGENT_BYTES if runs_agent(self._settings) else _WORKER_BYTES
         rollout = _ROLLOUT.options(num_cpus=0, memory=memory, max_retries=0, scheduling_strategy="SPREAD")
         with self._lock:
-            reference = rollout.remote(self._job, request)
+            reference = rollout.remote(self._harness, self.identity, request)
             self._running.add(reference)
         try:
             found = ray.get(reference)
@@ -233,7 +208,9 @@ class RayCluster:
         """Ask one node what it has; None where it is gone by now, which no rollout will run on."""
         where = NodeAffinitySchedulingStrategy(node, soft=False)
         try:
-            asked = _FACTS.options(num_cpus=0, max_retries=1, scheduling_strategy=where).remote(self._job)
+            asked = _FACTS.options(num_cpus=0, max_retries=1, scheduling_strategy=where).remote(
+                self._harness, self._settings, self._login
+            )
             return ray.get(asked, timeout=_CHECK_SECONDS)
         except exceptions.GetTimeoutError:
             trouble = f"it did not answer within {_CHECK_SECONDS:g} s"
@@ -350,15 +327,6 @@ def _said(error: Exception) -> str:
         at = extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
     return environment_masking().text(text)
-
-
-@lru_cache(maxsize=64)
-def _by_name(settings: str, project: str) -> Harness:
-    """Make a harness once in each process of a node; the driver's user has agreed to its table."""
-    read = Settings.model_validate_json(settings)
-    agreed = {os.environ.get(ALLOWED_AGENTS, ""), read.harness.partition("/")[0]}
-    os.environ[ALLOWED_AGENTS] = ",".join(sorted(filter(None, agreed)))
-    return load_target(read, Path(project))
 
 
 def _first_line(error: BaseException) -> str:

@@ -5,7 +5,6 @@ The SDKs' own retries are off: they sleep as long as they are asked to, whatever
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from functools import wraps
 from math import inf
 from random import Random
@@ -15,40 +14,17 @@ from typing import Final, ParamSpec, TypeVar, cast
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from skillopt.errors import ForgeError, ForgeLimitError, ProviderError
-from skillopt.protocols import Forge, Model
-from skillopt.rollouts import Reply, Usage
+from skillopt.protocols import Forge
 
-__all__ = ["Retry", "RetryingModel", "WaitNotices", "retrying_forge"]
+__all__ = ["Retry", "retrying_forge"]
 
 _FIRST: Final = 0.5
 _LONGEST: Final = 30.0
-_SHORT: Final = 60.0
-"""Seconds from which on a wait is told as the time of its end."""
 _TOLD_AGAIN: Final = 10.0
 """Seconds after which the same failure is told again."""
 
 _Value = TypeVar("_Value")
 _Given = ParamSpec("_Given")
-
-
-class WaitNotices:
-    """Tells the observer of a run why calls wait before they are repeated, each reason once in ten seconds."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.listener: Callable[[str], None] | None = None
-        self._clock = clock
-        self._told: dict[str, float] = {}
-        self._lock = Lock()
-
-    def tell(self, reason: str, pause: float) -> None:
-        """Say that a call failed, and in how many seconds it is made again."""
-        with self._lock:
-            now = self._clock()
-            due = now - self._told.get(reason, -_TOLD_AGAIN) >= _TOLD_AGAIN
-            if due:
-                self._told[reason] = now
-        if due and self.listener is not None:
-            self.listener(f"waiting: {reason}; trying again in {max(1.0, pause):.0f} s")
 
 
 class Retry:
@@ -59,27 +35,27 @@ class Retry:
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        notices: WaitNotices | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._now = now
+        self.listener: Callable[[str], None] | None = None
+        """Told why calls wait before they are repeated, each reason once in ten seconds."""
         self._seconds = seconds
         self._clock = clock
         self._sleep = sleep
-        self._notices = notices or WaitNotices()
-        self._answered_at = -inf
+        self._told: dict[str, float] = {}
+        self._lock = Lock()
+        self._answered_at: dict[str, float] = {}
         # Calls that failed together must not come back together; which draw each gets changes no result.
         self._draws = Random(0)
 
-    def call(self, request: Callable[[], _Value]) -> _Value:
-        """Make a call, and again as long as it fails for a transient reason."""
+    def call(self, request: Callable[[], _Value], whom: str = "") -> _Value:
+        """Ask somebody, and again as long as it fails for a transient reason."""
         begun = self._clock()
 
         def is_over(state: RetryCallState) -> bool:
             error = _error(state)
             refused = isinstance(error, ProviderError) and error.kind.refusal
             # A refused call has its turn to come while the provider answers others.
-            since = max(begun, self._answered_at) if refused else begun
+            since = max(begun, self._answered_at.get(whom, -inf)) if refused else begun
             return self._clock() - since + state.upcoming_sleep > self._seconds
 
         repeated = Retrying(
@@ -87,57 +63,40 @@ class Retry:
             wait=self._pause,
             stop=is_over,
             sleep=self._sleep,
-            before_sleep=lambda state: self._notices.tell(str(_error(state)), state.upcoming_sleep),
-            retry_error_callback=self._give_up,
+            before_sleep=self._tell,
+            retry_error_callback=_give_up,
         )
         answer = repeated(request)
-        self._answered_at = self._clock()
+        self._answered_at[whom] = self._clock()
         return answer
 
-    def _give_up(self, state: RetryCallState) -> None:
-        """Raise the last failure, with how often it was tried and how long it asked to wait."""
-        error = _error(state)
-        tried = f"; tried {state.attempt_number} times" if state.attempt_number > 1 else ""
-        asked_for = f"; it asks to wait {self._until(state.upcoming_sleep)}" if error.retry_after else ""
-        raise error.with_words(f"{tried}{asked_for}") from error
-
-    def _until(self, pause: float) -> str:
-        """Return how long to wait: whoever reads it later wants the time of day."""
-        if pause < _SHORT:
-            return f"{pause:.0f} s"
-        at = self._now() + timedelta(seconds=pause + 59)  # rounded up to the minute
-        return f"until {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    def _tell(self, state: RetryCallState) -> None:
+        reason = str(_error(state))
+        with self._lock:
+            now = self._clock()
+            due = now - self._told.get(reason, -inf) >= _TOLD_AGAIN
+            if due:
+                self._told[reason] = now
+        if due and self.listener is not None:
+            self.listener(f"waiting: {reason}; trying again in {max(1.0, state.upcoming_sleep):.0f} s")
 
     def _pause(self, state: RetryCallState) -> float:
         backoff = min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1)) * (0.5 + 0.5 * self._draws.random())
         return max(backoff, _error(state).retry_after or 0.0)
 
 
+def _give_up(state: RetryCallState) -> None:
+    """Raise the last failure, with how often it was tried and how long it asked to wait."""
+    error = _error(state)
+    tried = f"; tried {state.attempt_number} times" if state.attempt_number > 1 else ""
+    asked_for = f"; it asks to wait {state.upcoming_sleep:.0f} s" if error.retry_after else ""
+    raise error.with_words(f"{tried}{asked_for}") from error
+
+
 def _error(state: RetryCallState) -> ProviderError | ForgeError:
     """Return the failure of an attempt; other errors are not repeated."""
     failed = state.outcome.exception() if state.outcome else None
     return cast("ProviderError | ForgeError", failed)
-
-
-class RetryingModel:
-    """A model whose transient failures are retried; what failed before has cost nothing."""
-
-    def __init__(self, model: Model, retry: Retry) -> None:
-        self._model = model
-        self._retry = retry
-
-    @property
-    def identity(self) -> str:
-        """Name the model."""
-        return self._model.identity
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        """Bound what a call consumes."""
-        return self._model.worst_case(prompt, system=system)
-
-    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        """Answer one prompt."""
-        return self._retry.call(lambda: self._model.reply(prompt, system=system, schema=schema))
 
 
 def retrying_forge(forge: Forge, retry: Retry, clock: Callable[[], float] = time.monotonic) -> Forge:

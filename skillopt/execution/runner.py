@@ -91,7 +91,8 @@ class RecordedRunner:
         self._observer = observer
         self._breaker = CircuitBreaker(breaker)
         self._masking = environment_masking()
-        drivers.waits.listener = observer.notice
+        if drivers.retry is not None:
+            drivers.retry.listener = observer.notice
         if drivers.notice:
             observer.notice(drivers.notice)
         self._probed = False

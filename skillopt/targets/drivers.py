@@ -1,6 +1,6 @@
 """Every target and every model by name, imported on use; those of the demo are in the repository's benchmarks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -125,8 +125,8 @@ def find_harness_driver(name: str, agents: Mapping[str, AgentTable]) -> Driver:
     return driver
 
 
-def load_harness(settings: Settings, project: Path, folder: Path, load: Callable[[str], Model]) -> Harness:
-    """Import the driver of the target and make a harness of it; `load` makes the model of a chat."""
+def load_harness(settings: Settings, project: Path, folder: Path) -> Harness:
+    """Import the driver of the target and make a harness of it."""
     driver, (kind, _, model) = find_harness_driver(settings.harness, settings.agents), settings.harness.partition("/")
     table = find_agent_table(kind, settings.agents)
     if driver is _OF_TABLES and table is not None:
@@ -144,7 +144,7 @@ def load_harness(settings: Settings, project: Path, folder: Path, load: Callable
         "prices": settings.prices,
         "sandbox": settings.sandbox,
         "folder": folder,
-        "target": load(model) if "target" in driver.takes else None,
+        "target": load_model(model, settings, folder, target=True) if "target" in driver.takes else None,
     }
     chosen = {option: options[option] for option in driver.takes}
     return cast("Harness", load_part(driver.path)(**chosen))  # the table names only harnesses

@@ -10,7 +10,6 @@ import re
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, Field, ValidationError
@@ -64,7 +63,7 @@ class _Completion(BaseModel):
 
 @dataclass(frozen=True)
 class _ChatCompletions(ApiModel):
-    _without_json_mode: Event = field(default_factory=Event, init=False, repr=False, compare=False)
+    _refused: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
     @abstractmethod
@@ -78,7 +77,7 @@ class _ChatCompletions(ApiModel):
         import openai  # noqa: PLC0415 - takes half a second to import
 
         messages = [{"role": role, "content": text} for role, text in (("system", system), ("user", prompt)) if text]
-        in_json = bool(schema) and not self._without_json_mode.is_set()
+        in_json = bool(schema) and "response_format" not in self._refused
         options = self._options(schema if in_json else "")
         create: Any = self._client.chat.completions.with_raw_response.create  # its options are not known to types
         try:
@@ -86,7 +85,7 @@ class _ChatCompletions(ApiModel):
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if not (in_json and _FORMAT.search(str(error))):
                 raise api_failure(error) from error
-            self._without_json_mode.set()
+            self._refused.add("response_format")
             return self.reply(prompt, system=system)
         except openai.NotFoundError as error:
             raise api_failure(error).with_words(self._hint) from error

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from skillopt.errors import InfrastructureError, SettingsError
 from skillopt.execution import ray_cluster
 from skillopt.execution.cluster import NodeLostError, make_executor, open_cluster
+from skillopt.execution.drivers import load_target
 from skillopt.execution.metering import Caps, Meter, MeteredHarness
 from skillopt.execution.ray_cluster import (
     NodeFacts,
-    NodeJob,
     compare_nodes,
     describe_node,
     pack,
@@ -52,11 +52,11 @@ class OneNode:
         self.notice: Callable[[str], None] = self.notices.append
         self.is_ready = False
         self.identity = "rows"
-        self._job = NodeJob(SETTINGS, ".", "rows", RowsHarness())
+        self._harness = RowsHarness()
         self._lost = lost
 
     def worst_case(self, request: RolloutRequest) -> Usage:
-        return self._job.harness.worst_case(request)
+        return self._harness.worst_case(request)
 
     def ready(self) -> None:
         self.is_ready = True
@@ -65,7 +65,7 @@ class OneNode:
         if self._lost:
             self._lost -= 1
             raise NodeLostError("its node was lost")
-        found = run_on_node(self._job, request)
+        found = run_on_node(self._harness, "rows", request)
         if isinstance(found, InfrastructureError):
             raise found
         unpack(found[1], workspace)
@@ -91,17 +91,17 @@ def test_a_lost_rollout_runs_once_more_and_its_unknown_cost_counts_with_its_boun
 
 
 def test_a_node_with_another_target_does_nothing_and_a_failing_disk_is_told_with_its_name() -> None:
-    other = NodeJob(SETTINGS, ".", "rows 2.0", RowsHarness("rows 1.0"))
-    assert "expected the target 'rows 2.0', found 'rows 1.0'" in str(run_on_node(other, RolloutRequest(None, TASK)))
-    broken = NodeJob(SETTINGS, ".", "broken", BrokenHarness(OSError))
-    assert str(run_on_node(broken, RolloutRequest(None, TASK))).startswith("on node ")
+    request = RolloutRequest(None, TASK)
+    other = run_on_node(RowsHarness("rows 1.0"), "rows 2.0", request)
+    assert "expected the target 'rows 2.0', found 'rows 1.0'" in str(other)
+    assert str(run_on_node(BrokenHarness(OSError), "broken", request)).startswith("on node ")
 
 
 def test_a_node_tells_what_keeps_it_from_running_the_target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     chosen = make_settings(("flags", {"harness": "chat/openai/gpt-5-mini", "model": "demo"}))
-    assert "OPENAI_API_KEY" in describe_node(NodeJob(chosen, str(tmp_path), "")).access
-    assert describe_node(NodeJob(SETTINGS, str(tmp_path), "")).identity.startswith("demo")
+    assert "OPENAI_API_KEY" in describe_node(load_target(chosen, tmp_path), chosen, "openai").access
+    assert describe_node(load_target(SETTINGS, tmp_path), SETTINGS, "demo").identity.startswith("demo")
 
 
 @pytest.mark.parametrize(
@@ -124,13 +124,13 @@ def test_a_cluster_is_ready_before_anything_runs_and_threads_need_none() -> None
     node = OneNode()
     assert isinstance(make_executor(SETTINGS, print, node), ThreadExecutor)
     assert node.is_ready
-    assert open_cluster(SETTINGS, Path(), RowsHarness()) is None
+    assert open_cluster(SETTINGS, RowsHarness(), (), own=True) is None
 
 
 def test_people_do_tasks_on_one_machine_only() -> None:
     chosen: Settings = make_settings(("flags", {"harness": "handoff", "model": "demo", "ray": "auto"}))
     with pytest.raises(SettingsError, match="is done by people on this machine"):
-        open_cluster(chosen, Path(), ScriptedHarness(lambda *_: Trajectory()))
+        open_cluster(chosen, ScriptedHarness(lambda *_: Trajectory()), (), own=False)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_people_do_tasks_on_one_machine_only() -> None:
 )
 def test_a_wrong_address_is_refused_at_once(address: str, said: str) -> None:
     chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "ray": address}))
-    cluster = open_cluster(chosen, Path(), RowsHarness())
+    cluster = open_cluster(chosen, RowsHarness(), (), own=False)
     assert cluster is not None
     with pytest.raises(SettingsError, match=f"^ray.*{said}"):
         cluster.ready()
@@ -156,7 +156,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(
         SettingsError, match=r"expected the package ray, found none; install it with `pip install 'PATH"
     ):
-        open_cluster(chosen, Path(), RowsHarness())
+        open_cluster(chosen, RowsHarness(), (), own=False)
 
 
 def contents(folder: str) -> dict[str, object]:

@@ -18,7 +18,7 @@ SETTINGS = Settings(base_url="http://127.0.0.1:1/v1")
 
 def harness(name: str, settings: Settings = SETTINGS) -> Harness:
     chosen = settings.model_copy(update={"harness": name})
-    return load_harness(chosen, Path(), Path("handoff"), lambda model: load_model(model, settings))
+    return load_harness(chosen, Path(), Path("handoff"))
 
 
 @pytest.mark.parametrize("name", HARNESSES)

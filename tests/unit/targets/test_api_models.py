@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from skillopt.errors import ProviderError, SettingsError
-from skillopt.execution.retry import Retry, RetryingModel
+from skillopt.execution.retry import Retry
 from skillopt.prompts.stages import EDITS_SCHEMA
 from skillopt.protocols import Model
 from skillopt.rollouts import Status, Usage
@@ -95,8 +95,8 @@ def test_a_passing_failure_is_waited_out(wire: Wire, make: Make) -> None:
         return FAULTS["529"](wire, body) if left and not left.pop() else wire.say(body, "At last.")
 
     with wire.serve(answer) as server:
-        model = RetryingModel(make(server.url), Retry(60, clock=lambda: 0.0, sleep=lambda _: None))
-        assert model.reply("Say something.").text == "At last."
+        retry, model = Retry(60, clock=lambda: 0.0, sleep=lambda _: None), make(server.url)
+        assert retry.call(lambda: model.reply("Say something.")).text == "At last."
         assert len(server.requests) == 3
 
 
