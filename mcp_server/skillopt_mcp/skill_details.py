@@ -5,7 +5,6 @@ from pathlib import Path
 
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.forecast.estimate import Estimated, estimate
-from skillopt.forecast.foresight import foresight_line
 from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import ListedVersions, list_versions
@@ -21,7 +20,6 @@ SHOWN_DIGITS = 10
 TAKE = "Only a person makes it a version, with `skillopt take {name}`; there is no tool for that."
 """How a draft becomes a version."""
 
-_SIMULATED = 6
 """Simulated runs."""
 
 _NO_SUITE = "none; nothing can be measured without tasks, and the prompt `write-evals` says how to write them"
@@ -117,16 +115,16 @@ def _judge_line(suite: Suite | str, target: Target) -> str:
 
 
 def _prospects(selection: Selection) -> list[str]:
-    """Return what can be shown and what it is likely to take, which is simulated."""
+    """Return what can be shown and what it is likely to take."""
     try:
-        found = estimate(selection, runs=_SIMULATED)
+        found = estimate(selection)
     except UsageError as error:
         return [f"- what can be shown: {error}"]
     return [
         f"- what can be shown: {found.prospect.words}",
-        f"- likely: {foresight_line(found.likely)}{_without_price(found)}",
+        f"- likely: {found.likely.words}",
         f"- cap: {_cap_words(found)}",
-        *([f"- note: {found.earlier}"] if found.earlier else []),
+        *([f"- note: {found.known.earlier}"] if found.known.earlier else []),
     ]
 
 
@@ -134,10 +132,6 @@ def _cap_words(found: Estimated) -> str:
     if not found.cap:
         return "set in skillopt.toml"
     return f"none is set; {found.cap.removeprefix('--').replace('-', '_')} would do"
-
-
-def _without_price(found: Estimated) -> str:
-    return "" if found.likely.usd else "; price not known"
 
 
 def _served_line(folder: Path, name: str) -> str:

@@ -1,6 +1,6 @@
 """The command `estimate`: its options, and its result as text."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -8,11 +8,11 @@ from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, Sta
 from skillopt.commands.output import show
 from skillopt.forecast.estimate import Estimated
 from skillopt.forecast.estimate import estimate as foresee
-from skillopt.forecast.foresight import price_words, range_words
+from skillopt.storage.mean_costs import MeanCost
 
 __all__ = ["estimate"]
 
-_SURE = 0.05
+_ENDED: Final = ("", "the longest runs", "half of the runs", "nearly every run")
 
 
 @with_run_options
@@ -41,18 +41,17 @@ def _text(result: Estimated) -> str:
     roles = f"tasks by {result.harness or 'no harness yet'}, edits by {result.model or 'no optimizer model yet'}"
     lines = [
         f"{result.skill}: {train} train, {val} val, {test} test tasks; {roles}",
-        f"rollouts: {range_words(likely.rollouts)}: median and 80% range of {likely.runs} simulated runs",
-        f"optimizer calls: {range_words(likely.calls)}",
+        f"rollouts: {likely.rollouts.words}: median and 80% range of simulated runs",
+        f"optimizer calls: {likely.calls.words}",
         *_costs(result),
         f"tasks that pass now: {_start(result)}",
-        _model(result),
         f"what it can show: {result.prospect.words}",
         *_chances(result),
-        *([f"note: {result.earlier}"] if result.earlier else []),
+        *([f"note: {result.known.earlier}"] if result.known.earlier else []),
         *([f"note: {result.caution}"] if result.caution else []),
         *([f"keys: {result.keys}"] if result.keys else []),
         *([f"cap: {result.cap}"] if result.cap else []),
-        *([f"the cap ends {_of_ten(likely.capped)} simulated runs"] if likely.capped > _SURE else []),
+        *([f"the cap ends {_ENDED[likely.capped]}"] if likely.capped else []),
         result.verdict,
         "nothing was run; recorded rollouts would be free",
     ]
@@ -62,16 +61,16 @@ def _text(result: Estimated) -> str:
 def _costs(result: Estimated) -> list[str]:
     """Return what it takes in time, dollars and tokens; nothing for programs that cost nothing."""
     likely, known = result.likely, result.known
-    if not likely.tokens.high and result.known.rollouts == 0:
+    if not likely.tokens.high and known.rollout is None:
         return []
     tokens = f"{_tokens(likely.tokens.median)} ({_tokens(likely.tokens.low)} to {_tokens(likely.tokens.high)}) tokens"
     figures = [
-        f"a rollout costs as {_source(known.rollouts, 'rollouts')}",
-        f"an optimizer call as {_source(known.calls, 'calls')}",
+        f"a rollout costs as {_source(known.rollout, 'rollouts')}",
+        f"an optimizer call as {_source(known.call, 'calls')}",
     ]
     return [
         *([f"time: {likely.time} with {_workers(result)}; {_timed(result)}"] if likely.minutes else []),
-        f"cost: {price_words(likely) or 'price unknown'}; {tokens}",
+        f"cost: {likely.price or 'price unknown'}; {tokens}",
         f"assumed: {', '.join(figures)}",
     ]
 
@@ -85,14 +84,6 @@ def _timed(result: Estimated) -> str:
     """Return what the time rests on."""
     timed = result.known.timed
     return f"from {timed} recorded latencies" if timed else "a guess: no latencies are recorded"
-
-
-def _model(result: Estimated) -> str:
-    """Return what is known of the optimizer model."""
-    known = result.known
-    if known.recorded_edits:
-        return f"the optimizer model as recorded: {known.lasted} of {known.edits} edits stayed"
-    return "the optimizer model has no recorded runs: a strong, a typical and a weak one are assumed, equally likely"
 
 
 def _chances(result: Estimated) -> list[str]:
@@ -111,11 +102,11 @@ def _start(result: Estimated) -> str:
         return f"{result.pass_rate:.0%}, as stated"
     if known.tasks:
         return f"{known.passed:.0f} of {known.tasks} as recorded"
-    return "nothing is recorded, 17% to 63% assumed; `skillopt evaluate` or --pass-rate makes this narrower"
+    return "nothing is recorded, up to 60% assumed; `skillopt evaluate` or --pass-rate makes this narrower"
 
 
-def _source(recorded: int, what: str) -> str:
-    return f"measured on {recorded} {what}" if recorded else "typical, not measured here"
+def _source(recorded: MeanCost | None, what: str) -> str:
+    return f"measured on {recorded.calls} {what}" if recorded else "typical, not measured here"
 
 
 def _tokens(count: float) -> str:
@@ -123,7 +114,3 @@ def _tokens(count: float) -> str:
         if count >= size:
             return f"{count / size:.{0 if count >= 10 * size else 1}f}{unit}"
     return f"{count:.0f}"
-
-
-def _of_ten(share: float) -> str:
-    return f"{round(10 * share)} of 10"

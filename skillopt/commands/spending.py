@@ -10,8 +10,7 @@ from typing import Final, get_args
 import typer
 
 from skillopt.errors import UsageError
-from skillopt.forecast.estimate import SIMULATED_RUNS, Estimated, Payment, estimate, payment_of, was_billed
-from skillopt.forecast.foresight import foresight_line
+from skillopt.forecast.estimate import Estimated, Payment, estimate, payment_of, was_billed
 from skillopt.forecast.typical_costs import is_paid
 from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
@@ -34,7 +33,7 @@ class _Spending:
     estimated: Estimated
 
 
-def foresee_spending(selection: Selection, start: Start = "auto", *, runs: int = SIMULATED_RUNS) -> _Spending | None:
+def foresee_spending(selection: Selection, start: Start = "auto") -> _Spending | None:
     """Foresee what a training spends; None where there is nothing to say.
 
     That is where demo programs do everything, and where such a training is recorded already and needs no cap.
@@ -52,7 +51,7 @@ def foresee_spending(selection: Selection, start: Start = "auto", *, runs: int =
     first = not _trained_before(selection.project().root, asked)
     if not first and (capped or not paid):
         return None
-    return _Spending(Payment(paid, first, capped), estimate(selection, start=start, runs=runs))
+    return _Spending(Payment(paid, first, capped), estimate(selection, start=start))
 
 
 def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
@@ -111,7 +110,7 @@ def ask_to_train(selection: Selection, start: Start, *, yes: bool, quiet: bool) 
     spending = foresee_spending(selection, start)
     if spending is None:
         return
-    payment, line = spending.payment, foresight_line(spending.estimated.likely)
+    payment, line = spending.payment, spending.estimated.likely.words
     asks, terminal = payment.paid and not yes, can_ask()
     if asks and not terminal and not payment.capped:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""What a run of the training loop would take and show, from simulated runs of the same suite.
+"""What a run of the training loop would take and show, from tables of simulated runs and from recorded costs.
 
-The loop is the real one; only target and optimizer model are simulated. Nothing here asks a model or reads a file.
+Also starting jobs, which say so first. Nothing here asks a model.
 """

@@ -1,4 +1,4 @@
-"""Estimate of what `optimize` would take and show, from simulated runs and the ledger; spends nothing."""
+"""Estimate of what `optimize` would take and show, from tables of simulated runs and the ledger; spends nothing."""
 
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -11,10 +11,8 @@ from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.execution.access import given_keys, missing_access
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.suite_checks import checks_warning
-from skillopt.forecast.foresight import CallCost, Foresight, Trained, foresee
-from skillopt.forecast.proposer import ASSUMED
+from skillopt.forecast.consumption import CallCost, Consumption, foresee
 from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout
-from skillopt.forecast.world import StartingRates
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.plan import Start, incumbent_of
@@ -26,7 +24,7 @@ from skillopt.runs.prospect import (
     expect_prospect,
     rollouts_needed,
 )
-from skillopt.runs.recorded_outcomes import recorded_edits, recorded_rates
+from skillopt.runs.recorded_outcomes import recorded_rates
 from skillopt.runs.siblings import protected_siblings
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
@@ -36,9 +34,7 @@ from skillopt.targets.drivers import find_harness_driver, find_model_driver
 from skillopt.tasks import Split, Suite
 
 __all__ = [
-    "SIMULATED_RUNS",
     "Estimated",
-    "Known",
     "Payment",
     "Records",
     "estimate",
@@ -47,14 +43,8 @@ __all__ = [
     "was_billed",
 ]
 
-SIMULATED_RUNS: Final = 18
-"""Simulated runs, by optimizer models of each kind."""
-
 _FEWEST_ROLLOUTS: Final = 3
 """Recorded rollouts from which their mean cost says more than a typical one."""
-
-_FEWEST_EDITS: Final = 8
-"""Recorded edits from which an optimizer model is known by what became of them."""
 
 _GATED_TWICE: Final = 12
 """Rollouts a `val` task from which a cap leaves the last gate all it can use."""
@@ -64,21 +54,38 @@ _SHOWN: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is recorded for a forecast."""
+class Records:
+    """What the ledger has of the tasks, the target, the optimizer model, and earlier runs on these tasks."""
 
     tasks: int = 0
     passed: float = 0.0
-    rollouts: int = 0
-    calls: int = 0
-    edits: int = 0
-    lasted: int = 0
+    rollout: MeanCost | None = None
+    call: MeanCost | None = None
     timed: int = 0
+    seconds: float | None = None
+    earlier: str = ""
 
     @property
-    def recorded_edits(self) -> bool:
-        """Whether enough edits of the optimizer model are recorded to know it by what became of them."""
-        return self.edits >= _FEWEST_EDITS
+    def share(self) -> float | None:
+        """The share of recorded tasks that pass; None where none is recorded."""
+        return self.passed / self.tasks if self.tasks else None
+
+    def costs(self, settings: Settings, suite: Suite, skill: Skill) -> tuple[CallCost, CallCost]:
+        """Return the cost of a rollout and of a call: as measured where it was often enough, else as typical."""
+        rollout, call = typical_rollout(settings, suite, skill), typical_call(settings, skill)
+        if self.rollout and self.rollout.calls >= _FEWEST_ROLLOUTS:
+            pace = self.rollout.pace
+            seconds = self.seconds or (pace and pace * settings.workers)
+            rollout = _measured(self.rollout, rollout, seconds)
+        return rollout, _measured(self.call, call, self.call.pace) if self.call else call
+
+
+def _measured(mean: MeanCost, typical: CallCost, seconds: float | None) -> CallCost:
+    """Return the cost of a call as measured; a time that was not measured is typical."""
+    tokens, error = mean.tokens
+    if seconds is None or typical.seconds is None:
+        seconds = typical.seconds
+    return CallCost(tokens, mean.usd[0] if mean.usd else None, seconds, error / tokens if tokens else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +99,11 @@ class Estimated:
     workers: int
     executor: str
     pass_rate: float | None
-    known: Known
-    likely: Foresight
+    known: Records
+    likely: Consumption
+    better: float
     chances: tuple[GainChance, ...]
     prospect: Prospect
-    earlier: str
     caution: str
     keys: str
     cap: str
@@ -104,14 +111,8 @@ class Estimated:
     verdict: str
 
 
-def estimate(
-    selection: Selection,
-    *,
-    start: Start = "auto",
-    pass_rate: float | None = None,
-    runs: int = SIMULATED_RUNS,
-) -> Estimated:
-    """Simulate runs of a suite; runs nothing and spends nothing."""
+def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | None = None) -> Estimated:
+    """Look up what a run on a suite takes and shows; runs nothing and spends nothing."""
     project = selection.project()
     target = project.target(selection)
     skill, settings, suite = _start(project, target, start), target.settings, target.suite()
@@ -119,19 +120,19 @@ def estimate(
         find_harness_driver(settings.harness, settings.agents)
     if settings.model:
         find_model_driver(settings.model)
-    prospect = expect_prospect(suite, settings)
+    prospect, chances = expect_prospect(suite, settings), chances_of_gains(suite, settings)
     records = read_records(project.root, target, skill, suite)
-    likely = foresee(
-        Trained(suite, settings, protected_siblings(project, target, selection.flags)),
-        StartingRates(records.rates, pass_rate),
-        records.rights,
+    training = foresee(
+        suite,
+        settings,
+        records.share if pass_rate is None else pass_rate,
         records.costs(settings, suite, skill),
-        runs // len(records.rights),
+        protected_siblings(project, target, selection.flags),
     )
     settled = settle_folds(suite, settings)
     train, val, test = (len(settled.tasks(split)) for split in Split)
     missing = missing_access(settings, suite, trains=True)
-    go, verdict = (False, f"no-go: {missing}") if missing else _decide(likely, prospect)
+    go, verdict = (False, f"no-go: {missing}") if missing else _decide(training.better, prospect, chances)
     return Estimated(
         target.name,
         (train or val, val, test),
@@ -140,14 +141,14 @@ def estimate(
         settings.workers,
         settings.ray or "threads",
         pass_rate,
-        records.known,
-        likely,
-        chances_of_gains(suite, settings),
+        records,
+        training.likely,
+        training.better,
+        chances,
         prospect,
-        records.earlier,
         checks_warning(suite, settings.sandbox),
         given_keys(settings.harness, settings.agents),
-        _cap(likely, suite, settings, val),
+        _cap(training.likely, suite, settings, val),
         go,
         verdict,
     )
@@ -162,50 +163,12 @@ def _start(project: Project, target: Target, start: Start) -> Skill:
     return incumbent_of(target, repository, start)
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
-    """What the ledger has of the tasks, the target and the optimizer model."""
-
-    known: Known
-    rates: dict[str, tuple[int, int]]
-    rollout: MeanCost | None
-    call: MeanCost | None
-    seconds: float | None
-    earlier: str
-
-    @property
-    def rights(self) -> tuple[float, ...]:
-        """The share of right proposals of the optimizer model as it is known; else those that are assumed."""
-        known = self.known
-        return ((known.lasted + 1) / (known.edits + 2),) if known.recorded_edits else ASSUMED
-
-    def costs(self, settings: Settings, suite: Suite, skill: Skill) -> tuple[CallCost, CallCost]:
-        """Return the cost of a rollout and of a call: as measured, else as typical."""
-        workers = settings.workers
-        return (
-            _measured(self.rollout, typical_rollout(settings, suite, skill), _FEWEST_ROLLOUTS, self.seconds, workers),
-            _measured(self.call, typical_call(settings, skill), 1, None, 1),
-        )
-
-
-def _measured(mean: MeanCost | None, typical: CallCost, fewest: int, seconds: float | None, workers: int) -> CallCost:
-    """Return the cost of a call: as measured where it was measured often enough; what was not measured is typical."""
-    if mean is None or mean.calls < fewest:
-        return typical
-    tokens, error = mean.tokens
-    if seconds is None and mean.pace is not None:
-        seconds = mean.pace * workers
-    if seconds is None or typical.seconds is None:
-        seconds = typical.seconds
-    return CallCost(tokens, mean.usd[0] if mean.usd else None, seconds, error / tokens if tokens else 0.0)
-
-
 def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Records:
     """Read what a forecast goes by."""
     try:
         ledger = Ledger.open(root, read_only=True)
     except SkilloptError:
-        return Records(Known(), {}, None, None, None, "")  # nothing was run yet
+        return Records()  # nothing was run yet
     # Where rollouts run changes none of their identities, and a forecast needs neither Ray nor its cluster.
     settings = target.settings.model_copy(update={"ray": ""})
     with closing(ledger):
@@ -216,25 +179,17 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
                 drivers = load_drivers(settings, suite, root, optimizer=optimizer)
                 target_identity = drivers.target_identity
                 model_identity = drivers.model.identity if drivers.model else ""
-        rates = dict(recorded_rates(ledger, skill.digest, target_identity, suite))
-        lasted, edits = recorded_edits(ledger, model_identity)
+        rates = recorded_rates(ledger, skill.digest, target_identity, suite)
         rows = ledger.costs()
         timed = [seconds for _, seconds in recorded_seconds(ledger, target_identity)]
     rollout, call = mean_cost(rows, "rollout", target_identity), mean_cost(rows, "reply", model_identity)
-    known = Known(
-        len(rates),
-        sum(passed / runs for passed, runs in rates.values()),
-        rollout.calls if rollout else 0,
-        call.calls if call else 0,
-        edits,
-        lasted,
-        len(timed),
-    )
-    return Records(known, rates, rollout, call, fmean(timed) if len(timed) >= _FEWEST_ROLLOUTS else None, earlier)
+    seconds = fmean(timed) if len(timed) >= _FEWEST_ROLLOUTS else None
+    passed = sum(passed / runs for passed, runs in rates.values())
+    return Records(len(rates), passed, rollout, call, len(timed), seconds, earlier)
 
 
-def _cap(likely: Foresight, suite: Suite, settings: Settings, val: int) -> str:
-    """Return the option for a cap that nine of ten simulated runs stay below, and under which a gain can be shown.
+def _cap(likely: Consumption, suite: Suite, settings: Settings, val: int) -> str:
+    """Return the option for a cap that nine of ten runs stay below, and under which a gain can be shown.
 
     It leaves the last gate enough, and `optimize` does not refuse it.
     """
@@ -245,16 +200,15 @@ def _cap(likely: Foresight, suite: Suite, settings: Settings, val: int) -> str:
     return f"--max-rollouts {rollouts_needed(suite, settings.model_copy(update={'max_rollouts': rounded}))}"
 
 
-def _decide(likely: Foresight, prospect: Prospect) -> tuple[bool, str]:
+def _decide(better: float, prospect: Prospect, chances: Sequence[GainChance]) -> tuple[bool, str]:
     """Return whether a run is worth it."""
-    better, here, proven = (f"{share:.0%}" for share in (likely.better, likely.here, likely.proven))
-    ends = f"{better} of simulated runs end with a truly better text"
-    if likely.better < _WORTH_A_RUN:
-        return False, f"no-go: {ends}; add tasks, raise the cap, or choose a stronger optimizer model"
-    if likely.here < _SHOWN and prospect.least_here is not None:
-        return True, f"go for a draft to read: {ends}, but only {here} with one that is shown to be better; add tasks"
-    shown = f"{here} with one that is shown to be better, rightly or by luck (proven or proven here)"
-    return True, f"go: {ends}, {shown}, {proven} with one that is proven"
+    ends = f"{better:.0%} of simulated runs like this end with a truly better text"
+    if better < _WORTH_A_RUN:
+        return False, f"no-go: {ends}; too few tasks fail: add harder ones"
+    if chances and chances[-1].here < _SHOWN and prospect.least_here is not None:
+        large = f"a true gain of {chances[-1].gain:.0%} is shown in {chances[-1].here:.0%} of the runs"
+        return True, f"go for a draft to read: {ends}, but {large}; add tasks"
+    return True, f"go: {ends}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,16 @@
 """Start a job in a process of its own, after all that can be known before: what it runs, takes, and is refused for."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from math import inf
-from operator import attrgetter
 from pathlib import Path
 from typing import Final, Literal
 
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.access import missing_access
+from skillopt.forecast.consumption import CallCost, Consumption, consume, foresee
 from skillopt.forecast.estimate import read_records
-from skillopt.forecast.foresight import CallCost, Trained, foresee
 from skillopt.forecast.typical_costs import is_paid
-from skillopt.forecast.world import StartingRates
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import CONFIG, Selection
@@ -46,13 +43,8 @@ _UNITS: Final = {
     "rollout_tokens": "tokens a rollout",
 }
 _EDITS: Final = "edits.json"
-_SHORT: Final = "The cap on dollars is below what is likely: it will end the job early."
+_SHORT: Final = "A cap is below what is likely: it will end the job early."
 _NOBODY: Final = "nobody"
-_SECONDS_FROM: Final = 2.0
-"""Minutes below which a duration is told in seconds."""
-
-_Range = tuple[float, float]
-"""Least and most of what is likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +106,8 @@ def plan_evaluation(
     known = f", {recorded} of which are recorded already" if recorded else ""
     what = f"the {'draft' if draft else 'incumbent'} on {count_noun(len(tasks), f'{split} task')}"
     runs = f"{count_noun(repeats, 'run')} of each: {count_noun(len(keys), 'rollout')}{known}"
-    return _planned(plan, root, f"It measures {what}, {runs}", subject, (needed, needed))
+    likely = consume([needed] * 3, [0] * 3, _costs(plan, root, subject), plan.target.settings)
+    return _planned(plan, root, f"It measures {what}, {runs}", likely)
 
 
 def _plan_training(selection: Selection, caps: Mapping[str, float], start: Start) -> JobPlan:
@@ -125,16 +118,12 @@ def _plan_training(selection: Selection, caps: Mapping[str, float], start: Start
     _expect_no_writer(plan, root)
     skill = incumbent_of(plan.target, plan.repository, start)
     records = read_records(root, plan.target, skill, suite)
-    costs = records.costs(settings, suite, skill)
-    likely = foresee(
-        Trained(suite, settings, plan.siblings), StartingRates(records.rates, None), records.rights, costs, 1
-    )
+    training = foresee(suite, settings, records.share, records.costs(settings, suite, skill), plan.siblings)
     settled = settle_folds(suite, settings)
     what = f"It trains on {count_noun(len(settled.tasks(Split.TRAIN)) or len(settled.splits), 'train task')}"
     gated = count_noun(len(settled.tasks(Split.VAL)), "val task")
     words = f"{what}, gated on {gated}, with optimizer model `{settings.model}`"
-    rollouts, calls = ((one.low, one.high) for one in (likely.rollouts, likely.calls))
-    return _planned(plan, root, words, skill, rollouts, calls)
+    return _planned(plan, root, words, training.likely, trains=True)
 
 
 def _plan_proposal(selection: Selection, caps: Mapping[str, float], offered: EditsProposal, start: Start) -> JobPlan:
@@ -149,7 +138,9 @@ def _plan_proposal(selection: Selection, caps: Mapping[str, float], offered: Edi
         f"cite, then each left out, and gates what is needed on {count_noun(val, 'val task')}"
     )
     skill = incumbent_of(plan.target, plan.repository, start)
-    return _planned(plan, root, words, skill, (len(cited), together + apart + 2 * GATE_ROUNDS * val))
+    most = together + apart + 2 * GATE_ROUNDS * val
+    rollouts = (len(cited), (len(cited) + most) / 2, most)
+    return _planned(plan, root, words, consume(rollouts, [0] * 3, _costs(plan, root, skill), plan.target.settings))
 
 
 def start_evaluation(
@@ -228,59 +219,38 @@ def _expect_no_writer(plan: RunPlan, root: Path) -> None:
         pass
 
 
-def _planned(
-    plan: RunPlan, root: Path, what: str, skill: Skill, rollouts: _Range, calls: _Range | None = None
-) -> JobPlan:
-    """Write the plan, unless it is paid for and lacks a cap; calls are those of the optimizer model of a training."""
+def _costs(plan: RunPlan, root: Path, skill: Skill) -> tuple[CallCost, CallCost]:
+    """Return the cost of a rollout of the target and of a call of the optimizer model."""
+    return read_records(root, plan.target, skill, plan.suite).costs(plan.target.settings, plan.suite, skill)
+
+
+def _planned(plan: RunPlan, root: Path, what: str, likely: Consumption, *, trains: bool = False) -> JobPlan:
+    """Write the plan, unless it is paid for and lacks a cap."""
     settings = plan.target.settings
-    rollout, call = read_records(root, plan.target, skill, plan.suite).costs(settings, plan.suite, skill)
-    costs = replace(rollout, seconds=rollout.seconds and rollout.seconds / settings.workers), call
-    usd, seconds = (_total(rollouts, calls, costs, of) for of in (attrgetter("usd"), attrgetter("seconds")))
-    _expect_cap(plan, usd, trains=calls is not None)
+    _expect_cap(plan, likely, trains=trains)
     limits = {name: float(cap) for name in ("max_usd", *_UNITS) if (cap := getattr(settings, name)) is not None}
-    short = f" {_SHORT}" if usd is not None and usd[0] > limits.get("max_usd", inf) else ""
-    cost = "price unknown" if usd is None else f"about {_span(usd, write_dollars)}"
-    likely = f"Likely: {_span(rollouts)} rollouts, {cost}, {_time_words(seconds)}."
-    words = (f"{what}, with harness `{settings.harness}`.", likely, _limit_words(limits) + short)
-    return JobPlan(plan.target.name, plan.target.folder, root, limits, words)
+    short = f" {_SHORT}" if likely.capped == len(likely.rollouts.figures) else ""
+    said = (f"{what}, with harness `{settings.harness}`.", f"Likely: {likely.words}.", _limit_words(limits) + short)
+    return JobPlan(plan.target.name, plan.target.folder, root, limits, said)
 
 
-def _total(
-    rollouts: _Range, calls: _Range | None, costs: tuple[CallCost, CallCost], of: Callable[[CallCost], float | None]
-) -> _Range | None:
-    """Add up what rollouts and calls take; None where that is not known of one of them."""
-    rollout, call = map(of, costs)
-    if rollout is None or (calls and call is None):
-        return None
-    low, high = (many * rollout + few * (call or 0.0) for many, few in zip(rollouts, calls or (0.0, 0.0), strict=True))
-    return low, high
-
-
-def _expect_cap(plan: RunPlan, usd: _Range | None, *, trains: bool) -> None:
+def _expect_cap(plan: RunPlan, likely: Consumption, *, trains: bool) -> None:
     """Refuse a job that is paid for and has no cap on dollars, or where no price is known no cap at all."""
     settings = plan.target.settings
     judged = any(task.verifier.judged for _, task in plan.suite.splits)
     names = [settings.harness, *([settings.model] if trains else [])]
     names += [settings.judge or settings.model] if judged else []
     billed = sorted({name for name in names if is_paid(name, settings)})
-    if not billed or settings.max_usd or (usd is None and settings.capped):
+    if not billed or settings.max_usd or (not likely.usd and settings.capped):
         return
     wanted, step = "a cap", "no price is known for it, so set max_rollouts, max_tokens or max_minutes"
-    if usd is not None:
+    if likely.usd:
         wanted = "a cap on dollars"
-        step = f"set max_usd; it is likely to cost about {_span(usd, write_dollars)}"
+        step = f"set max_usd; it is likely to cost about {likely.price}"
     raise UsageError(
         f"expected {wanted} for a job that is paid for ({', '.join(billed)}), found none; agree on one with the "
         f"user: {step} (for the job, or in {CONFIG})"
     )
-
-
-def _time_words(seconds: _Range | None) -> str:
-    """Return a duration in words, which is right to a factor of two where nothing was measured yet."""
-    if seconds is None:
-        return "time unknown"
-    low, high = (one / 60 for one in seconds)
-    return f"about {max(1, round(high * 60))} s" if high < _SECONDS_FROM else f"about {_span((low, high))} min"
 
 
 def _limit_words(limits: Mapping[str, float]) -> str:
@@ -296,13 +266,3 @@ def _limit_words(limits: Mapping[str, float]) -> str:
     words += [f"{limits[name]:,.15g} {unit}" for name, unit in _UNITS.items() if name in limits]
     none = "" if "max_usd" in limits else "; no cap on dollars is set"
     return f"Limits in force: {', '.join(words) or 'none'}{none}."
-
-
-def _span(values: _Range, write: Callable[[float], str] = "{:,.0f}".format) -> str:
-    """Write a range, of one number where both ends look the same.
-
-    >>> _span((3, 8)), _span((0.1, 0.1), write_dollars)
-    ('3 to 8', '$0.10')
-    """
-    low, high = map(write, values)
-    return low if low == high else f"{low} to {high}"

@@ -8,13 +8,12 @@ cache, and a request to take 10 seconds. So every figure here is right to a fact
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from ipaddress import ip_address
 from statistics import fmean
 from typing import Final
 from urllib.parse import urlsplit
 
-from skillopt.forecast.foresight import CallCost
+from skillopt.forecast.consumption import CallCost
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.targets.prices import cost_of, find_price
@@ -35,29 +34,20 @@ _REQUEST_SECONDS: Final = 10.0
 _BYTES_A_TOKEN: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class _Client:
-    """What a client adds."""
-
-    instructions: int
-    model: str = ""
-    agent: bool = False
-
-
 _COMPATIBLE: Final = "openai-compatible"
 
-_CLIENTS: Final[Mapping[str, _Client]] = {
-    "claude-code": _Client(16_000, "claude-sonnet-5", agent=True),
-    "codex": _Client(18_000, "gpt-5.3-codex", agent=True),
-    "anthropic": _Client(150),
-    "openai": _Client(150),
-    _COMPATIBLE: _Client(150),
+_INSTRUCTIONS: Final[Mapping[str, tuple[int, str]]] = {
+    "claude-code": (16_000, "claude-sonnet-5"),
+    "codex": (18_000, "gpt-5.3-codex"),
 }
+"""Tokens of an agent's own instructions, and the model that it may run; of another agent nobody knows them."""
 
-_OF_TABLE: Final = _Client(16_000, agent=True)
-"""An agent that a table of skillopt.toml describes; nobody knows what it adds."""
+_CHATS: Final = frozenset({"anthropic", "openai", _COMPATIBLE})
+_CHAT_INSTRUCTIONS: Final = 150
 
 _NEAR_ENDS: Final = (".local", ".lan", ".localhost")
+
+_AGENT_INSTRUCTIONS: Final = 16_000
 
 _FREE: Final = frozenset({"", "demo", "handoff"})
 
@@ -77,76 +67,47 @@ _CALL_SECONDS: Final = 45.0
 
 def is_paid(name: str, settings: Settings) -> bool:
     """Return whether calls cost money, or are taken off a subscription."""
-    driver = _parts(name)[0]
-    if driver == _COMPATIBLE:
-        return not _is_near(settings.base_url)
-    return _client(driver) is not None
+    driver, _ = _parts(name)
+    return driver not in _FREE and (driver != _COMPATIBLE or not _is_near(settings.base_url))
 
 
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
     """Return what a rollout of the target typically costs, and its judge where there is one."""
-    judged = fmean(task.verifier.judged for _, task in suite.splits)
-    done = _done(settings, suite, skill)
-    return _sum(done, _judging(settings, judged)) if judged else done
-
-
-def _done(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
-    """Return what the target's part of a rollout typically costs."""
-    name, model = _parts(settings.harness)
-    client = _client(name)
-    if client is None:
-        return _of_own(name)
-    first = client.instructions + estimate_tokens(skill.document.text) + fmean(_size(task) for _, task in suite.splits)
-    if not client.agent:
-        return _priced(client, model, settings, (first, 0.0, _CHAT_WRITES), _CHAT_SECONDS)
-    later = sum(first + request * _REQUEST_GROWTH for request in range(1, _REQUESTS))
-    read = (first + (1 - _CACHED) * later, _CACHED * later, _AGENT_WRITES)
-    return _priced(client, model, settings, read, _REQUESTS * _REQUEST_SECONDS)
-
-
-def _judging(settings: Settings, share: float) -> CallCost:
-    """Return what judging the results of a share of all tasks typically costs for each rollout."""
-    name, model = _parts(settings.judge or settings.model)
-    client = _client(name)
-    if client is None:
-        return _of_own(name)
-    times = share * _READINGS
-    read = (times * _JUDGE_READS, 0.0, times * _JUDGE_WRITES)
-    return _priced(client, model, settings, read, times * _JUDGE_SECONDS)
-
-
-def _sum(one: CallCost, other: CallCost) -> CallCost:
-    """Add up what is done one after the other; what is not known of one is not known of both."""
-    usd = None if one.usd is None or other.usd is None else one.usd + other.usd
-    seconds = None if one.seconds is None or other.seconds is None else one.seconds + other.seconds
-    return CallCost(one.tokens + other.tokens, usd, seconds, max(one.spread, other.spread))
+    driver, model = _parts(settings.harness)
+    first = estimate_tokens(skill.document.text) + fmean(_size(task) for _, task in suite.splits)
+    if driver in _CHATS:
+        read = (first + _CHAT_INSTRUCTIONS, 0.0, _CHAT_WRITES)
+        done = _priced(settings.harness, model, settings, read, _CHAT_SECONDS)
+    else:
+        instructions, runs = _INSTRUCTIONS.get(driver, (_AGENT_INSTRUCTIONS, ""))
+        first += instructions
+        later = sum(first + request * _REQUEST_GROWTH for request in range(1, _REQUESTS))
+        read = (first + (1 - _CACHED) * later, _CACHED * later, _AGENT_WRITES)
+        done = _priced(settings.harness, model or runs, settings, read, _REQUESTS * _REQUEST_SECONDS)
+    times = _READINGS * fmean(task.verifier.judged for _, task in suite.splits)
+    if not times:
+        return done
+    judge, tokens = settings.judge or settings.model, (times * _JUDGE_READS, 0.0, times * _JUDGE_WRITES)
+    judged = _priced(judge, _parts(judge)[1], settings, tokens, times * _JUDGE_SECONDS)
+    usd = None if done.usd is None or judged.usd is None else done.usd + judged.usd
+    seconds = None if done.seconds is None or judged.seconds is None else done.seconds + judged.seconds
+    return CallCost(done.tokens + judged.tokens, usd, seconds, max(done.spread, judged.spread))
 
 
 def typical_call(settings: Settings, skill: Skill) -> CallCost:
-    """Return what a call of the optimizer model typically costs."""
-    name, model = _parts(settings.model)
-    client = _client(name)
-    if client is None:
-        return _of_own(name)
-    # The optimizer model has no tools, and its system prompt is ours.
-    read = _CALL_READS + estimate_tokens(skill.document.text)
-    return _priced(client, model, settings, (read, 0.0, _CALL_WRITES), _CALL_SECONDS)
+    """Return what a call of the optimizer model typically costs; it has no tools, and its system prompt is ours."""
+    read = (_CALL_READS + estimate_tokens(skill.document.text), 0.0, _CALL_WRITES)
+    return _priced(settings.model, _parts(settings.model)[1], settings, read, _CALL_SECONDS)
 
 
-def _of_own(name: str) -> CallCost:
-    """Return the cost of what runs here: a program that takes no time, or a person who takes any; of nothing, none."""
+def _priced(name: str, model: str, settings: Settings, tokens: tuple[float, float, float], seconds: float) -> CallCost:
+    """Put a price on tokens that are read anew, read from a cache, and written; what runs here costs nothing."""
     if not name:
         return CallCost(0, None, None)
-    return CallCost(0, 0.0, None if name == "handoff" else 0.05)
-
-
-def _priced(
-    client: _Client, model: str, settings: Settings, tokens: tuple[float, float, float], seconds: float
-) -> CallCost:
-    """Put a price on tokens that are read anew, read from a cache, and written."""
-    price = find_price(model or client.model, settings.prices)
+    if _parts(name)[0] in _FREE:  # a program takes no time, a person takes any
+        return CallCost(0, 0.0, None if name == "handoff" else 0.05)
     plain, cached, written = tokens
-    usd = cost_of(price, round(plain), round(written), cache_read=round(cached))
+    usd = cost_of(find_price(model, settings.prices), round(plain), round(written), cache_read=round(cached))
     return CallCost(sum(tokens), usd, seconds, _SPREAD)
 
 
@@ -157,11 +118,6 @@ def _is_near(address: str) -> bool:
         return ip_address(host).is_private
     except ValueError:
         return "." not in host or host.endswith(_NEAR_ENDS)
-
-
-def _client(name: str) -> _Client | None:
-    """Return what is known of a client; None for what runs here and costs nothing."""
-    return _CLIENTS.get(name) or (None if name in _FREE else _OF_TABLE)
 
 
 def _parts(name: str) -> tuple[str, str]:

@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Final, Literal, get_args
 
 from skillopt.execution.drivers import Drivers
-from skillopt.loop.events import EditScreened, PatchTested, decode_event
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
 from skillopt.skills.document import Skill
@@ -22,7 +21,6 @@ __all__ = [
     "TaskStanding",
     "count_outcomes",
     "marks_of_criteria",
-    "recorded_edits",
     "recorded_rates",
     "recorded_rollouts",
     "train_rollouts_of",
@@ -153,8 +151,6 @@ Part = Literal["target", "optimizer", "judge"]
 
 _PARTS: Final[tuple[Part, ...]] = get_args(Part)
 
-_READ = frozenset({EditScreened.__name__, PatchTested.__name__})
-
 
 def recorded_rates(ledger: Ledger, skill_digest: str, identity: str, suite: Suite) -> Mapping[str, tuple[int, int]]:
     """Return by task id how many recorded runs of a skill passed, of how many; tasks never run are left out."""
@@ -175,24 +171,6 @@ def training_runs_of(ledger: Ledger, part: Part, identity: str) -> list[RunRecor
         for run in ledger.runs()
         if run.kind == "training" and json.loads(run.config)[place : place + 1] == [identity]
     ]
-
-
-def recorded_edits(ledger: Ledger, model_identity: str) -> tuple[int, int]:
-    """Count the edits of an optimizer model that lasted in training, and those that were tested."""
-    lasted = tested = 0
-    for run in training_runs_of(ledger, "optimizer", model_identity):
-        kept, seen = set[str](), set[str]()
-        for row in ledger.events(run.id):
-            event = decode_event(row.kind, row.payload) if row.kind in _READ else None
-            match event:
-                case PatchTested():
-                    seen |= {edit.id for edit in event.edits}
-                case EditScreened():
-                    (kept.add if event.kept else kept.discard)(event.edit.id)
-                case _:
-                    pass
-        lasted, tested = lasted + len(kept & seen), tested + len(seen)
-    return lasted, tested
 
 
 _REPEATS = 16

@@ -8,6 +8,8 @@ from benchmarks.landscapes.lines import START
 from benchmarks.landscapes.runs import Job, Run, run_job
 from benchmarks.landscapes.truth import true_score
 from benchmarks.landscapes.worlds import WORLDS
+from benchmarks.run_table import make_row
+from skillopt.forecast.consumption import COLUMNS
 
 pytestmark = pytest.mark.slow
 
@@ -41,3 +43,10 @@ def test_better_candidates_that_a_gate_turned_down_are_counted() -> None:
     assert run.accepted == 0
     assert run.missed > 0
     assert [score for _, score in run.curve] == pytest.approx([true_score(WORLDS["small"], START.document.text)])
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_a_row_of_the_table_that_estimate_reads_is_made_by_runs_of_the_loop(preset: str) -> None:
+    row = dict(zip(COLUMNS, make_row(preset, 6, 30, runs=3), strict=True))
+    assert 1 <= float(row["rollouts_low"]) <= float(row["rollouts_high"]) <= 40
+    assert 0 <= float(row["better"]) <= 100

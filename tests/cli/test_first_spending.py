@@ -128,7 +128,7 @@ def test_it_is_asked_until_all_that_is_billed_for_was_billed_for_before(
     for drivers in trained:
         record(project, dict(zip(("harness", "model"), drivers, strict=True)))
     selection = Selection("rows", dict(zip(("harness", "model"), planned, strict=True)), folder=project)
-    found = foresee_spending(selection, runs=3)
+    found = foresee_spending(selection)
     assert found is not None
     assert (found.payment.paid, found.payment.first) == (True, asks)
 
@@ -138,11 +138,11 @@ def test_a_judge_that_is_billed_for_is_asked_for_though_the_rest_is_free(project
     lines = [json.dumps({"id": f"t{at}", "prompt": f"Greet guest {at}.", "verifier": rubric}) for at in range(12)]
     (project / "suites" / "rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
     selection = Selection("rows", {"judge": PAID_MODEL}, folder=project)
-    found = foresee_spending(selection, runs=3)
+    found = foresee_spending(selection)
     assert found is not None
     assert (found.payment.paid, found.payment.first) == (True, True)
     record(project, selection.flags)
-    again = foresee_spending(selection, runs=3)
+    again = foresee_spending(selection)
     assert again is not None
     assert again.payment.first is False
 

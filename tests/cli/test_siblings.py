@@ -90,7 +90,7 @@ def test_an_estimate_counts_the_rollouts_of_siblings(tmp_path: Path) -> None:
     folder = protected(tmp_path / "project", lower=True)
     found = []
     for _ in range(2):
-        likely = estimate(Selection("rows", {}, folder=folder), pass_rate=0.2, runs=9).likely
+        likely = estimate(Selection("rows", {}, folder=folder), pass_rate=0.2).likely
         found.append((likely.rollouts.median, likely.tokens.median, likely.minutes.median if likely.minutes else 0.0))
         config = folder / "skillopt.toml"
         config.write_text(config.read_text().replace('protect = ["keep"]', "protect = []"))

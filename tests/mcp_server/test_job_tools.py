@@ -39,7 +39,7 @@ async def test_a_start_repeats_what_runs_what_it_is_likely_to_take_and_the_limit
     begun = jobs(folder=project)[0]
     job(begun.id, wait=120, folder=project)
     assert "It measures the incumbent on 8 train tasks, 1 run of each: 8 rollouts, with harness `demo`." in told
-    assert "Likely: 8 rollouts, about $0.00, about 1 s." in told
+    assert "Likely: about 8 rollouts, under 1 min, $0.00." in told
     assert "Limits in force: 15 minutes; no cap on dollars is set." in told
     assert begun.terms.limits["max_minutes"] == 15.0
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.forecast.foresight import CallCost
+from skillopt.forecast.consumption import CallCost
 from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout
 from skillopt.settings import Price, Settings
 from skillopt.skills.document import Skill, SkillDocument
