@@ -1,12 +1,18 @@
-"""The examples of a night and of a refused change: what `make demo-review` shows, with names for what differs.
+"""The examples of a night, its pull request and report, and of a refused change: what `make demo-review` shows.
 
 Owns which names stand for ids, commits, times and folders. Does not own the story (benchmarks.review_demo).
 """
 
 import re
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.review_demo import Step, make_remote, run, tell
+from skillopt.project import Project
+from skillopt.reports.load_view import find_run, load_view
+from skillopt.reports.run_page import read_rollouts, render_page
+from skillopt.storage.ledger import Ledger
 
 __all__ = ["make_review"]
 
@@ -21,18 +27,39 @@ _REFUSED = """\
 > Made by `python -m tools.generate_examples` from `make demo-review`: a change, what `skillopt gate` prints, and what
 > `--summary` writes. The target is a rule-following program, not a language model.
 """
+_OFFERED = """\
+> Title and text of a pull request, made by `python -m tools.generate_examples` from `make demo-review`. Target and
+> optimizer are rule-following programs, not language models. Names stand for ids, commits and times."""
+_AT, _END = "2026-11-01T02:00:00+00:00", "2026-11-01T02:00:05+00:00"
 _RUN_ID = 12  # characters
 
 
 def make_review(folder: Path) -> dict[str, str]:
     """Live through the story and give its pages by name."""
     clone = make_remote(folder)
-    steps = [(step.told, _shown(step)) for step in tell(clone)]
+    story = tell(clone)
+    first = next(story)
+    offered = clone / ".skillopt" / "pull-requests" / "skillopt-tidy-tables.md"
+    title, _, body = offered.read_text(encoding="utf-8").partition("\n")
+    report = _report(clone)
+    steps = [(step.told, _shown(step)) for step in (first, *story)]
     night = "\n".join([_NIGHT, *(f"{told}\n\n{shown}" for told, shown in steps)])
     change, verdict = (shown for _, shown in steps[-4:-2])  # of the first edit; the second one passes
     summary = (clone / "shorter.md").read_text(encoding="utf-8")
     refused = f"{_REFUSED}\n{change}\n{verdict}\n{summary}"
-    return {"nightly.md": _steady(night, clone), "gate-refused.md": _steady(refused, clone)}
+    pages = {"nightly.md": night, "gate-refused.md": refused, "pull-request.md": f"{title}\n\n{_OFFERED}\n{body}"}
+    return {name: _steady(page, clone) for name, page in pages.items()} | {"report.html": report}
+
+
+def _report(clone: Path) -> str:
+    """Render the page of the night's run with fixed times and without commits, which hold a time."""
+    with closing(Ledger.open(clone, read_only=True)) as ledger:
+        view = load_view(Project.find(clone), ledger, find_run(ledger, "tidy-tables"))
+        versions = tuple(replace(version, commit="") for version in view.versions)
+        gates = tuple(replace(gate, at="") for gate in view.gates)
+        fixed = replace(view, started=_AT, ended=_END, base="", versions=versions, gates=gates)
+        page = render_page(fixed, read_rollouts(ledger, fixed, most=16))
+    return page.replace(view.run, "0123456789ab") + "\n"
 
 
 def _shown(step: Step) -> str:

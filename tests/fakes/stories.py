@@ -88,11 +88,11 @@ class Story:
         return "train", self.step("train", "--state", state, "--output", out, "--quiet", *options)
 
     def step(self, name: str, *options: str, token: bool = False) -> "subprocess.CompletedProcess[str]":
-        """Run one step: training as a process without a token, the others in this one if they need not be apart."""
+        """Run one step, of which training has no token; in a process of its own where the steps are to be apart."""
         environment = dict(self.nights.environment)
         if not token:
             del environment["GITHUB_TOKEN"]
-        run = skillopt_process if self.apart or not token else skillopt
+        run = skillopt_process if self.apart else skillopt
         return run(self.nights.folder, "nightly", name, "--json", *options, **environment)
 
     def elsewhere(self, name: str) -> "Story":
