@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
-from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
@@ -50,9 +48,9 @@ def provider() -> Iterator[LoopbackServer]:
 
 
 class TestHarness(HarnessContract):
-    @pytest.fixture(params=["forced", "discovery"])
-    def harness(self, program: str, provider: LoopbackServer, request: pytest.FixtureRequest) -> Harness:
-        return ClaudeCodeHarness(mode=request.param, program=program, base_url=provider.url)
+    @pytest.fixture
+    def harness(self, program: str, provider: LoopbackServer) -> Harness:
+        return ClaudeCodeHarness(program=program, base_url=provider.url)
 
 
 class TestModel(ModelContract):
@@ -89,29 +87,6 @@ def test_a_model_that_passes_the_skill_over_is_told_as_such(program: str, worksp
     assert trajectory.messages[1].text == "skill rows loaded: no (discovery)"
 
 
-def test_the_client_sees_one_credential_and_nothing_else_of_the_machine(
-    program: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTHER_TOKEN", "must-stay-here")
-
-    def show(body: Body) -> Answer:
-        if "env > seen.txt" in str(body):
-            return message(body, [{"type": "text", "text": "Done."}])
-        use = {
-            "type": "tool_use",
-            "id": "t1",
-            "name": "Bash",
-            "input": {"command": "env > seen.txt", "description": "x"},
-        }
-        return message(body, [use])
-
-    with fake_anthropic(show) as server:
-        ClaudeCodeHarness(program=program, base_url=server.url).run(ask(RULE), str(workspace))
-    seen = (workspace / "seen.txt").read_text()
-    assert "must-stay-here" not in seen
-    assert f"HOME={Path.home()}\n" not in seen
-
-
 def test_a_client_without_a_login_says_so(
     program: str, provider: LoopbackServer, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,24 +114,6 @@ def test_too_many_turns_are_a_limit_and_what_was_done_stays(
     harness = ClaudeCodeHarness(program=program, base_url=provider.url, max_turns=2)
     trajectory = harness.run(ask(RULE), str(workspace))
     assert (trajectory.status, trajectory.files_changed) == (Status.LIMIT, ("output.csv",))
-
-
-def test_time_that_is_over_ends_the_client_and_what_it_left_running(program: str, workspace: Path) -> None:
-    def stall(body: Body) -> Answer:
-        command = "setsid sh -c 'while sleep 0.1; do date >> beats; done' & sleep 60"
-        use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command, "description": "x"}}
-        return message(body, [use])
-
-    task = Task("t1", "Wait.", VerifierSpec("table"), timeout=3)
-    with fake_anthropic(stall) as server:
-        begun = monotonic()
-        trajectory = ClaudeCodeHarness(program=program, base_url=server.url).run(ask(RULE, task), str(workspace))
-    assert (trajectory.status, trajectory.reason) == (Status.TIMEOUT, "timeout: not done within 3 s")
-    assert monotonic() - begun < 3 + 6
-    beats = workspace / "beats"
-    before = beats.read_text()
-    sleep(0.5)
-    assert beats.read_text() == before != ""
 
 
 def test_identity_names_client_version_model_and_mode(program: str) -> None:
@@ -191,18 +148,3 @@ def test_a_skill_beside_is_listed_to_the_model_and_never_forced(program: str, wo
     assert any("Writes letters." in body for body in bodies)
     assert not any("Be brief." in body for body in bodies)
     assert not [path for path in trajectory.files_changed if "letters" in path]
-
-
-def test_a_skill_beside_that_the_client_does_not_take_is_missing_data(
-    program: str, provider: LoopbackServer, workspace: Path
-) -> None:
-    broken = replace(ask(RULE), beside=(Skill("letters", SkillDocument("---\nname: [\n---\n# Letters\n")),))
-    trajectory = ClaudeCodeHarness(program=program, base_url=provider.url).run(broken, str(workspace))
-    assert trajectory.status is Status.INFRA_ERROR
-    assert "did not take the skill 'letters'" in trajectory.reason
-
-
-def test_a_client_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ProviderError, match="expected the program") as caught:
-        ClaudeCodeHarness(program=str(tmp_path / "none")).identity  # noqa: B018 - reading it is what raises
-    assert caught.value.kind is FailureKind.MISSING_PROGRAM

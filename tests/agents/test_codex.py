@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Literal
 
 import pytest
@@ -54,9 +53,9 @@ def codex(program: str, server: LoopbackServer, mode: Literal["forced", "discove
 
 
 class TestHarness(HarnessContract):
-    @pytest.fixture(params=["forced", "discovery"])
-    def harness(self, program: str, provider: LoopbackServer, request: pytest.FixtureRequest) -> Harness:
-        return codex(program, provider, request.param)
+    @pytest.fixture
+    def harness(self, program: str, provider: LoopbackServer) -> Harness:
+        return codex(program, provider)
 
 
 class TestModel(ModelContract):
@@ -79,12 +78,11 @@ def test_an_edited_skill_changes_what_the_agent_does(
     assert written == ["id,email\n1,ANN@Example.com\n", "id,email\n1,ann@example.com\n"]
 
 
-@pytest.mark.parametrize("mode", ["forced", "discovery"])
 def test_a_skill_that_the_client_does_not_take_is_missing_data(
-    program: str, provider: LoopbackServer, workspace: Path, mode: Literal["forced", "discovery"]
+    program: str, provider: LoopbackServer, workspace: Path
 ) -> None:
     request = ask(RULE, head="---\nname: rows\n---\n# Rows\n\n")
-    trajectory = codex(program, provider, mode).run(request, str(workspace))
+    trajectory = codex(program, provider).run(request, str(workspace))
     assert trajectory.status is Status.INFRA_ERROR
     assert "did not take the skill 'rows': missing field `description`" in trajectory.reason
 
@@ -108,15 +106,6 @@ def test_a_skill_beside_is_listed_to_the_model_and_never_forced(program: str, wo
     assert any("Writes letters." in body for body in bodies)
     assert not any("Be brief." in body for body in bodies)
     assert not [path for path in trajectory.files_changed if "letters" in path]
-
-
-def test_a_skill_beside_that_the_client_does_not_take_is_missing_data(
-    program: str, provider: LoopbackServer, workspace: Path
-) -> None:
-    broken = replace(ask(RULE), beside=(Skill("letters", SkillDocument("---\nname: [\n---\n# Letters\n")),))
-    trajectory = codex(program, provider).run(broken, str(workspace))
-    assert trajectory.status is Status.INFRA_ERROR
-    assert "did not take the skill 'letters'" in trajectory.reason
 
 
 def test_a_model_that_passes_the_skill_over_is_told_as_such(program: str, workspace: Path) -> None:
@@ -150,20 +139,6 @@ def test_a_refusal_is_what_the_target_did(program: str, workspace: Path) -> None
 def test_too_many_tokens_are_a_limit(program: str, provider: LoopbackServer, workspace: Path) -> None:
     harness = CodexHarness("fake-model", program=program, base_url=f"{provider.url}/v1", max_tokens=12_000)
     assert harness.run(ask(RULE), str(workspace)).status is Status.LIMIT
-
-
-def test_time_that_is_over_ends_the_client_and_what_it_left_running(program: str, workspace: Path) -> None:
-    command = "setsid sh -c 'while sleep 0.1; do date >> beats; done' & sleep 60"
-    task = Task("t1", "Wait.", VerifierSpec("table"), timeout=3)
-    with fake_openai(lambda body: response(body, "I wait.", shell(body, command))) as server:
-        begun = monotonic()
-        trajectory = codex(program, server).run(ask(RULE, task), str(workspace))
-    assert (trajectory.status, trajectory.reason) == (Status.TIMEOUT, "timeout: not done within 3 s")
-    assert monotonic() - begun < 3 + 6
-    beats = workspace / "beats"
-    before = beats.read_text()
-    sleep(0.5)
-    assert beats.read_text() == before != ""
 
 
 def test_identity_names_client_version_model_and_mode(program: str) -> None:

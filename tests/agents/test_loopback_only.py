@@ -14,39 +14,31 @@ pytestmark = pytest.mark.agents
 ROOT = Path(__file__).parents[2]
 
 
-def test_training_succeeds_with_nothing_but_loopback_and_asks_for_nothing_else(
-    agent: Callable[[str], str], isolated: list[str], tmp_path: Path
+WORK = {
+    "training": ("codex", "/v1/responses", '"versions":'),
+    "session": ("claude", "/v1/messages", "has a new version"),
+}
+"""What is done, the client that does it, the path that it may ask for, and what is said at the end."""
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_it_succeeds_with_nothing_but_loopback_and_asks_for_nothing_else(
+    work: str, agent: Callable[[str], str], isolated: list[str], tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-m", "tests.agents.loopback_training", "codex", str(tmp_path / "project")]
-    found = Path(agent("codex")).parent
+    client, path, says = WORK[work]
+    program = Path(agent(client))
     environment = {
         **os.environ,
-        "PATH": f"{found}:{os.environ['PATH']}",
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
         "ANTHROPIC_API_KEY": "key-for-loopback-only",
         "OPENAI_API_KEY": "key-for-loopback-only",
     }
-    ended = subprocess.run(
-        [*isolated, *command], cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=240
-    )
+    command = [*isolated, sys.executable, "-m", "tests.agents.loopback", work, str(program), str(tmp_path / "place")]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=240)
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout)
-    assert told["status"] == 0, told["stderr"]
-    result = json.loads(told["stdout"])
-    assert result["versions"], told["stderr"]
-    assert told["requested"] == ["POST /v1/responses"]
-    assert told["lost"] == {}
-    assert told["lost when something is sent elsewhere"] == {"OutNoRoutes": 1}
-
-
-def test_a_session_contacts_nothing_but_loopback(
-    agent: Callable[[str], str], isolated: list[str], tmp_path: Path
-) -> None:
-    way = "claude-code, plugin"
-    command = [sys.executable, "-m", "tests.agents.loopback_session", agent("claude"), way, str(tmp_path)]
-    ended = subprocess.run([*isolated, *command], cwd=ROOT, check=False, capture_output=True, text=True, timeout=240)
-    assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout)
-    assert "has a new version" in told["said"]
-    assert told["requested"] == ["POST /v1/messages"]
+    assert says in told["said"]
+    assert '"versions": []' not in told["said"]
+    assert told["requested"] == [f"POST {path}"]
     assert told["lost"] == {}
     assert told["lost when something is sent elsewhere"] == {"OutNoRoutes": 1}

@@ -1,8 +1,7 @@
 """A small double of GitHub's runner: the steps of a composite action, run as the runner would.
 
-Owns the files and variables of a job, which steps are done, and bash as `shell: bash` starts it. A step that
-`uses` another action is noted with its `with`, and gives the outputs that a test names. Does not own
-expressions.
+Owns the files and variables of a job, which steps are done, bash as `shell: bash` starts it, and expressions as far as
+the action uses them. A step that `uses` another action is noted with its `with`, and gives what a test names.
 """
 
 import json
@@ -10,13 +9,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-
-from tests.fakes.action_expressions import evaluate, fill
 
 __all__ = ["ACTION", "ROOT", "Done", "Runner", "read_yaml"]
 
@@ -29,6 +27,9 @@ if [ "$2 $3" = '-m venv' ]; then mkdir -p "$4/bin" && ln -sf "$0" "$4/bin/python
 if [ "$2 $3" = '-m pip' ]; then exit; fi
 exec @PYTHON@ "$@"
 """
+
+
+_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z_][\w.-]*)|(&&|\|\|)")
 
 
 def read_yaml(path: Path) -> Any:  # noqa: ANN401 - as YAML gives it
@@ -65,14 +66,14 @@ class Runner:
         context: dict[str, Any] = {"github": github, "runner": runner, "steps": {}}
         given = {name.replace("_", "-"): text for name, text in inputs.items()}
         context["inputs"] = {
-            name: given.pop(name, fill(str(one.get("default", "")), context, failed=False))
+            name: given.pop(name, _fill(str(one.get("default", "")), context, failed=False))
             for name, one in action["inputs"].items()
         }
         assert not given, given
         done = Done(0, {}, "", "", [], {})
         for step in action["runs"]["steps"]:
             self._step(step, context, files, done)
-        done.outputs = {name: fill(one["value"], context, failed=False) for name, one in action["outputs"].items()}
+        done.outputs = {name: _fill(one["value"], context, failed=False) for name, one in action["outputs"].items()}
         done.summary = files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8")
         return done
 
@@ -95,19 +96,19 @@ class Runner:
         condition = str(step.get("if", "success()"))
         failed = done.code != 0
         wanted = condition if re.search(r"\b(always|success|failure)\(\)", condition) else f"success() && {condition}"
-        if not evaluate(wanted, context, failed=failed):
+        if not _evaluate(wanted, context, failed=failed):
             return
         done.steps.append(step["name"])
         if "uses" in step:
             done.used[step["name"]] = {
-                name: fill(str(text), context, failed=failed) for name, text in step.get("with", {}).items()
+                name: _fill(str(text), context, failed=failed) for name, text in step.get("with", {}).items()
             }
             if step.get("id") == "python":
                 context["steps"]["python"] = {"outputs": {"python-path": str(self.folder / "python")}}
             return
         event = self.folder / "payload.json"
         event.write_text(json.dumps(self.github.get("event", {})), encoding="utf-8")
-        environment = {name: fill(str(text), context, failed=failed) for name, text in step.get("env", {}).items()}
+        environment = {name: _fill(str(text), context, failed=failed) for name, text in step.get("env", {}).items()}
         variables = {
             "GITHUB_ACTION_PATH": str(ACTION.parent),
             "GITHUB_WORKSPACE": str(self.workspace),
@@ -149,3 +150,27 @@ def _read_outputs(text: str) -> dict[str, str]:
             kept.append(part)
         outputs[name] = "\n".join(kept)
     return outputs
+
+
+def _fill(text: str, context: Mapping[str, Any], *, failed: bool) -> str:
+    """Fill the expressions of a text."""
+    return re.sub(r"\$\{\{(.+?)\}\}", lambda found: str(_evaluate(found[1].strip(), context, failed=failed)), text)
+
+
+def _evaluate(text: str, context: Mapping[str, Any], *, failed: bool) -> object:
+    """Evaluate an expression of texts as the same in Python; `and` and `or` bind as `&&` and `||` do."""
+    functions = {"always": lambda: True, "success": lambda: not failed, "format": str.format}
+
+    def look(name: str) -> str:
+        value: Any = context
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return str(value).lower() if isinstance(value, bool) else str(value or "")
+
+    def translate(found: re.Match[str]) -> str:
+        quoted, name, sign = found.groups()
+        if quoted is not None:
+            return repr(quoted.replace("''", "'"))
+        return {"&&": "and", "||": "or"}[sign] if sign else name if name in functions else f"look({name!r})"
+
+    return eval(_TOKEN.sub(translate, text), {"look": look, **functions})  # noqa: S307 - of our own action
