@@ -1,7 +1,7 @@
 """Print what becomes of attacks, class by class; ends with 1 where one had its effect or an honest control failed.
 
 python -m benchmarks.trust [--quick] [--processes N] [CLASS...]
-python -m benchmarks.trust --write    all of it, into docs/trust.md and README.md, too
+python -m benchmarks.trust --write    all of it, into docs/trust.md, too
 """
 
 import argparse
@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.trust.classes import CLASSES, try_classes
-from benchmarks.trust.page import attacks_part, short_table, write_part
+from benchmarks.trust.page import write_attacks
 from benchmarks.trust.table import trust_table
 
 __all__ = ["main"]
@@ -22,9 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trust", description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a slice of each class, within three minutes")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="classes at a time")
-    parser.add_argument(
-        "--write", action="store_true", help="write docs/trust.md and README.md; needs all classes, whole"
-    )
+    parser.add_argument("--write", action="store_true", help="write docs/trust.md; needs all classes, whole")
     parser.add_argument("classes", nargs="*", metavar="CLASS", help=f"{', '.join(CLASSES)}; all when left out")
     given = parser.parse_args(arguments)
     unknown = [name for name in given.classes if name not in CLASSES]
@@ -39,8 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     sys.stdout.write(trust_table([row for one in tried for row in one.rows]) + "\n")
     if given.write:
-        write_part("attacks", attacks_part(tried, time.monotonic() - begun))
-        write_part("trust", short_table(tried), "README.md")
+        write_attacks(tried, time.monotonic() - begun)
     failures = [failure for one in tried for failure in one.failures]
     sys.stderr.write("".join(f"{failure}\n" for failure in failures))
     return 1 if failures else 0

@@ -1,4 +1,4 @@
-"""The generated parts of docs/trust.md and README.md: the tables of attacks."""
+"""The generated part of docs/trust.md: the tables of attacks."""
 
 import os
 import platform
@@ -12,19 +12,28 @@ from benchmarks.trust.classes import CLASSES, Tried
 from benchmarks.trust.table import sum_rows, trust_table
 from skillopt import __version__
 
-__all__ = ["attacks_part", "short_table", "write_part"]
+__all__ = ["write_attacks"]
 
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 
-def attacks_part(tried: Sequence[Tried], seconds: float) -> str:
-    """Write what became of all attacks."""
+def write_attacks(tried: Sequence[Tried], seconds: float) -> None:
+    """Put what became of all attacks between its marks in the page."""
+    path = _CHECKOUT / "docs" / "trust.md"
+    marks = re.compile(r"(?<=<!-- attacks -->\n).*?(?=<!-- end of attacks -->)", re.DOTALL)
+    shown, found = marks.subn(lambda _: f"\n{_attacks_part(tried, seconds)}\n\n", path.read_text(encoding="utf-8"))
+    if found != 1:
+        sys.exit(f"docs/trust.md: expected the marks of attacks once, found them {found} times; put them back")
+    path.write_text(shown, encoding="utf-8")
+
+
+def _attacks_part(tried: Sequence[Tried], seconds: float) -> str:
     rows = {one.name: one.rows for one in tried}
     told = [f"| `{name}` | {', '.join(row.name for row in rows[name])} | {_first_line(name)} |" for name in CLASSES]
     return "\n\n".join(
         (
             f"{_machine()}, {seconds / 60:.0f} minutes.",
-            short_table(tried),
+            _short_table(tried),
             "By class:",
             trust_table([row for name in CLASSES for row in rows[name]]),
             "What is done, by the name that `TRUST_ARGS` takes:",
@@ -33,7 +42,7 @@ def attacks_part(tried: Sequence[Tried], seconds: float) -> str:
     )
 
 
-def short_table(tried: Sequence[Tried]) -> str:
+def _short_table(tried: Sequence[Tried]) -> str:
     """Write a table with a row for each group of classes."""
     rows = {one.name: one.rows for one in tried}
     groups = dict.fromkeys(each.group for each in CLASSES.values())
@@ -51,17 +60,6 @@ def _machine() -> str:
         f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
         f"{os.cpu_count()} cores"
     )
-
-
-def write_part(name: str, text: str, page: str = "docs/trust.md") -> None:
-    """Put a text between its marks in a page."""
-    path = _CHECKOUT / page
-    before = path.read_text(encoding="utf-8")
-    marks = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- end of {name} -->)", re.DOTALL)
-    shown, found = marks.subn(lambda _: f"\n{text}\n\n", before)
-    if found != 1:
-        sys.exit(f"{page}: expected the marks of {name} once, found them {found} times; put them back")
-    path.write_text(shown, encoding="utf-8")
 
 
 def _first_line(name: str) -> str:
