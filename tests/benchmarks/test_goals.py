@@ -66,9 +66,3 @@ def test_the_command_prints_the_rows_that_are_asked_for(tmp_path: Path, capsys: 
     assert printed.count("realistic mix") == 5
     assert "2 rules a task" not in printed
     assert len(file.read_text().splitlines()) == 5
-
-
-def test_a_setting_that_there_is_not_is_refused_before_anything_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--set", "confidense=0.9"])
-    assert "did you mean 'confidence'" in capsys.readouterr().err

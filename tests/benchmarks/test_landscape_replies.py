@@ -68,18 +68,7 @@ def test_a_model_that_never_errs_proposes_the_rule_of_every_failing_task_once() 
     assert all(edit.tasks == (f"train-{int(edit.content[16:18]):03d}",) for edit in edits)
 
 
-def test_a_rule_that_is_there_is_not_proposed_again_and_a_guess_takes_its_place() -> None:
-    text = document_of(tuple(rule_line(rule) for rule in range(8)))
-    assert all("mind NOTE-" in line for line in lines_of(propose(world(), 0, situation(text))))
-    assert propose(replace(PLAIN, habits=Habits(wrong=0.0, guess=False)), 0, situation(text)) == ()
-
-
 def test_a_rejected_line_is_proposed_again_only_by_a_model_that_does_not_heed_it() -> None:
     rejected = tuple(f"add after 'section Rules': '- {rule_line(rule)}': reject" for rule in range(8))
     assert propose(world(heed=1.0), 0, situation(rejected=rejected)) == ()
     assert len(propose(world(heed=0.0), 0, situation(rejected=rejected))) == 8
-
-
-def test_a_stage_it_was_not_taught_is_an_error_that_names_it() -> None:
-    with pytest.raises(ValueError, match="found 'compose a poem'; teach it"):
-        SimulatedModel(PLAIN, 0).reply("Task: compose a poem\n\nNow.")

@@ -1,26 +1,15 @@
 """Runs of the loop in worlds: their figures follow from the truth, and the command shows them."""
 
-from dataclasses import asdict
-
 import pytest
 
 from benchmarks.landscapes.lines import START
-from benchmarks.landscapes.runs import Job, Run, run_job
+from benchmarks.landscapes.runs import Job, run_job
 from benchmarks.landscapes.truth import true_score
 from benchmarks.landscapes.worlds import WORLDS
 from benchmarks.run_table import make_row
 from skillopt.forecast.consumption import COLUMNS
 
 pytestmark = pytest.mark.slow
-
-
-def figures(run: Run) -> dict[str, object]:
-    return asdict(run) | {"wall": 0.0}
-
-
-def test_a_run_is_the_same_again() -> None:
-    job = Job("harmful", "default", 5, 600)
-    assert figures(run_job(job)) == figures(run_job(job))
 
 
 def test_without_noise_every_accepted_version_is_better_and_the_report_is_true() -> None:

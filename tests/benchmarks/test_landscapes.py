@@ -15,7 +15,7 @@ from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import make_suite
-from benchmarks.landscapes.truth import best_document, best_score, document_of, true_score
+from benchmarks.landscapes.truth import document_of, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -59,14 +59,12 @@ def runner(world: World, seed: int = 0) -> SimulatedRunner:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("document", ["start", "mixed", "best"])
-def test_the_true_score_is_the_mean_of_many_rollouts(name: str, document: str) -> None:
+def test_the_true_score_is_the_mean_of_many_rollouts(name: str) -> None:
     # Where the suite states no splits its held-out tasks are in no suite, yet they are what the truth is about.
     world = replace(WORLDS[name], unsplit=0)
-    text = {"start": START.document.text, "mixed": MIXED, "best": best_document(world)}[document]
-    rollouts = runner(world).rollouts(list(held_out(world, text, 40)))
+    rollouts = runner(world).rollouts(list(held_out(world, MIXED, 40)))
     for metric in Metric:
-        assert_expected([rollout for rollout in rollouts if rollout.score], metric, true_score(world, text, metric))
+        assert_expected([rollout for rollout in rollouts if rollout.score], metric, true_score(world, MIXED, metric))
 
 
 def assert_expected(rollouts: "list[Rollout] | tuple[Rollout, ...]", metric: Metric, expected: float) -> None:
@@ -75,24 +73,6 @@ def assert_expected(rollouts: "list[Rollout] | tuple[Rollout, ...]", metric: Met
     error = 4 * stdev(values) / math.sqrt(len(values))
     rare = 5 / len(values) if 0 < expected < 0.01 or 0.99 < expected < 1 else 1e-9
     assert fmean(values) == pytest.approx(expected, abs=max(error, rare))
-
-
-def test_the_worlds_have_the_scores_they_were_planted_with() -> None:
-    ends = {
-        name: (true_score(world, START.document.text), best_score(world))
-        for name, world in WORLDS.items()
-        if name in {"distractors", "noise-free", "null", "strong", "weak", "small", "interacting", "rare"}
-    }
-    assert {name: (round(low, 3), round(high, 3)) for name, (low, high) in ends.items()} == {
-        "distractors": (0.1, 0.9),
-        "noise-free": (0.0, 1.0),
-        "null": (0.6, 0.6),
-        "strong": (0.05, 0.95),
-        "weak": (0.45, 0.75),
-        "small": (0.5, 0.8),
-        "interacting": (0.1, 0.767),
-        "rare": (0.1, 0.9),
-    }
 
 
 def test_a_rollout_depends_on_seed_skill_task_and_repeat_alone() -> None:
@@ -117,10 +97,8 @@ def drive(world: World, settings: Settings, chosen: "SimulatedRunner | RecordedR
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        ("harmful-deletes", {}),
         ("partial", {"parts": 2}),
         ("errors", {"errors": 0.02}),
-        ("broken-verifiers", {}),
     ],
 )
 def test_the_recorded_runner_with_real_verifiers_sees_the_same_run(

@@ -1,11 +1,8 @@
 """A skill trained for a real, small language model, and what that training is made of."""
 
 import json
-import socket
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -83,16 +80,6 @@ def test_the_same_request_gets_the_same_answer_whatever_was_asked_before(base_ur
     assert (first.usage.input_tokens, first.usage.calls) == (again.usage.input_tokens, 1)
 
 
-@pytest.mark.llm
-def test_the_server_is_gone_after_the_block_even_after_an_error(files: LlmFiles) -> None:
-    ports = []
-    with suppress(ValueError), serve(files) as base_url:
-        ports.append(urlsplit(base_url).port or 0)
-        raise ValueError
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", ports[0]))
-
-
 def test_the_demo_ends_with_2_and_a_reason_where_the_model_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,13 +96,6 @@ def test_each_missed_fact_gets_a_line_that_cites_its_tasks_and_a_stale_line_is_r
     assert edits["- Delivery costs 4 euros."] == ("add", "", ("fee-1", "fee-2"))
     stale = "- The phone number of Norvel is 555 0100."
     assert edits["- The phone number of Norvel is 555 0199."] == ("replace", stale, ("phone-1",))
-
-
-def test_a_line_that_the_skill_has_is_followed_by_the_next_one() -> None:
-    taught = SkillDocument(f"{START.text}- Delivery costs 4 euros.\n")
-    found = reflect({"fee-1": r"\b(4|four)\b"}, taught)
-
-    assert found.edits[0].text == "- The price of delivery is 4 euros."
 
 
 def test_the_proposer_has_lines_for_every_fact_of_the_suite() -> None:

@@ -1,14 +1,11 @@
 """Worlds like users' suites: few tasks, scores of 0 or 1, feedback as verifiers write it, proposers of all kinds."""
 
-import json
 from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from benchmarks.landscapes.failing_models import FadingModel, Offers
-from benchmarks.landscapes.lines import START, idle_line, rule_line
-from benchmarks.landscapes.proposer import Situation, propose
+from benchmarks.landscapes.lines import START, rule_line
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
@@ -16,7 +13,7 @@ from benchmarks.landscapes.tasks import make_suite, needed_rules
 from benchmarks.landscapes.truth import best_score, document_of, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Reply, Rollout, Score, Usage
+from skillopt.rollouts import Rollout, Score
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Split, Suite
 
@@ -32,10 +29,6 @@ def roll(world: World, text: str, suite: Suite, repeats: int = 1, seed: int = 0,
 
 def scores(found: list[Rollout]) -> list[Score]:
     return [one.score for one in found if one.score is not None]
-
-
-def shown(failing: tuple[tuple[str, str], ...], budget: int = 30) -> Situation:
-    return Situation(failing, START.document.text, (), (), budget)
 
 
 def test_the_worlds_of_users_have_the_scores_they_were_planted_with() -> None:
@@ -85,33 +78,3 @@ def test_the_first_failure_moves_on_when_its_rule_is_there() -> None:
         missing = [rule for rule in needed[one.task_id] if rule > 1]
         assert one.score
         assert one.score.feedback.endswith(f'"symptom S{missing[0]:02d}"')
-
-
-def test_a_proposer_that_packs_makes_one_edit_of_four_lines_that_cites_the_tasks_of_all() -> None:
-    failing = tuple((f"task-{rule}", f"symptom S{rule:02d}") for rule in range(10))
-    made = propose(WORLDS["packed"], 0, shown(failing))
-    assert [edit.content.count("\n") + 1 for edit in made] == [4, 4, 2]
-    assert [len(edit.tasks) for edit in made] == [4, 4, 2]
-    assert len({task for edit in made for task in edit.tasks}) == 10
-
-
-class Tireless:
-    """Offers rule 0 and a useless line, whatever it is asked."""
-
-    identity = "tireless"
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - as every model
-        return Usage(calls=1)
-
-    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - as every model
-        return Reply(json.dumps({"edits": [{"content": f"- {rule_line(0)}"}, {"content": f"- {idle_line(0)}"}]}))
-
-
-def test_a_model_that_fades_keeps_its_useless_lines_and_answers_a_prompt_always_the_same() -> None:
-    model = FadingModel(Tireless(), Offers(WORLDS["fading"], 0))
-    prompts = [f"Task: reflect on failures {number}" for number in range(30)]
-    replies = [json.loads(model.reply(prompt).text)["edits"] for prompt in prompts]
-    assert [len(edits) for edits in replies[:2]] == [2, 2]
-    assert sum(len(edits) == 2 for edits in replies[2:]) <= 5
-    assert all(edits[-1]["content"] == f"- {idle_line(0)}" for edits in replies)
-    assert [json.loads(model.reply(prompt).text)["edits"] for prompt in prompts] == replies
