@@ -5,7 +5,7 @@ Every skill that differs is checked as text (review.checks), then measured again
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
@@ -63,7 +63,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
 
-__all__ = ["GateOptions", "gate", "gate_change"]
+__all__ = ["gate"]
 
 _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
@@ -72,16 +72,15 @@ _MOST_FILES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class GateOptions:
+class _Options:
     """How a change is gated."""
 
-    demand: Demand = field(default_factory=Demand)
-    strict: bool = False
-    direct: bool = False
-    flags: Mapping[str, object] = field(default_factory=dict)
-    suite: Path | None = None
-    folder: Path | None = None
-    pages: Path | None = None
+    demand: Demand
+    flags: Mapping[str, object]
+    suite: Path | None
+    pages: Path | None
+    strict: bool
+    direct: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ def gate(
     flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
     demand = Demand(Required(require), margin, release)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        report = gate_change(base, head, GateOptions(demand, strict, direct, flags, suite, pages=pages), observer)
+        report = _gate(base, head, _Options(demand, flags, suite, pages, strict=strict, direct=direct), observer)
     show(report, render_gate_text, as_json=as_json)
     _write(report, junit, summary, github)
     if report.exit_code:
@@ -171,9 +170,9 @@ def _write(report: GateReport, junit: Path | None, summary: Path | None, github:
         append_report(summary, render_gate_summary(report), "--summary")
 
 
-def gate_change(base: str, head: str, options: GateOptions, observer: RunObserver) -> GateReport:
+def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> GateReport:
     """Check and measure every skill that differs between two revisions."""
-    project = Project.find(options.folder or Path.cwd())
+    project = Project.find(Path.cwd())
     repository = project.repository()
     first = find_commit(repository, base)
     commit = find_commit(repository, "HEAD" if head == _WORKTREE else head)
@@ -201,7 +200,7 @@ class _Gate:
         self,
         project: Project,
         revisions: tuple[RevisionProject, RevisionProject],
-        options: GateOptions,
+        options: _Options,
         observer: RunObserver,
     ) -> None:
         self._project = project

@@ -62,23 +62,14 @@ def copy(folder: Path, place: Path) -> Path:
     return place
 
 
-def test_show_tells_each_edit_with_its_tasks_and_what_leaving_it_out_showed(trained: Trained) -> None:
-    folder, result = trained
-    ended = skillopt(folder, "show", result["versions"][0])
-    assert ended.returncode == 0, ended.stderr
-    for told in ("edit 1, about ", "  why: ", "motivated by train tasks train", "Val-After: ", "+- "):
-        assert told in ended.stdout
-    found = json.loads(skillopt(folder, "show", str(result["versions"][0])[:10], "--json").stdout)
-    assert found["kind"] == "accepted"
-    assert all(edit["change"]["edit"]["tasks"] for edit in found["recorded"]["edits"])
-    assert any(edit["ablation"] for edit in found["recorded"]["edits"])
-
-
 def test_in_a_clone_show_and_blame_tell_what_the_commits_say(trained: Trained, tmp_path: Path) -> None:
     folder = copy(trained[0], tmp_path / "copy")
     shown = skillopt(folder, "show", "skillopt/rows").stdout
-    assert "the ledger here holds nothing of its run" in shown
-    assert "(tasks train" in shown
+    for told in ("Val-After: ", "+- ", "(tasks train"):
+        assert told in shown
+    found = json.loads(skillopt(folder, "show", trained[1]["versions"][0][:10], "--json").stdout)
+    assert found["kind"] == "accepted"
+    assert all(edit["tasks"] for edit in found["edits"])
     lines = json.loads(skillopt(folder, "blame", "--json").stdout)["lines"]
     assert {line["run"] for line in lines if line["version"]} == {trained[1]["run"]}
     assert not (folder / ".skillopt").exists()
