@@ -18,7 +18,6 @@ __all__ = [
     "Executor",
     "Forge",
     "Harness",
-    "Issue",
     "Model",
     "PullRequest",
     "RepositoryFacts",
@@ -154,15 +153,6 @@ class Comment:
     may_write: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
-    """An issue that the token's own login wrote, without the hidden mark it is found by."""
-
-    url: str
-    title: str
-    body: str
-
-
 class Model(Protocol):
     """Answers prompts. `identity` names everything that can change an answer."""
 
@@ -277,15 +267,4 @@ class Forge(Protocol):
 
     def close(self, number: int) -> None:
         """Close a pull request without merging it."""
-        ...
-
-    def find_issue(self, topic: str) -> Issue | None:
-        """Find the issue about a topic that the own login wrote with `issue`, open or closed."""
-        ...
-
-    def issue(self, topic: str, title: str, body: str) -> str:
-        """Write the one issue about a topic, in place of what it said before, and give its address.
-
-        One that people have closed stays closed.
-        """
         ...

@@ -120,12 +120,6 @@ class NightlySettings(BaseModel):
     remote: Annotated[
         str, Field(description="Git remote that `nightly` pushes to; empty for none. For all skills.")
     ] = "origin"
-    monthly_usd: Annotated[
-        _Amount | None, Field(description="Cap on US dollars of a month's nights; needs `dashboard`. For all.", gt=0)
-    ] = None
-    dashboard: Annotated[
-        bool, Field(description="Keep one issue with the state of every skill, in place. For all skills.")
-    ] = False
     labels: Annotated[tuple[str, ...], Field(description="Labels that new pull requests get.")] = ()
     reviewers: Annotated[
         tuple[str, ...],

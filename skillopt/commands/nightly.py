@@ -160,8 +160,6 @@ def _text(night: Nightly) -> str:
     head = f"{offered['']} improved" if offered[""] else "nothing improved"
     waiting = [count_noun(offered[kind], kind.strip()) for kind in ("draft ", "description ") if offered[kind]]
     head += "".join(f", {one} to look at" for one in waiting)
-    lines += [f"FAILED: {problem}" for problem in night.problems]
-    lines += [f"dashboard: {night.dashboard}"] if night.dashboard else []
     skills_words = count_noun(len(night.skills), "skill")
     return "\n".join([*lines, f"{head}: {skills_words} ({kinds}), {night.rollouts} rollouts begun, {night.price}"])
 
@@ -190,8 +188,6 @@ def render_night(night: Nightly) -> str:
         rows = ["| | skill | training | new versions | rollouts | pull request |", "|" + "---|" * 6]
         parts.append("\n".join([*rows, *map(_row, night.skills[:_MOST_SHOWN])]))
     parts += [detail for row in night.skills[:_MOST_DETAILED] for detail in _details(row)]
-    parts += [f"❌ {_code(problem)}" for problem in night.problems]
-    parts += [f"Dashboard: {_code(night.dashboard)}"] if night.dashboard else []
     if len(night.skills) > _MOST_SHOWN:
         parts.append(f"{len(night.skills) - _MOST_SHOWN} more skills are not shown.")
     return "\n\n".join(parts) + "\n"

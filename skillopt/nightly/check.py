@@ -8,9 +8,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.errors import ForgeAccessError, SettingsError, SkilloptError, UsageError
+from skillopt.errors import ForgeAccessError, SkilloptError, UsageError
 from skillopt.execution.retry import Retry, retrying_forge
-from skillopt.nightly.dashboard import DASHBOARD_TOPIC, DashboardMemory, read_memory
 from skillopt.nightly.forges import find_account, load_forge
 from skillopt.nightly.handover import ReviewState, SkillReview, write_file
 from skillopt.nightly.people_commands import Asked, read_asked, read_closing, read_ignored
@@ -60,7 +59,6 @@ def check_night(
         raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
     if access.remote and tips:
         _fetch_starts(project, access.remote, tips)
-    memory = _memory(access.forge, project, flags)
     reviews = tuple(_review(access.forge, project, name, flags) for name in names)
     if pull_request:
         numbers = {one.skill: {pr.number for pr in (*one.versions, *one.drafts, *one.descriptions)} for one in reviews}
@@ -68,7 +66,7 @@ def check_night(
         if not reviews:
             raise UsageError(f"expected a pull request of a skill's branch, found #{pull_request}, which is of none")
     remote = access.remote.name if access.remote else ""
-    state = ReviewState(forge=access.name, facts=facts, remote=remote, tips=tips, skills=reviews, memory=memory)
+    state = ReviewState(forge=access.name, facts=facts, remote=remote, tips=tips, skills=reviews)
     write_file(out, state)
     groups = [group for one in reviews for group in (one.versions, one.drafts, one.descriptions) if group]
     return Checked(
@@ -118,16 +116,6 @@ def find_access(project: Project, flags: Mapping[str, object]) -> ForgeAccess:
             message = f"forge {nightly.forge!r}: expected a git remote named {nightly.remote!r}, found {found}"
             raise UsageError(f"{message}; add it, or name another: remote in [nightly] of {CONFIG}")
     return ForgeAccess(nightly.forge, forge, remote)
-
-
-def _memory(forge: Forge, project: Project, flags: Mapping[str, object]) -> DashboardMemory:
-    """Read what the dashboard issue remembers, such as what the month has cost."""
-    nightly = project.settings(flags).nightly
-    if nightly.monthly_usd and not nightly.dashboard:
-        message = f"monthly_usd: expected dashboard = true beside it in [nightly] of {CONFIG}, found false"
-        raise SettingsError(f"{message}; the dashboard keeps what the nights of a month have cost")
-    issue = forge.find_issue(DASHBOARD_TOPIC) if nightly.dashboard else None
-    return read_memory(issue.body) if issue else DashboardMemory()
 
 
 def _fetch_starts(project: Project, remote: Remote, tips: Tips) -> None:

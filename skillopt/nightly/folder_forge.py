@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from skillopt.errors import ForgeDownError
 from skillopt.nightly.forges import DRAFT_TITLE
-from skillopt.protocols import Comment, Issue, PullRequest, RepositoryFacts
+from skillopt.protocols import Comment, PullRequest, RepositoryFacts
 
 __all__ = ["FolderForge"]
 
@@ -77,26 +77,6 @@ class FolderForge:
     def close(self, number: int) -> None:
         """Remove a text; its record stays."""
         self._keep(replace(self._all()[number - 1], state="closed"))
-
-    def find_issue(self, topic: str) -> Issue | None:
-        """Read the Markdown file about a topic."""
-        path = self._folder / f"{topic}.md"
-        try:
-            title, _, body = path.read_text(encoding="utf-8").removesuffix("\n").partition("\n\n")
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise _unusable(self._folder, error) from error
-        return Issue(str(path), title.removeprefix("# "), body)
-
-    def issue(self, topic: str, title: str, body: str) -> str:
-        """Write the Markdown file about a topic."""
-        path = self._folder / f"{topic}.md"
-        try:
-            _write(path, f"# {title}\n\n{body}")
-        except OSError as error:
-            raise _unusable(self._folder, error) from error
-        return str(path)
 
     def _read(self, one: _Kept) -> PullRequest:
         return PullRequest(

@@ -1,4 +1,4 @@
-"""GitHub and GitHub Enterprise pull requests and issues, by PyGithub.
+"""GitHub and GitHub Enterprise pull requests, by PyGithub.
 
 PyGithub's own retries are off, because ours have a deadline; its pause between writes is on, because GitHub asks for
 one second.
@@ -14,7 +14,6 @@ from typing import Any, Final, Literal
 
 import requests
 from github import Auth, BadAttributeException, Github, GithubException
-from github.Issue import Issue as FoundIssue
 from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest as Found
 
@@ -27,7 +26,7 @@ from skillopt.errors import (
     ForgeRefusedError,
 )
 from skillopt.nightly.forges import DRAFT_TITLE, ForgeAccount, mark_of, marked, split_title
-from skillopt.protocols import Comment, Issue, PullRequest, RepositoryFacts
+from skillopt.protocols import Comment, PullRequest, RepositoryFacts
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
 
@@ -185,21 +184,6 @@ class GitHubForge:
         with self._asking("close the pull request"):
             self._repository.get_pull(number).edit(state="closed")
 
-    def find_issue(self, topic: str) -> Issue | None:
-        """Find the oldest issue about a topic that the own login wrote, open or closed."""
-        found = self._issue(topic)
-        return Issue(found.html_url, found.title, mark_of(found.body)[1]) if found else None
-
-    def issue(self, topic: str, title: str, body: str) -> str:
-        """Write the one issue about a topic; one that people have closed stays closed."""
-        found, text = self._issue(topic), marked(topic, body)
-        with self._asking("write an issue"):
-            if found is None:
-                return self._repository.create_issue(title, body=text).html_url
-            if (found.title, found.body) != (title, text):
-                found.edit(title=title, body=text)
-            return found.html_url
-
     def post_check_run(self, run: CheckRun) -> None:
         """Report a finished check of a commit; the token needs the permission `checks: write`."""
         with self._asking("report a check"):
@@ -210,14 +194,6 @@ class GitHubForge:
                 conclusion=run.conclusion,
                 output={"title": run.title, "summary": run.summary[:_LONGEST_SUMMARY]},
             )
-
-    def _issue(self, topic: str) -> FoundIssue | None:
-        own = self._login()
-        with self._asking("list the issues"):
-            found = self._repository.get_issues(state="all", sort="created", direction="asc", creator=own)  # type: ignore[arg-type]  # a login is taken, and saves asking for the user
-            # Pull requests are issues, too. Their addresses tell; any other sign would be asked for one by one.
-            mine = (one for one in found if "/pull/" not in one.html_url and _login_of(one.user) == own)
-            return next((one for one in mine if mark_of(one.body)[0] == topic), None)
 
     def _login(self) -> str:
         """Ask whom the token belongs to, in the one way that is open to tokens of apps and workflows, too."""

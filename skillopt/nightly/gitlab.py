@@ -1,4 +1,4 @@
-"""GitLab merge requests, notes and issues, by python-gitlab.
+"""GitLab merge requests and notes, by python-gitlab.
 
 python-gitlab's own waiting and retries are off, because ours have a deadline.
 """
@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import requests
 from gitlab import Gitlab
 from gitlab.exceptions import GitlabError
-from gitlab.v4.objects import ProjectIssue, ProjectMergeRequest
+from gitlab.v4.objects import ProjectMergeRequest
 
 from skillopt.errors import (
     ForgeAccessError,
@@ -22,7 +22,7 @@ from skillopt.errors import (
     ForgeRefusedError,
 )
 from skillopt.nightly.forges import DRAFT_TITLE, ForgeAccount, mark_of, marked, split_title
-from skillopt.protocols import Comment, Issue, PullRequest, RepositoryFacts
+from skillopt.protocols import Comment, PullRequest, RepositoryFacts
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
 
@@ -164,30 +164,6 @@ class GitLabForge:
         """Close a merge request without merging it."""
         with self._asking("close the merge request"):
             self._change(number, state_event="close")
-
-    def find_issue(self, topic: str) -> Issue | None:
-        """Find the oldest issue about a topic that the own login wrote, open or closed."""
-        found = self._issue(topic)
-        return Issue(found.web_url, found.title, mark_of(found.description)[1]) if found else None
-
-    def issue(self, topic: str, title: str, body: str) -> str:
-        """Write the one issue about a topic; one that people have closed stays closed."""
-        found, text = self._issue(topic), marked(topic, body)
-        with self._asking("write an issue"):
-            if found is None:
-                return str(self._project.issues.create({"title": title, "description": text}).web_url)
-            if (found.title, found.description) != (title, text):
-                self._project.issues.update(found.iid, {"title": title, "description": text})
-            return str(found.web_url)
-
-    def _issue(self, topic: str) -> ProjectIssue | None:
-        own = self._login()
-        with self._asking("list the issues"):
-            found = self._project.issues.list(
-                author_username=own, state="all", order_by="created_at", sort="asc", get_all=True
-            )
-            mine = (one for one in found if _login_of(one.author) == own)
-            return next((one for one in mine if mark_of(one.description)[0] == topic), None)
 
     def _change(self, number: int, **values: object) -> None:
         self._project.mergerequests.update(number, values)

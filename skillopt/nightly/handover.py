@@ -14,7 +14,6 @@ from typing import Annotated, Final, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import UsageError
-from skillopt.nightly.dashboard import DashboardMemory, NightRecord
 from skillopt.nightly.night import Nightly
 from skillopt.nightly.people_commands import Asked, Closing, Verb
 from skillopt.nightly.posting import BranchOffer, PostedAnswer
@@ -78,7 +77,6 @@ class ReviewState(_Strict):
     remote: str
     tips: Tips | None
     skills: Annotated[tuple[SkillReview, ...], Field(min_length=1)]
-    memory: DashboardMemory = DashboardMemory()
 
     def of(self, skill: str) -> SkillReview:
         """Return what the forge has of a skill."""
@@ -108,7 +106,6 @@ class OfferFolder(_Strict):
     remote: str
     night: Nightly
     offers: tuple[SkillOffers, ...]
-    record: NightRecord
 
 
 _Model = TypeVar("_Model", ReviewState, OfferFolder)

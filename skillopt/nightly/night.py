@@ -81,8 +81,6 @@ class Nightly:
     usd: float | None = 0.0
     answered_usd: float | None = 0.0
     failed_calls: int = 0
-    dashboard: str = ""
-    problems: tuple[str, ...] = ()
 
     @property
     def price(self) -> str:
@@ -96,7 +94,7 @@ class Nightly:
     @property
     def broken(self) -> bool:
         """Whether something failed that a person must look at."""
-        return bool(self.problems) or any(one.training is Training.FAILED for one in self.skills)
+        return any(one.training is Training.FAILED for one in self.skills)
 
 
 def with_failure(row: SkillNight, error: Exception) -> SkillNight:

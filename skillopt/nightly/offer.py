@@ -5,14 +5,12 @@ It runs no model and no code of skills or suites, and pushes nothing that it has
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import BusyError, ForgeError, SkilloptError, UsageError, VersionConflictError
+from skillopt.errors import BusyError, SkilloptError, UsageError, VersionConflictError
 from skillopt.nightly.check import ForgeAccess, find_access
-from skillopt.nightly.dashboard import update_dashboard
 from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
 from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
 from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, post_answers, post_offer
@@ -63,17 +61,10 @@ def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, proj
     tips = remote.fetch_tips() if remote else None
     if remote is not None:
         read_bundle(remote.repository, folder / BUNDLE)
-    settings, offers = found.settings(flags or {}).nightly, {one.skill: one for one in left.offers}
+    offers = {one.skill: one for one in left.offers}
     desk = _Desk(found, access, tips)
     rows = tuple(_post(desk, row, offers[row.skill]) if row.skill in offers else row for row in left.night.skills)
-    done = replace(left.night, skills=rows)
-    if not settings.dashboard:
-        return done
-    try:
-        url = update_dashboard(access.forge, left.record, rows, settings.monthly_usd, datetime.now(UTC))
-    except ForgeError as error:
-        return replace(done, problems=(f"the dashboard was not updated: {error}",))
-    return replace(done, dashboard=url)
+    return replace(left.night, skills=rows)
 
 
 def _post(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:

@@ -14,7 +14,6 @@ from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade, grade_words
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
-from skillopt.nightly.dashboard import SkillFacts
 from skillopt.nightly.handover import ReviewState, SkillOffers
 from skillopt.nightly.night import RemainingBudget
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
@@ -53,10 +52,7 @@ class Night:
     observer: RunObserver
     flags: Mapping[str, object]
     report: Path
-    began: datetime
-    no_money: str
     offers: list[SkillOffers] = field(default_factory=list)
-    facts: dict[str, SkillFacts] = field(default_factory=dict)
 
     @property
     def repository(self) -> Repository:
@@ -81,9 +77,7 @@ class Night:
 
     def why_waiting(self) -> str:
         """Return why what is due is not trained now; empty when it is."""
-        if self.remaining.exhausted:
-            return "the night's budget is used up"
-        return self.no_money
+        return "the night's budget is used up" if self.remaining.exhausted else ""
 
 
 def offer_version(night: Night, state: SkillState, requests: Sequence[PullRequest], meter: Meter) -> BranchOffer | None:

@@ -10,7 +10,6 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
 from skillopt.execution.credentials import forge_token_names
@@ -18,7 +17,6 @@ from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.answers import answer_people, answer_training
 from skillopt.nightly.check import configured_skills
-from skillopt.nightly.dashboard import NightRecord, SkillFacts, spent_in_month, why_no_money
 from skillopt.nightly.descriptions import train_descriptions
 from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
 from skillopt.nightly.handover import (
@@ -43,15 +41,12 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
-from skillopt.tasks import digest_of
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.kept_logins import find_stored_credentials
 from skillopt.versions.merging import StartPlace, write_start
 from skillopt.versions.remotes import Remote
 
 __all__ = ["train_night"]
-
-_LONGEST: Final = 500
 
 
 def train_night(
@@ -65,14 +60,10 @@ def train_night(
 ) -> Nightly:
     """Train every skill that is due, the most promising first, and write what is to be offered into a folder."""
     project = Project.find(folder or Path.cwd())
-    settings, review = project.settings(flags), read_state(state)
+    review = read_state(state)
     _refuse_credentials(project)
     make_folder(out)  # before anything is paid for
     remote, default_branch = _find_remote(project, review)
-    began, cap = datetime.now(UTC), settings.nightly.monthly_usd
-    # A night has no more money than the month has left.
-    left = 0.0 if cap is None else cap - spent_in_month(review.memory, began)
-    budget = replace(budget, usd=min(budget.usd or left, left)) if left > 0 else budget
     with closing(Ledger.open(project.root)) as ledger:
         night = Night(
             project,
@@ -85,8 +76,6 @@ def train_night(
             observer,
             flags,
             out / REPORT,
-            began,
-            why_no_money(review.memory, cap, began),
         )
         rows: list[SkillNight] = []
         try:
@@ -174,7 +163,6 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
             else:
                 made = _offer(night, row.skill, state)
             night.offers.append(made.model_copy(update={"answers": answers.posted}))
-            night.facts[row.skill] = _facts(night, row, state)
             return replace(row, answers=answers.lines)
     except BusyError:
         return replace(row, training=Training.BUSY, reason="another run trains it")
@@ -273,32 +261,10 @@ def _offer(night: Night, skill: str, state: SkillState) -> SkillOffers:
     return SkillOffers(skill=skill, name=name, version=version, draft=draft)
 
 
-def _facts(night: Night, row: SkillNight, state: SkillState) -> SkillFacts:
-    """Find out what the dashboard shows of a skill."""
-    due = why_due(state.due_facts)
-    review = night.review.of(row.skill)
-    newest = max((*review.versions, *review.drafts), key=lambda one: one.number, default=None)
-    return SkillFacts(
-        due=due.reason[:_LONGEST] if due else "",
-        stale=bool(due and due.cause is DueCause.STALE),
-        declined=newest.url[:_LONGEST] if newest is not None and newest.state == "closed" else "",
-    )
-
-
 def _hand_over(night: Night, out: Path, found: Nightly) -> None:
     """Write what is to be offered, and the branches with it."""
-    usd = sum(row.answered_usd or 0.0 if row.usd is None else row.usd for row in found.skills)
-    looked_at = {row.skill for row in found.skills}
-    record = NightRecord(
-        id=digest_of(night.began.isoformat(), *(row.run for row in found.skills))[:12],
-        at=night.began,
-        usd=usd,
-        priced=found.usd is not None and not found.failed_calls,
-        skills=night.facts,
-        others=tuple(name for name in configured_skills(night.project) if name not in looked_at),
-    )
     remote = night.review.remote
-    write_file(out / OFFERS, OfferFolder(remote=remote, night=found, offers=tuple(night.offers), record=record))
+    write_file(out / OFFERS, OfferFolder(remote=remote, night=found, offers=tuple(night.offers)))
     if night.remote is None or night.tips is None:
         return
     offered = [one for skill in night.offers for one in skill.branches if one.tip]

@@ -211,5 +211,5 @@ def test_a_text_that_people_have_edited_is_theirs(after: Nights, forge: FakeForg
 def test_json_tells_every_skill(nights: Nights) -> None:
     ended = skillopt(nights.folder, "nightly", "--json", "--quiet", **nights.environment)
     found = json.loads(ended.stdout)
-    assert set(found) == {"skills", "rollouts", "usd", "answered_usd", "failed_calls", "dashboard", "problems"}
+    assert set(found) == {"skills", "rollouts", "usd", "answered_usd", "failed_calls"}
     assert found["rollouts"] == found["skills"][0]["rollouts"] > 0

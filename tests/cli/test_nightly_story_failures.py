@@ -11,8 +11,6 @@ from tests.fakes.stories import BRANCH, Night, Story
 
 pytestmark = pytest.mark.process
 
-SHOWN = ("--set", "dashboard=true")
-
 
 def test_an_expired_token_and_a_limit_are_found_before_anything_is_paid(story: Story) -> None:
     story.grow_suite()
@@ -53,7 +51,7 @@ def test_an_offer_that_is_cut_at_any_write_is_completed_by_the_next_and_nothing_
     story: Story, tmp_path: Path, *, after: bool
 ) -> None:
     story.forge.say(1, "ada", "/skillopt drop 2: our vendors need their capitals")
-    step, ended = story.train(tmp_path, *SHOWN)
+    step, ended = story.train(tmp_path)
     assert (step, ended.returncode) == ("train", 0), ended.stderr
     cut = [write for write in range(20) if cut_offer(story, tmp_path, write, after=after)]
     assert cut == list(range(len(cut)))
@@ -65,22 +63,22 @@ def cut_offer(story: Story, place: Path, write: int, *, after: bool) -> bool:
     with fake_forge() as forge:
         copy = Story(story.nights.copy(place / f"cut-{write}", forge), forge, place)
         was_cut = forge.cut(write, after=after)
-        first = copy.step("offer", str(place / "out"), *SHOWN, token=True)
+        first = copy.step("offer", str(place / "out"), token=True)
         forge.mend()
         if not was_cut:
             assert first.returncode == 0, first.stderr
             return False
         assert (first.returncode, "Traceback" in first.stderr) == (3, False), (was_cut, first.stderr)
-        second = copy.step("offer", str(place / "out"), *SHOWN, token=True)
+        second = copy.step("offer", str(place / "out"), token=True)
         assert second.returncode == 0, (was_cut, second.stderr)
         copy.check_claims()
-        assert (len(forge.pulls), len(forge.issues)) == (1, 1), was_cut
+        assert len(forge.pulls) == 1, was_cut
         topics = [text.splitlines()[0] for text in forge.said(1) if text.startswith("<!--")]
         assert len(topics) == len(set(topics)), (was_cut, topics)
         assert sum("edit 2 dropped" in text for text in forge.said(1)) == 1, was_cut
         assert copy.tip() == git(copy.nights.folder, "rev-parse", BRANCH)
         done = len(forge.writes)
-        assert copy.step("offer", str(place / "out"), *SHOWN, token=True).returncode == 0
+        assert copy.step("offer", str(place / "out"), token=True).returncode == 0
         assert forge.writes[done:] == [], was_cut
         return True
 

@@ -64,16 +64,6 @@ class ForgeContract:
         forge.comment(number, "news", "/skillopt drop 1")
         assert forge.comments(number) == ()
 
-    def test_a_topic_has_one_issue(self, forge: Forge) -> None:
-        assert forge.find_issue("dashboard") is None
-        first = forge.issue("dashboard", "Skills", _HOSTILE)
-        other = forge.issue("news", "News", "none")
-        assert forge.issue("dashboard", "All skills", f"{_HOSTILE}\n\nmore") == first != other
-        found = forge.find_issue("dashboard")
-        assert found is not None
-        assert (found.url, found.title, found.body) == (first, "All skills", f"{_HOSTILE}\n\nmore")
-        assert forge.pull_requests("skillopt/rows") == ()
-
     def test_a_topic_has_one_remark(self, forge: Forge) -> None:
         number = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body").number
         for topic, text in (("news", "first"), ("other", "second"), ("news", "third"), ("news", "third")):

@@ -1,4 +1,4 @@
-"""A loopback stand-in for GitHub's APIs: one repository with its pull requests, comments and issues.
+"""A loopback stand-in for GitHub's APIs: one repository with its pull requests and comments.
 
     with fake_forge(bare) as forge:
         GitHubForge(Account(forge.url, forge.url, "token"), forge.name)
@@ -36,7 +36,6 @@ class FakeForge:
     has_drafts: bool = True
     pulls: dict[int, Body] = field(default_factory=dict)
     comments: dict[int, list[Body]] = field(default_factory=dict)
-    issues: dict[int, Body] = field(default_factory=dict)
     login: str = "skillopt[bot]"
     public: bool = False
     permissions: dict[str, str] = field(default_factory=lambda: {"ada": "write", "eve": "read"})
@@ -115,7 +114,7 @@ class FakeForge:
         path = asked.path.removeprefix(self.prefix).removeprefix(f"/repos/{self.name}")
         number = int(next(iter(re.findall(r"(?<=/)\d+", path)), 0))
         shape = f"{asked.method} {re.sub(r'(?<=/)[0-9]+', 'N', path)}"
-        if number and number not in self.pulls | self.issues and "comments/N" not in shape:
+        if number and number not in self.pulls and "comments/N" not in shape:
             return refusal(404, "Not Found")
         if path.startswith("/collaborators/"):
             return self._permission(path.split("/")[2])
@@ -129,9 +128,6 @@ class FakeForge:
             "GET /pulls/N": lambda: as_json(200, self._shown(self.pulls[number])),
             "PATCH /pulls/N": lambda: self._change(number, asked.body),
             "POST /pulls/N/requested_reviewers": lambda: self._ask_review(number, asked.body),
-            "GET /issues": lambda: as_json(200, self._issues(asked.query)),
-            "POST /issues": lambda: self._write_issue(asked.body),
-            "PATCH /issues/N": lambda: self._edit_issue(number, asked.body),
             "GET /issues/N/comments": lambda: as_json(200, self.comments.get(number, [])),
             "POST /issues/N/comments": lambda: self._comment(number, asked.body["body"], self.login),
             "PATCH /issues/comments/N": lambda: self._edit_comment(number, asked.body["body"]),
@@ -179,38 +175,14 @@ class FakeForge:
         return as_json(201, self._shown(pull))
 
     def _add(self, number: int, what: str, names: list[str]) -> Answer:
-        kept = (self.pulls | self.issues)[number].setdefault(what, [])
+        kept = self.pulls[number].setdefault(what, [])
         kept.extend(name for name in names if name not in kept)
         if what == "labels":
             return as_json(200, [{"name": name} for name in kept])
         return as_json(201, {"number": number, "url": self._at(f"/issues/{number}")})
 
-    def _issues(self, query: dict[str, str]) -> list[Body]:
-        mine = [
-            self._shown_issue(number)
-            for number, issue in self.issues.items()
-            if issue["user"]["login"] == query["creator"]
-        ]
-        pulls = [pull for pull in self.pulls.values() if pull["author"] == query["creator"]]
-        assert query["state"] == "all"
-        return [*(self._shown(pull) for pull in pulls), *mine]
-
-    def _write_issue(self, body: Body) -> Answer:
-        number = self._next_number()
-        shown = {"number": number, "user": {"login": self.login}, "state": "open"}
-        url = f"https://github.com/{self.name}/issues/{number}"
-        self.issues[number] = {**shown, "html_url": url, "title": body["title"], "body": body["body"]}
-        return _check(body) or as_json(201, self._shown_issue(number))
-
-    def _edit_issue(self, number: int, body: Body) -> Answer:
-        self.issues[number] |= {key: body[key] for key in ("title", "body", "state") if key in body}
-        return _check(body) or as_json(200, self._shown_issue(number))
-
-    def _shown_issue(self, number: int) -> Body:
-        return {**self.issues[number], "url": self._at(f"/issues/{number}")}
-
     def _next_number(self) -> int:
-        return len(self.pulls) + len(self.issues) + 1
+        return len(self.pulls) + 1
 
     def _comment(self, number: int, text: str, author: str) -> Answer:
         identity = sum(map(len, self.comments.values())) + 1

@@ -1,4 +1,4 @@
-"""A loopback stand-in for GitLab's REST API: one project with its merge requests, notes, members and issues.
+"""A loopback stand-in for GitLab's REST API: one project with its merge requests, notes and members.
 
     with fake_gitlab(bare) as forge:
         GitLabForge(ForgeAccount(forge.url, forge.url, "token"), forge.name)
@@ -35,7 +35,6 @@ class FakeGitLab:
     project: Body = field(default_factory=dict)
     merge_requests: dict[int, Body] = field(default_factory=dict)
     notes: dict[int, list[Body]] = field(default_factory=dict)
-    issues: dict[int, Body] = field(default_factory=dict)
     users: list[str] = field(default_factory=lambda: ["project_7_bot", "ada", "eve", "mo", "stranger"])
     lock: Lock = field(default_factory=Lock)
     server: LoopbackServer | None = None
@@ -99,9 +98,6 @@ class FakeGitLab:
             "GET /merge_requests/N/notes": lambda: self._page(asked, self.notes.get(number, [])),
             "POST /merge_requests/N/notes": lambda: as_json(201, self.say(number, self.login, asked.body["body"])),
             "PUT /merge_requests/N/notes/N": lambda: self._edit_note(number, numbers[-1], asked.body["body"]),
-            "GET /issues": lambda: self._page(asked, self._issues(asked.query)),
-            "POST /issues": lambda: self._write_issue(asked.body),
-            "PUT /issues/N": lambda: self._edit_issue(number, asked.body),
         }
         return routes.get(shape, lambda: as_json(404, {"error": "404 Not Found"}))()
 
@@ -159,20 +155,6 @@ class FakeGitLab:
         (note,) = (one for one in self.notes[number] if one["id"] == identity)
         note["body"] = text
         return as_json(200, note)
-
-    def _issues(self, query: dict[str, str]) -> list[Body]:
-        assert (query["state"], query["sort"]) == ("all", "asc")
-        return [one for one in self.issues.values() if one["author"]["username"] == query["author_username"]]
-
-    def _write_issue(self, body: Body) -> Answer:
-        number = len(self.issues) + 1
-        shown = {"iid": number, "web_url": f"https://gitlab.com/{self.name}/-/issues/{number}", "state": "opened"}
-        self.issues[number] = {**shown, "author": self._user(self.login), **body}
-        return as_json(201, self.issues[number])
-
-    def _edit_issue(self, number: int, body: Body) -> Answer:
-        self.issues[number] |= body
-        return as_json(200, self.issues[number])
 
     def _shown(self, number: int) -> Body:
         """Show a merge request; the head of an open one follows its branch, a closed one's stays."""

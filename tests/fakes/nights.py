@@ -89,7 +89,6 @@ class Nights:
         shutil.copytree(self.bare, folder / "bare.git", symlinks=True)
         if self.forge is not None:
             forge.pulls, forge.comments = deepcopy(self.forge.pulls), deepcopy(self.forge.comments)
-            forge.issues = deepcopy(self.forge.issues)
         forge.repository = folder / "bare.git"
         git(folder / "clone", "remote", "set-url", "origin", forge.repository.as_uri())
         return Nights(folder / "clone", forge.repository, forge)

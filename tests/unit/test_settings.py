@@ -53,7 +53,6 @@ def test_every_preset_makes_valid_settings() -> None:
             for cap in (0, -1)
         ),
         ({"rollout_tokens": 0}, "above 0, found 0; leave it out for no cap"),
-        ({"monthly_usd": 0}, "above 0, found 0; leave it out for no cap"),
     ],
 )
 def test_a_mistake_names_the_layer_the_setting_and_what_was_found(values: dict[str, object], problem: str) -> None:

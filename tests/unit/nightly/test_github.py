@@ -20,7 +20,7 @@ from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
 from tests.fakes.projects import git
 from tests.fakes.repositories import make_repository
-from tools.fake_providers.loopback import Answer, Body, Requested
+from tools.fake_providers.loopback import Answer, Requested
 
 TOKEN = "ghp_" + "b2" * 18
 
@@ -87,8 +87,6 @@ def test_every_method_translates_what_fails(server: FakeForge, forge: Forge) -> 
         forge.facts,
         lambda: forge.comments(1),
         lambda: forge.label(1, ["skills"]),
-        lambda: forge.issue("news", "Title", "text"),
-        lambda: forge.find_issue("news"),
         lambda: forge.create("skillopt/rows", "main", "Title", "Body"),
         lambda: forge.update(1, "Title", "Body"),
         lambda: forge.comment(1, "news", "text"),
@@ -152,10 +150,3 @@ def test_what_others_write_under_its_mark_is_neither_changed_nor_taken_for_its_o
     forge.comment(number, "news", "more")
     assert server.said(number) == [forged, "<!-- skillopt: news -->\nmore"]
     assert [one.author for one in forge.comments(number)] == ["eve"]
-    server.issues[9] = {**as_issue(9, "eve"), "body": "<!-- skillopt: dashboard -->\n{}"}
-    assert forge.find_issue("dashboard") is None
-
-
-def as_issue(number: int, author: str) -> Body:
-    url = f"https://github.com/acme/skills/issues/{number}"
-    return {"number": number, "html_url": url, "title": "Skills", "user": {"login": author}, "state": "open"}

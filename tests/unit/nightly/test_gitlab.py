@@ -1,4 +1,4 @@
-"""Merge requests, notes and issues on a project of GitLab, over HTTP on loopback."""
+"""Merge requests and notes on a project of GitLab, over HTTP on loopback."""
 
 from collections.abc import Iterator
 from pathlib import Path
