@@ -179,7 +179,7 @@ def evaluate(
     with open_session(store, chosen, suite, given) as session:
         scoring = session.scoring()
         (measured,) = scoring.measure([_named("skill", skill)], _tasks(suite, split), _at_least_one(repeats))
-    return EvaluateResult(measured.rollouts, measured.tally)
+    return measured
 
 
 def compare(
@@ -223,8 +223,7 @@ def compare(
         named = [_named("before", before), _named("after", after)]
         first, second = scoring.measure(named, _tasks(suite, split), _at_least_one(repeats))
         verdict = scoring.compare(first, second)
-    sides = [EvaluateResult(one.rollouts, one.tally) for one in (first, second)]
-    return CompareResult(sides[0], sides[1], verdict)
+    return CompareResult(first, second, verdict)
 
 
 def _named(name: str, skill: Skill | None) -> tuple[str, Skill | None]:

@@ -23,7 +23,7 @@ from skillopt.commands.output import interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
-from skillopt.execution.scoring import NO_SKILL, ScoredSkill, Scoring
+from skillopt.execution.results import NO_SKILL, EvaluateResult, Scoring
 from skillopt.gate.changed_tasks import ChangedTask, OutcomeChange, changed_tasks
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.gate.headline import Headline, headline_of_verdict, metric_label, tally_words
@@ -132,7 +132,7 @@ def _evaluate(
     return _Evaluated(target.name, split.value, repeats, (first, *others), scoring.paid_rollouts, metric, judge)
 
 
-def _compared(first: ScoredSkill, own: ScoredSkill, verdict: Verdict) -> _Subject:
+def _compared(first: EvaluateResult, own: EvaluateResult, verdict: Verdict) -> _Subject:
     changed = changed_tasks(verdict, first.rollouts, own.rollouts)
     return _Subject(own.name, own.digest, own.tally, verdict, headline_of_verdict(verdict), changed)
 

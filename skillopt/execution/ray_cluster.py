@@ -13,7 +13,6 @@ import socket
 import tarfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
@@ -37,8 +36,9 @@ from skillopt.skills.document import Skill
 from skillopt.targets.drivers import runs_agent
 from skillopt.tasks import Task
 
-__all__ = ["NodeFacts", "RayCluster", "compare_nodes", "describe_node", "pack", "run_on_node", "unpack"]
+__all__ = ["RayCluster", "check_node", "pack", "run_on_node", "unpack"]
 
+_PACKAGE: Final = "skillopt-mcp"
 _AGENT_BYTES: Final = 325_000_000
 """Memory of a client program, about 225 MB, and of the worker process that started it."""
 
@@ -50,36 +50,23 @@ _CHECK_SECONDS: Final = 120.0
 _DIAL_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFacts:
-    """What must be the same on all machines that do rollouts of one run."""
-
-    host: str
-    skillopt: str
-    identity: str
-    trouble: str = ""
-    access: str = ""
-    sandbox: str = ""
-
-
-def describe_node(harness: Harness, settings: Settings, login: str) -> NodeFacts:
-    """Return what this machine has to run a harness with, and whether a provider lets it in; nothing is paid."""
-    identity = trouble = ""
+def check_node(harness: Harness, expected: tuple[str, str], settings: Settings, login: str) -> str:
+    """Return why this machine cannot do what another one would, by version, target and login; empty where it can."""
+    host, (installed, identity) = socket.gethostname(), expected
+    if version(_PACKAGE) != installed:
+        return f"node {host}: expected skillopt {installed} as here, found {version(_PACKAGE)}; install that one there"
     try:
-        identity = harness.identity
+        found = harness.identity
     except Exception as error:  # noqa: BLE001 - allowed: masked here, for Ray would log and send it as it is
-        trouble = _said(error)
+        return f"node {host} cannot run the target: {_said(error)}"
+    if found != identity:
+        unboxed = sandbox_warning(settings.sandbox) if runs_agent(settings) else ""
+        hint = "install the same version of its program there"
+        if unboxed:
+            hint = f'it has {unboxed}; install bubblewrap there, or set sandbox = "none"'
+        return f"node {host}: expected the target {identity!r} as here, found {found!r}; {hint}"
     ready, told = find_login(login, settings.agents)
-    access = "" if ready else told
-    boxed = sandbox_warning(settings.sandbox) if runs_agent(settings) else ""
-    return NodeFacts(socket.gethostname(), version("skillopt-mcp"), identity, trouble, access, boxed)
-
-
-def compare_nodes(here: NodeFacts, nodes: Sequence[NodeFacts]) -> str:
-    """Return what keeps nodes from doing the rollouts of this machine's target, a line each; empty for nothing."""
-    if not nodes:
-        return "expected a Ray cluster with nodes, found none; start one with `ray start`"
-    return "\n".join(dict.fromkeys(filter(None, (_trouble(here, node) for node in nodes))))
+    return "" if ready else f"node {host}: {told} there before `ray start`"
 
 
 def run_on_node(
@@ -136,7 +123,7 @@ def _inside(member: tarfile.TarInfo, workspace: str) -> tarfile.TarInfo | None:
     return None
 
 
-_FACTS: Final = ray.remote(describe_node)
+_CHECK: Final = ray.remote(check_node)
 _ROLLOUT: Final = ray.remote(run_on_node)
 
 
@@ -167,12 +154,11 @@ class RayCluster:
             for value in (self._harness, self._settings, *self._tasks):
                 _expect_no_key(value)
             _connect(self._settings.ray)
-            here = describe_node(self._harness, self._settings, self._login)
-            nodes = ray.nodes()  # type: ignore[no-untyped-call]  # Ray gives it no type
-            found = [self._facts_of(node["NodeID"]) for node in nodes if node["Alive"]]
-            differs = compare_nodes(here, [facts for facts in found if facts is not None])
-            if differs:
-                raise SettingsError(differs)
+            nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]  # Ray gives it no type
+            if not nodes:
+                raise SettingsError("expected a Ray cluster with nodes, found none; start one with `ray start`")
+            if troubles := dict.fromkeys(filter(None, map(self._trouble_of, nodes))):
+                raise SettingsError("\n".join(troubles))
             self._is_ready = True
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
@@ -204,21 +190,19 @@ class RayCluster:
             for reference in self._running:
                 ray.cancel(reference)
 
-    def _facts_of(self, node: str) -> NodeFacts | None:
-        """Ask one node what it has; None where it is gone by now, which no rollout will run on."""
+    def _trouble_of(self, node: str) -> str:
+        """Ask one node whether it can do this; one that is gone by now gets no rollout."""
         where = NodeAffinitySchedulingStrategy(node, soft=False)
+        check = _CHECK.options(num_cpus=0, max_retries=1, scheduling_strategy=where)
+        expected = (version(_PACKAGE), self.identity)
         try:
-            asked = _FACTS.options(num_cpus=0, max_retries=1, scheduling_strategy=where).remote(
-                self._harness, self._settings, self._login
-            )
-            return ray.get(asked, timeout=_CHECK_SECONDS)
+            return ray.get(check.remote(self._harness, expected, self._settings, self._login), timeout=_CHECK_SECONDS)
         except exceptions.GetTimeoutError:
-            trouble = f"it did not answer within {_CHECK_SECONDS:g} s"
+            return f"node {node[:8]}… did not answer within {_CHECK_SECONDS:g} s"
         except (exceptions.TaskUnschedulableError, exceptions.NodeDiedError):
-            return None
+            return ""
         except exceptions.RayError as error:
-            trouble = environment_masking().text(_first_line(error))
-        return NodeFacts(f"{node[:8]}…", "", "", trouble)
+            return f"node {node[:8]}… cannot run the target: {environment_masking().text(_first_line(error))}"
 
 
 def _connect(address: str) -> None:
@@ -298,26 +282,6 @@ def _translated(error: exceptions.RayError) -> InfrastructureError:
         return NodeLostError(f"its node, or its process there, was lost ({said})")
     kind = type(error.cause if isinstance(error, exceptions.RayTaskError) else error).__name__
     return InfrastructureError(f"Ray could not run it: {kind}: {said}")
-
-
-def _trouble(here: NodeFacts, node: NodeFacts) -> str:
-    if node.skillopt and here.skillopt != node.skillopt:
-        return (
-            f"node {node.host}: expected skillopt {here.skillopt} as here, found {node.skillopt}; install that version "
-            "there"
-        )
-    if node.trouble:
-        return f"node {node.host} cannot run the target: {node.trouble}"
-    if node.identity != here.identity:
-        return (
-            f"node {node.host}: expected the target {here.identity!r} as here, found {node.identity!r}; install the "
-            "same version of its program there"
-        )
-    if node.access and not here.access:
-        return f"node {node.host}: {node.access}; set it there before `ray start`"
-    if node.sandbox and not here.sandbox:
-        return f'node {node.host} has {node.sandbox}; install bubblewrap there, or set sandbox = "none"'
-    return ""
 
 
 def _said(error: Exception) -> str:

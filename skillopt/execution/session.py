@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,11 +11,10 @@ from pydantic import BaseModel
 
 from skillopt.errors import SuiteError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
-from skillopt.execution.installation import namesake
 from skillopt.execution.metering import expect, shown
 from skillopt.execution.recording import Recording, config_of, record_of
+from skillopt.execution.results import Scoring
 from skillopt.execution.runner import RunObserver
-from skillopt.execution.scoring import Scoring
 from skillopt.loop.events import Event
 from skillopt.protocols import Harness, Model, VerifierFactory
 from skillopt.settings import PresetConstants, Settings, make_settings
@@ -59,7 +57,6 @@ def open_session(
     """Make the drivers, check what can be checked for nothing, and open the ledger."""
     expect(Suite, suite, "read one with load_suite")
     _expect_named(settings, given, optimizer=optimizer)
-    _warn_of_namesake()
     with ExitStack() as stack:
         if store is None:
             root = Path(stack.enter_context(TemporaryDirectory(prefix="skillopt-")))
@@ -159,13 +156,6 @@ def _expect_named(settings: Settings, given: Given, *, optimizer: bool) -> None:
                 f'expected a {role}, found none; pass {role}="{example}", an object of your own, or "demo", the '
                 "offline stand-in"
             )
-
-
-@cache
-def _warn_of_namesake() -> None:
-    """Say once that another package has the same import name."""
-    if found := namesake():
-        _LOG.warning(found)
 
 
 class _Events(RunObserver):
