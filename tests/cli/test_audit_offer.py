@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.fake_forge import FakeForge, fake_forge
-from tests.fakes.nights import TOKEN
+from tests.fakes.nights import TOKEN, Nights
 from tests.fakes.projects import SKILL, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
@@ -63,16 +63,12 @@ class Site:
     bare: Path
     forge: FakeForge
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return Nights(self.folder, self.bare, self.forge).environment
+
     def offered(self, *arguments: str) -> dict[str, Any]:
-        return offered(
-            self.folder,
-            *arguments,
-            GITHUB_TOKEN=TOKEN,
-            GITHUB_REPOSITORY=self.forge.name,
-            SKILLOPT_FORGE="github",
-            GITHUB_API_URL=self.forge.url,
-            SKILLOPT_RETRY_SECONDS="0",
-        )
+        return offered(self.folder, *arguments, **self.environment)
 
     def pull(self, number: int = 1) -> dict[str, Any]:
         return dict(self.forge.pulls[number])
@@ -117,12 +113,6 @@ def test_without_a_forge_a_branch_deletes_the_idle_skill_and_nothing_of_the_work
     assert git(folder, "branch", "--list", "skillopt*/*") == ""
 
 
-def test_the_number_of_rollouts_is_said_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    folder = make_audited(tmp_path / "project")
-    said = skillopt(folder, "audit", "--offer", "--pairs", "1").stderr + capfd.readouterr().err
-    assert said.count("have tasks to measure") == 1, said
-
-
 def test_a_pull_request_is_opened_once_and_kept_as_it_is(site: Site) -> None:
     first = site.offered()
     assert (first["action"], first["skills"], site.tip()) == ("opened", ["polite"], first["commit"])
@@ -146,14 +136,7 @@ def test_a_commit_of_a_person_on_the_branch_is_left_alone(site: Site) -> None:
     git(site.folder, "push", "-q", "origin", f"mine:{BRANCH}")
     git(site.folder, "checkout", "-q", "main")
     tip = site.tip()
-    ended = skillopt(
-        site.folder,
-        *AUDIT,
-        GITHUB_TOKEN=TOKEN,
-        GITHUB_REPOSITORY=site.forge.name,
-        SKILLOPT_FORGE="github",
-        GITHUB_API_URL=site.forge.url,
-    )
+    ended = skillopt(site.folder, *AUDIT, **site.environment)
     assert (ended.returncode, site.tip()) == (2, tip)
     assert "has commits of people" in ended.stderr
 

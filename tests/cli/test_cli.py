@@ -38,20 +38,6 @@ def test_a_version_says_what_changed_why_and_with_what_result(trained: Trained) 
     assert max(len(line) for line in message.splitlines() if not line.startswith("Edit-")) <= 100
 
 
-@pytest.mark.process
-def test_log_diff_status_and_report_show_the_run(trained: Trained) -> None:
-    folder, result = trained
-    assert str(result["versions"][0])[:10] in skillopt(folder, "log", "rows").stdout
-    assert "+- " in skillopt(folder, "diff", "rows").stdout
-    assert f"{result['run']}" in skillopt(folder, "status").stdout
-    report = skillopt(folder, "report").stdout
-    assert f"run <code>{result['run']}</code>" in report
-    assert "release check: 0 of 8 → 8 of 8 held-out tasks passed" in report
-    told = json.loads(skillopt(folder, "report", "rows", "--json").stdout)
-    assert [version["commit"] for version in told["versions"][1:]] == result["versions"]
-    assert told["splits"] == {"train": 8, "val": 8, "test": 8}
-
-
 def test_evaluate_compares_work_tree_version_and_no_skill(trained: Trained) -> None:
     folder, _ = trained
     arguments = ("--of", "worktree", "--of", "skillopt/rows", "--of", "none", "--json")
@@ -133,13 +119,6 @@ def test_a_users_mistake_gets_one_clear_line_and_no_traceback(
     assert ended.stdout == ""
 
 
-def test_a_skill_whose_frontmatter_is_never_closed_is_refused_with_its_line(project: Path) -> None:
-    (project / "skills" / "rows" / "SKILL.md").write_text("---\nname: rows\n# Rows\n")
-    ended = skillopt(project, "optimize", "rows")
-    assert ended.returncode == 2
-    assert "SKILL.md:1:" in ended.stderr
-
-
 @pytest.mark.process
 def test_a_skill_without_frontmatter_is_trained_as_clients_load_it(project: Path) -> None:
     (project / "skills" / "rows" / "SKILL.md").write_text("# Rows\n")
@@ -209,25 +188,6 @@ def test_a_moved_branch_is_left_where_it_is(project: Path) -> None:
     assert git(project, "rev-parse", "skillopt/rows") == git(project, "rev-parse", "main")
 
 
-@pytest.mark.parametrize("command", ["estimate", "evaluate"])
-def test_the_options_of_optimize_are_those_of_other_commands(project: Path, command: str) -> None:
-    options = [
-        "--harness",
-        "demo",
-        "--model",
-        "demo",
-        "--set",
-        "seed=3",
-        "--set",
-        "preset=default",
-        "--set",
-        "workers=1",
-    ]
-    caps = ["--max-rollouts", "90", "--max-usd", "5", "--set", "max_tokens=9000000"]
-    ended = skillopt(project, command, "rows", *options, *caps, "--set", "max_minutes=30", "--set", "confidence=0.8")
-    assert ended.returncode == 0, ended.stderr
-
-
 @pytest.mark.process
 def test_the_environment_sits_between_the_file_and_the_flags(project: Path) -> None:
     found = [
@@ -236,9 +196,3 @@ def test_the_environment_sits_between_the_file_and_the_flags(project: Path) -> N
     ]
     assert found == [3, 4]
     assert skillopt(project, "estimate", "rows", SKILLOPT_WORKRES="1").returncode == 2
-
-
-def test_version_help_and_no_arguments_answer_at_once(tmp_path: Path) -> None:
-    assert skillopt(tmp_path, "--version").stdout.startswith("skillopt-mcp ")
-    assert "optimize" in skillopt(tmp_path, "--help").stdout
-    assert "optimize" in skillopt(tmp_path).stdout + skillopt(tmp_path).stderr

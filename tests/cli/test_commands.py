@@ -60,7 +60,7 @@ def masked(text: str, folder: Path) -> str:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("command", ["evaluate", "gate", "report", "status"])
+@pytest.mark.parametrize("command", ["gate", "report"])
 def test_a_command_says_and_ends_the_same_in_its_own_process_as_in_that_of_the_tests(
     command: str, trained: Trained, tmp_path: Path
 ) -> None:

@@ -11,8 +11,6 @@ import pytest
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.storage.ledger import Ledger
-from skillopt_mcp.catalogue import served_skill
-from skillopt_mcp.version_tools import list_skills_tool
 from tests.fakes.drafts import changed, graded, run_events
 from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt
 
@@ -53,13 +51,6 @@ class TestDecline:
         assert "declined by Tester: too long for @ us" in row
         assert "declined by" in skillopt(project, "show", versions[0]["sha"]).stdout
 
-    def test_the_server_serves_the_text_of_the_default_branch(self, project: Path) -> None:
-        versions = served_skill(project, "rows").version
-        declined = done(project, "decline", "rows")
-        assert served_skill(project, "rows").version == declined["commit"]
-        assert versions in declined["declined"]
-        assert f", {len(declined['declined'])} declined |" in list_skills_tool(project)
-
     def test_the_next_training_starts_from_there_and_tries_no_refused_edit(self, project: Path) -> None:
         refused = done(project, "log", "rows")["edits"]
         declined = done(project, "decline", "rows", "--reason", "we never asked for this")
@@ -79,12 +70,6 @@ class TestDecline:
         ended = skillopt(project, "decline", "--undo", "rows", declined[-1][:10])
         assert ended.returncode == 2
         assert "found that it is not" in ended.stderr
-
-    def test_where_there_is_nothing_to_decline_it_says_so(self, project: Path) -> None:
-        done(project, "decline", "rows")
-        ended = skillopt(project, "decline", "rows")
-        assert ended.returncode == 2
-        assert "has nothing to decline" in ended.stderr
 
     def test_main_that_moved_is_merged_so_that_the_branch_merges_without_a_conflict(self, project: Path) -> None:
         place = project / "skills" / "rows" / "SKILL.md"

@@ -56,12 +56,6 @@ def test_the_line_that_registers_the_server_is_shown_for_each_client_on_the_path
     assert row["found"] == "to use skillopt in your agent, run `claude mcp add skillopt -- skillopt-mcp`"
 
 
-def test_the_demo_is_said_to_be_one(tmp_path: Path) -> None:
-    row = checks(make_project(tmp_path / "project"))["target rows"]
-
-    assert row["warnings"] == ["the demo is a program that understands table rules only, not a language model"]
-
-
 @pytest.mark.parametrize(
     ("model", "state", "words"),
     [

@@ -169,10 +169,3 @@ def test_evidence_of_nothing_writes_nothing_and_tasks_are_shown_only_where_that_
     (root / ".skillopt" / "shown").touch()
     with pytest.raises(UsageError, match=r"cannot write .*shown/rows: .* make it writable"):
         evidence(selection)
-
-
-def test_half_a_line_of_a_killed_process_is_no_task(tmp_path: Path) -> None:
-    note_shown(tmp_path, "rows", ["a b", "ü"])
-    with (tmp_path / ".skillopt" / "shown" / "rows").open("a") as file:
-        file.write('"c')
-    assert read_shown(tmp_path, "rows") == {"a b", "ü"}

@@ -128,19 +128,6 @@ def test_a_new_skill_is_measured_against_no_skill_and_a_deleted_one_is_reported(
     assert report["changes"][0]["judged"]["verdict"]["wins"] >= 5
 
 
-def test_several_skills_of_one_change_are_judged_one_by_one(project: Path) -> None:
-    write(project, GOOD.replace("name: rows", "name: cells"), "cells")
-    with (project / "skillopt.toml").open("a") as config:
-        config.write('[skills.cells]\nsuite = "suites/rows.jsonl"\ngate = "paired"\n')
-    commit(project, SKILL)
-    code, report = gate(project)
-    assert code == 1
-    assert {change["skill"]: change["standing"] for change in report["changes"]} == {
-        "cells": "passed",
-        "rows": "refused",
-    }
-
-
 def test_what_no_reviewer_may_overlook_is_refused_unmeasured(project: Path) -> None:
     commit(project, GOOD + "- Be\u200bcareful.\n- The key is AKIAIOSFODNN7EXAMPLQ.\n- See https://example.com/x.\n")
     code, report = gate(project)
@@ -191,15 +178,6 @@ def test_a_suite_that_the_change_breaks_is_refused_with_file_and_line(project: P
     assert report["changes"][0]["findings"][0]["message"].startswith("suites/rows.jsonl:25: ")
 
 
-def test_a_suite_too_small_for_what_is_asked_is_untestable_and_costs_nothing(project: Path) -> None:
-    commit(project, GOOD + "- Be careful.\n")
-    code, report = gate(project, "main", "HEAD", "--margin", "0.1")
-    (change,) = report["changes"]
-    assert (code, change["standing"], change["rollouts"]) == (0, "untestable", 0)
-    assert "expected at least 17 val tasks to show that no loss of 0.1 is there" in change["reason"]
-    assert gate(project, "main", "HEAD", "--margin", "0.1", "--strict")[0] == 1
-
-
 def test_a_skill_without_a_suite_is_not_called_passed(project: Path) -> None:
     (project / "skillopt.toml").unlink()
     (project / "suites" / "rows.jsonl").unlink()
@@ -216,14 +194,6 @@ def test_a_suite_that_is_kept_out_of_the_repository_is_taken_from_where_it_lies(
     git(project, "commit", "--quiet", "-am", "Keep the tasks private")
     code, report = gate(project)
     assert (code, report["changes"][0]["standing"]) == (0, "cannot tell")
-
-
-def test_too_little_measured_is_neither_passed_nor_refused(project: Path) -> None:
-    commit(project, SKILL)
-    arguments = ("main", "HEAD", "--harness", "chat/openai-compatible/x", "--set", "base_url=http://127.0.0.1:9/v1")
-    code, report = gate(project, *arguments, "--set", "retry_seconds=0")
-    assert code == 3
-    assert report["changes"][0]["standing"] == "invalid"
 
 
 def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project: Path) -> None:

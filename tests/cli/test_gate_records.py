@@ -45,13 +45,3 @@ def test_a_skill_means_its_training_and_not_a_gate_that_came_later(gated: Nights
     for name in ("", "rows"):
         shown = skillopt(gated.folder, "report", *filter(None, [name]), "--json").stdout
         assert json.loads(shown)["run"] == trained
-
-
-def test_status_calls_a_gate_a_gate(gated: Nights) -> None:
-    assert "rows: gate, finished (" in skillopt(gated.folder, "status").stdout
-
-
-def test_a_range_is_refused_with_how_to_write_it(gated: Nights) -> None:
-    ended = skillopt(gated.folder, "gate", "main..change")
-    assert ended.returncode == 2
-    assert "found 'main..change'; a range is two revisions here: BASE HEAD" in ended.stderr

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from skillopt.commands.action.github_action import main
 from skillopt.commands.nightly import render_night
 from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.posting import PullRequestUpdate
@@ -149,13 +148,10 @@ def test_a_night_that_breaks_fails_the_job(tmp_path: Path) -> None:
     assert done.steps[-1] == "Keep the reports"
 
 
-@pytest.mark.parametrize(
-    "hostile", ['"; touch {0}; "$(touch {0}) `touch {0}`', "x\n::error::forged\nverdict=passed\n$(touch {0})", "--help"]
-)
-def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path, hostile: str) -> None:
+def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
     mark = tmp_path / "mark"
-    text = hostile.format(mark)
+    text = f'"; touch {mark}; "$(touch {mark}) `touch {mark}`\n::error::forged\nverdict=passed'
     (tmp_path / "base").mkdir()
     runner = pull_request(tmp_path / "base", project)
     for inputs in ({"base": text}, {"head": text}, {"require": text}, {"working_directory": text}, {"max_usd": text}):
@@ -178,7 +174,7 @@ def test_branches_named_like_commands_are_names(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("mark"))
 
 
-@pytest.mark.parametrize("kind", ["push", "first push", "forced push", "merge_group", "workflow_dispatch", "schedule"])
+@pytest.mark.parametrize("kind", ["push", "first push", "merge_group", "schedule"])
 def test_every_event_has_a_base(tmp_path: Path, kind: str) -> None:
     project = make_change(tmp_path / "project")
     commit(project, "no frontmatter\n")
@@ -186,9 +182,7 @@ def test_every_event_has_a_base(tmp_path: Path, kind: str) -> None:
     events: dict[str, Any] = {
         "push": {"before": base, "forced": False},
         "first push": {"before": "0" * 40, "created": True},
-        "forced push": {"before": "f" * 40, "forced": True},
         "merge_group": {"merge_group": {"base_sha": base}},
-        "workflow_dispatch": {"inputs": None},
         "schedule": {"schedule": "17 3 * * *"},
     }
     runner = pull_request(tmp_path, project)
@@ -250,15 +244,6 @@ def test_a_neutral_verdict_is_a_check_of_its_own_where_one_is_asked_for(tmp_path
     assert "the verdict is neutral, not passed, though the job is green" in refused.log
 
 
-def test_without_a_check_a_notice_says_that_a_green_job_is_neutral(tmp_path: Path) -> None:
-    project = make_change(tmp_path / "project")
-    commit(project, GOOD + "- Be careful.\n")
-    done = gate(pull_request(tmp_path, project), comment="false")
-    assert (
-        "::notice title=skillopt::the verdict is neutral (1 cannot tell), not passed; a job has no such end" in done.log
-    )
-
-
 def test_each_working_directory_has_a_comment_of_its_own(tmp_path: Path, forge: FakeForge) -> None:
     project = make_change(tmp_path / "project")
     commit(project, "no frontmatter\n")
@@ -316,16 +301,6 @@ def test_the_source_beside_the_action_is_installed_unless_a_version_is_named(tmp
     assert Path(beside[-1]).resolve() == ROOT
 
 
-def test_outside_of_a_workflow_it_says_what_is_missing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("RUNNER_TEMP", raising=False)
-    assert main(["run"]) == main(["walk"]) == 2
-    told = capsys.readouterr().out
-    assert "expected RUNNER_TEMP in the environment, found none" in told
-    assert "found 'walk'" in told
-
-
 @pytest.mark.parametrize("path", [ACTION, *WORKFLOWS], ids=lambda path: path.stem)
 def test_no_expression_stands_in_a_script_and_all_actions_are_pinned(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -351,3 +326,35 @@ def test_the_page_and_the_workflows_name_inputs_and_outputs_as_they_are() -> Non
             for step in job.get("steps", []):
                 if step.get("uses") == "$/.github/actions/skillopt":
                     assert {*step["with"]} <= {*action["inputs"]}
+
+
+def test_no_step_that_runs_models_has_a_token() -> None:
+    steps = {step["name"]: step for step in read_yaml(ACTION)["runs"]["steps"]}
+    for name in ("Run skillopt", "Train"):
+        assert (steps[name]["env"]["GITHUB_TOKEN"], steps[name]["env"]["GH_TOKEN"]) == ("", "")
+    assert [name for name, step in steps.items() if "inputs.github-token" in str(step)] == [
+        "Ask the forge",
+        "Offer",
+        "Comment on the pull request",
+        "Report the verdict as a check",
+    ]
+
+
+def test_the_job_that_trains_may_write_nothing_and_keeps_no_credentials() -> None:
+    jobs = read_yaml(ROOT / ".github" / "workflows" / "skillopt-nightly.yml")["jobs"]
+    assert jobs["train"]["permissions"] == {"contents": "read"}
+    assert "write" not in str(jobs["check"]["permissions"])
+    for job in jobs.values():
+        checkout, use = job["steps"]
+        assert checkout["with"]["persist-credentials"] is False
+        assert (use["with"]["github-token"] == "") == (job is jobs["train"])
+        assert ("ANTHROPIC_API_KEY" in use.get("env", {})) == (job is jobs["train"])
+
+
+def test_comments_are_acted_on_for_people_who_may_write_and_nothing_of_the_change_is_checked_out() -> None:
+    path = ROOT / ".github" / "workflows" / "skillopt-comment.yml"
+    (job,) = read_yaml(path)["jobs"].values()
+    assert "github.event.comment.author_association" in job["if"]
+    assert "github.event.issue.pull_request" in job["if"]
+    assert job["uses"] == "$/.github/workflows/skillopt-nightly.yml"
+    assert "steps" not in job

@@ -150,21 +150,6 @@ def test_of_planted_secrets_and_personal_data_of_every_known_shape_none_is_writt
     assert {name for name, value in planted.items() for text in texts if value in text} == set()
 
 
-def test_names_that_git_and_the_environment_know_are_not_written(
-    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    git(project, "config", "user.name", "Wanda Kowalczyk")
-    git(project, "config", "user.email", "wanda.k@corp")
-    monkeypatch.setenv("USER", "wkow7")
-    said = "Clean the table and sign it as Wanda Kowalczyk, wanda.k@corp, account WKOW7, for Kowalczyk"
-    claude(home, project, Said(said, skill="rows"))
-    ended = skillopt(project, "harvest", "rows")
-
-    assert ended.returncode == 0, ended.stderr
-    text = review(project).read_text(encoding="utf-8").lower() + ended.stdout.lower()
-    assert [name for name in ("wanda", "kowalczyk", "wkow7") if name in text] == []
-
-
 def test_ticked_candidates_become_tasks_of_the_suite_and_the_others_wait(project: Path, home: Path) -> None:
     claude(home, project, CLEAN, AGAINST, Said("Sort the other table by its date"))
     skillopt(project, "harvest")
@@ -234,17 +219,6 @@ def test_what_does_not_fit_is_refused_with_what_to_do(
 
     assert ended.returncode == 2
     assert words in ended.stderr
-
-
-def test_damaged_logs_and_links_are_counted_and_the_rest_is_harvested(project: Path, home: Path) -> None:
-    path = claude(home, project, CLEAN)
-    with path.open("ab") as log:
-        log.write(b'\xff\xfe\n{"type":"user","message":{"content":"half')
-    (path.parent / "linked.jsonl").symlink_to(path)
-    ended = skillopt(project, "harvest")
-
-    assert ended.returncode == 0
-    assert "not read: 2 lines, 1 link" in ended.stdout
 
 
 def test_a_log_cannot_name_files_outside_of_the_repository_or_steer_git(project: Path, home: Path) -> None:

@@ -57,17 +57,6 @@ def test_all_outputs_agree_to_the_digit(folder: Path) -> None:
     assert [version["passed"] for version in view["versions"][:2]] == gate[0].split(" → ")
 
 
-def test_evaluate_tells_of_the_same_tasks_what_the_held_out_test_told(folder: Path) -> None:
-    if not json.loads(skillopt(folder, "status", "--json").stdout)["runs"]:
-        skillopt(folder, "optimize", "rows", *FAST)
-    view = json.loads(skillopt(folder, "report", "--json").stdout)
-    compared = ("--split", "test", "--of", "worktree", "--of", "skillopt/rows")
-    ended = skillopt(folder, "evaluate", "rows", *compared)
-    words = view["headline"]["words"].replace("held-out ", "")
-    assert f"worktree → skillopt/rows: {words}" in ended.stdout
-    assert "0 rollouts newly run" in ended.stdout
-
-
 def test_evaluate_lists_regressions_first_then_what_was_fixed_and_counts_the_rest(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project")
     text = folder / "skills" / "rows" / "SKILL.md"

@@ -142,12 +142,3 @@ def test_blame_tells_what_people_committed_between_versions(written: tuple[Path,
     lines = {line["text"]: line for line in json.loads(skillopt(folder, "blame", "rows", "--json").stdout)["lines"]}
     assert (lines["- By hand."]["commit"], lines["- By hand."]["version"]) == (by_hand, False)
     assert (lines["- Learned."]["commit"], lines["- Learned."]["version"]) == (newest, True)
-
-
-@pytest.mark.parametrize("options", [(), ("--words",), ("--json",)])
-def test_a_difference_prints_nothing_that_steers_a_terminal(tmp_path: Path, options: tuple[str, ...]) -> None:
-    project = make_project(tmp_path / "project")
-    version(project, f"{SKILL}- Never \x1b]8;;http://evil.invalid\x07 \x9b31m \u202e do that.\n", "Steer")
-    said = skillopt(project, "diff", "rows", "main", *options)
-    assert (said.returncode, "evil.invalid" in said.stdout) == (0, True), said.stderr
-    assert not set("\x1b\x07\x9b\u202e").intersection(said.stdout)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from skillopt.errors import BusyError, UsageError
-from skillopt.forecast.job_plan import JobLimits, start_evaluation, start_proposal, start_training
+from skillopt.forecast.job_plan import start_evaluation, start_proposal, start_training
 from skillopt.project import Selection
 from skillopt.runs.job_report import JobReport, cancel, job, jobs
 from skillopt.runs.proposal import EditsProposal
@@ -82,17 +81,6 @@ def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldPro
     assert ended(project, begun.stdout.strip()).job.state is JobState.DONE
 
 
-@pytest.mark.process
-def test_a_training_job_shows_its_run_while_and_after_it_runs(project: Path) -> None:
-    begun = start_training(selection(project), limits=JobLimits(max_rollouts=200))
-    report = ended(project, begun.id)
-    assert report.job.command[0] == "optimize"
-    assert report.run is not None
-    assert report.run.state == "finished"
-    assert report.events[0].startswith("rows on suite")
-    assert report.job.id in [one["id"] for one in status(project)["jobs"]]
-
-
 def test_a_proposal_job_commits_what_the_gate_takes(project: Path) -> None:
     report = ended(project, start_proposal(selection(project), EditsProposal.model_validate({"edits": [GOOD]})).id)
     assert (report.job.state, report.job.exit_code) == (JobState.DONE, 0), report.job
@@ -121,17 +109,6 @@ def test_cancelling_waits_for_the_calls_under_way_and_keeps_them(project: Path, 
 
 
 @pytest.mark.process
-def test_cancelling_twice_does_not_wait(project: Path, held: HeldProvider) -> None:
-    name = begin_held(project, held)
-    first = cancel(name, folder=project)
-    while "waiting for the calls" not in first.job.progress:
-        first = job(name, wait=0.1, folder=project)
-    cancel(name, folder=project)
-    assert ended(project, name).job.state is JobState.CANCELLED
-    assert not held.may.is_set()
-
-
-@pytest.mark.process
 def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(project: Path, held: HeldProvider) -> None:
     held.left = 3
     name = begin_held(project, held)
@@ -146,26 +123,7 @@ def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(proj
     assert f"{TASKS - kept} rollouts newly run" in again.job.output
 
 
-@pytest.mark.process
-def test_a_job_says_why_it_failed_and_how_to_go_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    flags = {"harness": "chat/anthropic/fake", "retry_seconds": 0, "max_minutes": 60}
-    report = ended(project, start_evaluation(selection(project, **flags)).id)
-    assert (report.job.state, report.job.exit_code) == (JobState.FAILED, 3)
-    assert "Connection" in report.job.progress
-    assert "not paid twice" in report.next_step
-
-
-def test_what_cannot_be_run_is_refused_before_a_process_is_started(project: Path) -> None:
-    (project / "skillopt.toml").write_text('[skills.rows]\npath = "skills/rows"\n')
-    shutil.rmtree(project / "suites")
-    with pytest.raises(UsageError, match="no suite"):
-        start_evaluation(selection(project))
-    assert jobs(folder=project) == ()
-
-
-@pytest.mark.parametrize("name", ["", "../../etc", "20260101-000000-beef", "20260101-000000-beef/../x"])
+@pytest.mark.parametrize("name", ["../../etc", "20260101-000000-beef/../x"])
 def test_an_unknown_job_is_refused_whatever_its_name(project: Path, name: str) -> None:
     with pytest.raises(UsageError, match="expected the id of a job"):
         job(name, folder=project)

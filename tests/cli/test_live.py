@@ -2,19 +2,12 @@
 
 import io
 import json
-import os
-import pty
-import select
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from rich.console import Console
 
 from skillopt.commands.watch import follow
@@ -61,18 +54,6 @@ def test_what_is_no_terminal_gets_one_look_and_no_control_characters() -> None:
     assert "\x1b" not in shown(console)
 
 
-def test_a_terminal_that_cannot_go_back_gets_one_look() -> None:
-    console = screen(terminal=True, kind="dumb")
-    follow(in_turn(GOING), console, lambda: None)
-    assert shown(console).count("training, running") == 1
-
-
-def test_markup_in_a_text_means_nothing() -> None:
-    console = screen(terminal=False)
-    follow(in_turn(replace(GOING, reason="[bold red]x[/] [link=file:///]y[/link]")), console, lambda: None)
-    assert "[bold red]x[/] [link=file:///]y[/link]" in shown(console)
-
-
 def begun(folder: Path) -> Ledger:
     """Record a run that goes on, as another process would."""
     ledger = Ledger.open(folder)
@@ -99,27 +80,6 @@ def test_each_look_reads_what_the_run_has_recorded_by_then(tmp_path: Path) -> No
         assert [gate["verdict"]["outcome"] for gate in look()["gates"]] == ["accept", "reject"]
         ledger.end_run("0123456789ab", "finished", "done")
         assert look()["state"] == "finished"
-
-
-@pytest.mark.process
-def test_ctrl_c_ends_the_watching_with_130(tmp_path: Path) -> None:
-    folder = make_project(tmp_path)
-    with closing(begun(folder)), writer_lock(folder, "rows"):
-        ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "skillopt", "watch", "rows"]
-        known = {**os.environ, "TERM": "xterm"}
-        process = subprocess.Popen(command, cwd=folder, env=known, stdout=theirs, stderr=subprocess.PIPE)
-        os.close(theirs)
-        seen = b""
-        while b"training, running" not in seen:
-            assert select.select([ours], [], [], 60)[0], seen
-            seen += os.read(ours, 4096)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
-        os.close(ours)
-    assert process.stderr is not None
-    assert process.stderr.read() == b""
-    process.stderr.close()
 
 
 def test_watch_prints_one_look_into_a_pipe_and_json_when_asked(tmp_path: Path) -> None:

@@ -40,11 +40,6 @@ class TestBudgets:
         row = nights.run("--set", "max_tokens=50", expect=3)["rows"]
         assert (row["training"], "raise max_tokens" in row["reason"]) == ("failed", True)
 
-    def test_a_skill_takes_its_share_and_the_last_one_what_is_left(self, tmp_path: Path, forge: FakeForge) -> None:
-        nights = make_nights(tmp_path, forge, ("dates", "mail", "rows"))
-        rows = nights.run("--max-rollouts", "40")
-        assert {name: row["rollouts"] for name, row in rows.items()} == {"dates": 20, "mail": 20, "rows": 0}
-
     def test_skills_for_which_nothing_is_left_wait_and_come_first_once_begun(
         self, tmp_path: Path, forge: FakeForge
     ) -> None:
@@ -84,12 +79,6 @@ class TestWithoutAForge:
         ended = skillopt(nights.folder, "nightly", "--set", "remote=typo")
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "expected a git remote named 'typo', found none" in ended.stderr
-
-    def test_without_skills_it_says_what_to_do(self, tmp_path: Path) -> None:
-        git(tmp_path, "init", "--quiet")
-        ended = skillopt(tmp_path, "nightly")
-        assert ended.returncode == 2
-        assert "write it with `skillopt init`" in ended.stderr
 
     def test_without_tables_the_skills_with_tasks_have_their_turn(self, tmp_path: Path) -> None:
         nights = make_nights(tmp_path)

@@ -108,13 +108,10 @@ def test_a_description_that_people_refuse_is_not_offered_again_until_they_open_i
     assert (list(nights.forge.pulls), nights.forge.pulls[1]["state"]) == ([1], "open")
 
 
-@pytest.mark.parametrize("squash", [True, False])
-def test_a_merged_description_is_not_due_and_not_offered_again(nights: Nights, *, squash: bool) -> None:
+def test_a_merged_description_is_not_due_and_not_offered_again(nights: Nights) -> None:
     assert nights.forge is not None
     git(nights.folder, "fetch", "--quiet", "origin", f"{BRANCH}:refs/remotes/origin/{BRANCH}")
-    git(nights.folder, "merge", "--quiet", *(("--squash",) if squash else ("--no-ff", "--no-edit")), f"origin/{BRANCH}")
-    if squash:
-        git(nights.folder, "commit", "--quiet", "-m", "A better description")
+    git(nights.folder, "merge", "--quiet", "--no-ff", "--no-edit", f"origin/{BRANCH}")
     git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
     nights.forge.set_state(1, merged=True)
     row = night(nights)

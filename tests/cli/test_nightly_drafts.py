@@ -76,17 +76,6 @@ def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nigh
     assert row["draft"]["notes"] == ["unproven: its run ended before it was graded"]
 
 
-def test_another_machine_goes_on_with_the_draft_of_the_remote(nights: Nights, forge: FakeForge) -> None:
-    run_events(nights.folder, graded(EMAIL))
-    nights.run()
-    other = nights.clone("other")
-    (other.folder / ".skillopt").mkdir()
-    (other.folder / ".skillopt" / "ledger.db").write_bytes((nights.folder / ".skillopt" / "ledger.db").read_bytes())
-    assert other.run()["rows"]["draft"]["action"] == ""
-    assert git(other.folder, "rev-parse", REF) == git(nights.bare, "rev-parse", REF)
-    assert len(forge.pulls) == 1
-
-
 def test_commits_of_people_on_the_remote_s_draft_are_kept(nights: Nights) -> None:
     run_events(nights.folder, graded(EMAIL))
     nights.run()
@@ -99,3 +88,19 @@ def test_commits_of_people_on_the_remote_s_draft_are_kept(nights: Nights) -> Non
     row = nights.run(expect=3)["rows"]
     assert "has commits of people" in row["reason"]
     assert git(nights.bare, "rev-parse", REF) == kept
+
+
+def test_what_cannot_be_paid_for_is_not_claimed_and_is_measured_the_next_night(
+    nights: Nights, forge: FakeForge
+) -> None:
+    run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN))
+    nights.run()
+    person = nights.clone("anna")
+    git(person.folder, "checkout", "--quiet", "skillopt/rows")
+    person.change(f"- {DATES}\n", branch="skillopt/rows")
+    assert nights.run("--max-rollouts", "3")["rows"]["offer"]["action"] == "updated"
+    assert forge.pulls[1]["title"] == "rows: not measured against main (unproven)"
+    assert "**Not measured**" in forge.pulls[1]["body"]
+    assert "6 of 8" not in forge.pulls[1]["body"].partition("<details>")[0]
+    assert nights.run()["rows"]["offer"]["action"] == "updated"
+    assert forge.pulls[1]["title"] == "rows: 0 of 8 → 6 of 8 val tasks passed"

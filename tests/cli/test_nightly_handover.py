@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.nightly import handover
 from tests.fakes.fake_forge import FakeForge
 from tests.fakes.nights import Nights
 
@@ -61,15 +60,3 @@ def test_an_offer_without_commit_or_with_a_folder_for_a_bundle_is_refused_and_sa
     ended = nights.step("offer", str(out), **nights.environment)
     assert (ended.returncode, "expected a git bundle, found a folder" in ended.stderr) == (3, True)
     assert (forge.pulls, nights.tip()) == ({}, "")
-
-
-def test_files_that_are_too_large_are_refused_whatever_they_hold(
-    nights: Nights, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(handover, "_LARGEST", 100)
-    code, said = train(nights, state, tmp_path / "out")
-    assert (code, "expected at most 100 bytes, found more" in said) == (2, True), said
-    (tmp_path / "out").mkdir(exist_ok=True)
-    (tmp_path / "out" / "offers.json").write_text(" " * 101)
-    ended = nights.step("offer", str(tmp_path / "out"), **nights.environment)
-    assert (ended.returncode, "expected at most 100 bytes, found more" in ended.stderr) == (2, True)

@@ -130,10 +130,16 @@ def test_a_closed_draft_is_declined_for_every_clone_and_offered_again_when_it_is
     run_events(nights.folder, graded("Write e-mail addresses in lower case."))
     nights.run()
     draft = git(nights.bare, "rev-parse", "skillopt-draft/rows")
+    forge.say(1, "ada", "We do not change addresses.")
     forge.set_state(1)
     nights.run()
     assert git(nights.bare, "branch", "--list", "skillopt-draft/rows") == ""
-    assert draft in read_decisions(Repository(nights.bare), "rows").declined
+    decisions = read_decisions(Repository(nights.bare), "rows")
+    assert draft in decisions.declined
+    assert [one.word.reason for one in decisions.refused_edits] == ["We do not change addresses."]
+    run_events(nights.folder, graded("Write e-mail addresses in lower case."), seed=1)
+    nights.run()
+    assert list(forge.pulls) == [1]
     git(nights.bare, "branch", "skillopt-draft/rows", draft)
     forge.reopen(1)
     row = nights.run()["rows"]

@@ -51,10 +51,9 @@ def test_a_commit_of_a_person_is_measured_too_where_no_run_is_recorded(story: St
     elsewhere.check_unchanged()
 
 
-@pytest.mark.parametrize("squash", [True, False])
-def test_a_merged_version_is_where_the_next_training_begins(story: Story, *, squash: bool) -> None:
+def test_a_merged_version_is_where_the_next_training_begins(story: Story) -> None:
     text = story.text()
-    story.merge(squash=squash)
+    story.merge()
     story.check_unchanged()
     story.grow_suite()
     third = story.night()

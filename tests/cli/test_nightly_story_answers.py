@@ -9,9 +9,7 @@ import pytest
 
 from skillopt.gate.grades import Grade
 from skillopt.nightly.people_commands import read_checklist
-from skillopt.versions.decisions import read_decisions
-from skillopt.versions.repository import Repository
-from tests.fakes.drafts import accepted, graded, run_events
+from tests.fakes.drafts import accepted, run_events
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.nights import make_nights
 from tests.fakes.projects import git
@@ -35,10 +33,10 @@ def trailers(story: Story, key: str, commit: str = BRANCH) -> list[str]:
     return git(story.nights.bare, "log", "-1", f"--format=%(trailers:key={key},valueonly,unfold)", commit).splitlines()
 
 
-@pytest.mark.parametrize("recorded", [True, False])
-def test_an_unticked_box_takes_that_edit_out_and_the_rest_is_measured_again(story: Story, *, recorded: bool) -> None:
-    if not recorded:
-        story = story.elsewhere("elsewhere")
+def test_an_unticked_box_takes_that_edit_out_and_the_rest_is_measured_again_where_no_run_is_recorded(
+    story: Story,
+) -> None:
+    story = story.elsewhere("elsewhere")
     story.forge.tick(1, 1, ticked=False)
     second = story.night()
     assert (second.code, second.offer) == (0, "updated"), second
@@ -131,10 +129,7 @@ def test_a_closed_pull_request_is_refused_for_good_until_somebody_reopens_it(sto
             story.check_claims(number, exact=False)
 
 
-@pytest.mark.parametrize("recorded", [True, False])
-def test_a_reopened_pull_request_offers_the_same_text_again(story: Story, *, recorded: bool) -> None:
-    if not recorded:
-        story = story.elsewhere("elsewhere")
+def test_a_reopened_pull_request_offers_the_same_text_again(story: Story) -> None:
     text, title = story.text(), story.pull()["title"]
     story.forge.set_state(1)
     assert story.night().code == 0
@@ -143,13 +138,12 @@ def test_a_reopened_pull_request_offers_the_same_text_again(story: Story, *, rec
     third = story.night()
     assert third.code == 0, third
     assert (story.text(), list(story.forge.pulls)) == (text, [1])
-    assert story.pull()["title"] == title or not recorded
+    assert story.pull()["title"] == title
     story.check_claims()
     story.check_unchanged()
-    if recorded:
-        story.forge.say(1, "ada", "/skillopt drop 2")
-        assert any("edit 2 dropped" in line for line in story.night().row["answers"])
-        assert [edit.number for edit in read_checklist(story.pull()["body"])] == [1]
+    story.forge.say(1, "ada", "/skillopt drop 2")
+    assert any("edit 2 dropped" in line for line in story.night().row["answers"])
+    assert [edit.number for edit in read_checklist(story.pull()["body"])] == [1]
 
 
 def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(untrained: Story) -> None:
@@ -172,26 +166,3 @@ def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(un
     assert len(read_checklist(story.pull()["body"])) == len((EMAIL, DATES))
     story.check_claims()
     story.check_unchanged()
-
-
-def test_a_closed_draft_is_refused_like_a_version_and_its_text_is_not_offered_again(untrained: Story) -> None:
-    story, branch = untrained, "skillopt-draft/rows"
-    run_events(story.nights.folder, graded(EMAIL))
-    first = story.night()
-    assert (first.code, first.row["draft"]["action"], story.pull()["draft"]) == (0, "opened", True), first
-    assert story.pull()["branch"] == branch
-    story.check_claims()
-    draft = story.tip(branch)
-    story.forge.say(1, "ada", "We do not change addresses.")
-    story.forge.set_state(1)
-    second = story.night()
-    assert (second.code, second.paid, list(story.forge.pulls)) == (0, 0, [1]), second
-    decisions = read_decisions(Repository(story.nights.folder), "rows")
-    assert draft in decisions.declined
-    assert [(one.edit.content, one.word.reason) for one in decisions.refused_edits] == [
-        (f"- {EMAIL}", "We do not change addresses.")
-    ]
-    story.check_unchanged()
-    run_events(story.nights.folder, graded(EMAIL), seed=1)
-    again = story.night()
-    assert (again.code, list(story.forge.pulls)) == (0, [1]), again

@@ -44,15 +44,6 @@ def test_a_suite_of_one_task_is_refused_with_the_number_that_would_do(tmp_path: 
     assert not list(project.glob(".skillopt/ledger.db")) or "0 runs" in said
 
 
-def test_a_cap_under_which_nothing_can_be_shown_is_refused_with_one_that_would_do(tmp_path: Path) -> None:
-    project = with_suite(tmp_path, 8, GREET)
-    ended = skillopt(project, "estimate", "rows", "--set", "max_rollouts=20")
-    assert ended.returncode == 2
-    found = re.search(r"max_rollouts of (\d+) would do", ended.stderr)
-    assert found, ended.stderr
-    assert skillopt(project, "estimate", "rows", "--set", f"max_rollouts={found[1]}").returncode == 0
-
-
 @pytest.mark.parametrize("count", [2, 3, 4, 8])
 def test_the_cap_that_an_estimate_gives_is_not_refused(tmp_path: Path, count: int) -> None:
     project = with_suite(tmp_path, count, GREET)
@@ -61,14 +52,6 @@ def test_the_cap_that_an_estimate_gives_is_not_refused(tmp_path: Path, count: in
     assert found, said.stderr
     again = skillopt(project, "estimate", "rows", *found.groups())
     assert again.returncode == 0, again.stderr
-
-
-def test_what_is_proposed_from_outside_sees_one_fold_and_is_judged_on_the_other(tmp_path: Path) -> None:
-    project = with_suite(tmp_path, 9, GREET)
-    assert skillopt(project, "evaluate", "rows").returncode == 0
-    shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
-    assert shown["tasks"] == 4
-    assert (shown["fold"], len(shown["measured"])) == (1, 4)
 
 
 def test_a_run_says_what_the_second_look_of_another_preset_costs(tmp_path: Path) -> None:

@@ -15,11 +15,10 @@ from skillopt.storage.ledger import Ledger
 from skillopt.versions.decisions import EditName, PersonsWord, write_dropped
 from skillopt.versions.repository import NewVersion, Repository
 from skillopt_mcp.server import make_server
-from tests.fakes.drafts import accepted, graded, run_events
+from tests.fakes.drafts import accepted, run_events
 from tests.fakes.fake_chat import answer_prompt, completion, fake_chat
 from tests.fakes.mcp_clients import say
-from tests.fakes.nights import make_nights
-from tests.fakes.projects import FAST, git, make_project, skillopt
+from tests.fakes.projects import FAST, make_project, skillopt
 from tests.fakes.triggers import make_siblings
 from tools.fake_providers.loopback import Answer, Body
 
@@ -30,20 +29,12 @@ WHY = "our partners send upper case"
 EDIT = {"op": "add", "section": "Values", "content": f"- {EMAIL}", "tasks": ["train1", "train3"]}
 
 
-REFUSALS = {
-    "an edit": ("version", ("decline", "rows", "1")),
-    "its version": ("version", ("decline", "rows")),
-    "the draft": ("draft", ("decline", "rows", "draft")),
-}
-
-
-@pytest.fixture(params=["an edit"])
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     """Make a project in which a person refused a rule."""
     made = make_project(tmp_path / "project")
-    what, command = REFUSALS[request.param]
-    run_events(made, graded(EMAIL) if what == "draft" else accepted(EMAIL))
-    done = skillopt(made, *command, "--reason", WHY)
+    run_events(made, accepted(EMAIL))
+    done = skillopt(made, "decline", "rows", "1", "--reason", WHY)
     assert done.returncode == 0, done.stderr
     return made
 
@@ -106,22 +97,6 @@ def test_training_tells_the_optimizer_model_who_refused_what_and_why_and_does_no
     told = next(prompt for prompt in asked.prompts if "### Refused by people" in prompt)
     assert f"'- {EMAIL}': Tester refused it: {WHY}" in told
     assert refusals_of_training(folder) == {f"Tester refused '- {EMAIL}': {WHY}"}
-
-
-def test_a_night_tells_the_optimizer_model_who_refused_what_and_why_and_does_not_try_it(
-    tmp_path: Path, asked: Asked
-) -> None:
-    nights = make_nights(tmp_path)
-    refuse(nights.folder, "rows", f"- {EMAIL}", PersonsWord("Tester", WHY))
-    git(nights.folder, "push", "--quiet", "origin", "skillopt/rows")
-    config = nights.folder / "skillopt.toml"
-    config.write_text(config.read_text().replace("model = 'demo'", "model = 'openai-compatible/optimizer'"))
-    state, out = str(tmp_path / "state.json"), str(tmp_path / "out")
-    assert nights.step("check", "--output", state).returncode == 0
-    trained = nights.step("train", "--state", state, "--output", out, SKILLOPT_BASE_URL=asked.address)
-    assert trained.returncode == 0, trained.stderr
-    assert any(f"'- {EMAIL}': Tester refused it: {WHY}" in prompt for prompt in asked.prompts)
-    assert refusals_of_training(nights.folder) == {f"Tester refused '- {EMAIL}': {WHY}"}
 
 
 def test_training_of_a_description_tells_who_refused_which_edit_and_why(tmp_path: Path, asked: Asked) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.reports.view import CellState, Fate, RunView
-from tests.fakes.projects import Trained, git, make_project, recorded_view, skillopt
+from skillopt.reports.view import Fate, RunView
+from tests.fakes.projects import Trained, make_project, recorded_view, skillopt
 
 
 @pytest.fixture
@@ -25,15 +25,6 @@ def test_the_view_repeats_what_the_run_said_at_its_end(viewed: tuple[Path, RunVi
     assert view.rollouts.asked == view.rollouts.paid
     assert view.test is not None
     assert view.test.verdict.pairs[0].score_after == 1.0
-
-
-def test_versions_are_the_commits_of_the_branch(viewed: tuple[Path, RunView]) -> None:
-    folder, view = viewed
-    listed = git(folder, "log", "--reverse", "--format=%H", "main..skillopt/rows").splitlines()
-    assert [version.commit for version in view.accepted] == listed
-    assert view.versions[0].commit == git(folder, "rev-parse", "main")
-    shown = git(folder, "show", f"{listed[-1]}:skills/rows/SKILL.md")
-    assert view.versions[-1].text.strip() == shown
 
 
 def test_of_two_folds_each_task_is_shown_as_it_went_under_the_draft_that_was_not_made_from_it(tmp_path: Path) -> None:
@@ -67,17 +58,6 @@ def test_a_run_is_found_by_its_id_its_skill_or_by_being_the_newest(viewed: tuple
         recorded_view(folder, "nothing")
 
 
-def test_a_changed_suite_is_not_taken_for_the_runs_own(viewed: tuple[Path, RunView], tmp_path: Path) -> None:
-    folder, view = viewed
-    other = tmp_path / "other.jsonl"
-    lines = (folder / "suites" / "rows.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    other.write_text("".join(line for line in lines if '"val7"' not in line), encoding="utf-8")
-    changed = recorded_view(folder, view.run, other)
-    assert changed.splits == {}
-    assert {row.task: row.split for row in changed.heat}["train0"] in {"train", ""}
-    assert changed.heat[0].cells[0].state in set(CellState)
-
-
 def test_a_file_gets_the_format_of_its_name(viewed: tuple[Path, RunView]) -> None:
     folder, _ = viewed
     for name, start in (("a.md", "# <code>rows"), ("a.json", "{"), ("a.html", "<!doctype")):
@@ -105,8 +85,3 @@ def test_a_page_shows_rollouts_of_train_tasks_and_of_others_only_when_asked(trai
     assert (folder / "report.html").read_text(encoding="utf-8") == shown
     (folder / "suites" / "rows.jsonl").rename(folder / "aside.jsonl")
     assert splits_of_rollouts(page(folder)) <= {"train"}, "a task whose split is not known may be held out"
-
-
-def test_where_there_are_no_runs_a_report_says_what_to_do(tmp_path: Path) -> None:
-    ended = skillopt(make_project(tmp_path / "empty"), "report", "--format", "html")
-    assert (ended.returncode, "no runs yet" in ended.stderr) == (2, True)

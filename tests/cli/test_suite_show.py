@@ -1,6 +1,5 @@
 """`skillopt suite show`: tasks, what scores them, what cannot be run, triggers."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -24,20 +23,6 @@ def test_a_suite_is_shown_with_what_scores_each_task_and_what_cannot_be_run(tmp_
     ]
     assert shown[3:5] == ["2 of 2 tasks need a judge: a model, named by the setting `judge`", "cannot be run:"]
     assert shown[5].startswith("  orders/evals/evals.json:21: eval-lost: expected a file 'evals/files/lost.csv' in ")
-
-
-def test_a_file_of_tasks_is_shown_without_a_skill_and_as_json(tmp_path: Path) -> None:
-    folder = project(tmp_path, "evals-json-typed")
-
-    ended = skillopt(folder, "suite", "show", "orders/evals/evals.json", "--json")
-
-    found = json.loads(ended.stdout)
-    assert [(task["id"], task["checks"], task["criteria"]) for task in found["tasks"]] == [
-        ("eval-1", ["regex", "regex"], 0),
-        ("eval-2", ["regex"], 1),
-    ]
-    assert [(each["line"], each["name"]) for each in found["skipped"]] == [(33, "eval-3")]
-    assert found["format"] == "evals.json"
 
 
 def test_a_skill_is_shown_where_a_file_or_a_folder_of_the_working_folder_has_its_name(tmp_path: Path) -> None:

@@ -46,12 +46,6 @@ def project(trained: Trained, tmp_path: Path) -> Path:
     return Path(shutil.copytree(trained[0], tmp_path / "project"))
 
 
-def test_a_report_of_honest_training_has_no_suspicions(trained: Trained) -> None:
-    folder, _ = trained
-    assert json.loads(skillopt(folder, "report", "--json").stdout)["suspicions"] == []
-    assert "Suspicious" not in skillopt(folder, "report").stdout
-
-
 def test_a_cheat_is_a_finding_with_a_quote_that_steers_and_tells_nothing(project: Path) -> None:
     task = cheat(project)
     text = skillopt(project, "report").stdout

@@ -1,7 +1,6 @@
 """The draft on the command line: named by every command that takes a version, and made one by a person's word."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from skillopt.gate.grades import Grade
 from skillopt.versions.repository import Repository
-from tests.fakes.drafts import KilledError, accepted, changed, graded, grading, run_events
+from tests.fakes.drafts import accepted, changed, graded, run_events
 from tests.fakes.projects import git, make_project, skillopt
 
 pytestmark = pytest.mark.process
@@ -52,13 +51,6 @@ def test_a_draft_of_a_text_that_is_not_the_newest_any_more_is_refused(folder: Pa
     assert "has another text by now; train from there with `skillopt optimize rows`" in ended.stderr
     assert "has another text by now" in skillopt(folder, "log", "rows").stdout
     assert len(Repository.find(folder).versions("rows")) == 1
-
-
-def test_a_work_tree_that_moved_is_noticed_where_there_is_no_version_yet(folder: Path) -> None:
-    run_events(folder, graded(EMAIL))
-    document = folder / "skills" / "rows" / "SKILL.md"
-    document.write_text(document.read_text() + "By hand.\n")
-    assert "has another text by now" in skillopt(folder, "take", "rows").stderr
 
 
 def test_what_people_committed_on_the_draft_was_never_measured(folder: Path) -> None:
@@ -111,21 +103,6 @@ def test_log_says_the_grade_of_each_version_and_who_took_one(folder: Path) -> No
     assert "unproven" in newest
     assert "proven  mean of score and passed 0.5000 → 0.7500" in older
     assert [row["kind"] for row in as_json(folder, "log", "rows")["versions"]] == ["taken", "accepted"]
-
-
-def test_log_says_that_a_version_is_proven_against_the_first_one_where_that_was_tested(folder: Path) -> None:
-    first = accepted(EMAIL, grade=Grade.PROVEN)
-    later = replace(accepted(EMAIL, DATES), number=2, grading=replace(grading(Grade.PROVEN), increment=True))
-    run_events(folder, first, later)
-    newest, older = skillopt(folder, "log", "rows").stdout.splitlines()[1:3]
-    assert "  proven against the first version  " in newest
-    assert "  proven  " in older
-
-
-def test_the_draft_of_a_killed_process_can_be_taken(folder: Path) -> None:
-    run_events(folder, changed(EMAIL), ends=KilledError())
-    ended = skillopt(folder, "take", "rows")
-    assert "its run ended before it was graded" in ended.stdout
 
 
 def test_a_run_that_was_interrupted_is_not_continued_below_a_taken_draft(folder: Path) -> None:

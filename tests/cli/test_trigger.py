@@ -39,11 +39,6 @@ def test_recall_false_triggers_and_the_matrix_are_shown_with_places(siblings: Pa
     assert "30 requests, each run 1 times, each of at most 2 turns, beside 2 other skills" in ended.stderr
 
 
-def test_a_measurement_is_recorded_and_not_run_again(siblings: Path) -> None:
-    assert asked(siblings)["paid_rollouts"] == 84
-    assert asked(siblings)["paid_rollouts"] == 0
-
-
 def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings: Path) -> None:
     head = git(siblings, "rev-parse", "HEAD")
     (siblings / "skills" / "expense-claims" / "draft.md").write_text("Not committed.\n", encoding="utf-8")
@@ -75,14 +70,6 @@ def test_training_goes_on_from_the_description_that_was_accepted(siblings: Path)
     assert again["train_before"]["hits"] == first["train_after"]["hits"]
     git(siblings, "merge", "-q", "--ff-only", "skillopt-trigger/expense-claims")
     assert asked(siblings, "--train", "--repeats", "1")["before"] == first["description"]
-
-
-def test_a_commit_of_a_person_on_the_branch_is_left_alone(siblings: Path) -> None:
-    git(siblings, "branch", "skillopt-trigger/expense-claims")
-    ended = skillopt(siblings, "trigger", "expense-claims", "--train", "--repeats", "1")
-    assert ended.returncode == 2
-    assert "skillopt-trigger/expense-claims has commits of people" in ended.stderr
-    assert not (siblings / ".skillopt" / "ledger.db").exists()
 
 
 def write_set(folder: Path, rows: object) -> None:
@@ -122,13 +109,6 @@ def test_what_cannot_be_measured_is_refused_in_one_line(
     assert problem in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not (siblings / ".skillopt" / "ledger.db").exists()
-
-
-def test_a_skill_without_a_trigger_set_is_told_what_to_write(siblings: Path) -> None:
-    (siblings / "skills" / "expense-claims" / "evals" / "trigger-evals.json").unlink()
-    ended = skillopt(siblings, "trigger", "expense-claims")
-    assert ended.returncode == 2
-    assert "found none; write evals/trigger-evals.json in its folder, or name a file with --requests" in ended.stderr
 
 
 def test_text_that_is_not_committed_is_not_trained(siblings: Path) -> None:

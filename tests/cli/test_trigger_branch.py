@@ -44,15 +44,6 @@ def test_a_description_that_was_fetched_is_listed_and_trained_on_from(project: P
     assert "Use for reimbursement" in again["before"]
 
 
-def test_a_training_after_a_fetch_goes_on_from_what_was_fetched(project: Path, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "-q", str(project), "clone")
-    clone = tmp_path / "clone"
-    for key, value in (("user.name", "Bob"), ("user.email", "bob@example.com")):
-        git(clone, "config", key, value)
-    declined = done(clone, "decline", "expense-claims", "description", "--reason", "too long")
-    assert git(clone, "rev-parse", f"{BRANCH}^") == git(project, "rev-parse", BRANCH) == declined["declined"][0]
-
-
 def test_a_declined_description_is_marked_and_not_trained_on_from(project: Path) -> None:
     said = skillopt(project, "decline", "expense-claims", "description", "--reason", "too long")
     assert said.returncode == 0, said.stderr
@@ -73,29 +64,6 @@ def test_clean_lists_the_branch_and_removes_it_where_it_is_named(project: Path) 
     assert rows[BRANCH]["kept"] == ""
     assert skillopt(project, "clean", "--branches", "--yes").returncode == 0
     assert git(project, "branch", "--list", BRANCH) == ""
-
-
-def test_clean_keeps_a_branch_that_a_person_has_committed_to(project: Path) -> None:
-    git(project, "checkout", "-q", BRANCH)
-    git(project, "commit", "-q", "--allow-empty", "-m", "mine")
-    git(project, "checkout", "-q", "main")
-    rows = {row["name"]: row for row in done(project, "clean")["items"]}
-    assert rows[BRANCH]["kept"].startswith("a person has committed there")
-
-
-def test_the_same_training_again_spends_nothing_and_another_one_gets_what_is_left(tmp_path: Path) -> None:
-    folder = make_siblings(tmp_path / "project")
-    place = folder / "skills" / "expense-claims" / "evals" / "trigger-evals.json"
-    rows = json.loads(place.read_text(encoding="utf-8"))
-    near = {"query": "Plan the trip: hotel, taxi and train.", "should_trigger": False, "split": "test"}
-    place.write_text(json.dumps([*rows, near]), encoding="utf-8")
-    asked = ("trigger", "expense-claims", "--train", "--repeats", "1")
-    first, again, other = (done(folder, *asked, *more) for more in ((), (), ("--turns", "3")))
-    assert first["reason"].startswith("refused: it loads the skill for 1 of 9 held-out requests")
-    assert round(first["error"]["spent"], 6) == 0.07
-    assert (again["paid_rollouts"], again["paid_calls"], again["error"]) == (0, 0, first["error"])
-    assert other["paid_rollouts"] > 0
-    assert 0.07 <= round(other["error"]["spent"], 6) <= 0.091
 
 
 def test_a_description_that_was_merged_is_no_version_of_the_body_and_spends_none_of_its_error(project: Path) -> None:

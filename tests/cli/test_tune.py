@@ -3,10 +3,7 @@
 import json
 import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,7 @@ from skillopt.commands.tune import tuning_suite
 from skillopt.errors import UsageError
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
-from tests.fakes.projects import git, make_project, skillopt, skillopt_process, unmeasured
+from tests.fakes.projects import git, make_project, skillopt, skillopt_process
 
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
@@ -86,36 +83,6 @@ def test_nothing_is_committed_and_the_held_out_test_is_not_touched(searched: tup
     assert json.loads(skillopt(folder, "status", "--json").stdout)["runs"] == []
 
 
-def test_the_same_command_again_runs_nothing_and_shows_the_same(searched: tuple[Path, dict[str, Any]]) -> None:
-    folder, found = searched
-    again = search(folder)
-    assert again["paid_rollouts"] == 0
-    assert outcome(again) == outcome(found)
-    shown = skillopt(folder, *SEARCH).stdout
-    assert "| trial | score | rollouts | runs | settings |" in shown
-    assert "newly run: 0 rollouts" in shown
-    assert (found["settings"].rstrip() or "best: the settings in force") in shown
-
-
-@pytest.mark.process
-def test_ctrl_c_ends_with_130_and_the_same_command_gives_the_search_that_was_not_interrupted(
-    project: Path, searched: tuple[Path, dict[str, Any]]
-) -> None:
-    command = [sys.executable, "-m", "skillopt", *SEARCH]
-    with subprocess.Popen(
-        command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=unmeasured()
-    ) as started:
-        assert started.stderr is not None
-        said = next(line for line in started.stderr if line.startswith("trial 2 of"))
-        started.send_signal(signal.SIGINT)
-        said += started.stderr.read()
-        assert started.wait(60) == 130
-    assert "run the same command to continue" in said
-    found = search(project)
-    assert outcome(found) == outcome(searched[1])
-    assert 0 < found["paid_rollouts"] < searched[1]["paid_rollouts"]
-
-
 def test_a_cap_is_never_passed_and_a_higher_one_goes_on(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
     whole = searched[1]["paid_rollouts"]
     first = search(project, "--max-rollouts", "100")
@@ -127,22 +94,6 @@ def test_a_cap_is_never_passed_and_a_higher_one_goes_on(project: Path, searched:
     last = search(project, "--max-rollouts", str(whole))
     assert first["paid_rollouts"] + last["paid_rollouts"] == whole
     assert outcome(last) == outcome(searched[1])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("--trials", "0"), "--trials"),
-    ],
-)
-def test_a_users_mistake_is_refused_before_anything_is_spent(
-    project: Path, arguments: tuple[str, ...], problem: str
-) -> None:
-    ended = skillopt(project, *SEARCH, *arguments)
-    assert ended.returncode == 2
-    assert problem in ended.stderr
-    assert ended.stdout == ""
-    assert not (project / ".skillopt" / "ledger.db").exists()
 
 
 def test_without_optuna_the_command_says_how_to_install_it(project: Path, tmp_path: Path) -> None:

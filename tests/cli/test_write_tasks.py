@@ -179,14 +179,6 @@ def test_a_reply_without_tasks_is_asked_for_once_more_and_then_said(project: Pat
     assert not (project / "suites").exists()
 
 
-def test_when_no_draft_is_left_it_ends_with_1_and_writes_no_file(project: Path, run: Run) -> None:
-    ended = run(Models([EASY]), "-n", "1")
-    assert ended.returncode == 1
-    assert "0 of 1 drafts for greeting are left" in ended.stdout
-    assert "drop easy: passes with the skill and without (1 of 1 with, 1 without)" in ended.stdout
-    assert not (project / "suites").exists()
-
-
 def test_the_same_command_pays_for_nothing_twice_and_waiting_drafts_are_not_written_over(
     project: Path, run: Run
 ) -> None:
@@ -234,19 +226,6 @@ def test_all_drafts_join_a_suite_that_keeps_its_lines(project: Path, run: Run) -
         "ada-2": "val",
     }
     assert not (project / "suites" / "mine.review.md").exists()
-
-
-def test_a_block_that_is_no_task_any_more_is_refused_and_nothing_is_written(project: Path, run: Run) -> None:
-    assert run(Models([NEAR]), "-n", "1").returncode == 0
-    review = project / "suites" / "greeting.review.md"
-    review.write_text(review.read_text().replace("kind: regex", "kind: regexp"))
-    changed = review.read_text()
-    refused = skillopt(project, "write-tasks", "skills/greeting", "--accept", "bye")
-    assert refused.returncode == 2
-    assert "regexp" in refused.stderr
-    assert review.read_text() == changed
-    assert not (project / "suites" / "greeting" / "suite.yaml").exists()
-    assert "skills" not in (project / "skillopt.toml").read_text()
 
 
 def test_mistakes_are_refused_before_anything_is_spent(project: Path) -> None:

@@ -97,12 +97,12 @@ class Nights:
         """Return where the remote has a skill's branch, empty for nowhere."""
         return git(self.bare, "for-each-ref", "--format=%(objectname)", f"refs/heads/skillopt/{skill}")
 
-    def change(self, words: str, skill: str = "rows") -> None:
-        """Change a skill on the default branch as a person would, from this clone."""
+    def change(self, words: str, skill: str = "rows", branch: str = "main") -> None:
+        """Change a skill on a branch that is checked out here, as a person would."""
         document = self.folder / "skills" / skill / "SKILL.md"
         document.write_text(document.read_text() + words)
         git(self.folder, "commit", "--quiet", "-am", "By hand")
-        git(self.folder, "push", "--quiet", "origin", "HEAD:main")
+        git(self.folder, "push", "--quiet", "origin", f"HEAD:{branch}")
 
 
 def _of(arguments: Sequence[str], options: Sequence[str]) -> list[str]:

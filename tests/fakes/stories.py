@@ -158,15 +158,13 @@ class Story:
             git(folder, "commit", "--quiet", _ANNA, "-am", "One more task")
             git(folder, "push", "--quiet", "origin", "main")
 
-    def merge(self, *, squash: bool, number: int = 1) -> None:
-        """Let a person merge a pull request as the forge's button would."""
+    def merge(self) -> None:
+        """Let a person merge the pull request as the forge's button for one commit would."""
         with self.person() as folder:
-            how = ("--squash",) if squash else ("--no-ff", "--no-edit")
-            git(folder, "merge", "--quiet", *how, f"origin/{BRANCH}")
-            if squash:
-                git(folder, "commit", "--quiet", "-m", self.pull(number)["title"])
+            git(folder, "merge", "--quiet", "--squash", f"origin/{BRANCH}")
+            git(folder, "commit", "--quiet", "-m", self.pull()["title"])
             git(folder, "push", "--quiet", "origin", "main")
-        self.forge.set_state(number, merged=True)
+        self.forge.set_state(1, merged=True)
 
     def force(self, branch: str, change: Callable[[Path], None]) -> str:
         """Let a person rewrite a branch; give its new tip."""
