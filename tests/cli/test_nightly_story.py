@@ -12,11 +12,10 @@ pytestmark = pytest.mark.process
 
 
 def test_a_night_without_news_writes_nothing_and_the_night_after_more_tasks_tells_the_truth_again(story: Story) -> None:
-    story = replace(story, apart=True)
     story.check_claims()
     story.check_unchanged()
     story.grow_suite()
-    third = story.night()
+    third = replace(story, apart=True).night()
     assert (third.code, third.row["cause"]) == (0, "its suite changed since it was trained")
     assert third.paid == third.result["rollouts"] > 0
     assert list(story.forge.pulls) == [1]
