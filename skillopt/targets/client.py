@@ -76,12 +76,13 @@ class Client(ABC):
         own = (".git/", f"{self.skills.partition('/')[0]}/")
         changed = tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(own))
         ending = stream.ending(run, changed=bool(changed))
-        notes = [] if skill is None else [Message("harness", self._loading(stream, skill))]
-        if request.discovery is not None and stream.tells_tools:
-            # Only the first steps count, so the end of a limit is a good end.
-            notes = [loading_note([one.name for one in request.installed if stream.loads(one.name)])]
-            ending = Ending(Status.OK) if ending.status in (Status.LIMIT, Status.TIMEOUT) else ending
         complaint = "" if skill is None else stream.complaint(skill, forced=forced)
+        notes = [] if skill is None else [Message("harness", self._loading(stream, skill, complaint))]
+        loaded = {one.name: stream.loads(one.name) for one in request.installed}
+        if request.discovery is not None and None not in loaded.values():
+            # Only the first steps count, so the end of a limit is a good end.
+            notes = [loading_note([name for name, told in loaded.items() if told])]
+            ending = Ending(Status.OK) if ending.status in (Status.LIMIT, Status.TIMEOUT) else ending
         complaint = complaint or next(filter(None, (stream.complaint(one, forced=False) for one in request.beside)), "")
         if complaint and ending.status is not Status.INFRA_ERROR:
             # It measured something else, however well it ended.
@@ -91,9 +92,9 @@ class Client(ABC):
         done = Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage)
         return done.with_texts(lambda text: text.replace(workspace, "/workspace").replace(home.path, "/home/agent"))
 
-    def _loading(self, stream: ClientStream, skill: Skill) -> str:
+    def _loading(self, stream: ClientStream, skill: Skill, complaint: str) -> str:
         """Note whether the skill reached the model."""
-        loaded = stream.took(skill) if self.mode == "forced" else stream.loads(skill.name)
+        loaded = not complaint if self.mode == "forced" else stream.loads(skill.name)
         told = {True: "yes", False: "no", None: f"unknown, {self.client} does not tell which tools it used"}[loaded]
         return f"skill {skill.name} loaded: {told} ({self.mode})"
 

@@ -30,17 +30,13 @@ class LineTally:
 
 def find_logs(folder: Path, tally: LineTally) -> Iterator[Path]:
     """Find the `.jsonl` files below a folder, newest name last; links are counted and not followed."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_symlink():
-            tally.links += 1
-        elif entry.is_dir(follow_symlinks=False):
-            yield from find_logs(Path(entry.path), tally)
-        elif entry.name.endswith(".jsonl"):
-            yield Path(entry.path)
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for path in (Path(place, name) for name in sorted([*folders, *names])):
+            if path.is_symlink():
+                tally.links += 1
+            elif path.suffix == ".jsonl" and path.name in names:
+                yield path
 
 
 def read_log(path: Path, tally: LineTally) -> Iterator[str]:

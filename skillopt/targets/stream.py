@@ -128,9 +128,6 @@ class ClientRun:
 class ClientStream(ABC):
     """What a client printed, as its driver reads it."""
 
-    tells_tools = True
-    """Whether it tells which tools were used."""
-
     @property
     @abstractmethod
     def answer(self) -> str:
@@ -153,10 +150,6 @@ class ClientStream(ABC):
     @abstractmethod
     def loads(self, skill: str) -> bool | None:
         """Return whether the model loaded a skill; None where the output does not tell."""
-
-    def took(self, skill: Skill) -> bool:  # noqa: ARG002 - by default it is in the prompt
-        """Return whether a forced skill reached the model."""
-        return True
 
     def complaint(self, skill: Skill, *, forced: bool) -> str:  # noqa: ARG002 - by default nothing is refused
         """Return which skill the client did not take, and why; empty where it took it."""

@@ -196,8 +196,8 @@ def test_a_skill_is_loaded_when_the_model_used_the_tool_and_it_worked() -> None:
     assert stream(INIT, called).loads("rows")
     assert not stream(INIT, called).loads("columns")
     assert not stream(INIT, called, {"type": "user", "message": {"content": [failed]}}).loads("rows")
-    assert stream(INIT).took(Skill("rows", SkillDocument("")))
-    assert not stream(INIT).took(Skill("columns", SkillDocument("")))
+    assert stream(INIT).complaint(Skill("rows", SkillDocument("")), forced=True) == ""
+    assert stream(INIT).complaint(Skill("columns", SkillDocument("")), forced=True)
 
 
 def test_lines_of_no_known_form_are_passed_over() -> None:

@@ -160,10 +160,6 @@ class ClaudeStream(ClientStream):
         usd = None if guessed else result.total_cost_usd
         return Usage(calls, result.usage.read, result.usage.output_tokens, usd)
 
-    def _offers(self, skill: str) -> bool:
-        """Return whether the client found a skill."""
-        return any(skill in line.skills for line in self._lines if line.subtype == "init")
-
     def loads(self, skill: str) -> bool:
         """Return whether the model loaded a skill by the client's tool."""
         failed = {
@@ -182,13 +178,10 @@ class ClaudeStream(ClientStream):
             for block in said.blocks
         )
 
-    def took(self, skill: Skill) -> bool:
-        """Return whether the client found a skill, which it puts into the first request when it is forced."""
-        return self._offers(skill.name)
-
     def complaint(self, skill: Skill, *, forced: bool) -> str:  # noqa: ARG002 - it lists forced ones as well
         """Return which skill the client did not find."""
-        return "" if self._offers(skill.name) else f"{skill.name!r}; check its SKILL.md"
+        offered = any(skill.name in line.skills for line in self._lines if line.subtype == "init")
+        return "" if offered else f"{skill.name!r}; check its SKILL.md"
 
     def judge(self, run: ClientRun, *, changed: bool) -> Ending:  # noqa: ARG002 - it tells how it ended
         """Judge how the run ended."""

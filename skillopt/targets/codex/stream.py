@@ -137,10 +137,6 @@ class CodexStream(ClientStream):
             if item.type == "command_execution"
         )
 
-    def took(self, skill: Skill) -> bool:
-        """Return whether a forced skill was in the first request, or the model read it."""
-        return self.injected or self.loads(skill.name)
-
     def complaint(self, skill: Skill, *, forced: bool) -> str:
         """Return which skill the client did not take, and why, as it complained or as its record shows."""
         found = _UNLOADED.finditer(self.stderr)

@@ -119,11 +119,6 @@ class TableOutput(ClientStream):
             if not call.result.startswith(_FAILED)
         )
 
-    @property
-    def tells_tools(self) -> bool:  # type: ignore[override]  # what its table says, not what a class does
-        """Whether its table says where uses of tools stand."""
-        return self.table.tool is not None
-
     def judge(self, run: ClientRun, *, changed: bool) -> Ending:
         """Judge how the run ended."""
         if run.interrupted:
