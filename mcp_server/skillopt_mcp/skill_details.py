@@ -7,7 +7,7 @@ from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.forecast.estimate import Estimated, estimate
 from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.history import ListedVersions, list_versions
+from skillopt.runs.history import ListedVersions, list_versions, shown_of
 from skillopt.tasks import Suite
 from skillopt_mcp.catalogue import catalogue_of, unknown_skill
 from skillopt_mcp.pages import paginate, quoted, table
@@ -124,7 +124,6 @@ def _prospects(selection: Selection) -> list[str]:
         f"- what can be shown: {found.prospect.words}",
         f"- likely: {found.likely.words}",
         f"- cap: {_cap_words(found)}",
-        *([f"- note: {found.known.earlier}"] if found.known.earlier else []),
     ]
 
 
@@ -184,8 +183,8 @@ def _versions(logged: ListedVersions | None) -> list[str]:
     rows = []
     for version in logged.versions:
         said = dict(version.trailers)
-        by = ["taken by a person"] * (version.kind == "taken") + ["declined by people"] * (version.declined is not None)
-        grade = ", ".join(filter(None, (version.shown, *by)))
+        by = ["taken by a person"] * ("Taken-By" in said) + ["declined by people"] * (version.sha in logged.declined)
+        grade = ", ".join(filter(None, (shown_of(version), *by)))
         numbers = (grade, score_words(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
         rows.append((version.sha[:SHOWN_DIGITS], version.at, *numbers, version.subject))
     return [f"Versions on branch `{logged.branch}`, newest first:", table(_HEAD, rows)]

@@ -83,8 +83,6 @@ def _overview(found: packet.TaskEvidence) -> Iterator[str]:
         rule = "Propose neither these nor the same in other words; ask the user where you think that one is needed."
         yield f"## Refused by people\n\n{rule}\n\n{UNTRUSTED}\n\n{quoted(chr(10).join(found.refused))}"
     yield f"## Tried before and not taken\n\n{UNTRUSTED}\n\n{quoted(chr(10).join(found.rejected) or '(nothing yet)')}"
-    if found.memory:
-        yield f"## Notes of earlier optimizers\n\n{quoted(found.memory)}"
     if found.measured:
         yield f"## Train tasks\n\n{quoted(found.table)}"
     yield from (f"## A run of `{one.task}`\n\n{quoted(one.text)}" for one in found.rollouts)

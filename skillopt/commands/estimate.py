@@ -47,7 +47,6 @@ def _text(result: Estimated) -> str:
         f"tasks that pass now: {_start(result)}",
         f"what it can show: {result.prospect.words}",
         *_chances(result),
-        *([f"note: {result.known.earlier}"] if result.known.earlier else []),
         *([f"note: {result.caution}"] if result.caution else []),
         *([f"keys: {result.keys}"] if result.keys else []),
         *([f"cap: {result.cap}"] if result.cap else []),

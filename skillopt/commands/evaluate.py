@@ -29,9 +29,9 @@ from skillopt.gate.comparison import Tally, Verdict
 from skillopt.gate.headline import Headline, headline_of_verdict, metric_label, tally_words
 from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
+from skillopt.runs.run import recover_draft
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill

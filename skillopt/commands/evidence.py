@@ -63,7 +63,6 @@ def _text(result: TaskEvidence) -> str:
             result.text.rstrip(),
             *([f"refused by people:\n{_listed(result.refused)}"] if result.refused else []),
             *([f"tried before:\n{_listed(result.rejected)}"] if result.rejected else []),
-            *([f"notes of the optimizer model:\n{result.memory}"] if result.memory else []),
             *([result.table] if result.table else []),
             _runs(result),
         ]

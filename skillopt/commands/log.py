@@ -16,16 +16,17 @@ from skillopt.execution.drivers import identify_target
 from skillopt.gate.error_budget import ErrorBudget
 from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.error_spent import error_budget
-from skillopt.runs.history import ListedDraft, ListedVersion, ListedVersions, list_versions, trained_on
+from skillopt.runs.history import ListedDraft, ListedVersions, list_versions, shown_of
+from skillopt.runs.recorded import error_budget
+from skillopt.runs.version_message import grade_of
 from skillopt.safety.escaping import escape_terminal
 from skillopt.triggers.version import declined_descriptions, list_descriptions
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import TAKEN, Version, commit_kind, single_line
 from skillopt.versions.decisions import PersonsWord
 from skillopt.versions.edit_history import EditLine, NumberedEdit
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
-from skillopt.versions.staleness import Fit, TargetName, compare_targets
+from skillopt.versions.staleness import TargetName, why_stale
 
 __all__ = ["log"]
 
@@ -98,18 +99,19 @@ def _edits(repository: Repository, target: Target, draft: ListedDraft | None) ->
 
 
 def _as_json(listed: ListedVersions, found: _Surroundings) -> dict[str, object]:
-    trained = trained_on(listed.versions)
     versions = [
-        asdict(one) | {"harness": trained[one.sha], "staleness": compare_targets(trained[one.sha], found.harness)}
+        asdict(one)
+        | {"kind": commit_kind(one), "grade": grade_of(one.trailers), "declined": listed.declined.get(one.sha)}
+        | {"harness": _trained_on(one), "stale": why_stale(_trained_on(one), found.harness)}
         for one in listed.versions
     ]
     return {**asdict(listed), "versions": versions, **asdict(found)}
 
 
 def _lines(listed: ListedVersions, found: _Surroundings) -> Iterator[str]:
-    skill, trained = listed.skill, trained_on(listed.versions)
+    skill = listed.skill
     yield f"branch {listed.branch}" if listed.versions else f"{skill}: no versions yet"
-    yield from (_version(version, trained[version.sha], found.harness) for version in listed.versions)
+    yield from (_version(version, listed.declined.get(version.sha), found.harness) for version in listed.versions)
     error = found.error
     if error is not None and error.spent:
         spent = f"runs on these val tasks spent {error.spent:.3f} of the error of {error.allowed:.2f} that they share"
@@ -127,12 +129,17 @@ def _lines(listed: ListedVersions, found: _Surroundings) -> Iterator[str]:
     yield from (_description(version, found.declined.get(version.sha)) for version in found.descriptions)
 
 
-def _version(version: ListedVersion, trained: str, configured: str) -> str:
-    stale, scores = compare_targets(trained, configured), escape_terminal(read_headline(dict(version.trailers)))
-    target = f"trained on {TargetName.parse(trained)}" if trained else ""
-    remark = f"stale: {stale.reason}" if stale.fit is Fit.STALE else stale.reason
-    taken = f"taken by {version.trailer('Taken-By')}" if version.kind == "taken" else ""
-    said = (version.shown, scores, taken, _declined(version.declined), remark or target)
+def _trained_on(version: Version) -> str:
+    """Return the identity of the target that a version was trained on; empty where it is unknown."""
+    return single_line(version.trailer("Harness"))
+
+
+def _version(version: Version, declined: PersonsWord | None, configured: str) -> str:
+    trained = _trained_on(version)
+    stale, scores = why_stale(trained, configured), escape_terminal(read_headline(dict(version.trailers)))
+    remark = f"stale: {stale}" if stale else f"trained on {TargetName.parse(trained)}" if trained else ""
+    taken = f"taken by {version.trailer(TAKEN)}" if version.trailer(TAKEN) else ""
+    said = (shown_of(version), scores, taken, _declined(declined), remark)
     return "  ".join(filter(None, (version.sha[:SHORT], version.at, version.subject, *said)))
 
 

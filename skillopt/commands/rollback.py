@@ -14,9 +14,9 @@ from skillopt.commands.output import SHORT, show
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.gate.grades import Grading, grade_words
 from skillopt.project import Selection
-from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.history import Restored, roll_back
 from skillopt.runs.plan import read_version
+from skillopt.runs.run import draft_obstacle, recover_draft
 from skillopt.runs.version_message import read_grading
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.lint import find_marks, lint_change

@@ -10,8 +10,8 @@ from skillopt.commands.options import JsonOption, select
 from skillopt.commands.output import as_json_text
 from skillopt.errors import UsageError
 from skillopt.project import Selection
-from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.history import diff_files, resolve_version
+from skillopt.runs.run import recover_draft
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.folder import is_shipped
 from skillopt.versions.commit_message import Version, commit_kind

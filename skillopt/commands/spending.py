@@ -15,7 +15,7 @@ from skillopt.forecast.typical_costs import is_paid
 from skillopt.loop.siblings import without_siblings
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start, make_plan
-from skillopt.runs.recorded_outcomes import Part, training_runs_of
+from skillopt.runs.recorded import Part, training_runs_of
 from skillopt.storage.ledger import Ledger
 
 __all__ = ["ask_to_pay", "ask_to_train", "can_ask", "foresee_night", "foresee_payment", "foresee_spending"]

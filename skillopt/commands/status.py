@@ -9,7 +9,7 @@ import typer
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text, format_usage, job_line
 from skillopt.project import Project
-from skillopt.runs.run_status import RunStatus, run_status
+from skillopt.runs.job_report import RunStatus, run_status
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import JobState, list_jobs

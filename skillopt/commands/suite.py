@@ -25,7 +25,7 @@ from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
 from skillopt.runs.prospect import Prospect, what_it_can_show
-from skillopt.runs.recorded_outcomes import (
+from skillopt.runs.recorded import (
     CriterionMarks,
     TaskOutcomes,
     count_outcomes,

@@ -24,9 +24,7 @@ from skillopt.skills.folder import decode_skill, encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite, digest_of
 
-__all__ = ["Recording", "check_cap", "config_of", "earlier_looks", "record_of"]
-
-_LOOKS = (HeldOutTestMeasured.__name__, ReleaseCheckWithheld.__name__)
+__all__ = ["Recording", "check_cap", "config_of", "earlier_looks", "record_of", "recorded_events"]
 
 
 class Recording:
@@ -122,16 +120,18 @@ def record_of(skill: Skill, suite: Suite, config: str, seed: int, *, path: str =
     )
 
 
+def recorded_events(ledger: Ledger, run: str) -> list[Event]:
+    """Read the events of a run, in order."""
+    return [decode_event(row.kind, row.payload) for row in ledger.events(run)]
+
+
 def earlier_looks(ledger: Ledger, record: RunRecord, released: str) -> int:
     """Count the looks at the held-out test that earlier runs took for a released version."""
-    own = [row for row in ledger.events(record.id) if row.kind in _LOOKS]
-    for row in own:
-        event = decode_event(row.kind, row.payload)
+    for event in recorded_events(ledger, record.id):
         if isinstance(event, HeldOutTestMeasured | ReleaseCheckWithheld):
             return event.look - 1
     others = (
         run for run in ledger.runs(record.skill) if run.suite_digest == record.suite_digest and run.id != record.id
     )
-    rows = (row for run in others for row in ledger.events(run.id) if row.kind == HeldOutTestMeasured.__name__)
-    looks = (decode_event(row.kind, row.payload) for row in rows)
+    looks = (event for run in others for event in recorded_events(ledger, run.id))
     return sum(isinstance(event, HeldOutTestMeasured) and event.released == released for event in looks)

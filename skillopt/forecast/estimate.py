@@ -15,17 +15,15 @@ from skillopt.forecast.consumption import CallCost, Consumption, foresee
 from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.plan import Start, incumbent_of
+from skillopt.runs.plan import Start, incumbent_of, protected_siblings
 from skillopt.runs.prospect import (
     GainChance,
     Prospect,
     chances_of_gains,
-    describe_earlier_runs,
     expect_prospect,
     rollouts_needed,
 )
-from skillopt.runs.recorded_outcomes import recorded_rates
-from skillopt.runs.siblings import protected_siblings
+from skillopt.runs.recorded import recorded_rates
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
@@ -55,7 +53,7 @@ _SHOWN: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What the ledger has of the tasks, the target, the optimizer model, and earlier runs on these tasks."""
+    """What the ledger has of the tasks, the target and the optimizer model."""
 
     tasks: int = 0
     passed: float = 0.0
@@ -63,7 +61,6 @@ class Records:
     call: MeanCost | None = None
     timed: int = 0
     seconds: float | None = None
-    earlier: str = ""
 
     @property
     def share(self) -> float | None:
@@ -172,7 +169,6 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
     # Where rollouts run changes none of their identities, and a forecast needs neither Ray nor its cluster.
     settings = target.settings.model_copy(update={"ray": ""})
     with closing(ledger):
-        earlier = describe_earlier_runs(ledger, target.name, suite, target.settings)
         target_identity = model_identity = ""
         for optimizer in (False, True):
             with suppress(SkilloptError):  # a client that is missing has recorded nothing that could be found
@@ -185,7 +181,7 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
     rollout, call = mean_cost(rows, "rollout", target_identity), mean_cost(rows, "reply", model_identity)
     seconds = fmean(timed) if len(timed) >= _FEWEST_ROLLOUTS else None
     passed = sum(passed / runs for passed, runs in rates.values())
-    return Records(len(rates), passed, rollout, call, len(timed), seconds, earlier)
+    return Records(len(rates), passed, rollout, call, len(timed), seconds)
 
 
 def _cap(likely: Consumption, suite: Suite, settings: Settings, val: int) -> str:

@@ -14,11 +14,11 @@ from skillopt.forecast.typical_costs import is_paid
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import CONFIG, Selection
-from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.proposal import EditsProposal
 from skillopt.runs.prospect import expect_prospect
+from skillopt.runs.run import recover_draft
 from skillopt.safety.plurals import count_noun, write_dollars
 from skillopt.skills.document import Skill
 from skillopt.storage.jobs import Job, JobTerms, check_idle, start_job

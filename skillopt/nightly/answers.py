@@ -179,7 +179,7 @@ class _Desk:
 
     def _drop(self, asked: Asked) -> Iterator[_Line]:
         """Drop edits; what it costs in tasks is measured when the text of the pull request is written."""
-        dropped = {str(key) for key in read_decisions(self._repository, self.state.target.name).dropped}
+        dropped = read_decisions(self._repository, self.state.target.name).dropped
         wanted = [key for key in asked.edits if key not in dropped]
         if not asked.edits:
             yield _line(f"nothing dropped: the text of #{asked.pull_request} has no edit of that number")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from skillopt.versions.staleness import Fit, compare_targets
+from skillopt.versions.staleness import why_stale
 
 __all__ = ["Due", "DueCause", "DueFacts", "sort_by_priority", "why_due"]
 
@@ -52,12 +52,12 @@ class Due:
 
 def why_due(facts: DueFacts) -> Due | None:
     """Return why a skill is due, None when it is not."""
-    fit = compare_targets(facts.trained_on, facts.target)
+    stale = why_stale(facts.trained_on, facts.target)
     found: tuple[tuple[bool, DueCause, str], ...] = (
         (bool(facts.unfinished), DueCause.UNFINISHED, f"its last run ended early: {facts.unfinished}"),
         (facts.days is None, DueCause.NEVER_TRAINED, "it was never trained"),
         (facts.changed, DueCause.CHANGED, "people changed its text since it was trained"),
-        (fit.fit is Fit.STALE, DueCause.STALE, fit.reason),
+        (bool(stale), DueCause.STALE, stale),
         (facts.trained_with not in ("", facts.suite), DueCause.STALE, "its suite changed since it was trained"),
         ((facts.days or 0) >= _DUE_DAYS, DueCause.OLD, f"it was last trained {facts.days or 0:.0f} days ago"),
     )

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import BusyError, SkilloptError, UsageError, VersionConflictError
+from skillopt.errors import BusyError, SkilloptError, UsageError
 from skillopt.nightly.check import ForgeAccess, find_access
 from skillopt.nightly.handover import BUNDLE, SkillOffers, read_offers
 from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
@@ -124,9 +124,7 @@ def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRe
         return desk.post(target, offer, lambda: False)
     branch = DraftBranch(remote.repository, skill, remote.repository.relative(target.folder))
     if branch.tip is None and offer.tip:
-        problem = remote.repository.move_branch(f"{DRAFT_BRANCHES}{skill}", None, offer.tip)
-        if problem:
-            raise VersionConflictError(f"{problem}; mend that and run this again")
+        remote.repository.move_branch(f"{DRAFT_BRANCHES}{skill}", None, offer.tip)
     if (branch.tip or "") != offer.tip or tips.drafts.get(skill, "") not in (offer.seen, offer.tip):
         return _moved(offer)
     push = partial(desk.checked, remote, target, offer, partial(remote.push_draft, branch, tips))

@@ -45,7 +45,7 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import Decisions, edits_of
+from skillopt.versions.decisions import Decisions
 from skillopt.versions.edit_history import EditLine, NumberedEdit
 from skillopt.versions.merging import find_conflicts
 from skillopt.versions.repository import Repository, commits_between
@@ -139,7 +139,7 @@ def _read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView
     """Describe what is offered, without what was measured of it."""
     before, after = place.text(place.base), place.text(place.tip)
     edits = [_edit(one, views) for one in line.edits]
-    versions = [(step.before, step.after) for step in line.steps if step.edits]
+    versions = [(step.before, step.after) for step in line.steps if step.makes_edits]
     dropped = {one.key: one.edit for one in line.edits if one.dropped}
     refusals = Decisions(tuple(step.commit for step in reversed(line.steps))).refused_edits
     words = {one.key: one.word.by for one in refusals}
@@ -202,11 +202,11 @@ def _number(text: str) -> float | None:
 def _edit(named: NumberedEdit, views: Mapping[str, RunView]) -> OfferedEdit:
     """Describe an edit, with what its run tells of it."""
     edit, version = named.edit, named.version
-    view = views.get(version.trailer("Skillopt-Run")) if edits_of(version) else None
+    view = views.get(version.trailer("Skillopt-Run"))
     known = next((one for one in view.edits if one.id == edit.id), None) if view else None
     return OfferedEdit(
         named.number,
-        str(named.key),
+        named.key,
         edit.op.value,
         edit.section,
         edit.anchor,

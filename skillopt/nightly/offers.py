@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.execution.metering import Meter
+from skillopt.execution.recording import recorded_events
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade, grade_words
-from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
+from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.nightly.handover import ReviewState, SkillOffers
 from skillopt.nightly.night import RemainingBudget
 from skillopt.nightly.offer_texts import ClaimSources, OfferPlace, write_offer
@@ -21,8 +22,8 @@ from skillopt.nightly.posting import BranchOffer, open_request
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import PullRequest
-from skillopt.runs.draft_publication import became_version, draft_obstacle
 from skillopt.runs.plan import read_version
+from skillopt.runs.run import became_version, draft_obstacle
 from skillopt.runs.version_message import grade_of, read_grading
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import digest_of
@@ -147,7 +148,7 @@ def _unfit(newest: Version | None, ledger: Ledger) -> str:
 def _unfit_run(record: RunRecord, ledger: Ledger, grade: Grade | None) -> str:
     if record.state != "finished":
         return f"its run ended early: {record.reason or 'it was interrupted'}"
-    events = [decode_event(row.kind, row.payload) for row in reversed(ledger.events(record.id))]
+    events = recorded_events(ledger, record.id)[::-1]
     test = next((event for event in events if isinstance(event, HeldOutTestMeasured)), None)
     if test is not None and test.verdict.outcome is Outcome.REJECT:
         return f"it is no better on the held-out test: {test.headline.words}"

@@ -1,17 +1,17 @@
 """Measure a changed skill against its old text: one recorded run, which the same question finds again for free."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from skillopt.execution.recording import record_of
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Pairs
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Judged, ReviewAnswer, Standing
-from skillopt.runs.error_spent import earlier_spending, runs_on
 from skillopt.runs.plan import RunPlan
+from skillopt.runs.recorded import earlier_spending, runs_on
 from skillopt.runs.run import RecordedRun
 from skillopt.skills.document import Skill
-from skillopt.skills.folder import encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import digest_of
 
@@ -67,16 +67,7 @@ def _record(ledger: Ledger, plan: RunPlan, change: ChangedTexts, demand: Demand)
     config = json.dumps([settings.identity, *plan.identities, f"{_WORK} {demand} {after.digest}"])
     name = digest_of(_WORK, after.name, before.digest, config, suite.digest)[:12]
     looks = [run for run in runs_on(ledger, _WORK, after.name, suite.digest) if run.id != name]
-    return ledger.begin_run(
-        RunRecord(
-            id=name,
-            skill=after.name,
-            skill_path=plan.skill_path,
-            config=config,
-            config_digest=digest_of(config),
-            suite_digest=suite.digest,
-            start=encode_skill(before),
-            base=change.base,
-            seed=len(looks),
-        )
+    record = record_of(
+        replace(before, name=after.name), suite, config, len(looks), path=plan.skill_path, base=change.base
     )
+    return ledger.begin_run(replace(record, id=name))

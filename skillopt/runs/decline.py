@@ -11,17 +11,17 @@ from typing import Final
 
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.project import Selection, Target
-from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.history import Restored, resolve_version
 from skillopt.runs.plan import read_version
+from skillopt.runs.run import recover_draft
 from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit
 from skillopt.skills.folder import SKILL_FILE, files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind
 from skillopt.versions.decisions import (
     Decisions,
-    EditName,
     PersonsWord,
     dropped_message,
     edit_trailers,
@@ -32,7 +32,7 @@ from skillopt.versions.decisions import (
     write_undeclined,
 )
 from skillopt.versions.draft_branch import DRAFT, DraftBranch
-from skillopt.versions.edit_history import EditLine, Inseparable, NumberedEdit, text_without
+from skillopt.versions.edit_history import EditLine, NumberedEdit
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -196,81 +196,54 @@ def drop_offered(
 ) -> Dropped:
     """Take edits out of what training offers, and remember that people refused them; nothing is measured."""
     with _place(selection, word, onto) as place:
-        line, tip, is_draft = _find_line(place, edits)
+        line, tip, draft = _find_line(place, edits)
         wanted = _chosen(place, line, edits)
-        where = place.branch.name if is_draft else f"skillopt/{place.name}"
+        where = place.branch.name if draft else f"skillopt/{place.name}"
         skill = read_version(place.repository, place.name, tip, place.branch.path)
-        files = files_of(skill.with_document(SkillDocument(_without(line, wanted, place.name, where))))
-        refused = [(one.key, one.edit) for one in wanted]
-        if is_draft:
-            commit = _draft_without(place, line, files, wanted)
-            newest = place.tip or place.repository.commit(tip).parent
+        files = files_of(skill.with_document(SkillDocument(line.text_without(wanted, where))))
+        commit, refused = "", [(one.key, one.edit) for one in wanted]
+        if draft is not None:
+            commit = _draft_without(place, draft, files, wanted, [one.edit for one in line.edits if one not in wanted])
+            newest = place.tip or draft.parent
             write_dropped(place.repository, place.commit(place.text(newest), base=newest), refused, place.word)
         else:
             commit = write_dropped(place.repository, place.commit(files), refused, place.word)
     return Dropped(place.name, where, tuple(wanted), tip, commit)
 
 
-def _find_line(place: _Place, edits: Sequence[str]) -> tuple[EditLine, str, bool]:
+def _find_line(place: _Place, edits: Sequence[str]) -> tuple[EditLine, str, Version | None]:
     """Find the line that the edits are of: the versions, or the draft where those have none of them."""
     branch, draft = place.branch, place.branch.read()
     if place.tip is not None:
         line = place.line(place.tip, place.onto)
         of_draft = draft is not None and all(text.startswith(draft.sha[:12]) for text in edits)
         if line.edits and not of_draft:
-            return line, place.tip, False
+            return line, place.tip, None
     if draft is None:
         raise UsageError(f"skill {place.name!r} has no edits to drop; see `skillopt log {place.name}`")
     if not branch.is_ours(draft.sha):
         raise VersionConflictError(f"{branch.name} has commits of people ({draft.sha[:10]}); it was left alone")
-    return place.line(draft.sha, draft.parent), draft.sha, True
+    return place.line(draft.sha, draft.parent), draft.sha, draft
 
 
 def _chosen(place: _Place, line: EditLine, edits: Sequence[str]) -> list[NumberedEdit]:
-    """Find the edits that a user means."""
-    known = {str(one.number): one for one in line.edits} | {str(one.key): one for one in line.edits}
-    chosen: dict[EditName, NumberedEdit] = {}
-    for text in edits:
-        one = known.get(text.strip())
-        if one is None:
-            message = f"expected the number of an edit, 1 to {len(line.edits)}, or its key, found {text!r}"
-            raise UsageError(f"{message}; see `skillopt log {place.name}`")
-        if one.dropped:
-            raise UsageError(f"edit {one.number} was dropped before; see `skillopt log {place.name}`")
-        chosen[one.key] = one
-    if not chosen:
-        raise UsageError("expected the number of an edit, found none")
-    return sorted(chosen.values(), key=lambda one: one.number)
+    """Find the edits that a user means, by number or by key."""
+    wanted = {text.strip() for text in edits}
+    chosen = [one for one in line.edits if wanted & {str(one.number), one.key}]
+    known = {name for one in chosen for name in (str(one.number), one.key)}
+    if not wanted or wanted - known:
+        found = f"found {min(wanted - known)!r}" if wanted else "found none"
+        message = f"expected the number of an edit, 1 to {len(line.edits)}, or its key, {found}"
+        raise UsageError(f"{message}; see `skillopt log {place.name}`")
+    if before := [one.number for one in chosen if one.dropped]:
+        raise UsageError(f"edit {before[0]} was dropped before; see `skillopt log {place.name}`")
+    return chosen
 
 
-def _without(line: EditLine, wanted: Sequence[NumberedEdit], name: str, where: str) -> str:
-    """Return SKILL.md without some edits, or refuse where that cannot be had."""
-    found = text_without(line.steps, {one.key for one in wanted})
-    numbers = " ".join(str(one.number) for one in wanted)
-    if isinstance(found, Inseparable) and found.needs:
-        also = [str(one.number) for one in line.edits if one.key in found.needs]
-        them = " ".join(sorted({*numbers.split(), *also}, key=int))
-        raise UsageError(
-            f"edit {numbers} cannot go alone: edit {', '.join(also)} changes what it brought. Drop them together: "
-            f"skillopt decline {name} {them}"
-        )
-    if isinstance(found, Inseparable):
-        raise UsageError(
-            f"commit {found.commit[:10]} changed the same lines as edit {numbers}, so git cannot tell what is left; "
-            f"change the text by hand on {where}, or decline all: skillopt decline {name}"
-        )
-    if found == line.steps[-1].after:
-        raise UsageError(
-            f"expected an edit that {where} has in its text, found {numbers}: a later edit replaced it; see "
-            f"`skillopt log {name}`"
-        )
-    return found
-
-
-def _draft_without(place: _Place, line: EditLine, files: tuple[File, ...], wanted: Sequence[NumberedEdit]) -> str:
+def _draft_without(
+    place: _Place, draft: Version, files: tuple[File, ...], wanted: Sequence[NumberedEdit], kept: Sequence[Edit]
+) -> str:
     """Write the draft anew without some edits, ungraded; a draft without any edit is removed."""
-    draft = line.steps[-1].commit
-    kept = [one.edit for one in line.edits if one not in wanted]
     if not kept:
         place.branch.remove()
         return draft.parent

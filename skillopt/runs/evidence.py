@@ -11,19 +11,19 @@ from difflib import get_close_matches
 from functools import partial
 
 from skillopt.errors import UsageError
+from skillopt.execution.recording import recorded_events
 from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, PatchTested, decode_event
+from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided
 from skillopt.loop.memory import MOST_REMEMBERED
 from skillopt.project import Selection
 from skillopt.prompts.evidence import render_rollout, shorten_middle
 from skillopt.prompts.evidence_table import EvidenceRow, write_evidence_table
 from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.rollouts import Rollout
-from skillopt.runs.error_spent import runs_on
 from skillopt.runs.history import refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.proposal import SHORT
-from skillopt.runs.recorded_outcomes import train_rollouts_of
+from skillopt.runs.recorded import runs_on, train_rollouts_of
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.storage.ledger import Ledger
@@ -53,7 +53,6 @@ _FIRST_TOKENS = 3_700
 _AROUND = 25
 """Tokens of what stands around one rollout or one part."""
 
-_MEMORY_TOKENS = 300
 _MOST_NAMED = 3
 """Unknown tasks that a refusal names."""
 
@@ -83,7 +82,6 @@ class TaskEvidence:
     rollouts: tuple[ShownRollout, ...]
     refused: tuple[str, ...]
     rejected: tuple[str, ...]
-    memory: str
     looks: int
 
     @property
@@ -105,7 +103,8 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     if (root / ".skillopt" / "ledger.db").exists():  # where nothing was measured nothing is written either
         with closing(Ledger.open(root, read_only=True)) as ledger:
             found = train_rollouts_of(ledger, plan.drivers, skill, train)
-            runs = list(_events(ledger, skill.name))
+            newest = [run for run in ledger.runs(skill.name) if run.kind != "gate"][:_RUNS]
+            runs = [recorded_events(ledger, run.id) for run in reversed(newest)]
             looks = len(runs_on(ledger, "proposal", skill.name, plan.suite_digest))
     note_shown(root, skill.name, found)
     rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
@@ -116,10 +115,9 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     refused = _newest([f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}" for one in by_people])
     tried = [line for events in runs for event in events for line in _rejections(event, may_see)]
     rejected = _newest(tried, _REJECTED_TOKENS - estimate_tokens("\n".join(refused)))
-    memory = shorten_middle(_notes(runs, may_see if plan.fold else None), _MEMORY_TOKENS)
     sections = tuple(section.title for section in skill.document.sections)
     table = write_evidence_table(rows)
-    left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, memory, *sections, *refused, *rejected)))
+    left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, *sections, *refused, *rejected)))
     wanted = [task for task in train if task.id in tasks]
     return TaskEvidence(
         skill.name,
@@ -135,7 +133,6 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
         _whole(wanted, found) if tasks else tuple(_examples(groups, left)),
         refused,
         rejected,
-        memory,
         looks + count_refused(root, skill.name, plan.suite_digest)[0],
     )
 
@@ -207,46 +204,21 @@ def _newest(lines: Sequence[str], left: int = _REJECTED_TOKENS) -> tuple[str, ..
     return tuple(reversed(shown))
 
 
-def _events(ledger: Ledger, skill: str) -> Iterator[list[Event]]:
-    """Return the events of each of the newest runs of a skill, oldest first."""
-    runs = [run for run in ledger.runs(skill) if run.kind != "gate"][:_RUNS]
-    for run in reversed(runs):
-        yield [decode_event(row.kind, row.payload) for row in ledger.events(run.id)]
-
-
 def _rejections(event: Event, may_see: Callable[[Edit], bool]) -> Iterator[str]:
     """Return what was not taken, of the edits that were derived from tasks that may be seen."""
-    edits, reason = _tried(event)
-    for edit in edits if reason else ():
-        if may_see(edit):
-            yield shorten_middle(f"{edit.summary}: {reason}", _REJECTION_TOKENS)
-
-
-def _tried(event: Event) -> tuple[tuple[Edit, ...], str]:
-    """Return the edits that an event is about, and why they were not taken; empty where they were, or wait."""
+    edits, reason = list[Edit](), ""
     match event:
         case EditRefused():
-            return (event.edit,), event.reason
-        case EditScreened():
-            return (event.edit,), "" if event.kept or not event.tasks else event.reason
-        case PatchTested():
-            return event.edits, ""
-        case GateDecided():
-            accepted = event.verdict.outcome is Outcome.ACCEPT
-            reason = "" if accepted else f"{event.verdict.outcome.value}, {event.verdict.reason}"
-            return tuple(one.edit for one in event.changes), reason
+            edits, reason = [event.edit], event.reason
+        case EditScreened() if not event.kept and event.tasks:
+            edits, reason = [event.edit], event.reason
+        case GateDecided() if event.verdict.outcome is not Outcome.ACCEPT:
+            edits = [one.edit for one in event.changes]
+            reason = f"{event.verdict.outcome.value}, {event.verdict.reason}"
         case _:
-            return (), ""
-
-
-def _notes(runs: Sequence[Sequence[Event]], may_see: Callable[[Edit], bool] | None) -> str:
-    """Return the newest notes; with folds of a run that learned from this one alone, as its edits tell."""
-    for events in reversed(runs):
-        memories = [event.memory for event in events if isinstance(event, MemoryUpdated)]
-        edits = [edit for event in events for edit in _tried(event)[0]]
-        if memories and (may_see is None or (edits and all(map(may_see, edits)))):
-            return memories[-1]
-    return ""
+            pass
+    for edit in filter(may_see, edits if reason else ()):
+        yield shorten_middle(f"{edit.summary}: {reason}", _REJECTION_TOKENS)
 
 
 def _may_see(edit: Edit, *, known: set[str], few: bool) -> bool:

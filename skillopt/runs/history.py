@@ -7,12 +7,12 @@ from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.execution.recording import earlier_looks
-from skillopt.gate.grades import Grade, Grading, grade_name, grade_words
+from skillopt.gate.grades import Grading, grade_name, grade_words
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
 from skillopt.project import Selection, Target
-from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.plan import RunPlan, read_version
+from skillopt.runs.run import draft_obstacle, recover_draft
 from skillopt.runs.version_message import grade_of, read_grading
 from skillopt.safety.leaks import find_leaks, index_protected_text
 from skillopt.safety.text_classes import NEEDS_A_PERSON
@@ -20,16 +20,15 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import diff_documents
 from skillopt.skills.folder import decode_skill, files_of, is_shipped, skill_from_files
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.tasks import File, Suite
-from skillopt.versions.commit_message import DROPPED_BY, ROLLBACK, Version, commit_kind, single_line
-from skillopt.versions.decisions import Decisions, PersonsWord, read_decisions
+from skillopt.tasks import Suite
+from skillopt.versions.commit_message import DROPPED_BY, ROLLBACK, Version, commit_kind
+from skillopt.versions.decisions import PersonsWord, read_decisions
 from skillopt.versions.draft_branch import DRAFT, DraftBranch
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
     "Compared",
     "ListedDraft",
-    "ListedVersion",
     "ListedVersions",
     "Restored",
     "compare_versions",
@@ -41,8 +40,8 @@ __all__ = [
     "released_of",
     "resolve_version",
     "roll_back",
+    "shown_of",
     "skill_at",
-    "trained_on",
     "versions_of",
     "without_leaks",
 ]
@@ -50,21 +49,6 @@ __all__ = [
 _WORKTREE: Final = "worktree"
 _MOST_REFUSALS: Final = 200
 """Refused edits that a proposer is told of, the newest."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedVersion(Version):
-    """A version, its grade and what people said of it."""
-
-    kind: str
-    grade: Grade | None
-    declined: PersonsWord | None
-
-    @property
-    def shown(self) -> str:
-        """What was shown of it; of what builds on a proven version, against which text. Empty when not known."""
-        grading = read_grading(self.trailers)
-        return grade_name(grading) if grading else self.grade.value if self.grade else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +71,12 @@ class ListedDraft:
 
 @dataclass(frozen=True, slots=True)
 class ListedVersions:
-    """The versions of a skill, newest first, and its draft."""
+    """The versions of a skill, newest first, with who declined them, and its draft."""
 
     skill: str
     branch: str
-    versions: tuple[ListedVersion, ...]
+    versions: tuple[Version, ...]
+    declined: Mapping[str, PersonsWord]
     draft: ListedDraft | None = None
 
 
@@ -99,31 +84,20 @@ def list_versions(selection: Selection) -> ListedVersions:
     """List the versions of a skill, newest first, and its draft."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    versions = repository.versions(target.name)
-    declined = Decisions(versions).declined_by
-    listed = (
-        ListedVersion(
-            one.sha,
-            one.parent,
-            one.subject,
-            one.body,
-            one.at,
-            one.trailers,
-            one.merged,
-            one.author,
-            kind=commit_kind(one),
-            grade=grade_of(one.trailers),
-            declined=declined.get(one.sha),
-        )
-        for one in versions
-    )
+    decisions = read_decisions(repository, target.name)
     recover_draft(project.root, repository, target.name)
     branch = DraftBranch(repository, target.name, repository.relative(target.folder))
     found, draft = branch.read(), None
     if found is not None:
         obstacle = draft_obstacle(repository, target, branch, found)
         draft = ListedDraft(branch.name, found, read_grading(found.trailers), obstacle, found.values(NEEDS_A_PERSON))
-    return ListedVersions(target.name, f"skillopt/{target.name}", tuple(listed), draft)
+    return ListedVersions(target.name, f"skillopt/{target.name}", decisions.versions, decisions.declined_by, draft)
+
+
+def shown_of(version: Version) -> str:
+    """Return what was shown of a version; of what builds on a proven one, against which text. Empty if not known."""
+    grading, grade = read_grading(version.trailers), grade_of(version.trailers)
+    return grade_name(grading) if grading else grade.value if grade else ""
 
 
 def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
@@ -132,15 +106,6 @@ def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
     if not versions:
         raise UsageError(f"skill {skill!r} has no versions yet; train it with `skillopt optimize {skill}`")
     return versions
-
-
-def trained_on(versions: Sequence[Version]) -> Mapping[str, str]:
-    """Return the identity of the target that each version was trained on, by commit; empty where it is unknown."""
-    found: dict[str, str] = {}
-    for version in reversed(versions):
-        again = found.get(version.trailer(ROLLBACK), "")
-        found[version.sha] = single_line(version.trailer("Harness")) or again
-    return found
 
 
 def resolve_version(repository: Repository, target: Target, text: str) -> str:
@@ -193,16 +158,16 @@ def compare_versions(selection: Selection, before: str | None, after: str | None
     if before is None or after is None:
         versions = versions_of(repository, target.name)
         before, after = before or _starting_commit(versions), after or versions[0].sha
-    sides = [_files(repository, target, side) for side in (before, after)]
-    old, new = ({file.path: file.content for file in files} for files in sides)
-    return Compared(target.name, before, after, old, new)
+    return Compared(target.name, before, after, *(_files(repository, target, side) for side in (before, after)))
 
 
-def _files(repository: Repository, target: Target, version: str) -> tuple[File, ...]:
+def _files(repository: Repository, target: Target, version: str) -> dict[str, bytes]:
     if version == _WORKTREE:
-        return files_of(target.skill())
-    files = repository.read_folder(resolve_version(repository, target, version), repository.relative(target.folder))
-    return tuple(file for file in files if is_shipped(file.path))
+        files = files_of(target.skill())
+    else:
+        commit = resolve_version(repository, target, version)
+        files = repository.read_folder(commit, repository.relative(target.folder))
+    return {file.path: file.content for file in files if is_shipped(file.path)}
 
 
 def pair_documents(
@@ -255,10 +220,6 @@ def roll_back(selection: Selection, version: str) -> Restored:
     return Restored(skill, f"skillopt/{skill}", wanted, repository.commit_version(new))
 
 
-def _oldest_trained(versions: Sequence[Version]) -> Version | None:
-    return next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
-
-
 def _starting_commit(versions: Sequence[Version]) -> str:
     """Return the commit with the text that training started from: the parent of the first accepted or taken version.
 
@@ -273,6 +234,10 @@ def _starting_commit(versions: Sequence[Version]) -> str:
             return version.sha
     oldest = _oldest_trained(versions)
     return versions[-1].sha if oldest is None else oldest.parent or oldest.sha
+
+
+def _oldest_trained(versions: Sequence[Version]) -> Version | None:
+    return next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
 
 
 def released_of(plan: RunPlan, ledger: Ledger, record: RunRecord) -> Released:
@@ -314,8 +279,6 @@ def refusals_before(repository: Repository, skill: str, base: str, suite: Suite)
 
 def without_leaks(words: Sequence[PersonsWord], suite: Suite) -> tuple[PersonsWord, ...]:
     """Leave out each reason that gives away something of a suite."""
-    if not words:
-        return ()
-    protected = index_protected_text(suite)
-    leaking = {reason for reason in {word.reason for word in words} if find_leaks(protected, reason, "")}
+    protected = index_protected_text(suite) if words else None
+    leaking = {word.reason for word in words if protected and find_leaks(protected, word.reason, "")}
     return tuple(replace(word, reason="") if word.reason in leaking else word for word in words)

@@ -1,36 +1,24 @@
-"""How a job is, and its end: what its run has done, what it spent, and what to do next in each state."""
+"""How a run or a job is, and its end: what was done and spent, and what to do next in each state of a job."""
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from skillopt.loop.events import decode_event, event_line
+from skillopt.execution.recording import recorded_events
+from skillopt.gate.grades import grade_words
+from skillopt.gate.headline import Headline
+from skillopt.loop.events import DraftGraded, StepStarted, TrainMeasured, VersionAccepted, event_line, newest_draft
+from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.project import Project
 from skillopt.rollouts import Usage
-from skillopt.runs.run_status import RunStatus, run_status
 from skillopt.safety.plurals import write_dollars
-from skillopt.storage.jobs import (
-    Job,
-    JobProgress,
-    JobState,
-    cancel_job,
-    find_job,
-    list_jobs,
-    wait_for_job,
-)
-from skillopt.storage.ledger import Ledger
+from skillopt.storage.jobs import Job, JobProgress, JobState, cancel_job, find_job, list_jobs, wait_for_job
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import is_locked
 
-__all__ = [
-    "JobGlance",
-    "JobReport",
-    "cancel",
-    "glance",
-    "job",
-    "jobs",
-    "locate",
-]
+__all__ = ["JobGlance", "JobReport", "RunStatus", "cancel", "glance", "job", "jobs", "locate", "run_status"]
 
 _LINES = 30
 _MINUTES_FROM = 100
@@ -57,6 +45,24 @@ _NOT_TAKEN = (
 
 
 @dataclass(frozen=True, slots=True)
+class RunStatus:
+    """How far a run is."""
+
+    run: str
+    skill: str
+    state: str
+    reason: str
+    started_at: str
+    step: int
+    versions: int
+    headline: Headline | None
+    spent: Mapping[str, Usage]
+    kind: str
+    draft: str = ""
+    declined: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class JobReport:
     """How a job is."""
 
@@ -64,8 +70,8 @@ class JobReport:
     run: RunStatus | None
     events: tuple[str, ...]
     next_step: str
-    line: str = ""
-    spent: Mapping[str, Usage] = field(default_factory=dict)
+    line: str
+    spent: Mapping[str, Usage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +85,42 @@ class JobGlance:
     total: int
 
 
+def run_status(root: Path, ledger: Ledger, record: RunRecord, declined: str = "") -> RunStatus:
+    """Return how far a run is."""
+    events = recorded_events(ledger, record.id)
+    steps = [event.step for event in events if isinstance(event, StepStarted | TrainMeasured)]
+    gone = record.state == "running" and not is_locked(root, record.skill)
+    draft, passed = newest_draft(events), gained_by_draft(events)
+    grade = grade_words(draft.grading if isinstance(draft, DraftGraded) else None)
+    return RunStatus(
+        record.id,
+        record.skill,
+        "interrupted" if gone else record.state,
+        record.reason,
+        record.started_at,
+        max(steps, default=0),
+        sum(isinstance(event, VersionAccepted) for event in events),
+        gained_by_run(events),
+        ledger.spending(record.id),
+        record.kind,
+        "" if draft is None else f"{passed.words}, {grade}" if passed else grade,
+        declined,
+    )
+
+
 def jobs(*, folder: Path | None = None) -> tuple[Job, ...]:
     """List the newest jobs of a project, newest first."""
-    return list_jobs(Project.find(folder or Path.cwd()).root)
+    return list_jobs(_root(folder))
 
 
 def job(name: str, *, wait: float = 0.0, folder: Path | None = None) -> JobReport:
     """Return how a job is; reads only what is recorded."""
-    root = Project.find(folder or Path.cwd()).root
-    return _report(root, wait_for_job(root, name, wait))
+    return _report(_root(folder), wait_for_job(_root(folder), name, wait))
 
 
 def locate(name: str, *, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """Return where a job is, and what was said of it when it was started: its work, likely cost and limits."""
-    root = Project.find(folder).root
+    root = _root(folder)
     return root, find_job(root, name).terms.words
 
 
@@ -105,12 +133,15 @@ def glance(name: str, *, folder: Path) -> JobGlance:
 
 def cancel(name: str, *, folder: Path | None = None) -> JobReport:
     """End a job; the first time it waits for calls under way, which are paid for, again it drops them."""
-    root = Project.find(folder or Path.cwd()).root
-    return _report(root, cancel_job(root, name))
+    return _report(_root(folder), cancel_job(_root(folder), name))
+
+
+def _root(folder: Path | None) -> Path:
+    return Project.find(folder or Path.cwd()).root
 
 
 def _report(root: Path, found: Job) -> JobReport:
-    run, lines = None, []
+    run, lines = None, list[str]()
     if found.command[0] != "evaluate" and (root / ".skillopt" / "ledger.db").exists():
         with closing(Ledger.open(root, read_only=True)) as ledger:
             # The run under way while it runs, else the last that ended since it began.
@@ -118,8 +149,7 @@ def _report(root: Path, found: Job) -> JobReport:
             record = next((run for run in runs if run.state == "running" or run.ended_at >= found.created_at), None)
             if record is not None:
                 run = run_status(root, ledger, record)
-                events = (decode_event(row.kind, row.payload) for row in ledger.events(record.id))
-                lines = [line for event in events if (line := event_line(event))]
+                lines = [line for event in recorded_events(ledger, record.id) if (line := event_line(event))]
     own = found.noted.roles if found.noted else {}
     spent = run.spent if run is not None and run.spent else own
     return JobReport(found, run, tuple(lines[-_LINES:]), _next_step(found), _progress_line(found), spent)

@@ -1,16 +1,25 @@
-"""RunPlan of a run before anything is spent: target, suite, drivers, starting text, and the run that it continues."""
+"""Plan of a run before anything is spent: target, suite, drivers, siblings, first text, and the run that it continues.
 
+A run under a cap ends like any other: its draft is gated and graded. Under higher caps it goes on from there, so
+nothing is measured twice; the caps that it was raised to are recorded among its events.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.recording import config_of, record_of
-from skillopt.loop.siblings import Sibling, identify_siblings
-from skillopt.project import Selection, Target
-from skillopt.runs.raised_caps import check_not_lower, ends_with, find_capped
-from skillopt.runs.siblings import protected_siblings, with_siblings
+from skillopt.execution.recording import config_of, record_of, recorded_events
+from skillopt.gate.here import can_show_harm
+from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted
+from skillopt.loop.rollout_plan import settle_folds
+from skillopt.loop.siblings import Sibling, error_for_each, identify_siblings
+from skillopt.project import CONFIG, Project, Selection, Target
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
@@ -26,8 +35,10 @@ __all__ = [
     "begin_run",
     "incumbent_of",
     "make_plan",
+    "protected_siblings",
     "read_version",
     "record_run",
+    "stages_of",
     "uncommitted_start",
 ]
 
@@ -100,7 +111,7 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     suite = folds[0] if folds else whole
     check_trainable(target.skill())
     siblings = protected_siblings(project, target, selection.flags)
-    asked = with_siblings(suite, siblings)
+    asked = _with_siblings(suite, siblings)
     drivers = load_drivers(target.settings, asked, project.root, Given(allowance=allowance), optimizer=not proposer)
     named = proposer or (drivers.model.identity if drivers.model else "")
     return RunPlan(target, suite, drivers, repository, repository.relative(target.folder), named, folds, siblings)
@@ -112,36 +123,33 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
     config = config_of(settings, plan.identities)
     interrupted = ledger.find_interrupted(plan.target.name, digest_of(config), suite.digest)
     if interrupted is not None and _started_so(plan, interrupted, start):
-        check_not_lower(ledger, interrupted, settings)
-        ledger.begin_run(interrupted)
-        return interrupted, True
-    for run in (_find_unseen(plan, ledger, config), find_capped(ledger, plan.target.name, config, suite, settings)):
+        _check_not_lower(ledger, interrupted, settings)
+        return ledger.begin_run(interrupted), True
+    for run in (_find_unseen(plan, ledger, config), _find_capped(ledger, plan.target.name, config, suite, settings)):
         if run is not None and _started_so(plan, run, start) and _is_untouched(plan, ledger, run, start):
-            return _taken_up(ledger, run), True
+            if run.state == "finished":  # one that is stopped keeps its start, which tells what came before
+                ledger.end_run(run.id, "stopped", "it goes on")
+            return ledger.begin_run(run), True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
 
 
 def _find_unseen(plan: RunPlan, ledger: Ledger, config: str) -> RunRecord | None:
     """Find the newest run of this very command, if it finished and was killed before it could say so."""
     wanted = (config, plan.suite.digest)
-    runs = (run for run in ledger.runs(plan.target.name) if (run.config, run.suite_digest) == wanted)
-    newest = next(runs, None)
-    finished = newest is not None and newest.state == "finished"
-    return newest if newest and finished and is_unreported(ledger.path.parent.parent, newest.id) else None
-
-
-def _taken_up(ledger: Ledger, run: RunRecord) -> RunRecord:
-    """Go on with a run; one that is stopped, not finished, keeps its start, which tells what came before."""
-    if run.state == "finished":
-        ledger.end_run(run.id, "stopped", "it goes on")
-    return ledger.begin_run(run)
+    newest = next((run for run in ledger.runs(plan.target.name) if (run.config, run.suite_digest) == wanted), None)
+    if newest is None or newest.state != "finished":
+        return None
+    return newest if is_unreported(ledger.path.parent.parent, newest.id) else None
 
 
 def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -> bool:
     """Return whether training would go on from the text that a run ended with, or has not ended."""
     if run.state != "finished" or start == "worktree":
         return True
-    return incumbent_of(plan.target, plan.repository, start).digest == ends_with(ledger, run)
+    ended = decode_skill(run.skill, run.start)
+    for event in recorded_events(ledger, run.id):
+        ended = ended.with_document(SkillDocument(event.text)) if isinstance(event, VersionAccepted) else ended
+    return incumbent_of(plan.target, plan.repository, start).digest == ended.digest
 
 
 def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
@@ -151,7 +159,8 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     """
     name, repository = plan.target.name, plan.repository
     newest = next(iter(repository.versions(name)), None)
-    if newest is not None and commit_kind(newest) in _BY_PEOPLE and not _began_after(repository, run, newest.sha):
+    by_people = newest is not None and commit_kind(newest) in _BY_PEOPLE
+    if newest is not None and by_people and not (run.base and repository.contains(run.base, newest.sha)):
         return False  # a person decided since, and what the run would commit is not based on that
     if start == "auto":
         return True
@@ -161,10 +170,6 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
             return True
     asked = incumbent_of(plan.target, repository, start)
     return asked.digest == decode_skill(name, run.start).digest
-
-
-def _began_after(repository: Repository, run: RunRecord, commit: str) -> bool:
-    return bool(run.base) and repository.contains(run.base, commit)
 
 
 def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: int) -> RunRecord:
@@ -221,3 +226,120 @@ def read_version(repository: Repository, name: str, commit: str, path: str, *, m
     if missing_ok and not any(file.path == "SKILL.md" for file in files):
         return Skill(name, SkillDocument(""))
     return skill_from_files(name, files)
+
+
+_CAPS: Final = ("max_rollouts", "max_usd", "max_tokens")
+_Caps = tuple[float | None, ...]
+
+
+def stages_of(ledger: Ledger, record: RunRecord, settings: Settings) -> tuple[Settings, ...]:
+    """Return the settings that a run began with, and those with each of the caps that it was raised to."""
+    stages, asked = _stages(record, recorded_events(ledger, record.id)), _caps_of(settings)
+    return tuple(_under(settings, caps) for caps in (*stages, *([asked] if _is_higher(asked, stages[-1]) else [])))
+
+
+def _find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings: Settings) -> RunRecord | None:
+    """Find the newest run that differs in its caps alone and can go on under higher ones, or under its last ones."""
+    alike = (run for run in ledger.runs(skill) if run.suite_digest == suite.digest)
+    record = next((run for run in alike if _without_caps(run.config) == _without_caps(config)), None)
+    if record is None or record.config == config:
+        return None
+    events = recorded_events(ledger, record.id)
+    stages, asked = _stages(record, events), _caps_of(settings)
+    higher = _is_higher(asked, stages[-1])
+    if record.state != "finished":
+        return record if asked == stages[-1] or higher else None
+    ended = next((event for event in reversed(events) if isinstance(event, RunEnded)), None)
+    # What folds have joined cannot be parted.
+    joined = settle_folds(suite, _under(settings, stages[0])).folds is not None and ended is not None and ended.accepted
+    return record if ended is not None and ended.capped and higher and not joined else None
+
+
+def _check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> None:
+    """Refuse to go on with a run under caps higher than those asked for."""
+    last, asked = _stages(record, recorded_events(ledger, record.id))[-1], _caps_of(settings)
+    if _is_higher(last, asked):
+        changed = [row for row in zip(_CAPS, last, asked, strict=True) if row[1] != row[2]]
+        needed, found = (
+            ", ".join(f"no {row[0]}" if row[side] is None else f"{row[0]}={row[side]:g}" for row in changed)
+            for side in (1, 2)
+        )
+        raise UsageError(f"run {record.id} goes on under {needed}, found {found}; give those caps or higher ones")
+
+
+def _stages(record: RunRecord, events: Sequence[Event]) -> list[_Caps]:
+    """List the caps of a run, those that it began with first."""
+    settings = json.loads(json.loads(record.config)[0])
+    raised = (event for event in events if isinstance(event, CapsRaised))
+    return [tuple(settings[name] for name in _CAPS), *(tuple(getattr(one, name) for name in _CAPS) for one in raised)]
+
+
+def _caps_of(settings: Settings) -> _Caps:
+    return tuple(getattr(settings, name) for name in _CAPS)
+
+
+def _under(settings: Settings, caps: _Caps) -> Settings:
+    return settings.model_copy(update=dict(zip(_CAPS, caps, strict=True)))
+
+
+def _is_higher(caps: _Caps, than: _Caps) -> bool:
+    """Return whether no cap is lower and some cap is higher; None is none at all."""
+    pairs = [(cap or math.inf, other or math.inf) for cap, other in zip(caps, than, strict=True)]
+    return all(cap >= other for cap, other in pairs) and any(cap > other for cap, other in pairs)
+
+
+def _without_caps(config: str) -> list[object]:
+    settings, *rest = json.loads(config)
+    return [{name: value for name, value in json.loads(settings).items() if name not in _CAPS}, *rest]
+
+
+_MOST_TASKS: Final = 50
+
+
+def protected_siblings(project: Project, target: Target, flags: Mapping[str, object]) -> tuple[Sibling, ...]:
+    """Read the skills that training of another one may not disturb, with their `val` tasks."""
+    names = target.settings.protect
+    targets = {(one := project.target(Selection(name, flags, folder=project.root))).folder: one for name in names}
+    targets.pop(target.folder, None)
+    if targets:
+        _check_held_out(target, targets.values())
+    return tuple(_sibling(one, error_for_each(len(targets), target.settings.confidence)) for one in targets.values())
+
+
+def _with_siblings(suite: Suite, siblings: Sequence[Sibling]) -> Suite:
+    """Return the tasks that the drivers of a run must be able to run and judge: its own, and those of its siblings.
+
+    A suite refuses twins, so those of siblings get ids and prompts of their own; they are not run from here.
+    """
+    if not siblings:
+        return suite
+    more = tuple(
+        (Split.TRAIN, replace(task, id=f"{one.name}/{task.id}", prompt=f"{one.name}: {task.prompt}"))
+        for one in siblings
+        for task in one.tasks
+    )
+    return Suite(suite.name, (*suite.splits, *more))
+
+
+def _check_held_out(target: Target, siblings: Iterable[Target]) -> None:
+    """Refuse `val` tasks of siblings that are `test` tasks of the trained skill: they would decide what is accepted."""
+    held_out = {task.content_digest: task for task in target.suite().tasks(Split.TEST)}
+    for one in siblings:
+        for task in one.suite().tasks(Split.VAL):
+            if twin := held_out.get(task.content_digest):
+                raise UsageError(
+                    f"{CONFIG} protect: expected no val task of {one.name!r} among the held-out tasks of "
+                    f"{target.name!r}, found {task.id!r} ({one.suite_path}) with prompt and files of {twin.id!r} "
+                    f"({target.suite_path}); a held-out task decides nothing before a release: remove one of them"
+                )
+
+
+def _sibling(target: Target, error: float) -> Sibling:
+    tasks = target.suite().tasks(Split.VAL)
+    if not can_show_harm(len(tasks), error):
+        needed = next(count for count in range(2, _MOST_TASKS) if can_show_harm(count, error))
+        raise UsageError(
+            f"{CONFIG} protect: expected at least {needed} val tasks of {target.name!r}, with fewer no fall "
+            f"can be shown, found {len(tasks)}; add some (`skillopt write-tasks {target.name}`), or take it out"
+        )
+    return Sibling(target.name, target.skill(), tasks)

@@ -12,15 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from skillopt.errors import EditError, UsageError
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, GateDecided
 from skillopt.loop.proposals import ProposalTerms, ToldBefore, check_proposal, try_proposal
 from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
-from skillopt.runs.error_spent import earlier_here_tests, earlier_spending, runs_on
 from skillopt.runs.history import first_text, refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
+from skillopt.runs.recorded import earlier_gates, runs_on
 from skillopt.runs.run import RecordedRun
 from skillopt.safety.leaks import LEAK_REASON
 from skillopt.skills.document import Skill
@@ -203,11 +204,13 @@ def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
     """Return what a verdict can claim: where the other fold was shown, too, no task is new to whoever proposes."""
     seen = read_shown(ledger.path.parent.parent, record.skill) & {task.id for task in plan.suite.tasks(Split.VAL)}
     trained = bool(plan.folds) and bool(runs_on(ledger, "training", record.skill, record.suite_digest))
+    earlier = earlier_gates(ledger, record)
+    grades = ({verdict.grading.grade for verdict in gates if verdict.grading} for gates in earlier)
     return ProposalTerms(
-        earlier_spending(ledger, record),
+        [sum(verdict.error_spent for verdict in gates) for gates in earlier],
         few=bool(plan.folds),
         shown=bool(seen) or trained,
-        tested_here=earlier_here_tests(ledger, record),
+        tested_here=sum(bool(found - {Grade.PROVEN}) for found in grades),
         siblings=plan.siblings,
     )
 

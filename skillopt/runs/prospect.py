@@ -13,18 +13,15 @@ from skillopt.errors import SettingsError, UsageError
 from skillopt.execution.access import missing_access
 from skillopt.execution.recording import check_cap
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
-from skillopt.runs.error_spent import runs_on
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, Metric, Settings
-from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.suites.planning import plan_splits
-from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.tasks import Split, Suite, Task
 
 __all__ = [
     "GainChance",
     "Prospect",
     "chances_of_gains",
-    "describe_earlier_runs",
     "expect_prospect",
     "parts_of",
     "rollouts_needed",
@@ -67,13 +64,9 @@ class GainChance:
 
 def parts_of(task: Task) -> int:
     """Count what a task is scored by: its checks, the criteria of a rubric, some parts of a table, else one."""
-    return sum(map(_parts_of, task.verifier.parts))
-
-
-def _parts_of(spec: VerifierSpec) -> int:
-    if spec.kind == "rubric":
-        return max(1, len(json.loads(spec.options).get("criteria", ())))
-    return _PARTS.get(spec.kind, 1)
+    rubrics = (json.loads(spec.options) for spec in task.verifier.parts if spec.kind == "rubric")
+    criteria = sum(max(1, len(options.get("criteria", ()))) for options in rubrics)
+    return criteria + sum(_PARTS.get(spec.kind, 1) for spec in task.verifier.parts if spec.kind != "rubric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +79,16 @@ class _Judging:
 
     def least(self, grade: str) -> float | None:
         """Return the smallest true gain that half of the runs show with a grade; None for none."""
-        row = self._row()
-        return int(row[f"least_{grade}"]) / 100 if row and row[f"least_{grade}"] else None
+        return int(found) / 100 if (found := self._cell(f"least_{grade}")) else None
 
     def chance(self, grade: str, gain: int) -> float:
         """Return how often a true gain, in percent, is shown with a grade."""
-        row = self._row()
-        return int(row[f"{grade}_{gain}"]) / 100 if row else 0.0
+        return int(self._cell(f"{grade}_{gain}") or 0) / 100
 
-    def _row(self) -> dict[str, str] | None:
+    def _cell(self, column: str) -> str:
         kind = ("4" if self.partial else "1", str(min(self.rounds, _MOST_ROUNDS)))
         rows = [row for row in _power() if (row["parts"], row["rounds"]) == kind and int(row["tasks"]) <= self.tasks]
-        return rows[-1] if rows else None
+        return rows[-1][column] if rows else ""
 
 
 @cache
@@ -140,14 +131,10 @@ def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
 
 
 def _shown(suite: Suite, settings: Settings) -> Prospect:
-    settled = settle_folds(suite, settings)
+    settled, count = settle_folds(suite, settings), count_noun(len(suite.splits), "task")
     val = settled.tasks(Split.VAL)
-    if not val or not (settled.folds or settled.tasks(Split.TRAIN)):
-        return _nothing(
-            f"{count_noun(len(suite.splits), 'task')} cannot both teach and judge, so nothing could be shown",
-            suite,
-            settings,
-        )
+    if not _can_learn(settled):
+        return _nothing(f"{count} cannot both teach and judge, so nothing could be shown", suite, settings)
     if settings.gate is GateRule.STRICT:
         words = f"gate `strict` accepts any higher mean on {len(val)} val tasks, and shows of none that it is better"
         return Prospect(can_show=True, least_proven=None, least_here=None, words=words)
@@ -155,12 +142,12 @@ def _shown(suite: Suite, settings: Settings) -> Prospect:
     proven, here = judging.least("proven"), judging.least("here")
     if here is None:
         cap = f" and max_rollouts of {settings.max_rollouts}" if settings.max_rollouts else ""
-        return _nothing(
-            f"{count_noun(len(suite.splits), 'task')}{cap}: no gain could be shown, however large (simulated)",
-            suite,
-            settings,
-        )
+        return _nothing(f"{count}{cap}: no gain could be shown, however large (simulated)", suite, settings)
     return Prospect(can_show=True, least_proven=proven, least_here=here, words=_words(settled, judging, proven, here))
+
+
+def _can_learn(settled: Suite) -> bool:
+    return bool(settled.tasks(Split.VAL)) and bool(settled.folds or settled.tasks(Split.TRAIN))
 
 
 def _nothing(problem: str, suite: Suite, settings: Settings) -> Prospect:
@@ -179,23 +166,18 @@ def _judging(suite: Suite, settings: Settings) -> _Judging:
 
 
 def _words(suite: Suite, judging: _Judging, proven: float | None, here: float) -> str:
-    scored = "what is scored" if judging.partial else "tasks"
-    gain = f"a gain of {here:.0%} of {scored}"
-    if proven is None:
-        found = f"{gain} is `proven here` in half of the runs, none is `proven`"
-    elif proven <= here:
-        found = f"{gain} is `proven` in half of the runs"
-    else:
-        found = f"{gain} is `proven here` in half of the runs, one of {proven:.0%} is `proven`"
-    alike = judging.tasks < _COUNTED_ONCE
-    last = f"; a target that always answers alike needs {_COUNTED_ONCE} tasks to show anything" if alike else ""
-    return f"{_judges(suite, judging)}: {found} (simulated){last}"
-
-
-def _judges(suite: Suite, judging: _Judging) -> str:
     val = len(suite.tasks(Split.VAL))
     share = str(val) if val == judging.tasks else f"{judging.tasks} of {val}"
-    return f"{share} tasks in two folds that judge each other" if suite.folds else f"{share} val tasks"
+    judges = f"{share} tasks in two folds that judge each other" if suite.folds else f"{share} val tasks"
+    gain = f"a gain of {here:.0%} of {'what is scored' if judging.partial else 'tasks'}"
+    if proven is not None and proven <= here:
+        found = f"{gain} is `proven` in half of the runs"
+    else:
+        more = "none is `proven`" if proven is None else f"one of {proven:.0%} is `proven`"
+        found = f"{gain} is `proven here` in half of the runs, {more}"
+    alike = judging.tasks < _COUNTED_ONCE
+    last = f"; a target that always answers alike needs {_COUNTED_ONCE} tasks to show anything" if alike else ""
+    return f"{judges}: {found} (simulated){last}"
 
 
 def _what_would_do(suite: Suite, settings: Settings) -> str:
@@ -203,18 +185,16 @@ def _what_would_do(suite: Suite, settings: Settings) -> str:
     free = settings.model_copy(update={"max_rollouts": None})
     if _can_show(suite, free):
         return f"max_rollouts of {rollouts_needed(suite, settings)}"
-    planned = (_planned(suite.splits[0][1], count) for count in range(2, _MOST_TASKS + 1))
-    enough = next(each for each in planned if _can_show(each, free))
-    words = f"{len(enough.splits)} tasks without given splits"
+    like = suite.splits[0][1]
+    for count in range(2, _MOST_TASKS + 1):
+        tasks = [replace(like, id=str(number), prompt=f"{like.prompt} {number}") for number in range(count)]
+        enough = plan_splits(tasks).suite("more tasks", tasks)
+        if _can_show(enough, free):
+            break
+    words = f"{count} tasks without given splits"
     if _can_show(enough, settings):
         return words
     return f"{words} and max_rollouts of {rollouts_needed(enough, settings)}"
-
-
-def _planned(like: Task, count: int) -> Suite:
-    """Make a suite of tasks of one kind, planned as one without given splits is."""
-    tasks = [replace(like, id=str(number), prompt=f"{like.prompt} {number}") for number in range(count)]
-    return plan_splits(tasks).suite("more tasks", tasks)
 
 
 def rollouts_needed(suite: Suite, settings: Settings) -> int:
@@ -229,26 +209,4 @@ def rollouts_needed(suite: Suite, settings: Settings) -> int:
 
 def _can_show(suite: Suite, settings: Settings) -> bool:
     settled = settle_folds(suite, settings)
-    can_learn = bool(settled.tasks(Split.VAL)) and bool(settled.folds or settled.tasks(Split.TRAIN))
-    return can_learn and _judging(settled, settings).least("here") is not None
-
-
-def describe_earlier_runs(ledger: Ledger, skill: str, suite: Suite, settings: Settings) -> str:
-    """Return what it costs that runs with another preset were judged on the same tasks; empty when there were none."""
-    earlier = [run for run in runs_on(ledger, "training", skill, suite.digest) if _preset(run) != settings.preset]
-    if not earlier:
-        return ""
-    names = ", ".join(sorted({f"`{_preset(run)}`" for run in earlier}))
-    tasks = len(suite.tasks(Split.VAL))
-    note = (
-        f"{len(earlier)} earlier run{'s' * (len(earlier) > 1)} with preset {names} had the same {tasks} val tasks: "
-        "their scores can be compared, but the better of two runs has luck in it"
-    )
-    if not suite.tasks(Split.TEST):
-        return f"{note}, and there is no held-out test to tell; new tasks would"
-    return note
-
-
-def _preset(run: RunRecord) -> str:
-    """Read the preset from a run's configuration, whose first part is its settings."""
-    return str(json.loads(json.loads(run.config)[0])["preset"])
+    return _can_learn(settled) and _judging(settled, settings).least("here") is not None

@@ -15,12 +15,11 @@ from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.loop.gained import gained_by_draft, why_nothing
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
-from skillopt.runs.draft_publication import DraftState
-from skillopt.runs.error_spent import spent_by_earlier
 from skillopt.runs.history import refusals_before, released_of
 from skillopt.runs.plan import Start, begin_run, make_plan, uncommitted_start
-from skillopt.runs.prospect import describe_earlier_runs, expect_prospect
-from skillopt.runs.run import RecordedRun
+from skillopt.runs.prospect import expect_prospect
+from skillopt.runs.recorded import spent_by_earlier
+from skillopt.runs.run import DraftState, RecordedRun
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
@@ -63,8 +62,7 @@ def optimize(
     prospect = expect_prospect(plan.suite, plan.target.settings)
     root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
-        earlier = describe_earlier_runs(ledger, name, plan.suite, plan.target.settings)
-        observer.notice("\n".join(filter(None, (prospect.words, earlier))))
+        observer.notice(prospect.words)
         record, resumed = begin_run(plan, ledger, start)
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
             observer.notice(f"{plan.skill_path} is trained as it lies there, though git has another text; {_KEPT}")

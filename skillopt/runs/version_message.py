@@ -3,116 +3,52 @@
 Every number comes from the recorded event, none from a model.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import fill, indent
 from typing import Final
 
+from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE, Grade, Grading, grade_words
 from skillopt.gate.headline import VAL, compared_words, expectation, headline_trailers
-from skillopt.loop.events import VersionAccepted
+from skillopt.loop.events import DraftChanged, DraftGraded, VersionAccepted
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import disarm, escape_terminal
 from skillopt.safety.lint import LintFinding
 from skillopt.safety.text_classes import NEEDS_A_PERSON
+from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Change, Op
+from skillopt.skills.folder import decode_skill, files_of
+from skillopt.storage.ledger import RunRecord
+from skillopt.versions.decisions import edit_trailers
+from skillopt.versions.repository import NewVersion
 
-__all__ = [
-    "SIBLING",
-    "Trailers",
-    "VersionOrigin",
-    "body_of",
-    "draft_body",
-    "draft_subject",
-    "draft_trailers",
-    "grade_of",
-    "grade_trailers",
-    "read_grading",
-    "subject_of",
-    "trailers_of",
-]
+__all__ = ["SIBLING", "Trailers", "draft_of", "grade_of", "read_grading", "version_of"]
+
+Trailers = Sequence[tuple[str, str]]
+"""(key, value) pairs at the end of a commit's message."""
 
 SIBLING: Final = "Sibling"
 """Trailer of a version, one for each protected sibling: what was found of it with the version beside."""
 
 _WIDTH = 72
+_GUIDANCE: Final = "renew the durable guidance"
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
 
 
-@dataclass(frozen=True, slots=True)
-class VersionOrigin:
-    """Origin of the versions of a run: the skill, the run, its target, optimizer model and suite."""
-
-    skill: str
-    run: str
-    harness: str
-    model: str
-    suite_digest: str
-    metric: str
-
-
-def subject_of(skill: str, event: VersionAccepted) -> str:
-    """Summarize in one line what the version changes."""
-    return f"{skill}: {_summary(event.changes) if event.kind == 'edits' else 'renew the durable guidance'}"
-
-
-def draft_subject(skill: str, changes: Sequence[Change]) -> str:
-    """Summarize in one line what a draft changes; no changes that are edits are the durable guidance."""
-    return f"{skill}: draft, {_summary(changes) if changes else 'renew the durable guidance'}"
-
-
-def draft_body(changes: Sequence[Change], grading: Grading | None) -> str:
-    """Explain each edit of a draft with its reason, then what was shown of it; None for nothing."""
-    return "\n\n".join([*map(_paragraph, changes), fill(f"{grade_words(grading)}.", _WIDTH)])
-
-
-def draft_trailers(
-    origin: VersionOrigin, grading: Grading | None, rollouts: int, marks: Sequence[LintFinding]
-) -> tuple[tuple[str, str], ...]:
-    """List the trailers of a draft."""
-    return (
-        ("Skill", origin.skill),
-        ("Skillopt-Run", origin.run),
-        ("Gate-Metric", origin.metric),
-        *grade_trailers(grading),
-        *([("Rollouts", str(rollouts))] if rollouts else []),
-        *((NEEDS_A_PERSON, disarm(escape_terminal(f"{mark.kind.value}, {mark}"))) for mark in marks),
-        *_target_trailers(origin),
-    )
-
-
-def _summary(changes: Sequence[Change]) -> str:
-    counts = Counter(change.edit.op for change in changes)
-    parts = [f"{_VERBS[op]} {_rules(counts[op])}" for op in Op if counts[op]]
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def body_of(event: VersionAccepted, metric: str) -> str:
-    """Explain each edit with its reason, then the result on the validation tasks."""
-    verdict = event.verdict
-    result = (
-        f"{compared_words(verdict, VAL, metric)}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
-        f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
-    )
-    if expected := expectation(verdict.after, verdict.expected, metric):
-        result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
-    return "\n\n".join([*map(_paragraph, event.changes), fill(result, _WIDTH)])
-
-
-def trailers_of(
-    origin: VersionOrigin, event: VersionAccepted, usage: Usage, spent: float
-) -> tuple[tuple[str, str], ...]:
-    """List the trailers of a version."""
-    verdict = event.verdict
-    return (
-        ("Skill", origin.skill),
-        ("Skillopt-Run", origin.run),
+def version_of(
+    record: RunRecord, event: VersionAccepted, at: str, parent: str, used: tuple[Usage, float]
+) -> NewVersion:
+    """Return the commit of an accepted version; used are the usage of its run and the error spent for it."""
+    verdict, (usage, spent) = event.verdict, used
+    subject = _summary(event.changes) if event.kind == "edits" else _GUIDANCE
+    trailers = (
         ("Skillopt-Step", str(event.step)),
-        ("Gate-Metric", origin.metric),
-        *(() if event.grading is None else grade_trailers(event.grading)),
+        ("Gate-Metric", _metric(record)),
+        *(() if event.grading is None else _grade_trailers(event.grading)),
         *headline_trailers(verdict),
         ("Val-Expected", f"{verdict.expected:.4f}"),
         ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
@@ -121,16 +57,75 @@ def trailers_of(
         ("Rollouts", str(event.rollouts)),
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
         *((SIBLING, disarm(escape_terminal(words))) for words in event.siblings),
-        *_target_trailers(origin),
+    )
+    return _commit(record, event, (at, parent), (subject, _result(verdict, _metric(record))), trailers)
+
+
+def draft_of(
+    record: RunRecord, draft: DraftChanged | DraftGraded, at: str, parent: str, marks: Sequence[LintFinding]
+) -> NewVersion:
+    """Return the commit of a draft; no changes that are edits are the durable guidance."""
+    grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
+    subject = f"draft, {_summary(draft.changes) if draft.changes else _GUIDANCE}"
+    trailers = (
+        ("Gate-Metric", _metric(record)),
+        *_grade_trailers(grading),
+        *([("Rollouts", str(rollouts))] if rollouts else []),
+        *((NEEDS_A_PERSON, disarm(escape_terminal(f"{mark.kind.value}, {mark}"))) for mark in marks),
+    )
+    return _commit(record, draft, (at, parent), (subject, f"{grade_words(grading)}."), trailers)
+
+
+def _commit(
+    record: RunRecord,
+    event: VersionAccepted | DraftChanged | DraftGraded,
+    place: tuple[str, str],
+    said: tuple[str, str],
+    trailers: Trailers,
+) -> NewVersion:
+    """Make the commit of a text; its message explains each edit with its reason, then says what was shown."""
+    (at, parent), (subject, result) = place, said
+    _, harness, model, *_ = json.loads(record.config)
+    return NewVersion(
+        skill=record.skill,
+        path=record.skill_path,
+        files=files_of(decode_skill(record.skill, record.start).with_document(SkillDocument(event.text))),
+        at=at,
+        parent=parent,
+        expected_tip=None,
+        subject=f"{record.skill}: {subject}",
+        body="\n\n".join([*map(_paragraph, event.changes), fill(result, _WIDTH)]),
+        trailers=(
+            ("Skill", record.skill),
+            ("Skillopt-Run", record.id),
+            *trailers,
+            ("Harness", harness),
+            ("Optimizer-Model", model),
+            ("Suite-Digest", record.suite_digest),
+            *edit_trailers([change.edit for change in event.changes]),
+        ),
     )
 
 
-def _target_trailers(origin: VersionOrigin) -> tuple[tuple[str, str], ...]:
-    return (
-        ("Harness", origin.harness),
-        ("Optimizer-Model", origin.model),
-        ("Suite-Digest", origin.suite_digest),
+def _metric(record: RunRecord) -> str:
+    return str(json.loads(json.loads(record.config)[0])["metric"])
+
+
+def _result(verdict: Verdict, metric: str) -> str:
+    """Say how the validation tasks went."""
+    result = (
+        f"{compared_words(verdict, VAL, metric)}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
+        f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
     )
+    if expected := expectation(verdict.after, verdict.expected, metric):
+        result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
+    return result
+
+
+def _summary(changes: Sequence[Change]) -> str:
+    counts = Counter(change.edit.op for change in changes)
+    parts = [f"{_VERBS[op]} {_rules(counts[op])}" for op in Op if counts[op]]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _rules(count: int) -> str:
@@ -147,9 +142,6 @@ def _paragraph(change: Change) -> str:
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
 
 
-Trailers = Sequence[tuple[str, str]]
-"""(key, value) pairs at the end of a commit's message."""
-
 _AGAINST: Final = "Grade-Against"
 _FIRST: Final = "first version"
 """Of a version that builds on a proven one: its figures are of what was added."""
@@ -157,7 +149,7 @@ _FIRST: Final = "first version"
 _INTERVAL: Final = re.compile(r"([+-]?\d\.\d+) to ([+-]?\d\.\d+)")
 
 
-def grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
+def _grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
     """List the trailers of a grade; None is a draft whose run ended before it was graded."""
     if grading is None:
         return ((GRADE, Grade.UNPROVEN.value),)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.errors import RepositoryError, UsageError, VersionConflictError
+from skillopt.errors import UsageError, VersionConflictError
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.frontmatter import listed_description
@@ -194,8 +194,8 @@ def commit_description(repository: Repository, new: NewVersion) -> str:
     branch = f"{DESCRIPTION_BRANCHES}{new.skill}"
     expect_free_branch(repository, new.skill)
     here, commit = repository.ref_tip(branch), repository.write_commit(new)
-    if here != commit and (problem := repository.move_branch(branch, here, commit)):
-        raise RepositoryError(f"{problem}; mend that and run this again")
+    if here != commit:
+        repository.move_branch(branch, here, commit)
     return commit
 
 

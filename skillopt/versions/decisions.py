@@ -9,18 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from difflib import SequenceMatcher
-from enum import StrEnum
 from functools import cached_property
-from typing import Final, Self
+from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import EditError, SkilloptError
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import disarm
-from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import Edit, Op
+from skillopt.skills.edits import Edit
 from skillopt.versions.commit_message import DECLINED, DROPPED, ROLLBACK, UNDECLINED, Version, commit_kind, single_line
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -28,21 +25,16 @@ __all__ = [
     "LONGEST_REASON",
     "PULL_REQUEST",
     "Decisions",
-    "EditName",
     "EditRefusal",
     "PersonsWord",
-    "RefusalKind",
     "declined_runs",
     "dropped_message",
     "edit_trailers",
-    "edits_between",
     "edits_of",
     "offered_edits",
     "read_decisions",
-    "read_edit",
     "write_declined",
     "write_dropped",
-    "write_edit",
     "write_undeclined",
 ]
 
@@ -54,31 +46,6 @@ PULL_REQUEST: Final = "Pull-Request"
 
 _REFUSED: Final = "Refused-Edit"
 _RUN: Final = "Skillopt-Run"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class EditName:
-    """Name of an edit: the first 12 digits of its version's commit, and its place among the edits there, from 1."""
-
-    version: str
-    index: int
-
-    @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """Read a key as in `0123456789ab/2`; None for anything else."""
-        found = _KEY.fullmatch(text)
-        return cls(found[1], int(found[2])) if found else None
-
-    def __str__(self) -> str:
-        """Write it as it is read."""
-        return f"{self.version}/{self.index}"
-
-
-class RefusalKind(StrEnum):
-    """How people refused an edit: with the whole text that it was offered in, or by itself."""
-
-    DECLINED = "declined"
-    DROPPED = "dropped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +76,14 @@ class PersonsWord:
 
 @dataclass(frozen=True, slots=True)
 class EditRefusal:
-    """An edit that people refused."""
+    """An edit that people refused: dropped by itself, or declined with the whole text that it was offered in.
 
-    key: EditName
+    Its key is as in `0123456789ab/2`: the first digits of its version's commit, and its place among the edits there.
+    """
+
+    key: str
     edit: Edit
-    kind: RefusalKind
+    dropped: bool
     word: PersonsWord
 
 
@@ -141,24 +111,21 @@ class Decisions:
         return {sha: word for sha, word in words.items() if sha in self.declined}
 
     @cached_property
-    def dropped(self) -> frozenset[EditName]:
+    def dropped(self) -> frozenset[str]:
         """The keys of the edits that people dropped."""
-        texts = (text for version in self.versions for text in version.values(DROPPED))
-        return frozenset(key for key in map(EditName.parse, texts) if key is not None)
+        return frozenset(key for version in self.versions for key in version.values(DROPPED))
 
     @cached_property
     def refused_edits(self) -> tuple[EditRefusal, ...]:
         """List the edits that stay refused, oldest decision first; of an edit refused twice, the newest word counts."""
-        found: dict[EditName, EditRefusal] = {}
+        found: dict[str, EditRefusal] = {}
         for version in reversed(self.versions):
             for row in _refused(version):
                 known = found.pop(row.key, row)
                 # One that was dropped by itself stays that, also where the whole was declined later.
-                found[row.key] = known if known.kind is RefusalKind.DROPPED else row
+                found[row.key] = known if known.dropped else row
             wanted = {sha[:12] for sha in _wanted_again(version)}
-            back = [key for key, row in found.items() if row.kind is RefusalKind.DECLINED and key.version in wanted]
-            for key in back:
-                del found[key]
+            found = {key: row for key, row in found.items() if row.dropped or key.partition("/")[0] not in wanted}
         return tuple(found.values())
 
     @property
@@ -178,7 +145,7 @@ def write_declined(
     new: NewVersion,
     offered: Sequence[str],
     word: PersonsWord,
-    refused: Sequence[tuple[EditName, Edit]],
+    refused: Sequence[tuple[str, Edit]],
 ) -> str:
     """Commit that people refused versions or a draft; the text is again the one that training starts from."""
     names = ", ".join(sha[:10] for sha in offered)
@@ -204,10 +171,10 @@ def write_undeclined(
 
 
 def write_dropped(
-    repository: Repository, new: NewVersion, dropped: Sequence[tuple[EditName, Edit]], word: PersonsWord
+    repository: Repository, new: NewVersion, dropped: Sequence[tuple[str, Edit]], word: PersonsWord
 ) -> str:
     """Commit a skill's text without edits that people refused."""
-    keys = tuple((DROPPED, str(key)) for key, _ in dropped)
+    keys = tuple((DROPPED, key) for key, _ in dropped)
     trailers = (*keys, *word.trailers("Dropped"), *_written(dropped))
     return _commit(repository, new, dropped_message([edit for _, edit in dropped], word), trailers)
 
@@ -219,12 +186,10 @@ def dropped_message(edits: Sequence[Edit], word: PersonsWord) -> tuple[str, str]
     return f"drop {count}", f"Refused by people{word.signature}:\n\n{said}"
 
 
-def offered_edits(versions: Iterable[Version]) -> tuple[tuple[EditName, Edit], ...]:
+def offered_edits(versions: Iterable[Version]) -> tuple[tuple[str, Edit], ...]:
     """List the edits that commits name, with their keys, in the order of the commits."""
     return tuple(
-        (EditName(version.sha[:12], index), edit)
-        for version in versions
-        for index, edit in enumerate(edits_of(version), 1)
+        (f"{version.sha[:12]}/{index}", edit) for version in versions for index, edit in enumerate(edits_of(version), 1)
     )
 
 
@@ -243,18 +208,16 @@ def _word(version: Version, what: str) -> PersonsWord:
     return PersonsWord.said(by, reason, request)
 
 
-def _written(refused: Sequence[tuple[EditName, Edit]]) -> tuple[tuple[str, str], ...]:
-    return tuple((_REFUSED, f"{key} {write_edit(edit)}") for key, edit in refused)
+def _written(refused: Sequence[tuple[str, Edit]]) -> tuple[tuple[str, str], ...]:
+    return tuple((_REFUSED, f"{key} {_write_edit(edit)}") for key, edit in refused)
 
 
 def _refused(version: Version) -> Iterable[EditRefusal]:
-    kinds = {"declined": (RefusalKind.DECLINED, DECLINED), "dropped": (RefusalKind.DROPPED, "Dropped")}
-    kind, what = kinds.get(commit_kind(version), (None, ""))
-    for row in version.values(_REFUSED) if kind else ():
-        name, _, text = row.partition(" ")
-        key, edit = EditName.parse(name), read_edit(text)
-        if kind and key is not None and edit is not None:
-            yield EditRefusal(key, edit, kind, _word(version, what))
+    kind = commit_kind(version)
+    for row in version.values(_REFUSED) if kind in ("declined", "dropped") else ():
+        key, _, text = row.partition(" ")
+        if _KEY.fullmatch(key) and (edit := _read_edit(text)) is not None:
+            yield EditRefusal(key, edit, kind == "dropped", _word(version, kind.capitalize()))
 
 
 def _wanted_again(version: Version) -> tuple[str, ...]:
@@ -282,14 +245,12 @@ _LONGEST_EDITS: Final = 100_000
 _LONGEST_RATIONALE: Final = 600
 _MOST_TASKS: Final = 24
 _NAME: Final = re.compile(r"Edit-[1-9][0-9]{0,3}")
-_KEY: Final = re.compile(r"([0-9a-f]{12})/([1-9][0-9]{0,3})")
+_KEY: Final = re.compile(r"[0-9a-f]{12}/[1-9][0-9]{0,3}")
 _ACTIVE: Final = re.compile(r"(?<= ) |[@#]|(?<=[Gg][Hh])-|/(?=(?:issues|pull)\b)")
-
-
 _EDIT: Final = TypeAdapter(Edit)
 
 
-def write_edit(edit: Edit) -> str:
+def _write_edit(edit: Edit) -> str:
     """Write an edit as JSON on one line; its reason and its list of tasks are cut where they are long."""
     fields = asdict(edit)
     del fields["line_tasks"]
@@ -302,7 +263,7 @@ def write_edit(edit: Edit) -> str:
     return _ACTIVE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
-def read_edit(text: str) -> Edit | None:
+def _read_edit(text: str) -> Edit | None:
     """Read an edit from JSON; None where somebody changed it so that it is none."""
     try:
         return replace(_EDIT.validate_json(text), line_tasks=())
@@ -312,35 +273,13 @@ def read_edit(text: str) -> Edit | None:
 
 def edit_trailers(edits: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
     """List the trailers that name the edits of a version; none where they are too long for a commit."""
-    rows = tuple((f"Edit-{number}", write_edit(edit)) for number, edit in enumerate(edits, 1))
+    rows = tuple((f"Edit-{number}", _write_edit(edit)) for number, edit in enumerate(edits, 1))
     return rows if sum(len(text) for _, text in rows) <= _LONGEST_EDITS else ()
 
 
 def edits_of(version: Version) -> tuple[Edit, ...]:
     """Read the edits that a commit names; empty where it names none, or one of them cannot be read."""
-    written = [read_edit(value) for name, value in version.trailers if _NAME.fullmatch(name)]
+    written = [_read_edit(value) for name, value in version.trailers if _NAME.fullmatch(name)]
     edits = tuple(edit for edit in written if edit is not None)
     distinct = len({edit.id for edit in edits}) == len(written)
     return edits if distinct else ()
-
-
-def edits_between(before: SkillDocument, after: SkillDocument) -> tuple[Edit, ...]:
-    """Tell edits from two texts, one for each run of lines that differ; for versions that name none.
-
-    Such an edit is for reading and for comparing: its anchor may stand at several places.
-    """
-    old, new = (text.text[text.body_start :].splitlines() for text in (before, after))
-    edits: list[Edit] = []
-    for tag, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        gone, come = "\n".join(old[first:last]), "\n".join(new[start:end])
-        if tag == "equal" or not (gone.strip() or come.strip()):
-            continue
-        number = str(len(edits) + 1)
-        if not come.strip():
-            edits.append(Edit(number, Op.DELETE, gone))
-        elif gone.strip():
-            edits.append(Edit(number, Op.REPLACE, gone, "", come))
-        else:
-            above = next((line for line in reversed(old[:first]) if line.strip()), "")
-            edits.append(Edit(number, Op.ADD, above, "", come))
-    return tuple(edits)

@@ -1,21 +1,21 @@
 """Edits between the default branch and a skill's branch, numbered, and the text without some of them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.errors import EditError
+from skillopt.errors import EditError, UsageError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.commit_message import Version, commit_kind
-from skillopt.versions.decisions import Decisions, EditName, edits_between, edits_of
+from skillopt.versions.decisions import Decisions, edits_of, offered_edits
 from skillopt.versions.git_process import run_git
 from skillopt.versions.merging import merge_texts
 from skillopt.versions.repository import Repository
 
-__all__ = ["EditLine", "Inseparable", "NumberedEdit", "TextStep", "text_without"]
+__all__ = ["EditLine", "NumberedEdit", "TextStep"]
 
 _MAKES_EDITS: Final = ("accepted", "taken", "undeclined", "draft")
 _BEGINS_ANEW: Final = ("start", "declined")
@@ -28,12 +28,7 @@ class TextStep:
     commit: Version
     before: str
     after: str
-    edits: tuple[Edit, ...]
-
-    @property
-    def named(self) -> tuple[tuple[EditName, Edit], ...]:
-        """Its edits with their names."""
-        return tuple((EditName(self.commit.sha[:12], index), edit) for index, edit in enumerate(self.edits, 1))
+    makes_edits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +36,11 @@ class NumberedEdit:
     """An edit of a line; `replaced` says that its content does not stand in the newest text."""
 
     number: int
-    key: EditName
+    key: str
     edit: Edit
     version: Version
     dropped: bool
     replaced: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Inseparable:
-    """Edits that build on those to be taken out, or else the commit that changed their lines."""
-
-    needs: tuple[EditName, ...] = ()
-    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,51 +72,49 @@ class EditLine:
             before = _text_at(repository, path, commit.parent) if commit.parent else ""
             if not is_ours and before == after:
                 continue
-            edits = edits_of(commit) or edits_between(SkillDocument(before), SkillDocument(after))
-            steps.append(TextStep(commit, before, after, edits if kind in _MAKES_EDITS else ()))
+            steps.append(TextStep(commit, before, after, kind in _MAKES_EDITS))
         return cls(tuple(reversed(steps)))
 
     @property
     def versions(self) -> tuple[Version, ...]:
         """List the versions and drafts among its commits, oldest first."""
-        return tuple(step.commit for step in self.steps if commit_kind(step.commit) in _MAKES_EDITS)
+        return tuple(step.commit for step in self.steps if step.makes_edits)
 
     @property
     def edits(self) -> tuple[NumberedEdit, ...]:
         """List its edits, oldest first."""
         dropped = Decisions(tuple(step.commit for step in reversed(self.steps))).dropped
-        named = [(name, edit, step.commit) for step in self.steps for name, edit in step.named]
+        named = [(key, edit, version) for version in self.versions for key, edit in offered_edits([version])]
         newest = self.steps[-1].after if self.steps else ""
         return tuple(
-            NumberedEdit(number, name, edit, commit, name in dropped, edit.content.strip("\n") not in newest)
-            for number, (name, edit, commit) in enumerate(named, 1)
+            NumberedEdit(number, key, edit, version, key in dropped, edit.content.strip("\n") not in newest)
+            for number, (key, edit, version) in enumerate(named, 1)
         )
 
-
-def text_without(steps: Sequence[TextStep], wanted: Collection[EditName]) -> str | Inseparable:
-    """Take edits out of the newest text of a line, the newest first, or say why that cannot be done."""
-    if needs := _built_on(steps, wanted):
-        return Inseparable(needs)
-    text = steps[-1].after
-    for at, step in reversed(tuple(enumerate(steps))):
-        for name, edit in reversed(step.named):
-            found = _taken_out(text, step, edit) if name in wanted else text
+    def text_without(self, wanted: Sequence[NumberedEdit], where: str) -> str:
+        """Take edits out of the newest text, the newest first; refuse where a later change built on one."""
+        skill, newest = wanted[0].version.trailer("Skill"), self.steps[-1].after
+        text = newest
+        for one in reversed(wanted):
+            at = next(at for at, step in enumerate(self.steps) if step.commit == one.version)
+            found = _taken_out(text, self.steps[at], one.edit)
             if found is None:
-                gone = (later.commit.sha for later in steps[at + 1 :] if edit.content.strip() not in later.after)
-                return Inseparable(commit=next(gone, step.commit.sha))
+                later = (step for step in self.steps[at + 1 :] if one.edit.content.strip() not in step.after)
+                by = next(later, self.steps[at]).commit.sha[:12]
+                also = [str(other.number) for other in self.edits if other.key.startswith(by) and other != one]
+                raise UsageError(
+                    f"edit {one.number} cannot go alone: commit {by} changed the same lines. "
+                    + (f"Drop edit {' or '.join(also)} with it, or change" if also else "Change")
+                    + f" the text by hand on {where}, or decline all: skillopt decline {skill}"
+                )
             text = found
-    return text
-
-
-def _built_on(steps: Sequence[TextStep], wanted: Collection[EditName]) -> tuple[EditName, ...]:
-    """List the later edits that replace or delete what the wanted ones, or one of these, brought."""
-    gone, needs = list[Edit](), list[EditName]()
-    for name, edit in (row for step in steps for row in step.named):
-        takes = edit.op in (Op.REPLACE, Op.DELETE) and any(edit.anchor.strip() in one.content for one in gone)
-        if name in wanted or takes:
-            gone.append(edit)
-            needs += [] if name in wanted else [name]
-    return tuple(needs)
+        if text == newest:
+            numbers = " ".join(str(one.number) for one in wanted)
+            raise UsageError(
+                f"expected an edit that {where} has in its text, found {numbers}: a later edit replaced it; see "
+                f"`skillopt log {skill}`"
+            )
+        return text
 
 
 def _taken_out(text: str, step: TextStep, edit: Edit) -> str | None:
@@ -140,7 +125,7 @@ def _taken_out(text: str, step: TextStep, edit: Edit) -> str | None:
         with suppress(EditError):
             return apply_edits(SkillDocument(text), [inverse]).document.text
     document = SkillDocument(step.before)
-    for one in step.edits:
+    for one in edits_of(step.commit):
         with suppress(EditError):
             document = apply_edits(document, [one]).document if one != edit else document
     return merge_texts(step.after, text, document.text)

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from skillopt.errors import RemoteError, RepositoryError, UsageError, VersionConflictError
+from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.draft_branch import (
@@ -150,8 +150,7 @@ class Remote:
             )
             raise VersionConflictError(message)
         repository.check_branch(name)
-        if problem := repository.move_branch(ref, here, tip):
-            raise RepositoryError(f"{problem}; mend that and run this again")
+        repository.move_branch(ref, here, tip)
 
     def push(self, skill: str, tips: Tips, branches: str = VERSION_BRANCHES) -> bool:
         """Push a skill's branch, if the remote lacks something of it."""
@@ -168,10 +167,8 @@ class Remote:
     def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
         """Make the remote's draft the local one where there is none here, as in a fresh clone."""
         there = tips.drafts.get(branch.skill)
-        if there is None or branch.tip is not None:
-            return
-        if problem := self.repository.move_branch(f"{DRAFT_BRANCHES}{branch.skill}", None, there):
-            raise RepositoryError(f"{problem}; mend that and run this again")
+        if there is not None and branch.tip is None:
+            self.repository.move_branch(f"{DRAFT_BRANCHES}{branch.skill}", None, there)
 
     def push_draft(self, branch: DraftBranch, tips: Tips) -> bool:
         """Push a skill's draft in place of the remote's, or remove that where there is none here."""

@@ -218,11 +218,13 @@ class Repository:
             return commit
         if tip == new.expected_tip:
             self.check_branch(f"skillopt/{new.skill}")
-            if not (problem := self.move_branch(branch, tip, commit)):
+            try:
+                self.move_branch(branch, tip, commit)
+            except RepositoryError:
+                if (tip := self.branch_tip(new.skill)) == new.expected_tip:
+                    raise
+            else:
                 return commit
-            tip = self.branch_tip(new.skill)
-            if tip == new.expected_tip:
-                raise RepositoryError(f"{problem}; mend that and run this again")
         message = (
             f"expected branch skillopt/{new.skill} at {new.expected_tip or 'no commit'}, found it at "
             f"{tip or 'no commit'}; it was left alone, see `git log skillopt/{new.skill}`"
@@ -237,15 +239,17 @@ class Repository:
         """Return the work tree that has a branch checked out, empty for none; the branch as `refs/heads/...`."""
         return os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", branch).strip())
 
-    def move_branch(self, branch: str, tip: str | None, commit: str | None) -> str:
-        """Move a branch by compare-and-swap; say why it could not be, in one line, empty when it was."""
+    def move_branch(self, branch: str, tip: str | None, commit: str | None) -> None:
+        """Move a branch by compare-and-swap; remove it where there is no commit."""
         none = "0" * len(tip or commit or "")
         name = branch.removeprefix("refs/heads/")
         move = ["update-ref", "-m", f"skillopt: {name.rpartition('/')[2]}", branch, commit or none, tip or none]
         if commit is None:
             move = ["update-ref", "-d", branch, tip or none]
         status, _, problem = try_git(self.root, move, env=disabled_hooks(self.root) | self._signer())
-        return "" if status == 0 else f"git could not move {name}: {single_line(problem)}"
+        if status:
+            message = f"git could not move {name}: {single_line(problem)}; mend that and run this again"
+            raise RepositoryError(message)
 
     def put_branch(self, name: str, commit: str | None, is_ours: Callable[[str], bool]) -> None:
         """Move a branch to a commit, or remove it, unless a person has committed there or it is checked out."""
@@ -257,8 +261,7 @@ class Repository:
             found = f"{name} has commits of people ({tip[:10]}); it was left alone"
             raise VersionConflictError(f"{found}. Rename it to keep them: git branch -m {name} MY-NAME")
         self.check_branch(name)
-        if problem := self.move_branch(branch, tip, commit):
-            raise RepositoryError(f"{problem}; mend that and run this again")
+        self.move_branch(branch, tip, commit)
 
     def _signer(self) -> dict[str, str]:
         """Return the variables that name author and committer."""

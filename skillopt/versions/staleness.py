@@ -5,30 +5,12 @@ Driver, client version and model are parsed from the target's identity, which th
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Self
 
-__all__ = ["Fit", "Staleness", "TargetName", "compare_targets"]
+__all__ = ["TargetName", "why_stale"]
 
 _VALUES = re.compile(r" (?=\w+=)")
 _VERSION = re.compile(r"\d\S*")
-
-
-class Fit(StrEnum):
-    """How a version fits the configured target; `updated` is the same target with another client."""
-
-    SAME = "same"
-    UPDATED = "updated"
-    STALE = "stale"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Staleness:
-    """Result of comparing two targets; `reason` is empty where they are the same or unknown."""
-
-    fit: Fit
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +40,8 @@ class TargetName:
         return " ".join(filter(None, (self.driver, self.version, self.model and f"model={self.model}")))
 
 
-def compare_targets(trained: str, now: str) -> Staleness:
-    """Compare the target of a version with the configured one, by driver and model."""
-    if not trained or not now:
-        return Staleness(Fit.UNKNOWN)
+def why_stale(trained: str, now: str) -> str:
+    """Return how the configured target differs by driver or model from the one of a version; empty where unknown."""
     old, new = TargetName.parse(trained), TargetName.parse(now)
-    if (old.driver, old.model) != (new.driver, new.model):
-        return Staleness(Fit.STALE, f"trained on {old}, now {new}")
-    if old.version != new.version:
-        return Staleness(Fit.UPDATED, f"trained with {old.driver} {old.version}, now {new.version}")
-    return Staleness(Fit.SAME)
+    is_same = (old.driver, old.model) == (new.driver, new.model)
+    return "" if is_same or not (trained and now) else f"trained on {old}, now {new}"

@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.errors import UsageError
 from skillopt.gate.grades import Grade
-from skillopt.loop.events import EditRefused, Event, MemoryUpdated, encode_event
+from skillopt.loop.events import EditRefused, Event, encode_event
 from skillopt.project import Selection
 from skillopt.runs.evidence import TaskEvidence, evidence
 from skillopt.runs.plan import make_plan
@@ -116,7 +116,7 @@ def test_the_draft_of_a_first_proposal_is_kept_and_named_when_a_second_one_takes
     assert waiting in git(root, "reflog", "--format=%H", "skillopt-draft/rows")
 
 
-def test_after_training_on_both_folds_nobody_is_new_to_them_and_memory_is_of_one_fold(selection: Selection) -> None:
+def test_after_training_on_both_folds_nobody_is_new_to_them(selection: Selection) -> None:
     root = selection.folder or Path()
     ended = skillopt(root, "optimize", "rows", "--max-rollouts", "150", "--set", "confidence=0.99")
     assert ended.returncode in {0, 1}, ended.stderr
@@ -138,7 +138,7 @@ def record(root: Path, number: int, *told: Event) -> None:
         ledger.end_run(run, "finished", "done")
 
 
-def test_notes_and_refused_edits_are_shown_of_runs_that_learned_from_the_fold_alone(selection: Selection) -> None:
+def test_refused_edits_are_shown_of_the_fold_alone(selection: Selection) -> None:
     root = selection.folder or Path()
     plan = make_plan(selection, proposer="the reader")
     folds = [[task.id for task in plan.with_fold(number).suite.tasks(Split.TRAIN)] for number in (1, 2)]
@@ -146,12 +146,10 @@ def test_notes_and_refused_edits_are_shown_of_runs_that_learned_from_the_fold_al
     def refused(name: str, *tasks: str) -> EditRefused:
         return EditRefused(1, Edit(name, Op.ADD, section="Values", content=f"- {name}.", tasks=tasks), "unclear")
 
-    record(root, 1, refused("one", folds[0][0]), MemoryUpdated(1, "Notes of fold 1."))
-    record(root, 2, refused("two", folds[1][0]), MemoryUpdated(1, "Notes of fold 2."))
-    record(root, 3, refused("both", folds[0][0], folds[1][0]), refused("nothing"), MemoryUpdated(1, "Notes of both."))
-    record(root, 4, MemoryUpdated(1, "Notes of nobody knows what."))
+    record(root, 1, refused("one", folds[0][0]))
+    record(root, 2, refused("two", folds[1][0]))
+    record(root, 3, refused("both", folds[0][0], folds[1][0]), refused("nothing"))
     found = [evidence(selection, fold=number) for number in (1, 2)]
-    assert [one.memory for one in found] == ["Notes of fold 1.", "Notes of fold 2."]
     assert [len(one.rejected) for one in found] == [1, 1]
     assert [("- one." in str(one.rejected), "- two." in str(one.rejected)) for one in found] == [
         (True, False),

@@ -54,15 +54,6 @@ def test_the_cap_that_an_estimate_gives_is_not_refused(tmp_path: Path, count: in
     assert again.returncode == 0, again.stderr
 
 
-def test_a_run_says_what_the_second_look_of_another_preset_costs(tmp_path: Path) -> None:
-    project = with_suite(tmp_path, 8, GREET)
-    assert skillopt(project, "optimize", "rows", "--set", "preset=paper").returncode == 0
-    said = skillopt(project, "estimate", "rows").stdout
-    assert "note: 1 earlier run with preset `paper` had the same 8 val tasks: their scores can be compared" in said
-    assert "note:" not in skillopt(project, "estimate", "rows", "--set", "preset=paper").stdout
-    assert "1 earlier run with preset `paper`" in skillopt(project, "optimize", "rows").stderr
-
-
 @pytest.mark.parametrize(
     "verifier",
     [{"kind": "regex", "pattern": "(?s).*"}, {"kind": "exact", "value": "what nobody ever answers"}],

@@ -12,7 +12,7 @@ from mcp import Client
 from skillopt.loop.events import EditRefused, decode_event
 from skillopt.skills.edits import Edit, Op
 from skillopt.storage.ledger import Ledger
-from skillopt.versions.decisions import EditName, PersonsWord, write_dropped
+from skillopt.versions.decisions import PersonsWord, write_dropped
 from skillopt.versions.repository import NewVersion, Repository
 from skillopt_mcp.server import make_server
 from tests.fakes.drafts import accepted, run_events
@@ -78,7 +78,7 @@ def refuse(folder: Path, skill: str, content: str, word: PersonsWord) -> None:
     base = repository.head() or ""
     files = repository.read_folder(base, path)
     place = NewVersion(skill, path, files, "2026-01-05T00:00:00+00:00", parent=base, expected_tip=None)
-    write_dropped(repository, place, [(EditName("0" * 12, 1), Edit("s1e1", Op.ADD, content=content))], word)
+    write_dropped(repository, place, [(f"{'0' * 12}/1", Edit("s1e1", Op.ADD, content=content))], word)
 
 
 def refusals_of_training(folder: Path) -> set[str]:

@@ -8,7 +8,7 @@ from skillopt.errors import InfrastructureError
 from skillopt.execution.metering import OutOfBudget
 from skillopt.gate.grades import Grade
 from skillopt.project import Project
-from skillopt.runs.draft_publication import recover_draft
+from skillopt.runs.run import recover_draft
 from skillopt.runs.version_message import read_grading
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.project import Selection
-from skillopt.runs.error_spent import error_budget, spent_by_earlier
+from skillopt.runs.recorded import error_budget, spent_by_earlier
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository

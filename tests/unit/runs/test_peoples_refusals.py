@@ -7,7 +7,7 @@ from skillopt.loop.memory import PeoplesRefusal
 from skillopt.runs.history import refusals_before
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
-from skillopt.versions.decisions import EditName, PersonsWord, write_dropped
+from skillopt.versions.decisions import PersonsWord, write_dropped
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, TEXT, make_repository
@@ -28,7 +28,7 @@ def refuse(repository: Repository, content: str, reason: str) -> str:
     place = NewVersion("rows", FOLDER, files, "2026-01-05T00:00:00+00:00", parent=base, expected_tip=tip)
     edit = Edit("s1e1", Op.ADD, content=content)
     number = len(repository.versions("rows")) + 1
-    return write_dropped(repository, place, [(EditName("0" * 12, number), edit)], PersonsWord("Anna", reason))
+    return write_dropped(repository, place, [(f"{'0' * 12}/{number}", edit)], PersonsWord("Anna", reason))
 
 
 def test_later_decisions_do_not_change_what_a_run_was_told(tmp_path: Path) -> None:

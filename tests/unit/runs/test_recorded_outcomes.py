@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from skillopt.rollouts import Judgement, Rollout, Score, Status, Trajectory
-from skillopt.runs.recorded_outcomes import TaskStanding, count_outcomes, marks_of_criteria
+from skillopt.runs.recorded import TaskStanding, count_outcomes, marks_of_criteria
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
 SUITE = Suite("s", ((Split.VAL, Task("t", "Do it.", VerifierSpec("exact"))),))

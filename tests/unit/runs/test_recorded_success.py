@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
-from skillopt.runs.recorded_outcomes import recorded_rates, training_runs_of
+from skillopt.runs.recorded import recorded_rates, training_runs_of
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from tests.fakes.projects import FAST, make_project, skillopt

@@ -1,5 +1,6 @@
 """What an accepted version says in git."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -8,8 +9,12 @@ import pytest
 from skillopt.gate.comparison import Outcome, PairedTask, Verdict
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
-from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, trailers_of
+from skillopt.runs.version_message import version_of
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op
+from skillopt.skills.folder import encode_skill
+from skillopt.storage.ledger import RunRecord
+from skillopt.versions.repository import NewVersion
 
 PAIRS = (PairedTask("a", 0, 1, 0.2, 1), PairedTask("b", 0, 1, 0.2, 1), PairedTask("c", 1, 0.5, 1, 0.7))
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0, pairs=PAIRS)
@@ -24,14 +29,23 @@ ADD = Edit("s4e1", Op.ADD, section="Values", content="- Trim.", rationale="Cells
 DELETE = Edit("s4e2", Op.DELETE, "- Old.")
 
 
+START = encode_skill(Skill("rows", SkillDocument("text")))
+CONFIG = json.dumps([json.dumps({"metric": "mixed"}), "demo", "opt"])
+
+
+def commit(event: VersionAccepted, usd: float | None = None) -> NewVersion:
+    record = RunRecord("abc", "rows", "skills/rows", CONFIG, "", "digest", START, "", 0)
+    return version_of(record, event, "2026-01-05T00:00:00+00:00", "", (Usage(usd=usd), 0.034))
+
+
 def test_the_subject_counts_what_was_done() -> None:
-    assert subject_of("rows", accepted(ADD)) == "rows: add a rule"
-    assert subject_of("rows", accepted(ADD, ADD, DELETE)) == "rows: add 2 rules and remove a rule"
-    assert subject_of("rows", accepted(kind="slow update")) == "rows: renew the durable guidance"
+    assert commit(accepted(ADD)).subject == "rows: add a rule"
+    assert commit(accepted(ADD, ADD, DELETE)).subject == "rows: add 2 rules and remove a rule"
+    assert commit(accepted(kind="slow update")).subject == "rows: renew the durable guidance"
 
 
 def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
-    body = body_of(accepted(ADD, DELETE), "mixed")
+    body = commit(accepted(ADD, DELETE)).body
     assert "Add in Values:\n\n    - Trim.\n\nCells had spaces. (tasks t1, t2)" in body
     assert "Remove:\n\n    - Old.\n\nNo reason was given." in body
     assert "1 of 3 → 2.5 of 3 val tasks passed (score 0.47 → 0.90): 9 better, 30 equal, 1 worse" in " ".join(
@@ -39,19 +53,18 @@ def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
     )
     assert "luck" not in body
     event = accepted(ADD)
-    lucky = body_of(replace(event, verdict=replace(event.verdict, error=0.1)), "mixed")
+    lucky = commit(replace(event, verdict=replace(event.verdict, error=0.1))).body
     assert "has had some luck: expect a mean of score and passed of 0." in " ".join(lucky.split())
 
 
 def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
-    origin = VersionOrigin("rows", "abc", "demo", "opt", "digest", "mixed")
-    trailers = dict(trailers_of(origin, accepted(ADD), Usage(usd=None), 0.034))
+    trailers = dict(commit(accepted(ADD)).trailers)
     assert (trailers["Val-Before"], trailers["Val-After"]) == ("1 of 3", "2.5 of 3")
     assert trailers["Score"] == "0.47 to 0.90"
     assert trailers["Wins-Ties-Losses"] == "9/30/1"
     assert trailers["Cost-USD"] == "unknown"
     assert trailers["Error-Spent"] == "0.0340"
-    assert dict(trailers_of(origin, accepted(ADD), Usage(usd=1.5), 0.0))["Cost-USD"] == "1.50"
+    assert dict(commit(accepted(ADD), 1.5).trailers)["Cost-USD"] == "1.50"
 
 
 @pytest.mark.parametrize(
@@ -59,6 +72,6 @@ def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
     ["fixes #12", "closes acme/app#3", "thanks @team", "resolves GH-7", "fixes https://github.com/acme/app/issues/9"],
 )
 def test_the_words_of_a_model_close_no_issue_and_call_nobody(text: str) -> None:
-    body = body_of(accepted(replace(ADD, rationale=text, content=f"- {text}")), "mixed")
+    body = commit(accepted(replace(ADD, rationale=text, content=f"- {text}"))).body
     assert text not in body
     assert not re.search(r"#\d|@\w|GH-\d|/issues/\d", body)

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.errors import UsageError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
 from skillopt.versions.decisions import edit_trailers
-from skillopt.versions.edit_history import EditLine, Inseparable, text_without
+from skillopt.versions.edit_history import EditLine
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
@@ -28,12 +29,12 @@ def text_of(folder: Path, commit: str) -> str:
     return git(folder, "show", f"{commit}:{FOLDER}/SKILL.md") + "\n"
 
 
-def version(folder: Path, *edits: Edit, named: bool = True) -> str:
+def version(folder: Path, *edits: Edit) -> str:
     """Commit a version with edits of the newest text."""
     tip = Repository.find(folder).branch_tip("rows")
     before = SkillDocument(text_of(folder, tip or "main"))
     text = apply_edits(before, edits).document.text.encode()
-    trailers = (*NEW_VERSION.trailers, *(edit_trailers(edits) if named else ()))
+    trailers = (*NEW_VERSION.trailers, *edit_trailers(edits))
     parent = {"parent": tip} if tip else {}
     return commit(folder, files=(File("SKILL.md", text),), trailers=trailers, expected_tip=tip, **parent)
 
@@ -52,15 +53,15 @@ def line(folder: Path) -> EditLine:
     return EditLine.read(repository, "rows", FOLDER, repository.branch_tip("rows") or "", "main")
 
 
-def without(folder: Path, *numbers: int) -> str | Inseparable:
+def without(folder: Path, *numbers: int) -> str:
     found = line(folder)
-    return text_without(found.steps, {one.key for one in found.edits if one.number in numbers})
+    return found.text_without([one for one in found.edits if one.number in numbers], "skillopt/rows")
 
 
 class TestNumbers:
     def test_edits_are_numbered_over_all_versions_the_oldest_first(self, folder: Path) -> None:
         first, second = version(folder, SORT, DATES), version(folder, ISO)
-        assert [(one.number, str(one.key), one.edit) for one in line(folder).edits] == [
+        assert [(one.number, one.key, one.edit) for one in line(folder).edits] == [
             (1, f"{first[:12]}/1", SORT),
             (2, f"{first[:12]}/2", DATES),
             (3, f"{second[:12]}/1", ISO),
@@ -87,12 +88,12 @@ class TestWithout:
     def test_an_edit_that_another_one_changed_says_what_must_go_with_it(self, folder: Path) -> None:
         version(folder, SORT, DATES)
         second = version(folder, ISO, CASE)
-        found = without(folder, 2)
-        assert isinstance(found, Inseparable)
-        assert [str(key) for key in found.needs] == [f"{second[:12]}/1"]
+        with pytest.raises(UsageError, match=rf"commit {second[:12]} changed the same lines.*Drop edit 3 or 4 with it"):
+            without(folder, 2)
         assert without(folder, 2, 3) == TEXT.decode() + "- Sort.\n- Lower case.\n"
 
     def test_lines_that_people_changed_are_not_guessed_at(self, folder: Path) -> None:
         version(folder, SORT, DATES)
         person = by_hand(folder, "skillopt/rows", "- Dates.", "- Dates, as ISO.")
-        assert without(folder, 2) == Inseparable(commit=person)
+        with pytest.raises(UsageError, match=rf"commit {person[:12]} changed the same lines. Change the text by hand"):
+            without(folder, 2)

@@ -1,18 +1,28 @@
-"""Recorded rollouts of a suite's tasks under any text: which pass always or never, and what a judge made of them."""
+"""What recorded runs say: how tasks went under any text, what a judge made of them, and the error that gates spent."""
 
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Final, Literal, get_args
 
+from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
+from skillopt.execution.recording import recorded_events
+from skillopt.gate.comparison import Verdict
+from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
+from skillopt.loop.events import GateDecided, decode_event
+from skillopt.loop.siblings import without_siblings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
-from skillopt.skills.document import Skill
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.tasks import Suite, Task
+from skillopt.tasks import Split, Suite, Task
+from skillopt.versions.commit_message import Version
 
 __all__ = [
     "CriterionMarks",
@@ -20,9 +30,14 @@ __all__ = [
     "TaskOutcomes",
     "TaskStanding",
     "count_outcomes",
+    "earlier_gates",
+    "earlier_spending",
+    "error_budget",
     "marks_of_criteria",
     "recorded_rates",
     "recorded_rollouts",
+    "runs_on",
+    "spent_by_earlier",
     "train_rollouts_of",
     "training_runs_of",
 ]
@@ -78,10 +93,7 @@ class CriterionMarks:
 
 
 def recorded_rollouts(ledger: Ledger, drivers: Drivers, suite: Suite) -> dict[str, list[Rollout]]:
-    """Return the recorded rollouts of a suite's tasks by one target, oldest first, whatever the text; by task id.
-
-    They are sought among the target's newest 100,000, which may be of other suites, too.
-    """
+    """Return the recorded rollouts of a suite's tasks by one target, oldest first, whatever the text; by task id."""
     rows = ledger.target_results(drivers.target_identity)
     wanted: dict[str, Task] = {}
     for text, repeat in {(row.skill, row.repeat) for row in rows}:  # not row by row: each is hashed with every task
@@ -191,3 +203,74 @@ def train_rollouts_of(
     for key, rollout in ledger.rollouts(list(keys)).items():
         found.setdefault(keys[key], []).append(rollout)
     return {name: sorted(rollouts, key=lambda one: one.repeat) for name, rollouts in found.items()}
+
+
+def spent_by_earlier(
+    ledger: Ledger, versions: Iterable[Version], suite: Suite, skill: str, until: str = ""
+) -> tuple[ErrorSpent, ...]:
+    """List what training runs and proposals of a skill spent on today's `val` tasks."""
+    runs = [run for run in ledger.runs(skill) if run.kind != "gate"]
+    found = [_of_run(ledger, run, suite, until) for run in runs]
+    known = {run.id for run in runs}
+    # Whether their tasks were others cannot be known here, and an error that is not counted would break the promise.
+    others = (version for version in versions if version.trailer("Skillopt-Run") not in known)
+    found += [ErrorSpent(_number(version.trailer(ERROR_SPENT))) for version in others]
+    return tuple(one for one in found if one.error > 0)
+
+
+def error_budget(root: Path, versions: Iterable[Version], suite: Suite, skill: str, allowed: float) -> ErrorBudget:
+    """Return what is left of a skill's error; without a ledger, by the trailers of its versions alone."""
+    try:
+        opened = closing(Ledger.open(root, read_only=True))
+    except UsageError:
+        return ErrorBudget.after(allowed, (_number(version.trailer(ERROR_SPENT)) for version in versions))
+    with opened as ledger:
+        return ErrorBudget.after(allowed, spent_by_earlier(ledger, versions, suite, skill))
+
+
+def _of_run(ledger: Ledger, run: RunRecord, suite: Suite, until: str) -> ErrorSpent:
+    rows = [row for row in ledger.events(run.id) if row.kind == GateDecided.__name__ and (not until or row.at < until)]
+    gates = [event for row in rows if isinstance(event := decode_event(row.kind, row.payload), GateDecided)]
+    error = sum(gate.verdict.error_spent for gate in gates)
+    return ErrorSpent(
+        error, 1.0 if run.suite_digest == suite.digest or not error else _shared(ledger, run, gates, suite)
+    )
+
+
+def _shared(ledger: Ledger, run: RunRecord, gates: Iterable[GateDecided], suite: Suite) -> float:
+    """Return the share of today's `val` tasks that the gates of a run on another suite looked at, by id."""
+    start = decode_skill(run.skill, run.start)
+    compared = {start.with_document(SkillDocument(gate.text)).digest for gate in gates if gate.text}
+    _, target, _, *rest = without_siblings(json.loads(run.config))
+    # The last part of a proposal's configuration names its edits.
+    identity = target + (f" judge={rest[0]}" if len(rest) > (run.kind != "training") else "")
+    looked = {row.task for row in ledger.run_results(run.id, sorted(compared), identity) if row.skill in compared}
+    today = {task.id for task in suite.tasks(Split.VAL)}
+    return len(today & looked) / len(today) if today else 1.0
+
+
+def _number(text: str) -> float:
+    try:
+        return max(0.0, float(text))
+    except ValueError:  # there is none, or people changed it
+        return 0.0
+
+
+def runs_on(ledger: Ledger, kind: str, skill: str, suite_digest: str) -> list[RunRecord]:
+    """List the runs of a kind for a skill on a suite, newest first."""
+    return [run for run in ledger.runs(skill) if run.suite_digest == suite_digest and run.kind == kind]
+
+
+def earlier_gates(ledger: Ledger, record: RunRecord) -> list[list[Verdict]]:
+    """Return what the gate decided in each earlier run of the same kind, oldest first."""
+    runs = runs_on(ledger, record.kind, record.skill, record.suite_digest)
+    return [
+        [event.verdict for event in recorded_events(ledger, run.id) if isinstance(event, GateDecided)]
+        for run in sorted(runs, key=lambda run: run.seed)
+        if run.seed < record.seed
+    ]
+
+
+def earlier_spending(ledger: Ledger, record: RunRecord) -> list[float]:
+    """Return the error that each earlier run of the same kind spent, oldest first; 0 where the gate decided nothing."""
+    return [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)]
