@@ -76,11 +76,6 @@ def test_an_agent_without_a_login_comes_last_and_says_what_it_needs(
     assert [choice.harness.split("/")[0] for choice in find_choices()] == ["chat", "claude-code"]
 
 
-def test_what_is_not_needed_is_not_asked_for() -> None:
-    expect_chosen(Settings(harness="demo"), harness=True, model=False)
-    expect_chosen(Settings(), harness=False, model=False)
-
-
 TABLES = {"tiny": AgentTable(command=("tiny",), keys=("A_KEY", "B_KEY"), url=("https://a.example/v1",))}
 
 
@@ -92,8 +87,3 @@ def test_only_keys_that_are_set_are_given_and_the_hosts_are_named(monkeypatch: p
     assert given_keys("claude-code/opus", {}) == "gives claude-code the credential from ANTHROPIC_API_KEY"
     monkeypatch.delenv("A_KEY")
     assert given_keys("tiny", TABLES) == "expected a key in A_KEY or B_KEY, found none; set it"
-
-
-@pytest.mark.parametrize("harness", ["", "demo", "handoff", "chat/anthropic/m"])
-def test_what_is_no_agent_is_given_nothing(harness: str) -> None:
-    assert given_keys(harness, {}) == ""

@@ -160,10 +160,3 @@ def test_rollouts_that_a_command_begins_are_capped_however_many_begin_at_once() 
         outcomes = list(pool.map(run, range(100)))
     assert outcomes.count("begun") == len(target.requests) == meter.rollouts == 7
     assert set(outcomes) == {"begun", "all 7 rollouts that it may begin are used up; what was measured is kept"}
-
-
-def test_a_cap_that_no_call_fits_is_said_to_be_too_low_for_running_again_would_not_help() -> None:
-    meter = Meter(Caps(seconds=60), clock=lambda: 0.0)
-    request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=90))
-    with pytest.raises(OutOfBudget, match="1 minutes leaves no time for a call of up to 90 s; raise max_minutes"):
-        MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), [meter]).run(request, ".")

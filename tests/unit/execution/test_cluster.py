@@ -1,11 +1,9 @@
 """Where rollouts run is one choice: what is paid, scored and recorded does not depend on it."""
 
-import json
 import os
 import re
 import sys
 import tarfile
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
@@ -16,18 +14,15 @@ from hypothesis import strategies as st
 from skillopt import __version__
 from skillopt.errors import InfrastructureError, SettingsError
 from skillopt.execution import ray_cluster
-from skillopt.execution.cluster import NodeLostError, make_executor, open_cluster
-from skillopt.execution.metering import Caps, Meter, MeteredHarness
+from skillopt.execution.cluster import open_cluster
 from skillopt.execution.ray_cluster import (
     check_node,
     pack,
     run_on_node,
     unpack,
 )
-from skillopt.execution.rollout import run_rollout
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.protocols import Harness, RolloutRequest
-from skillopt.rollouts import Status, Trajectory, Usage
+from skillopt.rollouts import Trajectory
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings, make_settings
 from skillopt.targets.codex.client import CodexHarness
@@ -35,61 +30,13 @@ from skillopt.tasks import File, Task, VerifierSpec
 from skillopt.testing import ScriptedHarness
 from tests.fakes.nodes import BrokenHarness, RowsHarness
 
-CHECK = VerifierSpec("command", json.dumps({"argv": ["/bin/sh", "-c", 'test "$(cat twice)" = 44']}))
-TASK = Task("t4", "Say 4.", CHECK, (File("number", b"4"),))
 SETTINGS = make_settings(("flags", {"harness": "demo", "model": "demo", "sandbox": "none", "max_usd": 10.0}))
 NAMES = st.sampled_from(["input.csv", "data/raw/one.txt", "data", "new.txt", "data/two.txt", "deep/er/still.bin"])
 PLACED = (File("input.csv", b"a,b\n"), File("data/raw/one.txt", b"one"), File("run.sh", b"#!/bin/sh\n"))
 
 
-class OneNode:
-    """A cluster of one node, which is this process; its first calls are lost."""
-
-    def __init__(self, lost: int = 0) -> None:
-        self.notices: list[str] = []
-        self.notice: Callable[[str], None] = self.notices.append
-        self.is_ready = False
-        self.identity = "rows"
-        self._harness = RowsHarness()
-        self._lost = lost
-
-    def worst_case(self, request: RolloutRequest) -> Usage:
-        return self._harness.worst_case(request)
-
-    def ready(self) -> None:
-        self.is_ready = True
-
-    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        if self._lost:
-            self._lost -= 1
-            raise NodeLostError("its node was lost")
-        found = run_on_node(self._harness, "rows", request)
-        if isinstance(found, InfrastructureError):
-            raise found
-        unpack(found[1], workspace)
-        return found[0]
-
-    def drop(self) -> None:
-        self.is_ready = False
-
-
-@pytest.mark.parametrize(
-    ("lost", "status", "usd"), [(0, Status.OK, 0.25), (1, Status.OK, 1.25), (2, Status.INFRA_ERROR, 2.0)]
-)
-def test_a_lost_rollout_runs_once_more_and_its_unknown_cost_counts_with_its_bound(
-    lost: int, status: Status, usd: float
-) -> None:
-    node, meter = OneNode(lost), Meter(Caps(usd=10.0))
-    rollout = run_rollout(MeteredHarness(node, [meter], cluster=node), RolloutRequest(None, TASK))
-    assert (rollout.status, rollout.score is None) == (status, status is Status.INFRA_ERROR)
-    assert rollout.trajectory.files_changed == (("key", "twice") if status is Status.OK else ())
-    assert meter.rollouts == min(lost, 1) + 1
-    assert meter.spent.usd == usd
-    assert node.notices == ["task t4 is run again: crashed: its node was lost"] * min(lost, 1)
-
-
 def test_a_node_with_another_target_does_nothing_and_a_failing_disk_is_told_with_its_name() -> None:
-    request = RolloutRequest(None, TASK)
+    request = RolloutRequest(None, Task("t4", "Say 4.", VerifierSpec("exact"), (File("number", b"4"),)))
     other = run_on_node(RowsHarness("rows 1.0"), "rows 2.0", request)
     assert "expected the target 'rows 2.0', found 'rows 1.0'" in str(other)
     assert str(run_on_node(BrokenHarness(OSError), "broken", request)).startswith("on node ")
@@ -113,13 +60,6 @@ def test_a_node_that_differs_is_named_with_what_to_do(
 
 def test_a_node_that_has_all_has_no_trouble() -> None:
     assert check_node(RowsHarness(), (__version__, "rows"), SETTINGS, "") == ""
-
-
-def test_a_cluster_is_ready_before_anything_runs_and_threads_need_none() -> None:
-    node = OneNode()
-    assert isinstance(make_executor(SETTINGS, print, node), ThreadExecutor)
-    assert node.is_ready
-    assert open_cluster(SETTINGS, RowsHarness(), (), own=True) is None
 
 
 def test_people_do_tasks_on_one_machine_only() -> None:

@@ -55,11 +55,6 @@ def test_a_chat_without_a_model_is_refused_with_an_example() -> None:
         harness("chat")
 
 
-def test_a_compatible_server_needs_an_address() -> None:
-    with pytest.raises(SettingsError, match="expected the server's address in the setting base_url"):
-        load_model("openai-compatible/llama", Settings())
-
-
 def test_a_rubric_needs_a_judge_that_is_a_real_model(tmp_path: Path) -> None:
     rubric = Suite("s", ((Split.VAL, Task("t", "Do it.", VerifierSpec("rubric", '{"criteria": ["Done."]}'))),))
     demo = Settings(harness="demo", model="demo")
@@ -96,13 +91,6 @@ def test_a_model_without_its_provider_is_refused_with_the_whole_name(name: str, 
 def test_a_model_in_place_of_a_harness_is_refused_with_the_whole_name(name: str, meant: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(meant)):
         harness(name)
-
-
-def test_without_harness_and_model_both_are_asked_for_at_once(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"^expected harness and model in skillopt\.toml, found none; choose with"):
-        load_drivers(Settings(), Suite("s", ()), tmp_path)
-    with pytest.raises(SettingsError, match=r"^expected harness in skillopt\.toml, found none"):
-        load_drivers(Settings(), Suite("s", ()), tmp_path, optimizer=False)
 
 
 def test_without_a_clone_the_demo_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

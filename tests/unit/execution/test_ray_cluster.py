@@ -31,12 +31,10 @@ from skillopt.execution.rollout import run_rollout
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.loop.events import Event, encode_event
 from skillopt.protocols import Harness, RolloutRequest
-from skillopt.rollouts import Trajectory
 from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import File, Split, Task, VerifierSpec
-from skillopt.testing import ScriptedHarness
 from tests.fakes.nodes import BrokenHarness, HeldHarness, RowsHarness
 
 pytestmark = pytest.mark.process
@@ -259,14 +257,6 @@ def test_a_node_without_the_key_of_the_target_is_refused_before_anything_is_paid
     chosen = settings(cluster.address, harness="chat/openai/gpt-5-mini")
     with pytest.raises(SettingsError, match=r"^node \S+.* expected a key in OPENAI_API_KEY, found none"):
         make_executor(chosen, lambda _: None, drivers(chosen, tmp_path).cluster)
-
-
-def test_a_harness_that_cannot_be_sent_is_refused(cluster: SimulatedCluster, tmp_path: Path) -> None:
-    chosen = settings(cluster.address)
-    unsendable = ScriptedHarness(lambda request, _: Trajectory(answer=request.task.prompt))
-    unsendable.lock = threading.Lock()  # type: ignore[attr-defined]  # what cannot be pickled
-    with pytest.raises(SettingsError, match="expected a harness that can be sent to another machine"):
-        make_executor(chosen, lambda _: None, drivers(chosen, tmp_path, unsendable).cluster)
 
 
 def wait_until(reached: Callable[[], bool]) -> None:

@@ -6,11 +6,9 @@ from typing import ClassVar
 import pytest
 
 from skillopt.errors import FailureKind, ForgeAccessError, ForgeDownError, ForgeError, ForgeLimitError, ProviderError
-from skillopt.execution.metering import MeteredModel
 from skillopt.execution.retry import Retry, retrying_forge
 from skillopt.nightly.folder_forge import FolderForge
 from skillopt.protocols import RepositoryFacts
-from skillopt.rollouts import Reply, Usage
 
 Failure = ProviderError | ForgeError
 
@@ -71,12 +69,6 @@ def test_calls_that_fail_together_do_not_come_back_together() -> None:
     assert len(set(clock.pauses)) == 4
 
 
-def test_no_wait_is_longer_than_half_a_minute_unless_asked_for() -> None:
-    clock = Clock()
-    repeat(clock, *[ForgeDownError("down")] * 12, seconds=1000.0)
-    assert 15 <= max(clock.pauses) <= 30
-
-
 @pytest.mark.parametrize("failure", [provider(FailureKind.RATE_LIMIT, 7.0), ForgeLimitError("slow down", 7.0)])
 def test_the_wait_that_is_asked_for_is_kept(failure: Failure) -> None:
     clock = Clock()
@@ -114,32 +106,8 @@ def test_what_does_not_pass_is_not_repeated_and_says_nothing_more(failure: Failu
     assert (str(caught.value), clock.pauses) == (str(failure), [])
 
 
-class OnceDown:
-    """A model that fails once, then answers."""
-
-    identity = "once-down"
-
-    def __init__(self) -> None:
-        self.failures = [provider(FailureKind.SERVER)]
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        return Usage(1, len(prompt + system), 1, 1.0)
-
-    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
-        if self.failures:
-            raise self.failures.pop()
-        return Reply(prompt + system + schema)
-
-
-def test_a_patient_model_answers_with_what_the_model_says_in_the_end() -> None:
-    clock = Clock()
-    model = MeteredModel(OnceDown(), (), "optimizer", retry=Retry(60.0, clock, clock.sleep))
-    assert model.reply("a", system="b", schema="c").text == "abc"
-    assert model.identity == "once-down"
-    assert model.worst_case("ab", system="c") == Usage(1, 3, 1, 1.0)
-
-
 def test_every_method_of_a_forge_is_asked_again(tmp_path: Path) -> None:
+
     class OnceDown(FolderForge):
         failures: ClassVar = [ForgeDownError("down")]
 

@@ -127,9 +127,3 @@ def test_a_path_that_leads_out_is_not_written_and_is_told(tmp_path: Path, path: 
 def test_an_answer_that_was_cut_off_or_refused_says_so(tmp_path: Path, status: Status) -> None:
     found = run(Told(lambda *_: "No.", status), tmp_path)
     assert (found.status, found.reason) == (status, f"the model ended with {status.value}")
-
-
-def test_a_rollout_is_bounded_by_its_one_call() -> None:
-    bound = ChatHarness(said("")).worst_case(RolloutRequest(SKILL, TASK))
-    assert bound.calls == 1
-    assert bound.input_tokens > len(SKILL.document.text)

@@ -109,14 +109,6 @@ def test_damaged_lines_are_counted_and_the_others_read(tmp_path: Path) -> None:
     assert (tally.lines, tally.long, tally.broken) == (7, 1, 5)
 
 
-def test_a_long_line_at_the_limit_is_read_and_one_beyond_is_not(tmp_path: Path) -> None:
-    path, tally = tmp_path / "a.jsonl", LineTally()
-    path.write_bytes(b"a" * (LONGEST_LINE - 1) + b"\n" + b"b" * LONGEST_LINE + b"\n" + b"c\n" + b"d" * 3 * LONGEST_LINE)
-
-    assert [len(line) for line in read_log(path, tally)] == [LONGEST_LINE - 1, 1]
-    assert tally.long == 2
-
-
 def test_links_and_special_files_are_counted_and_not_followed(tmp_path: Path) -> None:
     outside, folder, tally = tmp_path / "outside", tmp_path / "logs", LineTally()
     write_log(outside / "a.jsonl", claude_log("/w", TURNS))
@@ -139,11 +131,6 @@ def test_a_log_of_another_folder_is_read_no_further_than_its_folder(tmp_path: Pa
 
     assert session.turns == ()
     assert tally.lines <= 2
-
-
-def test_folders_move_with_the_variables_of_the_clients() -> None:
-    assert ClaudeSessions({"CLAUDE_CONFIG_DIR": "/c"}, Path("/h")).folder == Path("/c/projects")
-    assert CodexSessions({"CODEX_HOME": "/x"}, Path("/h")).folder == Path("/x/sessions")
 
 
 def test_a_long_session_is_kept_in_bounds(tmp_path: Path) -> None:
