@@ -14,7 +14,7 @@ from skillopt.errors import UsageError
 from skillopt.nightly.posting import BranchOffer, closed_by_people, post_offer
 from skillopt.project import CONFIG, FoundSkill, Project
 from skillopt.protocols import Forge, PullRequest
-from skillopt.reports.escape_markdown import inline_code
+from skillopt.reports.markdown import inline_code
 from skillopt.runs.plan import read_version
 from skillopt.safety.plurals import count_noun
 from skillopt.suites.config_lines import drop_skills

@@ -30,7 +30,7 @@ from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
-from skillopt.reports.escape_markdown import inline_code, web_link
+from skillopt.reports.markdown import inline_code, web_link
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import state_folder

@@ -16,7 +16,7 @@ from skillopt.nightly.posting import PostedAnswer, closed_by_people
 from skillopt.nightly.skill_state import SkillState
 from skillopt.project import Selection
 from skillopt.protocols import PullRequest
-from skillopt.reports.escape_markdown import inline_code
+from skillopt.reports.markdown import inline_code
 from skillopt.runs.decline import decline, drop_offered, undecline
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun

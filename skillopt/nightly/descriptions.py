@@ -20,7 +20,7 @@ from skillopt.nightly.offers import Night
 from skillopt.nightly.posting import BranchOffer, closed_by_people, open_request
 from skillopt.project import Selection, Target
 from skillopt.protocols import PullRequest
-from skillopt.reports.escape_markdown import comment_marker, text_block
+from skillopt.reports.markdown import comment_marker, text_block
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import read_basis

@@ -18,7 +18,6 @@ from skillopt.execution.runner import RunObserver
 from skillopt.nightly.answers import answer_people, answer_training
 from skillopt.nightly.check import configured_skills
 from skillopt.nightly.descriptions import train_descriptions
-from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
 from skillopt.nightly.handover import (
     BUNDLE,
     OFFERS,
@@ -33,7 +32,7 @@ from skillopt.nightly.handover import (
 from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
 from skillopt.nightly.people_commands import Verb
-from skillopt.nightly.skill_state import DefaultBranch, SkillState
+from skillopt.nightly.skill_state import DefaultBranch, Due, DueCause, SkillState, sort_by_priority, why_due
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start
 from skillopt.runs.training import optimize

@@ -26,10 +26,8 @@ from skillopt.reports.blocks import (
     cited,
     paragraphs,
 )
-from skillopt.reports.escape_markdown import comment_marker
-from skillopt.reports.markdown import print_markdown
-from skillopt.reports.run_edits import ReportLimits
-from skillopt.reports.run_report import run_details
+from skillopt.reports.markdown import comment_marker, print_markdown
+from skillopt.reports.run_report import ReportLimits, run_details
 from skillopt.reports.view import Ablation, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.plurals import count_noun

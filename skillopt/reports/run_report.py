@@ -3,8 +3,10 @@
 Every number is read from the view, so from the ledger; every text from elsewhere is cited.
 """
 
-import json
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from shlex import quote
 from typing import Final
 
@@ -28,6 +30,8 @@ from skillopt.reports.blocks import (
     Commands,
     Curve,
     CurvePoint,
+    Details,
+    Diff,
     Grid,
     Heading,
     Paragraph,
@@ -37,14 +41,124 @@ from skillopt.reports.blocks import (
     list_names,
     paragraphs,
 )
-from skillopt.reports.run_edits import ReportLimits, draft_edits, edits_not_taken, more_line, show_changes, taken_edits
-from skillopt.reports.view import GateView, RunView
+from skillopt.reports.view import Ablation, EditView, Fate, GateView, RunView
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
-from skillopt.settings import Metric, make_settings
+from skillopt.settings import Metric
 from skillopt.tasks import digest_of
 
-__all__ = ["curve_points", "funnel_words", "run_details", "run_report"]
+__all__ = ["ReportLimits", "curve_points", "edits_not_taken", "funnel_words", "run_details", "run_report"]
+
+_MOST_VERSIONS: Final = 24
+_LONGEST_DIFF: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLimits:
+    """How long a report may be: characters of a text, and rows of a table or names in a list."""
+
+    text: int = 1000
+    rows: int = 1_000_000
+
+
+def _show_changes(view: RunView) -> list[ReportBlock]:
+    """Show what each version changed, folded away."""
+    pairs = list(pairwise(view.versions))
+    return [
+        Details(
+            f"What version {after.number} changes in SKILL.md",
+            [
+                *paragraphs(f"What was shown of it: {grade_words(after.grading)}." if after.grading else ""),
+                Diff(before.text, after.text)
+                if len(before.text) + len(after.text) <= _LONGEST_DIFF
+                else Paragraph("These texts are too long to be compared here; see `skillopt diff`."),
+            ],
+        )
+        for before, after in pairs[-_MOST_VERSIONS:]
+    ]
+
+
+def _taken_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """List the edits that were taken."""
+    edits = [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
+    guided = [
+        f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
+        for version in view.accepted
+        if version.kind != "edits"
+    ]
+    if not edits:
+        return paragraphs(*(guided or ["No edit was taken."]))
+    return [*_edit_table(edits, view, limits), *paragraphs(*guided)]
+
+
+def _draft_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """List the edits that wait in the draft."""
+    names = view.draft.edits if view.draft else ()
+    edits = [edit for edit in view.edits if edit.id in names]
+    return _edit_table(edits, view, limits) if edits else []
+
+
+def _edit_table(edits: Sequence[EditView], view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    rows = [
+        (
+            str(number),
+            _edit(edit, limits),
+            cited(edit.rationale, limits.text) or "—",
+            list_names(edit.tasks, limits.rows),
+            _left_out(edit.ablation),
+            f"+{edit.tokens_added} -{edit.tokens_removed}",
+        )
+        for number, edit in enumerate(edits[: limits.rows], 1)
+    ]
+    columns = "", "edit", "why, in the proposer's words", "train tasks behind it", "left out", "tokens"
+    note = (
+        "Left out: mean score without the edit → with it, on train tasks it cites; `—` where earlier runs had told. "
+        "Tokens are estimates."
+    )
+    return [Table(columns, rows), *paragraphs(_more_line(len(edits) - len(rows), "edit", view.run), note)]
+
+
+def _edit(edit: EditView, limits: ReportLimits) -> str:
+    before, after = (cited(text, limits.text) or "—" for text in (edit.before, edit.after))
+    place = f" in {cited(edit.section, limits.text)}" if edit.section else ""
+    shown = {"add": after, "rewrite": after, "delete": before}.get(edit.op, f"{before} by {after}")
+    return f"{edit.op}{place}: {shown}"
+
+
+def _left_out(found: Ablation | None) -> str:
+    """Show the score without an edit and with it, as far as that was run."""
+    if found is None or found.without is None:
+        return "—"
+    with_it = "" if found.with_it is None else f" → {found.with_it:.2f}"
+    return f"{found.without:.2f}{with_it} on {count_noun(found.tasks, 'task')}"
+
+
+def edits_not_taken(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """Count the edits that were not taken by why, and list them, folded away; empty when there are none."""
+    waiting = view.draft.edits if view.draft else ()
+    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED and edit.id not in waiting]
+    if not others:
+        return []
+    fates = Counter(edit.fate for edit in others)
+    summary = ", ".join(f"{fates[fate]} {fate.value}" for fate in Fate if fates[fate])
+    # The same edit comes again and again, and falls for the same reason.
+    steps: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for edit in others:
+        row = _edit(edit, limits), edit.fate.value, cited(edit.reason, limits.text) or "—"
+        steps[row].append(str(edit.step))
+    rows = [(", ".join(at), *row) for row, at in steps.items()]
+    left = sum(map(len, list(steps.values())[limits.rows :]))
+    table = Table(("steps", "edit", "fate", "reason"), rows[: limits.rows])
+    folded = [table, *paragraphs(_more_line(left, "edit", view.run))]
+    return [Details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)]
+
+
+def _more_line(left: int, what: str, run: str) -> str:
+    """Count the rows left out and name the command that lists all; empty when none were."""
+    if left <= 0:
+        return ""
+    return f"{count_noun(left, what)} more, left out for length: `skillopt report {quote(run)}` lists all."
+
 
 _MOST_REASON: Final = 300
 _MOST_QUOTE: Final = 200
@@ -61,7 +175,7 @@ def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock]
             _size_change(view),
             _noise(view),
         ),
-        *(Heading("Edits"), *taken_edits(view, limits), *show_changes(view)),
+        *(Heading("Edits"), *_taken_edits(view, limits), *_show_changes(view)),
         *_headed(_found(view, limits, whole=True), 2),
         *_headed([("Tasks by version", _tasks_by_version(view))], 2),
         *extra,
@@ -81,7 +195,7 @@ def _headed(sections: Sequence[tuple[str, list[ReportBlock]]], level: int) -> li
 def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[str, list[ReportBlock]]]:
     draft = _draft(view)
     return [
-        ("Draft", [*draft, *draft_edits(view, limits)] if draft and whole else draft),
+        ("Draft", [*draft, *_draft_edits(view, limits)] if draft and whole else draft),
         ("Tasks that changed sides", _flips(view, limits)),
         ("Held-out test", _held_out_test(view)),
         (f"Gates on {_judged_on(view)}", _gates(view, limits)),
@@ -211,7 +325,7 @@ def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         return [Paragraph("No candidate reached the gate."), *siblings]
     columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
     rows = [_gate(view, gate) for gate in view.gates[-limits.rows :]]
-    more = more_line(len(view.gates) - len(rows), "earlier gate", view.run)
+    more = _more_line(len(view.gates) - len(rows), "earlier gate", view.run)
     points = curve_points(view)
     return [
         *([Curve(points, view.rollouts.asked or view.rollouts.paid)] if len(points) > 1 else []),
@@ -269,7 +383,7 @@ def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         for place, verdict in comparisons
     ]
     shown: ReportBlock = Bullets(lines) if lines else Paragraph("Nothing was accepted, so no task changed sides.")
-    return [shown, *paragraphs(more_line(len(taken) - limits.rows, "earlier gate", view.run))]
+    return [shown, *paragraphs(_more_line(len(taken) - limits.rows, "earlier gate", view.run))]
 
 
 def _held_out_test(view: RunView) -> list[ReportBlock]:
@@ -454,24 +568,15 @@ def _reproduce(view: RunView) -> list[ReportBlock]:
     if view.accepted and first:
         newest = view.accepted[-1].commit or view.branch
         lines.append(f"skillopt diff {skill} {quote(first)} {quote(newest)}")
-    lines.append(_again(view))
+    again = "skillopt propose EDITS.json" if view.kind == "proposal" else "skillopt optimize"
+    lines.append(f"{again} {skill}")
     replay = (
-        "The last one repeats the run, from the base commit. Where its ledger is at hand it replays and costs nothing; "
-        "elsewhere the target answers anew, and the numbers move by the noise."
+        "The last one repeats the run, from the base commit with the settings above. Where its ledger is at hand it "
+        "replays and costs nothing; elsewhere the target answers anew, and the numbers move by the noise."
     )
     undo = f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"
     before = "Before merging, closing the pull request is enough. After that, publish the old text again:"
     return [Commands(lines), *paragraphs(replay, before), Commands([undo])]
-
-
-def _again(view: RunView) -> str:
-    """Return the command of the run, with the settings in which it differs from its preset."""
-    if view.kind == "proposal":
-        return f"skillopt propose EDITS.json {quote(view.skill)}"
-    preset = json.loads(make_settings(("preset", {"preset": view.preset or "default"})).identity)
-    usual = {name: value if isinstance(value, str) else json.dumps(value) for name, value in preset.items()}
-    flags = [f"--set {quote(f'{name}={value}')}" for name, value in view.settings if usual.get(name, value) != value]
-    return " ".join([f"skillopt optimize {quote(view.skill)} --set preset={quote(view.preset)}", *flags])
 
 
 def _not_shown(view: RunView) -> list[ReportBlock]:

@@ -1,7 +1,5 @@
 import json
 import socket
-import subprocess
-import sys
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -63,14 +61,3 @@ def test_without_a_token_one_is_made_and_told(project: Path) -> None:
         assert len(token) > 30
         assert post(port, Authorization=f"Bearer {token}")[0] == 200
         assert post(port)[0] == 401
-
-
-def test_a_port_that_is_taken_is_told(project: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        command = [sys.executable, "-m", "skillopt_mcp", "--http", "--port", str(taken.getsockname()[1])]
-        ended = subprocess.run(command, cwd=project, check=False, capture_output=True, text=True, timeout=60)
-
-    assert ended.returncode == 3
-    assert "choose another with --port" in ended.stderr

@@ -79,13 +79,6 @@ async def test_without_the_program_there_is_one_tool_that_says_what_to_type(home
         assert "install_skillopt" in text_of(refused)
 
 
-async def test_once_the_program_is_installed_the_tool_says_how_to_go_on(home: Path) -> None:
-    async with Client(launcher(home)) as client:
-        assert "is not installed" in await say(client, "install_skillopt")
-        program(home / "home" / ".local" / "bin", f"skillopt-mcp {__version__}")
-        assert f"SkillOpt {__version__} is here now" in await say(client, "install_skillopt")
-
-
 async def test_the_program_on_the_path_is_started_in_the_projects_folder(home: Path) -> None:
     make_repository(home / "rows")
     install_server(home / "bin" / "skillopt-mcp")

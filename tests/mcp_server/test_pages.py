@@ -6,11 +6,6 @@ from hypothesis import strategies as st
 from skillopt_mcp.pages import paginate, quoted
 
 
-def test_a_short_text_is_one_page_as_it_is() -> None:
-    assert paginate("Hello", 1) == "Hello"
-    assert paginate("", 1) == ""
-
-
 def test_a_line_longer_than_a_page_is_cut() -> None:
     pages = [paginate("😀" * 20_000, number) for number in (1, 2, 3, 4)]
 

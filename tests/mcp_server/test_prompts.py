@@ -4,7 +4,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
 from skillopt_mcp.prompts import PROMPTS, get_prompt
-from skillopt_mcp.tools import TOOLS
 from tests.fakes.mcp_clients import EVERY_PROTOCOL
 
 NAMES = ["optimize-skill", "review-skill-change", "write-evals"]
@@ -38,10 +37,6 @@ def test_a_prompt_is_whole_with_and_without_arguments(name: str) -> None:
 
 def test_an_argument_stays_one_quoted_line() -> None:
     assert "`rows do this {{skill}}`" in text("optimize-skill", skill="`rows`\n\ndo this {{skill}}")
-
-
-def test_the_prompt_for_training_names_the_tools() -> None:
-    assert all(offer.name in text("optimize-skill") + text("review-skill-change") for offer in TOOLS)
 
 
 @pytest.mark.parametrize(

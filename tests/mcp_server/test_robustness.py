@@ -134,23 +134,3 @@ async def test_of_an_unforeseen_error_nothing_reaches_the_client(mode: str) -> N
         with pytest.raises(MCPError, match="the server failed; its log on stderr says more"):
             await client.call_tool("list_skills", {})
         assert (await client.list_prompts()).prompts
-
-
-def test_a_server_whose_repository_is_moved_while_somebody_listens_goes_on(project: Path) -> None:
-    async def run() -> None:
-        async with (
-            Client(make_server(project, every=0.01), cache=None) as client,
-            client.listen(resources_list_changed=True) as stream,
-        ):
-            changes = aiter(stream)
-            away = project.with_name("away")
-            await anyio.Path(project).rename(away)
-            with anyio.fail_after(30):
-                await anext(changes)
-            assert (await ask(client, "skills/list"))["skills"] == []
-            await anyio.Path(away).rename(project)
-            with anyio.fail_after(30):
-                await anext(changes)
-            assert (await ask(client, "skills/list"))["skills"]
-
-    anyio.run(run)

@@ -1,6 +1,5 @@
 import base64
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +93,6 @@ async def test_a_skill_without_accepted_version_is_served_as_it_is_committed(tmp
         assert committed == await content(client, f"skill://_versions/{main}/rows/SKILL.md")
 
 
-async def test_evals_are_not_served(client: Client) -> None:
-    for uri in ("skill://rows/evals/evals.json", "skill://rows/evals"):
-        assert (await refused(client, "resources/read", uri=uri)).code == INVALID_PARAMS
-
-
 async def test_an_older_version_is_read_at_its_own_address(project: Path, client: Client) -> None:
     old = git(project, "rev-parse", "skillopt/rows")
     new = accept(project, text="- Count.\n")
@@ -158,18 +152,6 @@ async def test_symbolic_links_are_not_followed_or_served(project: Path, client: 
     assert [file["uri"] for file in skill["resources"]] == [MAIN, "skill://rows/run.sh"]
     for uri in ("skill://rows/secret", "skill://rows/up", "skill://rows/up/README"):
         assert (await refused(client, "resources/read", uri=uri)).code == INVALID_PARAMS
-
-
-async def test_no_other_spelling_of_an_address_is_served(project: Path) -> None:
-    inside = ["../README", "%2e%2e/README", "%252e%252e/README", "/SKILL.md", "./SKILL.md", "SKILL%2Emd", "SKILL.md?x"]
-    whole = ["skill://ROWS/SKILL.md", "skill://user@rows/SKILL.md", "skill://_versions/HEAD/rows/SKILL.md", "SKILL.md"]
-    uris = [*(f"skill://rows/{path}" for path in inside), *whole, "file:///etc/passwd", "skill://rows/" + "a/" * 9_999]
-    async with Client(make_server(project), cache=None) as client:
-        for uri in uris:
-            for method in ("resources/read", "skills/get"):
-                error = await refused(client, method, uri=uri)
-                assert error.code == INVALID_PARAMS
-                assert str(project) not in json.dumps(error.error.model_dump())
 
 
 @pytest.mark.parametrize(

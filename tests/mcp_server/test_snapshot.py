@@ -64,14 +64,6 @@ def test_what_happens_to_a_branch_is_seen_at_once(
     assert served == [tip if change in (commits, packs) else git(project, "rev-parse", "main")]
 
 
-def test_a_new_version_is_served_at_once_and_the_old_one_by_its_name(project: Path) -> None:
-    old = served_skill(project, "rows").version
-    new = accept(project, text="- Trim.\n")
-    assert text(project).endswith("- Sort.\n- Trim.\n")
-    assert [skill.version for skill in served_skills(project)] == [new]
-    assert served_skill(project, "rows", old[:10]).version == old
-
-
 def test_a_version_without_the_skill_is_refused(project: Path) -> None:
     empty = git(project, "mktree", "--missing")
     bare = git(project, "commit-tree", empty, "-m", "Gone\n\nSkill: rows\nVal-After: 1 of 2")

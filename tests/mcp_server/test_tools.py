@@ -63,11 +63,6 @@ async def test_the_list_of_tools_is_short_and_takes_nothing_that_it_does_not_nam
         assert "title" not in tool.input_schema
 
 
-async def test_the_instructions_name_every_tool(project: Path) -> None:
-    async with Client(make_server(project)) as client:
-        assert all(f"`{offer.name}`" in (client.instructions or "") for offer in TOOLS)
-
-
 async def test_the_list_shows_versions_scores_and_suites(client: Client, project: Path) -> None:
     version = git(project, "rev-parse", "skillopt/rows")
 
@@ -101,16 +96,6 @@ async def test_reading_shows_the_accepted_text_quoted(client: Client, project: P
 
     assert "```markdown\n---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n- Sort.\n```" in text
     assert "Other files: run.sh" in text
-
-
-async def test_reading_shows_other_files_and_older_versions(client: Client, project: Path) -> None:
-    old = git(project, "rev-parse", "skillopt/rows")
-    accept(project, File("logo.png", b"\x89PNG\xff"), text="- Count.\n")
-
-    assert "#!/bin/sh" in await say(client, "read_skill", name="rows", file="run.sh")
-    assert "- Count." in await say(client, "read_skill", name="rows")
-    assert "- Count." not in await say(client, "read_skill", name="rows", version=old[:10])
-    assert "5 bytes that are not text" in await say(client, "read_skill", name="rows", file="logo.png")
 
 
 async def test_long_files_come_in_pages_under_the_limit(client: Client, project: Path) -> None:
@@ -193,8 +178,3 @@ async def test_rolling_back_publishes_the_older_text_again(client: Client, proje
     assert f"as {old[:10]}" in await say(client, "list_skills", name="rows")
     assert "nothing to roll back" in await failed(client, "rollback_skill", name="rows", version=old)
     assert "expected one accepted version" in await failed(client, "rollback_skill", name="rows", version=head)
-
-
-async def test_an_unknown_tool_is_refused(client: Client) -> None:
-    with pytest.raises(Exception, match="expected one of"):
-        await client.call_tool("format_disk", {})

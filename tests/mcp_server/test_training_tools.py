@@ -79,16 +79,6 @@ async def test_a_refused_edit_is_told_at_once_with_what_to_mend_and_starts_no_jo
         assert "No job was started" in await say(client, "job_status")
 
 
-async def test_what_is_tried_and_dropped_comes_back_in_the_evidence(trainable: Path) -> None:
-    async with Client(make_server(trainable)) as client:
-        useless = GOOD | {"content": "- Be nice."}
-        told = await say(client, "propose_edits", name="rows", base=await base_of(client), edits=[useless])
-        found = await say(client, "job_status", job_id=ended(trainable, told))
-        assert "edit 1 dropped: it moved none of the tasks that it cites" in found
-        assert "Try another idea" in found
-        assert "- Be nice." in await say(client, "get_evidence", name="rows")
-
-
 async def test_nothing_of_val_test_or_verifiers_is_in_the_evidence(trainable: Path) -> None:
     async with Client(make_server(trainable)) as client:
         for split in ("train", "val"):

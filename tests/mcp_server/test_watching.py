@@ -11,7 +11,6 @@ from skillopt.tasks import File
 from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import accept, ask
 from tests.fakes.projects import git
-from tests.fakes.repositories import make_repository
 
 pytestmark = pytest.mark.anyio
 
@@ -43,10 +42,6 @@ async def test_a_listener_is_told_of_each_accepted_version_and_of_its_files(proj
     assert told.count(ResourceUpdated(MAIN)) == 2
     assert told.count(ResourcesListChanged()) == 2
     assert ResourceUpdated(ADDED) in told
-
-
-async def test_a_listener_is_told_of_a_first_version(tmp_path: Path) -> None:
-    assert ResourceUpdated(MAIN) in await heard(make_repository(tmp_path), "- Sort.\n")
 
 
 async def test_a_listener_is_told_when_the_branch_of_a_skill_is_gone(project: Path) -> None:

@@ -44,7 +44,7 @@ BROKEN = [
     ("skillopt.targets.chat", "skillopt.targets.openai", "drivers"),
     ("skillopt.nightly.github", "skillopt.nightly.folder_forge", "drivers"),
     ("skillopt.suites.formats.native", "skillopt.suites.formats.evals_json", "drivers"),
-    ("skillopt.reports.markdown", "skillopt.reports.junit", "drivers"),
+    ("skillopt.reports.markdown", "skillopt.reports.html", "drivers"),
     ("skillopt.targets.codex.stream", "skillopt.targets.claude_code.stream", "agents"),
     ("skillopt.commands.status", "skillopt_mcp.pages", "server"),
     ("skillopt_mcp.pages", "skillopt_mcp.tools", "server-layers"),

@@ -27,7 +27,7 @@ from skillopt.errors import SettingsError, SkilloptError, UsageError
 from skillopt.execution.retry import Retry, retrying_forge
 from skillopt.nightly.forges import find_account, load_forge
 from skillopt.nightly.handover import REPORT, read_state
-from skillopt.reports.escape_markdown import inline_code
+from skillopt.reports.markdown import inline_code
 from skillopt.review.ci_events import EventBase, find_event_base
 from skillopt.settings import NightlySettings, Settings
 

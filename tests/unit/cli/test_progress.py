@@ -78,13 +78,6 @@ def test_inside_a_batch_there_is_a_line_every_half_minute_with_time_and_what_is_
     ]
 
 
-def test_without_a_terminal_a_long_line_stays_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    words = "rows: its last run ended early: " + "a long reason " * 20
-    with ProgressObserver() as observer:
-        observer.notice(words)
-    assert capsys.readouterr().err == words + "\n"
-
-
 def test_quiet_means_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressObserver(quiet=True) as observer:
         for event in EVENTS:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.nightly.due import DueCause, DueFacts, sort_by_priority, why_due
+from skillopt.nightly.skill_state import DueCause, DueFacts, sort_by_priority, why_due
 
 TRAINED = DueFacts("rows", "codex 1.0 model=large", "suite", "", 3.0, "codex 1.0 model=large", "suite")
 

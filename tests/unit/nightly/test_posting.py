@@ -26,7 +26,7 @@ from skillopt.nightly.posting import (
     post_offer,
 )
 from skillopt.protocols import Forge, PullRequest
-from skillopt.reports.escape_markdown import inline_code, text_block
+from skillopt.reports.markdown import inline_code, text_block
 from tests.fakes.fake_forge import FakeForge, fake_forge
 
 BRANCH, TIP = "skillopt/rows", "a" * 40

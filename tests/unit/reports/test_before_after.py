@@ -45,16 +45,6 @@ def test_to_exchange_the_texts_exchanges_what_became_of_a_task(scores: list[tupl
     assert [opposite[found.change] for found in one] == [found.change for found in other]
 
 
-def test_of_several_repeats_the_one_that_lost_most_is_shown() -> None:
-    pairs = Pairs(
-        [rollout("t", f"before {at}", 1.0, repeat=at) for at in range(3)],
-        [rollout("t", f"after {at}", score, repeat=at) for at, score in enumerate((1.0, 0.1, 0.6))],
-    )
-    (one,) = find_differing_tasks([task("t")], pairs, Metric.SOFT)
-    assert (one.before.repeat, one.after.repeat, one.passes, one.repeats) == (1, 1, (3, 1), 3)
-    assert one.change is TaskChange.BROKEN
-
-
 def test_two_trajectories_part_at_the_first_tool_use_that_differs_whatever_it_gave() -> None:
     before = rollout("t", "Done.", 1.0, tools="read convert write").trajectory
     after = rollout("t", "I am done!", 0.0, tools="read guess write").trajectory
@@ -65,12 +55,6 @@ def test_two_trajectories_part_at_the_first_tool_use_that_differs_whatever_it_ga
     other_results = tuple(ToolCall(call.name, call.arguments, "another skill") for call in message.tool_calls)
     read_otherwise = replace(after, messages=(after.messages[0], replace(message, tool_calls=other_results)))
     assert find_parting(after, read_otherwise) is None
-
-
-def test_without_tools_they_part_at_the_first_line_that_was_written_differently() -> None:
-    found = find_parting(rollout("t", "a\n\nb\nc", 1.0).trajectory, rollout("t", "a\nb", 1.0).trajectory)
-    assert found is not None
-    assert (found.number, found.what, found.before, found.after) == (3, "line", "c", "")
 
 
 def test_the_worst_tasks_are_folded_out_with_feedback_before_and_after() -> None:

@@ -4,12 +4,10 @@ import re
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
-from skillopt.reports.escape_markdown import (
+from skillopt.reports.markdown import (
     code_block,
     code_span,
-    comment_marker,
     inline_code,
     shell_block,
     text_block,
@@ -77,25 +75,11 @@ def test_an_address_is_a_link_only_where_it_is_nothing_but_an_address() -> None:
         assert "a" not in {tag.split(" ")[0] for tag in read(web_link(text, "here"))[0]}
 
 
-@given(TEXT, TEXT)
-def test_any_text_in_a_table_stays_in_its_cell(first: str, second: str) -> None:
-    tags, _ = read(f"| a | b |\n|---|---|\n| {inline_code(first)} | {inline_code(second)} |\n")
-    shown = [tag for tag in tags if tag[0] != "/" and tag != "code"]
-    assert shown == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
-
-
 @given(TEXT)
 def test_any_text_in_a_block_ends_with_the_block(text: str) -> None:
     tags, shown = read(f"before\n\n{code_block(text, 'diff')}\n\n**after**\n")
     assert tags == ["p", "/p", "pre [('lang', 'diff')]", "code", "/code", "/pre", "p", "strong", "/strong", "/p"]
     assert shown.rstrip().endswith("after")
-
-
-@given(TEXT)
-def test_commonmark_sees_nothing_but_text_either(text: str) -> None:
-    tokens = MarkdownIt("commonmark").parse(f"x {inline_code(text)} y\n\n{code_block(text)}\n\nz\n")
-    kinds = {child.type for token in tokens for child in (token.children or [token])}
-    assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "html_inline", "html_block"}
 
 
 @given(TEXT)
@@ -111,7 +95,3 @@ def test_what_is_written_holds_no_mention_reference_command_or_trailer_for_bots_
 def test_commands_of_ours_can_be_copied_and_a_strange_value_in_one_does_nothing() -> None:
     assert shell_block(["git fetch origin skillopt/rows"]) == "```sh\ngit fetch origin skillopt/rows\n```"
     assert read(shell_block(["skillopt report 'a`\n```\n# b'"]))[0] == ["pre", "code", "/code", "/pre"]
-
-
-def test_the_marker_holds_a_name_and_nothing_else() -> None:
-    assert comment_marker("x --> <b>") == "<!-- skillopt:x--b -->"

@@ -10,7 +10,7 @@ from skillopt.gate.grades import Grade, Grading
 from skillopt.nightly.people_commands import read_checklist, unticked_edits
 from skillopt.reports.offer import OFFER_LIMIT, lines_by_people, offer_body, offer_mark, offer_title
 from skillopt.versions.merging import Conflict
-from tests.fakes.hostile_views import HOSTILE, read, tags_of
+from tests.fakes.hostile_views import HOSTILE, tags_of
 from tests.fakes.offers import KEY, offer
 from tests.fakes.views import make_view
 
@@ -139,16 +139,6 @@ def test_no_text_of_an_edit_changes_anything_but_itself(texts: list[str], author
     assert body.count("<!-- skillopt edit:") == len(read_checklist(body))
     assert {box.key for box in read_checklist(body)} <= {f"{KEY}/{number}" for number in range(1, 9)}
     assert body.count("<details>") == body.count("</details>")
-
-
-def test_no_reference_of_a_character_is_seen_and_a_mention_is_none() -> None:
-    assert "&#" not in offer_body(offer("Put `12.50` in (parentheses), 19% & more: a/b [c] *d* _e_ <f>."))
-    body = offer_body(offer("Put `12.50` in parentheses.", "Ask @team about #12."))
-    shown = read(body)[1]
-    assert "&#x" not in shown
-    assert shown.count("Ask @team about #12.") == 3
-    assert "@team" not in body
-    assert "#12" not in body
 
 
 @settings(max_examples=8, deadline=None)

@@ -1,22 +1,18 @@
 """The page: inert whatever it shows, whole without a network, and small whatever the run."""
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
-import pytest
-
 from skillopt.reports.before_after import BeforeAfter, before_after_page
-from skillopt.reports.blocks import Grid, Paragraph, Text, cut_middle
+from skillopt.reports.blocks import Grid, Text
 from skillopt.reports.html import print_page
-from skillopt.reports.run_page import choose_rollouts, render_page, show_rollouts, show_turns
-from skillopt.reports.view import Cell, HeatRow, RunView
+from skillopt.reports.run_page import choose_rollouts, render_page, show_turns
+from skillopt.reports.view import Cell, HeatRow
 from skillopt.rollouts import Message, ToolCall, Trajectory
-from skillopt.safety.escaping import escape_hidden
 from skillopt.storage.ledger import ResultRow
 from tests.fakes.changed_tasks import make_changed
 from tests.fakes.hostile_pages import HOSTILE, make_hostile, make_rollouts
-from tests.fakes.views import EVENTS, make_view
+from tests.fakes.views import make_view
 
 
 class Outline(HTMLParser):
@@ -79,12 +75,6 @@ def test_a_page_names_everything_it_needs_in_itself() -> None:
     assert "style" not in outline.attributes
 
 
-@pytest.mark.parametrize("view", [make_view(ended=False), make_view(events=EVENTS[:1], ended=False), RunView("r", "s")])
-def test_a_run_that_has_hardly_begun_has_a_page(view: RunView) -> None:
-    page = render_page(replace(view, state="running"), show_rollouts(view, [], 0))
-    assert "None" not in re.sub(r"<style>.*</style>", "", page, flags=re.DOTALL)
-
-
 def test_the_page_leads_with_the_held_out_test_and_shows_each_version_word_by_word() -> None:
     page = render_page(make_view())
     assert "5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80)" in page
@@ -128,11 +118,6 @@ def test_more_tasks_and_versions_than_a_page_holds_are_left_out_and_counted() ->
     assert "840 more that are left out, 18 versions after the first left out" in page
 
 
-def test_a_cut_text_says_how_much_is_gone_and_hidden_runs_are_summed_up() -> None:
-    assert cut_middle("a" * 100, 10).count("a") == 10 + "… 90 characters are left out here …".count("a")
-    assert len(escape_hidden("\u200b" * 100_000)) < 200
-
-
 def listed(task: str, repeat: int, *, passed: bool) -> ResultRow:
     return ResultRow(task, "v1", repeat, 1.0 if passed else 0.5, passed, f"{task}/{repeat}")
 
@@ -155,11 +140,3 @@ def test_a_trace_of_five_megabytes_is_cut_and_says_by_how_much() -> None:
     texts = [block.text for block in show_turns(Trajectory(messages)) if isinstance(block, Text)]
     assert sum(map(len, texts)) < 30_000
     assert "2,997,000 characters are left out here" in texts[1]
-
-
-def test_a_thousand_turns_are_cut_to_the_first_and_the_last() -> None:
-    messages = tuple(Message("assistant", f"turn {number} " + "w" * 500) for number in range(1000))
-    blocks = list(show_turns(Trajectory(messages)))
-    texts = [block.text for block in blocks if isinstance(block, Text)]
-    assert (len(texts), texts[0][:7], texts[-1][:9]) == (40, "turn 0 ", "turn 999 ")
-    assert Paragraph("… 960 turns left out here …") in blocks
