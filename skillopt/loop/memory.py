@@ -1,7 +1,8 @@
 """Rejected-edit memory: what became of earlier edits, what was accepted, and the optimizer model's own notes."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -89,13 +90,15 @@ class Memory:
         """Forget that an edit was not kept before: it was tried again, and stays."""
         self._edits.pop(_key(edit), None)
 
-    def listing(self, most: int = MOST_LISTED) -> tuple[TriedEdit, ...]:
+    def listing(self) -> tuple[TriedEdit, ...]:
         """Return the newest edits of each fate, oldest first; those that people refused come before all others."""
-        newest = list(reversed(self._edits.values()))
-        kept = [edit for fate in EditFate for edit in _first(newest, fate, most)]
         people = [TriedEdit(one.edit.summary, EditFate.PEOPLE, one.words) for one in self.by_people]
-        own = (edit for edit in self._edits.values() if any(edit is one for one in kept))
-        return (*people[max(0, len(people) - most) :], *own)
+        counts, own = Counter[EditFate](), list[TriedEdit]()
+        for edit in reversed(self._edits.values()):
+            counts[edit.fate] += 1
+            if counts[edit.fate] <= MOST_LISTED:
+                own.append(edit)
+        return (*people[-MOST_LISTED:], *reversed(own))
 
     @property
     def rejected(self) -> tuple[str, ...]:
@@ -107,10 +110,6 @@ class Memory:
         """Put an edit last; what was known of the same one goes."""
         self._edits.pop(_key(edit), None)
         self._edits[_key(edit)] = told
-
-
-def _first(edits: Iterable[TriedEdit], fate: EditFate, most: int) -> list[TriedEdit]:
-    return [edit for edit in edits if edit.fate is fate][:most]
 
 
 def _said(edit: Edit) -> dict[tuple[bool, str], str]:

@@ -98,7 +98,9 @@ def check_proposal(
     patch, conflicts, rivals = join_edits(document, fitting, settings.allow)
     refused |= {edit.id: reason for edit, reason in (*conflicts, *rivals)}
     tokens = f" and {settings.token_budget} changed tokens" if settings.token_budget else ""
-    over = f"over the budget of {settings.edit_budget} edits{tokens} a proposal: shorten it, or keep it for the next one"
+    over = (
+        f"over the budget of {settings.edit_budget} edits{tokens} a proposal: shorten it, or keep it for the next one"
+    )
     refused |= {change.edit.id: over for change in clean if change not in fitting}
     ids = {change.edit.id for change in patch.changes}
     kept = tuple(change for change in fitting if change.edit.id in ids)
