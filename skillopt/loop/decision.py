@@ -61,7 +61,7 @@ def gate_is_due(run: TrainingRun) -> bool:
         return True
     if run.runner.left - run.siblings.kept < 2 * tasks + max(_LAST_STEP, tasks):
         return True
-    return policy.epochs.is_promising(tasks) if policy.epochs.pooled else policy.lead(tasks) >= _CLEAR_LEAD
+    return policy.epochs.rose if policy.epochs.pooled else policy.lead(tasks) >= _CLEAR_LEAD
 
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
@@ -131,7 +131,6 @@ def accept(
     text, grading = candidate.document.text, verdict.grading
     accepted = {change.edit for change in changes}
     run.draft.accept(candidate, [line for line in run.draft.lines if line.edit not in accepted])
-    run.policy.epochs.accepted()
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
     run.versions += 1
     yield VersionAccepted(

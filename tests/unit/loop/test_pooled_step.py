@@ -1,8 +1,8 @@
 """Under much noise edits are judged by whole epochs of train tasks."""
 
 from skillopt.loop.decision import gate_is_due
-from skillopt.loop.epochs import Epochs
 from skillopt.loop.evidence import TrainEvidence
+from skillopt.loop.policy import Epochs
 from skillopt.settings import Metric
 from tests.fakes.worlds import World, drive, line, named
 
@@ -15,7 +15,7 @@ def begun(tasks: int = 12, alpha: int = 6) -> tuple[TrainEvidence, Epochs]:
     evidence = World(needs).evidence()
     evidence.rates.reruns, evidence.rates.gone = 40.0, 16.0
     epochs = Epochs(evidence, Metric.MIXED)
-    epochs.add_first(drive(evidence, evidence.run(evidence.draft.skill, evidence.tasks)).values())
+    drive(evidence, evidence.run(evidence.draft.skill, evidence.tasks))
     return evidence, epochs
 
 
@@ -37,21 +37,10 @@ def test_an_epoch_says_whether_it_scored_higher_than_each_before() -> None:
     assert [go_through(evidence, epochs, word) for word in ("omega", "alpha", "alpha")] == [True, True, False]
 
 
-def test_a_draft_is_promising_when_its_newest_half_epoch_leads_by_more_than_noise_and_once_for_the_same_runs() -> None:
-    evidence, epochs = begun(alpha=12)
-    go_through(evidence, epochs, "omega")
-    assert not epochs.is_promising(12)
-    go_through(evidence, epochs, "alpha")
-    assert [epochs.is_promising(12), epochs.is_promising(12)] == [True, False]
-    go_through(evidence, epochs, "alpha")
-    assert epochs.is_promising(12)
-    epochs.accepted()
-    go_through(evidence, epochs, "alpha")
-    assert not epochs.is_promising(12)  # it does not lead what was measured last
-
-
-def test_the_gate_is_asked_when_epochs_lead() -> None:
+def test_the_gate_is_asked_when_an_epoch_has_scored_higher() -> None:
     run = World(named([("alpha",)], SIZES)).training(str, SIZES)
     run.policy.epochs.pooled = True
     run.draft.set([line("omega", {})])
     assert not gate_is_due(run)
+    run.policy.epochs.rose = True
+    assert gate_is_due(run)
