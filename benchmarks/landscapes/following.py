@@ -12,7 +12,6 @@ from skillopt.gate.comparison import Outcome, Tally
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftGraded,
-    EpochEnded,
     Event,
     GateDecided,
     HeldOutTestMeasured,
@@ -62,7 +61,7 @@ class Watch:
     def take(self, event: Event) -> None:
         """Note what an event says."""
         match event:
-            case StepStarted() | EpochEnded() | RunEnded():
+            case StepStarted() | RunEnded():
                 self._end_step(event)
             case BaselineMeasured():
                 self.reported = _mean(event.tally, self.settings.metric)
@@ -94,7 +93,7 @@ class Watch:
         """The steps of the incumbent's true score."""
         return tuple((since, round(true_score(self.world, text), 6)) for since, text in self.versions)
 
-    def _end_step(self, event: StepStarted | EpochEnded | RunEnded) -> None:
+    def _end_step(self, event: StepStarted | RunEnded) -> None:
         """Note how often the optimizer model was asked, one prompt after the other, since the last step began."""
         if self.runner.rounds > self._asked_before:
             self.rounds.append(self.runner.rounds - self._asked_before)

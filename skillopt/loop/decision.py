@@ -109,7 +109,7 @@ def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: S
     """Remember why edits were not accepted, and go on without them."""
     for edit in (change.edit for change in changes):
         run.memory.tried(edit, f"{verdict.outcome.value}, {verdict.reason}")
-    run.draft.drop(held)
+    run.draft.set(held)
 
 
 def held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
@@ -223,7 +223,7 @@ def _drop_graded(run: TrainingRun, fall: str) -> Iterator[Event]:
     for edit in run.draft.waiting:
         run.memory.tried(edit, f"{Outcome.REJECT.value}, {fall}")
     for policy in dict.fromkeys([run.policy, *run.policies]):
-        policy.evidence.draft.drop()
+        policy.evidence.draft.set(())
     yield from run.draft_changed()
 
 

@@ -1,7 +1,7 @@
 """The draft: the incumbent with the lines that wait for the gate, and the edits that fit a step's budget."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -39,7 +39,6 @@ class Draft:
         self.lines: tuple[Line, ...] = ()
         self.accepted: list[Line] = []
         self.pending: tuple[Change, ...] = ()
-        self._known: dict[tuple[str, ...], tuple[Skill, tuple[Change, ...]]] = {}
 
     def build(self, lines: Sequence[Line]) -> Skill:
         """Apply some lines to the incumbent, but for those that do not fit without the others or change nothing."""
@@ -55,19 +54,10 @@ class Draft:
         self.lines = self.fitting(lines)
         self.skill, self.pending = self._built(self.lines)
 
-    def take(self, edits: Iterable[Edit]) -> None:
-        """Take up edits that no test has been made of."""
-        self.set((*self.lines, *map(Line, edits)))
-
     def accept(self, candidate: Skill, held: Sequence[Line] = ()) -> None:
         """Make an accepted candidate the incumbent, which the draft then is, too, but for lines that were held back."""
         self.accepted += [line for line in self.lines if line not in held]
         self.incumbent = candidate
-        self._known.clear()
-        self.set(held)
-
-    def drop(self, held: Sequence[Line] = ()) -> None:
-        """Go back to the incumbent, but for lines that were held back."""
         self.set(held)
 
     def marked(self, allow: Collection[LintClass]) -> tuple[Line, ...]:
@@ -92,34 +82,31 @@ class Draft:
         return [line.edit for line in self.lines]
 
     def _built(self, lines: Sequence[Line]) -> tuple[Skill, tuple[Change, ...]]:
-        key = tuple(line.edit.id for line in lines)
-        if key not in self._known:
-            self._known[key] = _apply(self.incumbent, [line.edit for line in lines])
-        return self._known[key]
+        return _apply(self.incumbent, tuple(line.edit for line in lines))
 
 
-def _apply(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...]]:
+# The same edits are applied to the same text again and again, as where each in turn is left out.
+@lru_cache(maxsize=512)
+def _apply(skill: Skill, edits: tuple[Edit, ...]) -> tuple[Skill, tuple[Change, ...]]:
     """Apply edits to one document; where that fails, one after the other, without those that do not fit.
 
     Every change that is listed is in the text: an edit whose absence leaves the same text is left out.
     """
     if not edits:
         return skill, ()
-    patch = _patched(skill.document, tuple(edits))
+    patch = _patched(skill.document, edits)
     if patch is not None:
         if all(change.diff for change in patch.changes):
             return skill.with_document(patch.document), patch.changes
-        return _apply(skill, [change.edit for change in patch.changes if change.diff])
+        return _apply(skill, tuple(change.edit for change in patch.changes if change.diff))
     after, changes = _apply_in_turn(skill, edits)
     for at in range(len(edits)):
-        rest = [*edits[:at], *edits[at + 1 :]]
+        rest = (*edits[:at], *edits[at + 1 :])
         if _apply_in_turn(skill, rest)[0].text == after.text:
             return _apply(skill, rest)
     return after, changes
 
 
-# The same edits are applied to the same text again and again, as where each in turn is left out.
-@lru_cache(maxsize=512)
 def _patched(document: SkillDocument, edits: tuple[Edit, ...]) -> Patch | None:
     """Apply edits together; None where they do not fit."""
     try:

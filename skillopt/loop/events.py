@@ -35,7 +35,6 @@ __all__ = [
     "EditRefused",
     "EditScreened",
     "EditUnreadable",
-    "EpochEnded",
     "Event",
     "GateDecided",
     "HeldOutTestMeasured",
@@ -351,17 +350,6 @@ class MemoryUpdated(Event):
 
     epoch: int
     memory: str
-
-
-@dataclass(frozen=True, slots=True)
-class EpochEnded(Event):
-    """An epoch is over, with so many accepted versions."""
-
-    epoch: int
-    accepted: int
-
-    def __str__(self) -> str:
-        return f"epoch {self.epoch} over: {self.accepted} accepted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from skillopt.gate.comparison import check_coverage, tally
 from skillopt.loop.consultation import Stage, consult
 from skillopt.loop.course import Answerer, finish
 from skillopt.loop.decision import run_gate
-from skillopt.loop.draft import scheduled_edits
+from skillopt.loop.draft import Line, scheduled_edits
 from skillopt.loop.edit_checks import check_change
-from skillopt.loop.events import EditRefused, EpochEnded, Event, MemoryUpdated, StepFailed, StepStarted, TrainMeasured
+from skillopt.loop.events import EditRefused, Event, MemoryUpdated, StepFailed, StepStarted, TrainMeasured
 from skillopt.loop.memory import Memory
 from skillopt.loop.proposing import Briefing, propose_edits
 from skillopt.loop.training_run import TrainingRun
@@ -115,7 +115,6 @@ def learn_as_published(run: TrainingRun) -> Generator[Event, None, str]:
                 yield from _take_step(run, epoch, step, batch)
                 progress.steps = step
         yield from update_slowly(run, epoch)
-        yield EpochEnded(epoch, run.versions - progress.versions)
         progress.idle = 0 if run.versions > progress.versions else progress.idle + 1
         progress.epochs, progress.versions = epoch, run.versions
         if progress.idle == settings.patience > 0:
@@ -152,5 +151,5 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     if not proposal.patch.changes:
         yield StepFailed(step, "reflection", "no edit was left to try")
         return
-    draft.take([change.edit for change in proposal.patch.changes])
+    draft.set([*draft.lines, *(Line(change.edit) for change in proposal.patch.changes)])
     yield from run_gate(run, step, epoch)

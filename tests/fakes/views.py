@@ -7,7 +7,6 @@ from skillopt.loop.events import (
     BaselineMeasured,
     EditRefused,
     EditScreened,
-    EpochEnded,
     Event,
     GateDecided,
     HeldOutTestMeasured,
@@ -123,7 +122,6 @@ EVENTS: tuple[Event, ...] = (
     EditScreened(2, _UPPER, 1, 0.0, 1.0, kept=True, reason="left out once: tasks fail without it"),
     GateDecided(2, "edits", (_change(_UPPER),), _REJECTED, TEXTS[2], 100),
     StepFailed(2, "reflection", "no edit was left to try"),
-    EpochEnded(1, 1),
 )
 END: tuple[Event, ...] = (
     PromptSkipped(3, "the prompt got no answer: too large", ("train5", "train6")),

@@ -7,7 +7,7 @@ import pytest
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import Answerer, Course, ask, go, measure
-from skillopt.loop.events import EpochEnded, Event
+from skillopt.loop.events import Event, MemoryUpdated
 from skillopt.rollouts import Reply, Rollout
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task, VerifierSpec
@@ -43,7 +43,7 @@ class Asked:
 def learn(number: int, *sizes: int) -> Course[None]:
     for size in sizes:
         assert len((yield from measure([(SKILL, task) for task in TASKS[:size]]))) == size
-    yield EpochEnded(number, 0)
+    yield MemoryUpdated(number, "")
 
 
 def question(prompt: str, found: list[str]) -> Course[None]:
@@ -57,7 +57,7 @@ def test_what_courses_wait_for_at_a_time_is_one_batch() -> None:
     asked = Asked()
     events = asked.drive(learn(1, 3, 1), learn(2, 2, 4, 1))
     assert asked.batches == [5, 5, 1]
-    assert events == [EpochEnded(1, 0), EpochEnded(2, 0)]
+    assert events == [MemoryUpdated(1, ""), MemoryUpdated(2, "")]
 
 
 def test_a_course_goes_on_within_the_cap_when_another_one_has_reached_it() -> None:
@@ -66,7 +66,7 @@ def test_a_course_goes_on_within_the_cap_when_another_one_has_reached_it() -> No
     with pytest.raises(BudgetReached):
         told.extend(go([learn(1, 1, 1, 1), learn(2, 2, 4)], Answerer(asked.replies, asked.measure)))
     assert asked.batches == [3, 1, 1]
-    assert told == [EpochEnded(1, 0)]
+    assert told == [MemoryUpdated(1, "")]
 
 
 def test_a_prompt_that_fails_fails_for_the_course_that_asked_it_alone() -> None:

@@ -81,7 +81,7 @@ def test_the_last_gate_is_asked_about_a_text_that_no_gate_has_seen_and_no_other(
     run = drafted("omega")
     assert [event for event in run_last_gate(run, 1) if isinstance(event, GateDecided)]
     assert not list(run_last_gate(run, 1))
-    run.draft.drop()
+    run.draft.set(())
     assert not list(run_last_gate(run, 1))
 
 
@@ -102,7 +102,7 @@ def test_a_draft_that_waits_at_the_end_is_graded_and_nothing_else_is() -> None:
     assert graded.grading.grade is Grade.UNPROVEN
     assert graded.incumbent == run.draft.incumbent.digest
     assert "- omega" in graded.text
-    run.draft.drop()
+    run.draft.set(())
     assert not list(grade_draft(run))
 
 

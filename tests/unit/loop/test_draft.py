@@ -9,13 +9,13 @@ from tests.fakes.worlds import SKILL, add, line, missing, words_of
 
 def drafted(*words: str) -> Draft:
     draft = Draft(SKILL)
-    draft.take(map(add, words))
+    draft.set([Line(add(word)) for word in words])
     return draft
 
 
 def test_edits_are_taken_up_one_after_the_other_and_may_build_on_each_other() -> None:
     draft = drafted("alpha")
-    draft.take([Edit("r", Op.REPLACE, "- alpha", content="- beta")])
+    draft.set([*draft.lines, Line(Edit("r", Op.REPLACE, "- alpha", content="- beta"))])
     assert words_of(draft.skill) == {"keep", "beta"}
     assert len(draft.pending) == 2
     assert draft.incumbent == SKILL
@@ -41,10 +41,10 @@ def test_what_builds_on_a_line_goes_with_it() -> None:
 
 def test_dropping_goes_back_to_the_incumbent_and_accepting_makes_a_new_one() -> None:
     draft = drafted("alpha")
-    draft.drop()
+    draft.set(())
     assert draft.skill == SKILL
     assert not draft.pending
-    draft.take([add("beta")])
+    draft.set([Line(add("beta"))])
     (beta,) = draft.lines
     draft.accept(draft.skill)
     assert words_of(draft.incumbent) == {"keep", "beta"}

@@ -45,5 +45,5 @@ def test_nothing_is_due_while_nothing_waits_or_the_same_text_was_just_gated() ->
     run.gated = run.draft.skill.digest
     assert not gate_is_due(run)
     run.gated = ""
-    run.draft.drop()
+    run.draft.set(())
     assert not gate_is_due(run)
