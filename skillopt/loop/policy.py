@@ -40,7 +40,7 @@ MOST_TRIES: Final = 20
 """Most reflections on one symptom."""
 
 
-MANY_TASKS: Final = 24
+_MANY_TASKS: Final = 24
 """Tasks from which an epoch tells more than the runs of one line, and what a single task shows is likely noise."""
 
 _POOLED: Final = 0.2
@@ -67,7 +67,7 @@ class Epochs:
 
     def pool(self, rates: PassRates, tasks: int) -> None:
         """Decide after the first rollouts; later reruns are of tasks that failed by chance, and look noisy."""
-        self.pooled = rates.reruns >= _ASKED_OFTEN and tasks >= MANY_TASKS and rates.without > _POOLED
+        self.pooled = rates.reruns >= _ASKED_OFTEN and tasks >= _MANY_TASKS and rates.without > _POOLED
 
     def next_batch(self, size: int) -> list[str]:
         """Return the next tasks, in an order that is drawn for each epoch."""
@@ -209,7 +209,7 @@ class Policy:
         if evidence.tasks.keys() - evidence.seen.keys() - evidence.unmeasurable:
             return True
         counts = Counter(symptom for seen in evidence.seen.values() for symptom in seen.symptoms)
-        least, answered = 2 if len(evidence.tasks) >= MANY_TASKS else 1, evidence.answered
+        least, answered = 2 if len(evidence.tasks) >= _MANY_TASKS else 1, evidence.answered
         return any(
             count >= least and symptom not in answered and not self.gave_up(symptom)
             for symptom, count in counts.items()
