@@ -40,10 +40,6 @@ class _Loads:
 
 def trigger_verifier(spec: VerifierSpec) -> Verifier:
     """Make the verifier of a request."""
-    return _loads(spec)
-
-
-def _loads(spec: VerifierSpec) -> _Loads:
     options = json.loads(spec.options)
     return _Loads(options["skill"], options["should"])
 
@@ -78,4 +74,4 @@ def _by_loading(request: RolloutRequest, rollout: Rollout) -> Rollout:
         return rollout
     if skills_loaded(rollout.trajectory) is None:
         return replace(rollout, status=Status.INFRA_ERROR, score=None, reason=f"{_UNTOLD}: {rollout.reason}")
-    return replace(rollout, score=_loads(request.task.verifier).score(rollout.trajectory, ""))
+    return replace(rollout, score=trigger_verifier(request.task.verifier).score(rollout.trajectory, ""))

@@ -1,6 +1,5 @@
 """Message of the commit of a description: before and after, what held-out requests showed, and trailers."""
 
-from dataclasses import dataclass
 from textwrap import fill
 from typing import Final
 
@@ -11,7 +10,7 @@ from skillopt.rollouts import Usage
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import disarm, escape_terminal, truncate
 from skillopt.settings import GateRule
-from skillopt.tasks import digest_of
+from skillopt.storage.notes import TriggerBasis
 from skillopt.triggers.quality import HeldOutTriggers, TriggerRate
 from skillopt.triggers.shared_error import TRIGGER_TRAINING
 from skillopt.triggers.training import TrainedDescription
@@ -23,7 +22,6 @@ __all__ = [
     "FIXED",
     "SIBLINGS_DIGEST",
     "SIBLING_RECALL",
-    "DescriptionOrigin",
     "description_body",
     "description_trailers",
 ]
@@ -47,7 +45,7 @@ _WIDTH: Final = 72
 _LONGEST_REQUEST: Final = 200
 
 
-def description_body(before: str, trained: TrainedDescription, held_out: HeldOutTriggers) -> str:
+def description_body(trained: TrainedDescription, held_out: HeldOutTriggers) -> str:
     """Explain a new description to a reviewer: before, after, what held-out requests showed."""
     siblings = [
         f"- loaded {one.skill} when it should be: {_counted(one.before)}, now {_counted(one.after)}"
@@ -55,7 +53,7 @@ def description_body(before: str, trained: TrainedDescription, held_out: HeldOut
     ]
     shown = [
         "Only `description` in the frontmatter of SKILL.md changes.",
-        f"Before:\n\n    {disarm(before)}",
+        f"Before:\n\n    {disarm(trained.before)}",
         f"After:\n\n    {disarm(trained.description)}",
         "\n".join(
             (
@@ -79,28 +77,20 @@ def _rated(rate: TriggerRate) -> str:
     return f"{_counted(rate)} (95% interval {rate.low:.0%} to {rate.high:.0%})"
 
 
-@dataclass(frozen=True, slots=True)
-class DescriptionOrigin:
-    """Where a description comes from."""
-
-    training: str
-    harness: str
-    model: str
-    requests: str
-    siblings: str
-    before: str
-    spent: float
-
-
 def description_trailers(
-    skill: str, verdict: Verdict, held_out: HeldOutTriggers, origin: DescriptionOrigin, cost: tuple[int, Usage]
+    made: tuple[str, str],
+    judged: tuple[Verdict, float],
+    held_out: HeldOutTriggers,
+    basis: TriggerBasis,
+    cost: tuple[int, Usage],
 ) -> tuple[tuple[str, str], ...]:
-    """List the trailers of a description."""
+    """List the trailers of a description by its skill and training, and the error spent since the one before."""
+    (skill, training), (verdict, spent) = made, judged
     rollouts, usage = cost
     return (
         ("Skill", skill),
         ("Kind", DESCRIPTION),
-        (TRIGGER_TRAINING, origin.training),
+        (TRIGGER_TRAINING, training),
         ("Gate", GateRule.SEQUENTIAL.value),
         *([(GRADE, verdict.grading.grade.value)] if verdict.grading else []),
         ("Recall-Before", _of(held_out.recall_before)),
@@ -110,14 +100,14 @@ def description_trailers(
         ("Held-Out", f"{held_out.requests} requests, {held_out.runs} runs"),
         ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
         ("Confidence", f"{verdict.confidence:.3f}"),
-        (ERROR_SPENT, f"{origin.spent:.4f}"),
+        (ERROR_SPENT, f"{spent:.4f}"),
         ("Rollouts", str(rollouts)),
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
-        ("Harness", origin.harness),
-        ("Optimizer-Model", origin.model),
-        ("Requests-Digest", origin.requests),
-        (SIBLINGS_DIGEST, origin.siblings),
-        (BEFORE, digest_of(origin.before)[:16]),
+        ("Harness", basis.target),
+        ("Optimizer-Model", basis.model),
+        ("Requests-Digest", basis.requests),
+        (SIBLINGS_DIGEST, basis.siblings),
+        (BEFORE, basis.descriptions[0]),
         *((SIBLING_RECALL, f"{one.skill} {_of(one.before)} {_of(one.after)}") for one in held_out.siblings),
         *((FIXED, _shortened(text)) for text in held_out.fixed),
         *((BROKEN, _shortened(text)) for text in held_out.broken),

@@ -1,13 +1,14 @@
 """Requests that say which skill should be loaded: read from trigger sets and checked for contradictions."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from unicodedata import normalize
 
 from skillopt.errors import SuiteError
+from skillopt.harvest.near_copies import near_copies
 from skillopt.suites import read_tasks
 from skillopt.suites.reading import Skipped, Trigger
 from skillopt.tasks import digest_of
@@ -16,7 +17,6 @@ __all__ = [
     "Queries",
     "Query",
     "TriggerSet",
-    "are_near_copies",
     "find_copied_words",
     "read_queries",
     "request_key",
@@ -138,9 +138,6 @@ _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\
 
 _WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _ONE_UNSPACED: Final = re.compile(rf"[{_UNSPACED}]")
-_NEAR: Final = 0.6
-"""Share of all words of two requests that both have, from which on they count as copies of each other."""
-
 _COPIED: Final = 6.0
 """Words in a row of a request that a description may not repeat: it would be about that request only."""
 
@@ -162,11 +159,6 @@ def request_words(text: str) -> tuple[str, ...]:
 def request_key(text: str) -> str:
     """Identify a request by its words; one without any by its characters."""
     return " ".join(request_words(text)) or " ".join(normalize("NFKC", text).casefold().split())
-
-
-def are_near_copies(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether two requests are near copies of each other, by their words."""
-    return len(one & other) >= _NEAR * len(one | other)
 
 
 def find_copied_words(text: str, before: str, request: str) -> str:
@@ -208,15 +200,15 @@ def split_queries(queries: Sequence[Query]) -> tuple[tuple[Query, ...], tuple[Qu
     that, else trained on where the hash of one of its requests says so. So a request that is added never moves
     another one from training to held out, where it would be no test.
     """
-    held_out = {one.key for group in _groups(queries) if _is_held_out(group) for one in group}
+    groups = ([queries[at] for at in group] for group in near_copies([one.key for one in queries]))
+    held_out = {one.key for group in groups if _is_held_out(group) for one in group}
     return (
         tuple(one for one in queries if one.key not in held_out),
         tuple(one for one in queries if one.key in held_out),
     )
 
 
-def _is_held_out(group: Iterable[Query]) -> bool:
-    group = tuple(group)
+def _is_held_out(group: Sequence[Query]) -> bool:
     given = {one.split for one in group}
     if given & _TRAIN:
         return False
@@ -225,16 +217,3 @@ def _is_held_out(group: Iterable[Query]) -> bool:
 
 def _drawn_for_training(key: str) -> bool:
     return int(digest_of("trigger split", key)[-1], 16) % 2 == 0
-
-
-def _groups(queries: Sequence[Query]) -> Iterator[tuple[Query, ...]]:
-    """Yield groups of requests that are near copies of each other, chains of them included."""
-    words = [frozenset(request_words(one.text)) for one in queries]
-    group_of = list(range(len(queries)))
-    for at in range(len(queries)):
-        for before in range(at):
-            if group_of[at] != group_of[before] and words[at] and are_near_copies(words[at], words[before]):
-                old, new = group_of[at], group_of[before]
-                group_of = [new if number == old else number for number in group_of]
-    for number in dict.fromkeys(group_of):
-        yield tuple(one for one, own in zip(queries, group_of, strict=True) if own == number)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -23,9 +23,8 @@ from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import TriggerBasis, begin_look, end_look, write_basis
 from skillopt.tasks import Split, Suite, digest_of
 from skillopt.triggers.loading import DiscoveryRunner, trigger_task
-from skillopt.triggers.message import DescriptionOrigin, description_body, description_trailers
+from skillopt.triggers.message import description_body, description_trailers
 from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
-from skillopt.triggers.quality import HeldOutTriggers, TriggerRate
 from skillopt.triggers.shared_error import request_digests, spent_by_trainings, unreported_error, why_exhausted
 from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.triggers.version import (
@@ -45,23 +44,16 @@ __all__ = ["TrainedTriggers", "description_basis", "train_triggers"]
 
 
 @dataclass(frozen=True, slots=True)
-class TrainedTriggers:
-    """What training a description came to."""
+class TrainedTriggers(TrainedDescription):
+    """What training the description of a skill of a project came to."""
 
     skill: str
     branch: str
     commit: str
     outcome: str
-    reason: str
-    before: str
-    description: str
     train_requests: int
     held_out_requests: int
-    train_before: TriggerRate
-    train_after: TriggerRate
-    held_out: HeldOutTriggers | None
     error: ErrorBudget
-    tried: tuple[TriedDescription, ...]
     pull_request: str
     skipped: tuple[str, ...]
     paid_rollouts: int
@@ -98,7 +90,7 @@ class _Training:
     def basis(self, result: str = "") -> TriggerBasis:
         """Return what it rests on, and the description that it came to; empty for none."""
         plan, drivers = self.plan, self.drivers
-        texts = dict.fromkeys(filter(None, (listed_description(self.start.document), result)))
+        texts = dict.fromkeys((listed_description(self.start.document), *([result] if result else ())))
         return TriggerBasis(
             tuple(map(description_digest, texts)),
             drivers.harness.identity,
@@ -194,47 +186,32 @@ def train_triggers(
 
 def _published(begun: _Training, trained: TrainedDescription, recorded: RecordedRunner, at: str) -> tuple[str, str]:
     """Commit what was accepted; give the commit and its text for a pull request, both empty for nothing."""
-    verdict, seen = trained.verdict, trained.held_out
+    verdict, seen, name = trained.verdict, trained.held_out, begun.start.name
     if verdict is None or seen is None or verdict.outcome is not Outcome.ACCEPT:
         return "", ""
-    plan, drivers = begun.plan, begun.drivers
-    origin = DescriptionOrigin(
-        begun.id,
-        drivers.harness.identity,
-        drivers.model.identity if drivers.model else "",
-        plan.queries.digest,
-        siblings_digest(plan.beside),
-        listed_description(begun.start.document),
-        unreported_error(plan.project.root, begun.start.name, begun.id) + verdict.error_spent,
-    )
-    trailers = description_trailers(begun.start.name, verdict, seen, origin, (recorded.paid_rollouts, recorded.usage))
-    body = description_body(listed_description(begun.start.document), trained, seen)
-    return publish_description(begun.repository, trained, begun.path, (body, trailers), at), body
+    spent = unreported_error(begun.plan.project.root, name, begun.id) + verdict.error_spent
+    cost = recorded.paid_rollouts, recorded.usage
+    trailers = description_trailers((name, begun.id), (verdict, spent), seen, begun.basis(), cost)
+    body = description_body(trained, seen)
+    return publish_description(begun.repository, name, trained.description, begun.path, (body, trailers), at), body
 
 
 def _trained(
     begun: _Training, trained: TrainedDescription, published: tuple[str, str], recorded: RecordedRunner
 ) -> TrainedTriggers:
-    (train, held_out), (commit, body), start = begun.plan.split, published, begun.start
-    spent = trained.verdict.error_spent if trained.verdict else 0.0
+    (train, held_out), (commit, body), name = begun.plan.split, published, begun.start.name
     return TrainedTriggers(
-        start.name,
-        trigger_branch(start.name),
-        commit,
-        trained.verdict.outcome.value if trained.verdict else "",
-        trained.reason,
-        listed_description(start.document),
-        trained.description,
-        len(train),
-        len(held_out),
-        trained.train_before,
-        trained.train_after,
-        trained.held_out,
-        begun.budget().spend(spent),
-        trained.tried,
-        body,
-        begun.plan.skipped,
-        recorded.paid_rollouts,
-        recorded.paid_calls,
-        begun.drivers.meter.by_role,
+        **{one.name: getattr(trained, one.name) for one in fields(trained)},
+        skill=name,
+        branch=trigger_branch(name),
+        commit=commit,
+        outcome=trained.verdict.outcome.value if trained.verdict else "",
+        train_requests=len(train),
+        held_out_requests=len(held_out),
+        error=begun.budget().spend(trained.verdict.error_spent if trained.verdict else 0.0),
+        pull_request=body,
+        skipped=begun.plan.skipped,
+        paid_rollouts=recorded.paid_rollouts,
+        paid_calls=recorded.paid_calls,
+        spent=begun.drivers.meter.by_role,
     )

@@ -45,8 +45,8 @@ _MOST_WITHOUT_PROGRESS: Final = 3
 class TrainedDescription:
     """What training a description came to."""
 
+    before: str
     description: str
-    skill: Skill
     tried: tuple[TriedDescription, ...]
     train_before: TriggerRate
     train_after: TriggerRate
@@ -93,8 +93,8 @@ def train_description(start: Skill, training: DescriptionTraining) -> TrainedDes
     if search.best is not start:
         verdict, held_out = _gated(start, search.best, training)
         reason = _said(verdict, held_out)
-    description = listed_description(search.best.document)
-    return TrainedDescription(description, search.best, tuple(search.tried), before, after, verdict, held_out, reason)
+    was, now = (listed_description(one.document) for one in (start, search.best))
+    return TrainedDescription(was, now, tuple(search.tried), before, after, verdict, held_out, reason)
 
 
 def _gated(start: Skill, candidate: Skill, training: DescriptionTraining) -> tuple[Verdict, HeldOutTriggers]:

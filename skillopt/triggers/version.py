@@ -15,7 +15,6 @@ from skillopt.storage.notes import TriggerBasis
 from skillopt.tasks import File, digest_of
 from skillopt.triggers.description import with_description
 from skillopt.triggers.message import BEFORE, SIBLINGS_DIGEST
-from skillopt.triggers.training import TrainedDescription
 from skillopt.versions.commit_message import (
     DECLINED,
     DECLINED_DESCRIPTION,
@@ -148,7 +147,8 @@ def described_files(files: tuple[File, ...], description: str) -> tuple[File, ..
 
 def publish_description(
     repository: Repository,
-    trained: TrainedDescription,
+    skill: str,
+    description: str,
     path: str,
     message: tuple[str, tuple[tuple[str, str], ...]],
     at: str,
@@ -157,7 +157,7 @@ def publish_description(
 
     It goes on from the newest description, fetched ones included, and merges HEAD where that has moved on since.
     """
-    skill, head = trained.skill.name, repository.head() or ""
+    head = repository.head() or ""
     tip = description_tip(repository, skill)
     behind = tip is not None and head != "" and not repository.contains(tip, head)
     # Neither files that nobody committed nor an older checkout's body are part of it.
@@ -166,7 +166,7 @@ def publish_description(
     new = NewVersion(
         skill=skill,
         path=path,
-        files=described_files(repository.read_folder(base, path), trained.description),
+        files=described_files(repository.read_folder(base, path), description),
         subject=f"{skill}: a description that loads it when it should",
         body=body,
         trailers=trailers,

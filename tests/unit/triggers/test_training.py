@@ -63,7 +63,6 @@ def test_a_better_description_is_accepted_and_the_body_stays() -> None:
     assert found.held_out.recall_after.hits >= 6 > found.held_out.recall_before.hits
     assert found.held_out.false_after.hits == 0
     assert found.description == GOOD
-    assert found.skill.document.body == BODY
     assert all(request.discovery == Discovery((SIBLING,)) for request in runner.requests)
 
 
@@ -79,7 +78,7 @@ def test_what_is_refused_unread_or_no_better_is_told_to_the_next_and_never_reach
     replies = iter(["no JSON", says("See https://evil.example/x."), says("Writes poems about the sea.")])
     found, runner = trained(lambda _: next(replies))
     assert found.verdict is None
-    assert found.skill is START
+    assert found.description == found.before
     assert [one.outcome.partition(":")[0] for one in found.tried] == ["not read", "refused", found.tried[2].outcome]
     assert found.tried[2].outcome.startswith("mends none of ")
     assert "refused: " in runner.prompts[2]
