@@ -1,21 +1,18 @@
 """Read and write a skill folder: which files belong to a skill, and reading them safely.
 
-Symbolic links are followed inside the repository only. Of a folder over the limits that hosts share, what SKILL.md
-refers to ships. Executable bits and empty folders are not part of a skill.
+Symbolic links are followed inside the repository only. A folder over the limits that hosts share is refused. Executable
+bits and empty folders are not part of a skill.
 """
 
 import json
 import os
-import re
 import stat
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from posixpath import normpath
 from shlex import quote
-from typing import Final
 from unicodedata import category
 
 from skillopt.errors import SkillError
@@ -35,7 +32,6 @@ __all__ = [
     "is_shipped",
     "read_document",
     "read_skill",
-    "select_referred",
     "skill_from_files",
 ]
 
@@ -124,15 +120,13 @@ def read_skill(
     places = {one.path: one.place for one in own}
     if SKILL_FILE not in places:
         raise SkillError(f"{root}: {'; '.join(walk.left_out) or f'expected a file {SKILL_FILE!r}, found a folder'}")
-    sizes = {path: _size(place) for path, place in places.items()}
-    selected, left_out = _select(sizes, lambda path: _read(places[path], MAX_SKILL_BYTES).decode("utf-8", "replace"))
+    _check_sizes(str(root), [_size(place) for place in places.values()])
     left = MAX_SKILL_BYTES
     files: list[File] = []
-    for path in sorted(selected):
+    for path in sorted(places):
         files.append(File(path, _read(places[path], left)))
         left -= len(files[-1].content)
-    skill = skill_from_files(root.name, tuple(files))
-    return replace(skill, left_out=(*walk.left_out, *left_out))
+    return replace(skill_from_files(root.name, tuple(files)), left_out=tuple(walk.left_out))
 
 
 def read_document(folder: Path, within: Path) -> SkillDocument:
@@ -164,34 +158,22 @@ def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
         if file.path in known:
             raise SkillError(f"skill {name!r}: expected each path once, found {file.path!r} twice; remove one")
         known[file.path] = file
-    shipped, left_out = _shipped_files(tuple(known.values()))
+    shipped = sorted((file for path, file in known.items() if is_shipped(path)), key=lambda file: file.path)
+    _check_sizes(f"skill {name!r}", [len(file.content) for file in shipped])
     document = next((file for file in shipped if file.path == SKILL_FILE), None)
     if document is None:
         raise SkillError(_missing(f"skill {name!r}", [file.path for file in shipped]))
     rest = tuple(file for file in shipped if file is not document)
-    return Skill(name, SkillDocument.parse(document.content), rest, left_out)
+    return Skill(name, SkillDocument.parse(document.content), rest)
 
 
-def _shipped_files(files: tuple[File, ...]) -> tuple[tuple[File, ...], tuple[str, ...]]:
-    """Return the files of a folder that ship, sorted by path, and what to say of those left out for their size."""
-    known = {file.path: file for file in sorted(files, key=lambda file: file.path) if is_shipped(file.path)}
-    sizes = {path: len(file.content) for path, file in known.items()}
-    selected, left_out = _select(sizes, lambda path: known[path].content.decode("utf-8", "replace"))
-    return tuple(file for path, file in known.items() if path in selected), left_out
-
-
-def _select(sizes: dict[str, int], text_of: Callable[[str], str]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Select the files that ship: all of them, or what SKILL.md refers to where they are over a limit."""
-    total = sum(sizes.values())
-    if SKILL_FILE not in sizes or (len(sizes) <= MAX_FILES and total <= MAX_SKILL_BYTES):
-        return frozenset(sizes), ()
-    selected = select_referred(SKILL_FILE, sizes, text_of, MAX_FILES, MAX_SKILL_BYTES)
-    kept = sum(sizes[path] for path in selected)
-    note = (
-        f"{len(selected)} of {len(sizes)} files ship ({kept:,} of {total:,} bytes), those that SKILL.md names: "
-        f"expected at most {MAX_FILES} of {MAX_SKILL_BYTES:,} bytes; name what else it needs, or move the rest out"
-    )
-    return selected, (note,)
+def _check_sizes(place: str, sizes: Collection[int]) -> None:
+    """Refuse a skill over the limits that hosts share."""
+    if len(sizes) > MAX_FILES or sum(sizes) > MAX_SKILL_BYTES:
+        raise SkillError(
+            f"{place}: expected at most {MAX_FILES} files of {MAX_SKILL_BYTES:,} bytes in a skill, found {len(sizes)} "
+            f"of {sum(sizes):,}; move what it does not need out of its folder"
+        )
 
 
 def files_of(skill: Skill) -> tuple[File, ...]:
@@ -339,65 +321,3 @@ def _unreadable(path: Path, error: OSError) -> SkillError:
 def _leaves(path: str) -> bool:
     """Return whether a path could name something outside its folder."""
     return path in ("", ".") or ".." in PurePosixPath(path).parts or "\x00" in path
-
-
-_NAMED_WORD: Final = re.compile(r"[^\s\"'`<>()\[\]{}|,;*=]+")
-_WORD_END: Final = ".:!?"
-_READ: Final = (".md", ".markdown", ".txt")
-"""Files whose text can name others."""
-
-_LONGEST_TEXT: Final = 1_000_000
-
-
-def select_referred(
-    start: str, sizes: Mapping[str, int], text_of: Callable[[str], str], most_files: int, most_bytes: int
-) -> frozenset[str]:
-    """Select the files that a text names by their paths, directly or through Markdown files that it names.
-
-    A path counts from the folder of the file that names it, or from the skill's folder. Where a folder is named (a word
-    with a slash), its files come after those that are named themselves. A file that is over what is left of the limits
-    is passed over.
-    """
-    selected: set[str] = set()
-    folders: list[str] = []
-    left = most_bytes
-    waiting = [start]
-    inside = _by_folder(sizes)
-    while waiting:
-        path = waiting.pop(0)
-        if path in selected or (path != start and (sizes[path] > left or len(selected) >= most_files)):
-            continue
-        selected.add(path)
-        left -= sizes[path]
-        if path == start or (path.endswith(_READ) and sizes[path] <= _LONGEST_TEXT):
-            named = list(_named(text_of(path), path.rpartition("/")[0]))
-            waiting += [place for place, _ in named if place in sizes]
-            folders += [place for place, has_slash in named if has_slash and place in inside]
-        while not waiting and folders:
-            waiting = [name for name in inside.pop(folders.pop(0), []) if name not in selected]
-    return frozenset(selected)
-
-
-def _by_folder(sizes: Mapping[str, int]) -> dict[str, list[str]]:
-    """List the files below each folder, sorted."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(sizes):
-        for at, sign in enumerate(path):
-            if sign == "/":
-                found.setdefault(path[:at], []).append(path)
-    return found
-
-
-def _named(text: str, folder: str) -> Iterator[tuple[str, bool]]:
-    """Yield what could be paths in a text, from its folder and from the skill's, and whether a slash was written."""
-    for word in dict.fromkeys(match[0] for match in _NAMED_WORD.finditer(text)):
-        path = word.partition("#")[0].replace("%20", " ").rstrip(_WORD_END)
-        for base in dict.fromkeys((folder, "")):
-            if plain := _plain(f"{base}/{path}"):
-                yield plain, "/" in word
-
-
-def _plain(path: str) -> str:
-    """Resolve `.` and `..`; empty for what leads out of the skill."""
-    plain = normpath(path.lstrip("/"))
-    return "" if plain == "." or plain.startswith("..") else plain

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Final
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
-from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, is_shipped
+from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_message import (
     Version,
@@ -36,7 +36,7 @@ from skillopt.versions.git_process import (
     translate_write_errors,
     try_git,
 )
-from skillopt.versions.objects import FolderAt, list_folders, read_objects, size_objects, write_blobs
+from skillopt.versions.objects import FolderAt, list_folders, read_objects, write_blobs
 
 __all__ = ["SKILL_NAME", "NewVersion", "Repository", "commits_between", "read_histories"]
 
@@ -283,10 +283,6 @@ class Repository:
         known = list_folders(self.root, [FolderAt(base, new.path)])[0] if base else {}
         kept = {prefix + file.path for file in new.files}
         gone = [name for name in modes if name not in kept and is_shipped(name.removeprefix(prefix))]
-        # Of a folder of which only a part ships, what is not in the new version may be in the next one.
-        sizes = size_objects(self.root, [sha for path, sha in known.items() if is_shipped(path)]) if gone else []
-        if len(sizes) > MAX_FILES or sum(sizes) > MAX_SKILL_BYTES:
-            gone = []
         files = [(modes.get(name := prefix + file.path, "100644"), name, file.content) for file in new.files]
         return self.write_tree(base, gone, files, env, {prefix + path: sha for path, sha in known.items()})
 

@@ -126,18 +126,13 @@ def test_a_path_that_is_no_skill_folder_is_refused_with_the_next_step(tmp_path: 
         read_skill(tmp_path / path)
 
 
-def test_of_a_folder_with_too_many_files_those_ship_that_its_text_names(tmp_path: Path) -> None:
-    many = {f"data/{number}": b"" for number in range(MAX_FILES - 2)}
-    folder = make(tmp_path, {**many, "docs/a.md": b"and [b](b.md#top)", "docs/b.md": b""})
-    (folder / "SKILL.md").write_text("See docs/a.md.\n")
+def test_a_folder_with_too_many_files_is_refused(tmp_path: Path) -> None:
+    folder = make(tmp_path, {f"data/{number}": b"" for number in range(MAX_FILES)})
 
-    skill = read_skill(folder)
-
-    assert [file.path for file in skill.files] == ["docs/a.md", "docs/b.md"]
-    assert [reason.startswith(f"3 of {MAX_FILES + 1} files ship") for reason in skill.left_out] == [True]
+    with pytest.raises(SkillError, match=rf"expected at most {MAX_FILES} files of .* found {MAX_FILES + 1} of"):
+        read_skill(folder)
     (folder / "data" / "0").unlink()
-    whole = read_skill(folder)
-    assert (len(files_of(whole)), whole.left_out) == (MAX_FILES, ())
+    assert len(files_of(read_skill(folder))) == MAX_FILES
 
 
 def test_skill_folders_are_found_without_git_and_not_in_what_tools_keep(tmp_path: Path) -> None:
