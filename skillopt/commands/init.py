@@ -64,8 +64,8 @@ def init(
 ) -> None:
     """Write skillopt.toml for the skills that are there.
 
-    Looks for agents and API keys, and writes who does the tasks and who proposes edits; asks on a terminal. A file
-    that is there keeps its lines, and gets those that are missing.
+    Looks for Claude Code, Codex, API keys and local model servers, and writes who does the tasks and who proposes
+    edits; asks on a terminal. A file that is there keeps its lines, and gets those that are missing.
     """
     asks = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     choose = _ask if asks else (lambda choices: choices[0]) if yes else None
@@ -109,7 +109,7 @@ def _choice_lines(result: _Initialized) -> Iterator[str]:
         yield "harness and model are left open; choose with --harness and --model, or --yes for the first:"
         yield from (f"  {_told(choice)}" for choice in result.choices)
     elif result.created:
-        found = "found no agent and no API key"
+        found = "found no agent, API key or local model server"
         yield f"{found}; set harness and model in the file (skillopt docs architecture)"
 
 
@@ -222,6 +222,7 @@ def _chosen_lines(project: Project, chosen: Choice, others: Sequence[Choice]) ->
         "harness": f"who does the tasks{f': {chosen.label}' if chosen.label else ''}",
         "model": "who proposes edits",
         "judge": "who judges criteria in words",
+        "base_url": "where the model is served",
     }
     lines = list(toml_lines(chosen))
     if chosen.model not in {"demo", "handoff"}:
@@ -239,7 +240,7 @@ def _open_lines(choices: Sequence[Choice]) -> Iterator[str]:
     """Show the choices as comments."""
     yield "# Who does the tasks (harness) and who proposes edits (model): take the marks away from one pair."
     if not choices:
-        yield "# Or codex, chat/anthropic/MODEL and anthropic/MODEL, …: skillopt docs architecture"
+        yield "# Or codex, chat/anthropic/MODEL and anthropic/MODEL, a local server, …: skillopt docs architecture"
         yield from ('# harness = "claude-code"', '# model = "claude-code"')
     for choice in choices:
         yield f"# {_labelled(choice)}"

@@ -1,13 +1,18 @@
 """What can do tasks on this machine, and with which key or login: names, never values.
 
-Agents are found by their programs, and keys by the names of their variables.
+Agents are found by their programs, keys by the names of their variables, and local servers by their lists of models.
 """
 
+import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final, cast
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
 
 from skillopt.agent_table import AgentTable, find_agent_table
 from skillopt.errors import SettingsError
@@ -18,6 +23,7 @@ from skillopt.targets.process import first_set
 from skillopt.tasks import Suite
 
 __all__ = [
+    "LOCAL_SERVERS",
     "Choice",
     "expect_chosen",
     "find_choices",
@@ -33,6 +39,20 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "openai": ("OPENAI_API_KEY",),
 }
 
+LOCAL_SERVERS: Final[Mapping[str, str]] = {
+    "Ollama": "http://127.0.0.1:11434/v1",
+    "LM Studio": "http://127.0.0.1:1234/v1",
+    "llama.cpp": "http://127.0.0.1:8080/v1",
+    "vLLM": "http://127.0.0.1:8000/v1",
+}
+"""Where servers of models listen on this machine unless they are told otherwise."""
+
+_ADDRESS: Final = re.compile(r"https?://[\w.:\[\]-]+(?:/[\w./-]*)?")
+"""An address without a name and password in it, which would be printed."""
+
+_NAME: Final = re.compile(r"[\w.:/@+-]{1,200}")
+_SECONDS: Final = 0.5
+_MOST_ANSWERED: Final = 1_000_000
 _CLIENTS: Final = {
     "claude-code": ("Claude Code", "claude"),
     "codex": ("Codex", "codex"),
@@ -56,23 +76,30 @@ class Choice:
     label: str
     harness: str
     model: str
+    base_url: str = ""
     missing: str = ""
 
 
 def find_choices() -> tuple[Choice, ...]:
-    """List what was found here: what is ready before what is not, agents before keys."""
-    found = [*_agents(own=True), *_keys()]
+    """List what was found here: what is ready before what is not, agents before keys before servers.
+
+    Only LOCAL_SERVERS and the addresses in SKILLOPT_BASE_URL and OPENAI_BASE_URL are asked, for their list of models.
+    """
+    found = [*_agents(own=True), *_keys(), *_served(LOCAL_SERVERS)]
     proposer = next((choice for choice in found if not choice.missing), None)
     alone = "it proposes no edits, so an optimizer model is needed too, and none was found"
     for choice in _agents(own=False):
-        more = {"model": proposer.model} if proposer else {"model": "claude-code", "missing": alone}
-        found.append(replace(choice, **more))
+        if proposer is None:
+            found.append(replace(choice, model="claude-code", missing=alone))
+        else:
+            found.append(replace(choice, model=proposer.model, base_url=proposer.base_url))
     return tuple(sorted(found, key=lambda choice: bool(choice.missing)))
 
 
 def toml_lines(choice: Choice) -> tuple[str, ...]:
     """Return the lines of skillopt.toml that choose it."""
-    return (f'harness = "{choice.harness}"', f'model = "{choice.model}"')
+    lines = [f'harness = "{choice.harness}"', f'model = "{choice.model}"']
+    return (*lines, *([f'base_url = "{choice.base_url}"'] if choice.base_url else []))
 
 
 def expect_chosen(settings: Settings, *, harness: bool, model: bool) -> None:
@@ -87,11 +114,11 @@ def expect_chosen(settings: Settings, *, harness: bool, model: bool) -> None:
     ]
     for choice in choices:
         lines.append(f"  # {choice.label}{f': {choice.missing}' if choice.missing else ''}")
-        lines += [f"  {line}" for line in toml_lines(choice) if line.split(" ")[0] in unset]
+        lines += [f"  {line}" for line in toml_lines(choice) if line.split(" ")[0] in (*unset, "base_url")]
     if not choices:
         lines.append('  harness = "claude-code"   # or codex, chat/anthropic/MODEL, … (skillopt docs architecture)')
         lines.append('  model = "claude-code"')
-        lines.append("no agent or API key was found on this machine")
+        lines.append("no agent, API key or local model server was found on this machine")
     lines.append(
         '(harness = "demo", model = "demo": a program that understands table rules only, not a language model)'
     )
@@ -170,3 +197,31 @@ def _keys() -> Iterator[Choice]:
         if ready:
             source = told.removeprefix("credential from ")
             yield Choice(f"{label} ({source} is set)", f"chat/{provider}/{target}", f"{provider}/{optimizer}")
+
+
+def _served(servers: Mapping[str, str]) -> Iterator[Choice]:
+    """Find servers that list at least one model; the first listed is proposed."""
+    addresses = {address.rstrip("/"): name for name, address in servers.items()}
+    for variable in ("OPENAI_BASE_URL", "SKILLOPT_BASE_URL"):
+        if os.environ.get(variable):
+            addresses = {os.environ[variable].rstrip("/"): variable} | addresses
+    with ThreadPoolExecutor(len(addresses) or 1) as pool:
+        listed = list(pool.map(_models_at, addresses))
+    for (address, name), models in zip(addresses.items(), listed, strict=True):
+        if models:
+            more = f", {len(models)} models" if len(models) > 1 else ""
+            model = f"openai-compatible/{models[0]}"
+            yield Choice(f"{name} at {address} ({models[0]}{more})", f"chat/{model}", model, address)
+
+
+def _models_at(address: str) -> tuple[str, ...]:
+    """Ask a server for its models; none when there is no such server. No key is sent, no proxy is used."""
+    if not _ADDRESS.fullmatch(address):
+        return ()
+    try:
+        with build_opener(ProxyHandler({})).open(f"{address}/models", timeout=_SECONDS) as answer:
+            listed = json.loads(answer.read(_MOST_ANSWERED))
+        names = [entry["id"] for entry in listed["data"]]
+    except (URLError, OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ()
+    return tuple(name for name in names if isinstance(name, str) and _NAME.fullmatch(name))

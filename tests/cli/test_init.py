@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from skillopt.execution import access
 from tests.fakes.projects import SKILL, git, skillopt, unmeasured, without_agents
 
 pytestmark = pytest.mark.process
@@ -20,7 +21,8 @@ KEY = "sk-must-not-be-shown"
 
 @pytest.fixture(autouse=True)
 def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine with no agent and no key."""
+    """A machine with no agent, no key and no server."""
+    monkeypatch.setattr(access, "LOCAL_SERVERS", {})
     monkeypatch.setenv("PATH", without_agents(tmp_path))
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL", "SKILLOPT_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
