@@ -21,8 +21,7 @@ from benchmarks.demo.__main__ import make_repository
 from benchmarks.demo.harness import DemoHarness
 from skillopt import __version__
 from skillopt.execution.drivers import Drivers
-from skillopt.execution.rollout import run_rollout
-from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.execution.runner import RecordedRunner, RunObserver, run_rollout
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.project import Project
 from skillopt.protocols import RolloutRequest

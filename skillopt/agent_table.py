@@ -118,6 +118,11 @@ def _several(found: object) -> object:
 
 _Text = Annotated[str, AfterValidator(_text)]
 _Word = Annotated[str, AfterValidator(_word)]
+_RelativePath = Annotated[str, AfterValidator(_relative)]
+_OwnFile = Annotated[str, AfterValidator(_own_file)]
+_Variable = Annotated[str, AfterValidator(_variable)]
+_Key = Annotated[str, AfterValidator(_key)]
+_Address = Annotated[str, AfterValidator(_url)]
 
 Place = Annotated[str, AfterValidator(_path)]
 """Where a value stands in a JSON object: names joined by dots; a number is a place in a list."""
@@ -134,105 +139,90 @@ class _Part(BaseModel):
 
 
 class _Rule(_Part):
-    when: Annotated[Condition, Field(description="Values that a JSON object must have to count, by their places.")] = {}
+    when: Condition = Field({}, description="Values that a JSON object must have to count, by their places.")
 
 
 class AnswerRule(_Rule):
     """Where the model's words stand; the last of them are the answer."""
 
-    text: Annotated[Place, Field(description="Where the words stand.")]
-    joined: Annotated[bool, Field(description="Whether they come in pieces that belong together.")] = False
+    text: Place = Field(description="Where the words stand.")
+    joined: bool = Field(default=False, description="Whether they come in pieces that belong together.")
 
 
 class ToolRule(_Rule):
     """Where a use of a tool stands."""
 
-    name: Annotated[Place, Field(description="Where the tool's name stands.")]
-    input: Annotated[Place, Field(description="Where its arguments stand.")]
-    result: Annotated[Places, Field(description="Where its result stands, the first that is there, if anywhere.")] = ()
-    failed: Annotated[Condition, Field(description="Values by which it is known that the tool failed.")] = {}
-    id: Annotated[Place | None, Field(description="Where its number stands, by which its result is found.")] = None
+    name: Place = Field(description="Where the tool's name stands.")
+    input: Place = Field(description="Where its arguments stand.")
+    result: Places = Field((), description="Where its result stands, the first that is there, if anywhere.")
+    failed: Condition = Field({}, description="Values by which it is known that the tool failed.")
+    id: Place | None = Field(None, description="Where its number stands, by which its result is found.")
 
 
 class ResultRule(_Rule):
     """Where the result of a tool stands, when it comes in an object of its own."""
 
-    id: Annotated[Place, Field(description="Where the number of the tool's use stands.")]
-    text: Annotated[Places, Field(description="Where the result stands, the first that is there.")]
-    failed: Annotated[Condition, Field(description="Values by which it is known that the tool failed.")] = {}
+    id: Place = Field(description="Where the number of the tool's use stands.")
+    text: Places = Field(description="Where the result stands, the first that is there.")
+    failed: Condition = Field({}, description="Values by which it is known that the tool failed.")
 
 
 class UsageRule(_Rule):
     """Where consumption stands; all objects that have it are added up."""
 
-    input: Annotated[Places, Field(description="Where tokens read stand, summed.")] = ()
-    cached: Annotated[Places, Field(description="Which of these came from a cache.")] = ()
-    output: Annotated[Places, Field(description="Where tokens written stand, summed.")] = ()
-    usd: Annotated[Place | None, Field(description="Where US dollars stand; else the model's price is used.")] = None
+    input: Places = Field((), description="Where tokens read stand, summed.")
+    cached: Places = Field((), description="Which of these came from a cache.")
+    output: Places = Field((), description="Where tokens written stand, summed.")
+    usd: Place | None = Field(None, description="Where US dollars stand; else the model's price is used.")
 
 
 class ErrorRule(_Rule):
     """Where the words of a failure stand, which is missing data and no score."""
 
-    text: Annotated[Place, Field(description="Where the words stand.")]
-    status: Annotated[Place | None, Field(description="Where the HTTP status of the provider stands.")] = None
+    text: Place = Field(description="Where the words stand.")
+    status: Place | None = Field(None, description="Where the HTTP status of the provider stands.")
 
 
 class AgentTable(_Part):
     """A table `[agents.NAME]`."""
 
-    command: Annotated[
-        tuple[_Word, ...],
-        Field(
-            description="Program and arguments. `{prompt}` in it is the task's prompt, `{prompt_file}` a file with it; "
-            "without either the prompt is the standard input.",
-            min_length=1,
-        ),
-    ]
-    model: Annotated[
-        tuple[_Text, ...],
-        Field(description='Arguments that choose a model, as in `["--model", "{model}"]`, for `NAME/MODEL`.'),
-    ] = ()
-    skills: Annotated[
-        str, AfterValidator(_relative), Field(description="Where in the workspace the agent looks for skill folders.")
-    ] = ".agents/skills"
-    keys: Annotated[
-        tuple[Annotated[str, AfterValidator(_key)], ...],
-        Field(
-            description="Environment variables that it may see: the one key it needs. Their values are never recorded."
-        ),
-    ] = ()
-    url: Annotated[
-        tuple[Annotated[str, AfterValidator(_url)], ...],
-        Field(description="Addresses of its provider, all that it can reach from the sandbox; the first is `{url}`."),
-    ] = ()
-    environment: Annotated[
-        dict[Annotated[str, AfterValidator(_variable)], _Text],
-        Field(description="Environment variables that are set for it, beside a HOME of its own."),
-    ] = {}
-    files: Annotated[
-        dict[Annotated[str, AfterValidator(_own_file)], _Text],
-        Field(description="Files of its home, such as its configuration: path → text."),
-    ] = {}
-    turns: Annotated[
-        int,
-        Field(description="Most requests of a rollout; the agent must keep to it, as by `{turns}` in `files`.", ge=0),
-    ] = 0
-    answer: Annotated[
-        AnswerRule | None,
-        Field(
-            description="Where the model's words stand in what it prints, one JSON object or one a line. Without it "
-            "all that it prints is the answer."
-        ),
-    ] = None
-    tool: Annotated[ToolRule | None, Field(description="Where uses of tools stand.")] = None
-    result: Annotated[ResultRule | None, Field(description="Where results of tools stand.")] = None
-    usage: Annotated[UsageRule | None, Field(description="Where consumption stands.")] = None
-    error: Annotated[ErrorRule | None, Field(description="Where words of failures stand.")] = None
-    limit_statuses: Annotated[
-        tuple[int, ...],
-        Field(description="Exit statuses by which it says that it reached a limit of its own; what is left is scored."),
-    ] = ()
+    command: tuple[_Word, ...] = Field(
+        description="Program and arguments. `{prompt}` in it is the task's prompt, `{prompt_file}` a file with it; "
+        "without either the prompt is the standard input.",
+        min_length=1,
+    )
+    model: tuple[_Text, ...] = Field(
+        (), description='Arguments that choose a model, as in `["--model", "{model}"]`, for `NAME/MODEL`.'
+    )
+    skills: _RelativePath = Field(
+        ".agents/skills", description="Where in the workspace the agent looks for skill folders."
+    )
+    keys: tuple[_Key, ...] = Field(
+        (),
+        description="Environment variables that it may see: the one key it needs. Their values are never recorded.",
+    )
+    url: tuple[_Address, ...] = Field(
+        (), description="Addresses of its provider, all that it can reach from the sandbox; the first is `{url}`."
+    )
+    environment: dict[_Variable, _Text] = Field(
+        {}, description="Environment variables that are set for it, beside a HOME of its own."
+    )
+    files: dict[_OwnFile, _Text] = Field({}, description="Files of its home, such as its configuration: path → text.")
+    turns: int = Field(
+        0, description="Most requests of a rollout; the agent must keep to it, as by `{turns}` in `files`.", ge=0
+    )
+    answer: AnswerRule | None = Field(
+        None,
+        description="Where the model's words stand in what it prints, one JSON object or one a line. Without it all "
+        "that it prints is the answer.",
+    )
+    tool: ToolRule | None = Field(None, description="Where uses of tools stand.")
+    result: ResultRule | None = Field(None, description="Where results of tools stand.")
+    usage: UsageRule | None = Field(None, description="Where consumption stands.")
+    error: ErrorRule | None = Field(None, description="Where words of failures stand.")
+    limit_statuses: tuple[int, ...] = Field(
+        (), description="Exit statuses by which it says that it reached a limit of its own; what is left is scored."
+    )
 
     @property
     def takes_model(self) -> bool:

@@ -28,10 +28,9 @@ from skillopt.commands.output import SHORT, append_report, interruptible, show, 
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
 from skillopt.execution.access import missing_access
-from skillopt.execution.drivers import Given, caps_of, load_drivers
+from skillopt.execution.drivers import Given, caps_of, checks_warning, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
-from skillopt.execution.suite_checks import checks_warning
 from skillopt.project import CONFIG, Project, Target
 from skillopt.reports.before_after import BeforeAfter, before_after_page, describe_worst, find_differing_tasks
 from skillopt.reports.gate_report import render_annotations, render_gate_junit, render_gate_summary, render_gate_text

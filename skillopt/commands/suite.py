@@ -19,8 +19,7 @@ from skillopt.commands.options import (
     with_run_options,
 )
 from skillopt.errors import SkilloptError, SuiteError, UsageError
-from skillopt.execution.drivers import load_drivers
-from skillopt.execution.suite_checks import collected_code_note
+from skillopt.execution.drivers import collected_code_note, load_drivers
 from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout

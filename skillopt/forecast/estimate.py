@@ -9,8 +9,7 @@ from typing import Final
 
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.execution.access import given_keys, missing_access
-from skillopt.execution.drivers import load_drivers
-from skillopt.execution.suite_checks import checks_warning
+from skillopt.execution.drivers import checks_warning, load_drivers
 from skillopt.forecast.consumption import CallCost, Consumption, foresee
 from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout
 from skillopt.loop.rollout_plan import settle_folds

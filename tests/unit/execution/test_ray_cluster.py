@@ -27,8 +27,7 @@ from skillopt.errors import SettingsError
 from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.masking import environment_masking
-from skillopt.execution.rollout import run_rollout
-from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.execution.runner import RecordedRunner, RunObserver, run_rollout
 from skillopt.loop.events import Event, encode_event
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.settings import Settings, make_settings

@@ -7,8 +7,7 @@ from typing import Literal
 import pytest
 
 from skillopt.errors import SettingsError
-from skillopt.execution.drivers import Given, load_drivers
-from skillopt.execution.suite_checks import checks_warning
+from skillopt.execution.drivers import Given, checks_warning, load_drivers
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox import bubblewrap

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from skillopt.execution.rollout import run_rollout
+from skillopt.execution.runner import run_rollout
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status, Trajectory
 from skillopt.targets.claude_code.stream import ClaudeStream

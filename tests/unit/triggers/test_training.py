@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from benchmarks.demo.harness import DemoHarness
-from skillopt.execution.rollout import run_rollout
+from skillopt.execution.runner import run_rollout
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.prompts.descriptions import TriedDescription

@@ -3,7 +3,7 @@
 import pytest
 
 from skillopt.errors import SettingsError, SuiteError
-from skillopt.execution.suite_checks import check_recorded_tools
+from skillopt.execution.drivers import check_recorded_tools
 from skillopt.rollouts import Message, Score, ToolCall, Trajectory
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.verifiers import load_verifier
