@@ -43,7 +43,6 @@ from skillopt.commands.output import as_json_text, format_usage, interruptible, 
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
 from skillopt.errors import ForgeAccessError, InfrastructureError, UsageError
-from skillopt.execution.cluster import make_executor
 from skillopt.execution.credentials import run_without_credentials
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter, OutOfBudget
@@ -300,7 +299,7 @@ def _audit(plan: _AuditPlan, observer: RunObserver) -> AuditReport:
             drivers = load_drivers(
                 settings, one.suite, plan.project.root, Given(meter=meter, allowance=allowance), optimizer=False
             )
-            executor = make_executor(settings, observer.notice, drivers.cluster)
+            executor = drivers.executor(observer.notice)
             runner = RecordedRunner(ledger, "", drivers, executor, observer)
             series.append(AuditSeries(one, plan.ask, runner, len(plan.subjects)))
         try:

@@ -27,7 +27,6 @@ from skillopt.commands.options import (
 from skillopt.commands.output import interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import SettingsError, UsageError
-from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import NO_CAPS, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner
@@ -192,7 +191,7 @@ class _Runs:
         drivers = replace(
             load_drivers(settings, self._suite, root, Given(meter=free, allowance=self._meter)), notice=""
         )
-        executor = make_executor(settings, observer.notice, drivers.cluster)
+        executor = drivers.executor(observer.notice)
         runner = RecordedRunner(ledger, study, drivers, executor, observer)
         tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0
         for event in train(self._skill, self._suite, settings, runner):

@@ -14,7 +14,6 @@ from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.errors import UsageError
 from skillopt.execution.access import expect_chosen
-from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.project import Project, Selection, Target
@@ -266,7 +265,7 @@ class _Work:
         return run
 
     def runner(self, drivers: Drivers) -> RecordedRunner:
-        executor = make_executor(self._settings, self._observer.notice, drivers.cluster)
+        executor = drivers.executor(self._observer.notice)
         self.made.append(RecordedRunner(self._ledger, "", drivers, executor, self._observer))
         return self.made[-1]
 

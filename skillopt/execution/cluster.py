@@ -1,4 +1,4 @@
-"""Clusters by name, and the executor of a run: threads on this machine, which wait for nodes of a cluster.
+"""Clusters by name.
 
 One process admits every call, keeps the caps, scores and writes the ledger; a cluster only changes where the target
 does a task. So nothing that is decided depends on it.
@@ -9,13 +9,11 @@ from importlib import import_module
 from typing import Final, Protocol, cast
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.execution.threads import ThreadExecutor
-from skillopt.protocols import Executor, Harness
-from skillopt.sandbox.processes import stop_all_processes
+from skillopt.protocols import Harness
 from skillopt.settings import Settings
 from skillopt.tasks import Task
 
-__all__ = ["Cluster", "NodeLostError", "make_executor", "open_cluster"]
+__all__ = ["Cluster", "NodeLostError", "open_cluster"]
 
 _RAY: Final = "skillopt.execution.ray_cluster"
 """Imported on use: Ray takes seconds."""
@@ -59,17 +57,3 @@ def open_cluster(settings: Settings, harness: Harness, tasks: Sequence[Task], *,
             "'PATH-OF-CLONE[ray]'`, or leave ray out for threads of this machine"
         ) from error
     return cast("Cluster", made)  # it has no type: Ray is an extra
-
-
-def make_executor(settings: Settings, notice: Callable[[str], None], cluster: Cluster | None) -> Executor:
-    """Make what runs calls: threads, which wait for their rollouts where a cluster does them."""
-    if cluster is None:
-        return ThreadExecutor(settings.workers, notice)
-    cluster.notice = notice
-    cluster.ready()
-
-    def drop() -> None:
-        cluster.drop()
-        stop_all_processes()
-
-    return ThreadExecutor(settings.workers, notice, drop)

@@ -1,7 +1,7 @@
 """The drivers of a run: the target's harness, the optimizer model and the judge, with retries and metering."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,11 +15,13 @@ from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.masking import Masking, environment_masking
 from skillopt.execution.metering import NO_CAPS, Caps, Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry
+from skillopt.execution.threads import ThreadExecutor
 from skillopt.prompts.judging import JUDGING
-from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
+from skillopt.protocols import Executor, Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.rollouts import CHECKS_UNBOXED
 from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning, unboxed_checks
+from skillopt.sandbox.processes import stop_all_processes
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
 from skillopt.suites import brings_command
@@ -78,6 +80,21 @@ class Drivers:
     retry: Retry | None = None
     sandbox: SandboxChoice = "auto"
     cluster: Cluster | None = None
+    workers: int = 1
+
+    def executor(self, notice: Callable[[str], None]) -> Executor:
+        """Return what runs calls: threads, which wait for their rollouts where a cluster does them."""
+        cluster = self.cluster
+        if cluster is None:
+            return ThreadExecutor(self.workers, notice)
+        cluster.notice = notice
+        cluster.ready()
+
+        def drop() -> None:
+            cluster.drop()
+            stop_all_processes()
+
+        return ThreadExecutor(self.workers, notice, drop)
 
     def verifier(self, spec: VerifierSpec) -> Verifier:
         """Make the verifier of a task."""
@@ -168,6 +185,7 @@ def load_drivers(
         retry,
         settings.sandbox,
         cluster,
+        settings.workers,
     )
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Sequence
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
-from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -44,7 +43,7 @@ class Recording:
         self.drivers = drivers
         self.settings = settings
         self.raised = tuple(raised)
-        executor = make_executor(settings, watch.notice, drivers.cluster)
+        executor = drivers.executor(watch.notice)
         self.runner = RecordedRunner(ledger, record.id, drivers, executor, watch)
         self._ledger = ledger
         self._watch = watch

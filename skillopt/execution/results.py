@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
@@ -142,7 +141,7 @@ class Scoring:
 
     def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver | None) -> None:
         observer = observer or RunObserver()
-        executor = make_executor(settings, observer.notice, drivers.cluster)
+        executor = drivers.executor(observer.notice)
         self._runner = RecordedRunner(ledger, "", drivers, executor, observer)
         self._settings = settings
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SkillError, SuiteError, UsageError
-from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
@@ -77,7 +76,7 @@ class TriggerPlan:
 
     def runner(self, ledger: Ledger, drivers: Drivers, observer: RunObserver) -> RecordedRunner:
         """Make a runner that records every answer."""
-        executor = make_executor(self.settings, observer.notice, drivers.cluster)
+        executor = drivers.executor(observer.notice)
         return RecordedRunner(ledger, "", drivers, executor, observer)
 
     @property

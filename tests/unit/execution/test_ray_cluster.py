@@ -24,7 +24,6 @@ from ray.exceptions import (
 
 from skillopt import Suite, load_skill, load_suite, optimize
 from skillopt.errors import SettingsError
-from skillopt.execution.cluster import make_executor
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.runner import RecordedRunner, RunObserver, run_rollout
@@ -92,9 +91,9 @@ def drivers(chosen: Settings, root: Path, harness: Harness | None = None) -> Dri
     return load_drivers(chosen, suite, root, Given(harness), optimizer=False)
 
 
-def runner(ledger: Ledger, chosen: Settings, found: Drivers, observer: RunObserver | None = None) -> RecordedRunner:
+def runner(ledger: Ledger, found: Drivers, observer: RunObserver | None = None) -> RecordedRunner:
     observer = observer or RunObserver()
-    return RecordedRunner(ledger, "run", found, make_executor(chosen, observer.notice, found.cluster), observer)
+    return RecordedRunner(ledger, "run", found, found.executor(observer.notice), observer)
 
 
 def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
@@ -105,7 +104,7 @@ def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
     for name, chosen in (("ray", settings(cluster.address)), ("threads", settings(""))):
         (tmp_path / name).mkdir()
         with closing(Ledger.open(tmp_path / name)) as ledger:
-            asked = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness()))
+            asked = runner(ledger, drivers(chosen, tmp_path, RowsHarness()))
             found[name] = asked.rollouts(requests)
             assert asked.usage.usd == 0.25 * len(TASKS)
     plain = {
@@ -121,7 +120,7 @@ def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
 def test_a_key_of_a_node_stays_there_and_is_in_no_log_of_ray(cluster: SimulatedCluster, tmp_path: Path) -> None:
     chosen = settings(cluster.address)
     with closing(Ledger.open(tmp_path)) as ledger:
-        answers = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness())).rollouts(
+        answers = runner(ledger, drivers(chosen, tmp_path, RowsHarness())).rollouts(
             [RolloutRequest(SKILL, one, 7) for one in TASKS]
         )
     assert all("with [secret]" in one.reason for one in answers)
@@ -151,7 +150,7 @@ def test_a_task_that_holds_a_key_of_this_machine_is_refused_before_the_first_rol
     suite = Suite("rows", ((Split.VAL, TASKS[0]), (Split.TEST, leaking)))
     made = load_drivers(chosen, suite, tmp_path, Given(RowsHarness()), optimizer=False)
     with pytest.raises(SettingsError, match=r"^task 't3': .* the value of DRIVER_API_KEY of this machine") as refused:
-        make_executor(chosen, lambda _: None, made.cluster)
+        made.executor(lambda _: None)
     assert key_here not in str(refused.value)
 
 
@@ -255,7 +254,7 @@ def test_a_node_without_the_key_of_the_target_is_refused_before_anything_is_paid
     monkeypatch.setenv("OPENAI_API_KEY", "sk-only-here-0123456789")
     chosen = settings(cluster.address, harness="chat/openai/gpt-5-mini")
     with pytest.raises(SettingsError, match=r"^node \S+.* expected a key in OPENAI_API_KEY, found none"):
-        make_executor(chosen, lambda _: None, drivers(chosen, tmp_path).cluster)
+        drivers(chosen, tmp_path).executor(lambda _: None)
 
 
 def wait_until(reached: Callable[[], bool]) -> None:
