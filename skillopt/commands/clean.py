@@ -223,10 +223,11 @@ def _why_kept(repository: Repository, name: str, tip: str) -> str:
     if place := repository.checked_out_in(name):
         return f"it is checked out in {place}"
     skill = name.removeprefix(VERSION_BRANCHES).removeprefix(DRAFT_BRANCHES).removeprefix(DESCRIPTION_BRANCHES)
-    theirs = people_commits(repository, skill, tip)
+    ignored = [f"--exclude={branches}/*" for branches in ("skillopt", "skillopt-draft", "skillopt-trigger")]
+    theirs = people_commits(repository, skill, tip, "--not", *ignored, "--branches", *filter(None, [repository.head()]))
     if not theirs and name.startswith(DRAFT_BRANCHES):
         draft = DraftBranch(repository, skill, find_skill_folder(repository, tip, skill) or ".")
-        theirs = () if draft.is_ours(tip) else (tip,)
+        theirs = [] if draft.is_ours(tip) else [tip]
     return f"a person has committed there ({theirs[0][:10]}); remove it with git branch -D" if theirs else ""
 
 

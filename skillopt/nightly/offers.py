@@ -29,7 +29,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import digest_of
 from skillopt.versions.commit_message import DROPPED_BY, Version, commit_kind
 from skillopt.versions.decisions import edits_of, read_decisions
-from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.draft_branch import DraftBranch, people_commits
 from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
 
@@ -223,7 +223,8 @@ def _notes(night: Night, state: SkillState) -> list[str]:
     remote, default_branch = night.remote, night.default_branch
     if remote is None or not default_branch.commit or state.on_default_branch:
         return []
-    people = remote.commits_by_people(state.target.name, state.tip, [default_branch.commit])
+    only = ("--first-parent", "--not", default_branch.commit)
+    people = people_commits(remote.repository, state.target.name, state.tip, *only)
     older = not remote.repository.contains(state.tip, default_branch.commit)
     return [
         *([f"the branch is based on an older {default_branch.name}"] if older else []),

@@ -9,7 +9,7 @@ from skillopt.gate.comparison import Pairs
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import Judged, ReviewAnswer, Standing
 from skillopt.runs.plan import RunPlan
-from skillopt.runs.recorded import earlier_spending, runs_on
+from skillopt.runs.recorded import earlier_gates, runs_on
 from skillopt.runs.run import RecordedRun
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -50,7 +50,8 @@ def measure_change(
     record = _record(ledger, plan, change, demand)
     run = RecordedRun(plan, ledger, record, observer)
     gate = ChangeGate(change.before, change.after, plan.suite, plan.target.settings, run.runner, demand)
-    _, ended = run.drive(gate.events(earlier_spending(ledger, record)))
+    spent = [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)]
+    _, ended = run.drive(gate.events(spent))
     judged = gate.judged
     standing = Standing.INVALID if judged is None else Standing(judged.answer.value)
     reason = ended.reason if judged is None else judged.reason

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import dropwhile
 from typing import Final
 
 from skillopt.errors import UsageError, VersionConflictError
@@ -122,7 +123,8 @@ def decline(selection: Selection, version: str = "", word: PersonsWord | None = 
     """Decline what training offers: the versions that the default branch lacks, or the draft."""
     with _place(selection, word, onto) as place:
         line = place.line(place.tip, place.onto).versions if place.tip and version != DRAFT else ()
-        offered = _from(line, place.repository.resolve(version)) if line and version else line
+        first = place.repository.resolve(version) if line and version else ""
+        offered = tuple(dropwhile(lambda one: one.sha != first, line)) if first else line
         draft = None if offered else place.branch.read()
         if offered:
             files, merges = _before(place, offered, whole=offered == line)
@@ -138,11 +140,6 @@ def decline(selection: Selection, version: str = "", word: PersonsWord | None = 
         if draft is not None:
             place.branch.remove()
     return Declined(place.name, f"skillopt/{place.name}", commit, shas, len(edits), said.by, said.reason)
-
-
-def _from(line: tuple[Version, ...], sha: str) -> tuple[Version, ...]:
-    at = next((at for at, one in enumerate(line) if one.sha == sha), len(line))
-    return line[at:]
 
 
 def _before(place: _Place, offered: Sequence[Version], *, whole: bool) -> tuple[tuple[File, ...], str]:

@@ -31,7 +31,6 @@ __all__ = [
     "TaskStanding",
     "count_outcomes",
     "earlier_gates",
-    "earlier_spending",
     "error_budget",
     "marks_of_criteria",
     "recorded_rates",
@@ -269,8 +268,3 @@ def earlier_gates(ledger: Ledger, record: RunRecord) -> list[list[Verdict]]:
         for run in sorted(runs, key=lambda run: run.seed)
         if run.seed < record.seed
     ]
-
-
-def earlier_spending(ledger: Ledger, record: RunRecord) -> list[float]:
-    """Return the error that each earlier run of the same kind spent, oldest first; 0 where the gate decided nothing."""
-    return [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)]

@@ -100,14 +100,11 @@ def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:
     return tuple((name, sha) for sha, name in rows)
 
 
-def people_commits(repository: Repository, skill: str, tip: str) -> tuple[str, ...]:
-    """List the commits of people that would be lost with a branch, newest first."""
+def people_commits(repository: Repository, skill: str, tip: str, *options: str) -> list[str]:
+    """List the commits to a tip, within what options of `rev-list` say, that are not of a skill's training."""
     ours = {version.sha for version in repository.versions(skill, tip)}
     ours |= {version.sha for version in description_commits(repository, skill, tip)}
-    ignored = [f"--exclude={name}/*" for name in ("skillopt", "skillopt-draft", "skillopt-trigger")]
-    kept = [*ignored, "--branches", *filter(None, [repository.head()])]
-    alone = run_git(repository.root, "rev-list", tip, "--not", *kept).decode().split()
-    return tuple(sha for sha in dict.fromkeys((tip, *alone)) if sha not in ours)
+    return [sha for sha in run_git(repository.root, "rev-list", tip, *options).decode().split() if sha not in ours]
 
 
 def description_commits(repository: Repository, skill: str, tip: str) -> tuple[Version, ...]:

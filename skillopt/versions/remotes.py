@@ -23,7 +23,7 @@ from skillopt.versions.draft_branch import (
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
     DraftBranch,
-    description_commits,
+    people_commits,
 )
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
 from skillopt.versions.repository import Repository
@@ -198,21 +198,10 @@ class Remote:
         ref = f"refs/heads/{branch}"
         self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{commit}:{ref}"], branch)
 
-    def commits_by_people(self, skill: str, tip: str, without: Sequence[str], *, merged: bool = False) -> list[str]:
-        """List the commits of a branch that are not of the skill's training, newest first.
-
-        Commits that the branch has merged are looked at only where that is asked for.
-        """
-        line = ["rev-list", *([] if merged else ["--first-parent"]), tip, "--not", *without]
-        listed = run_git(self.repository.root, *line).decode().split()
-        ours = {version.sha for version in self.repository.versions(skill, tip)}
-        ours |= {version.sha for version in description_commits(self.repository, skill, tip)}
-        return [sha for sha in listed if sha not in ours]
-
     def _check_base(self, skill: str, branch: str, tip: str, tips: Tips, there: str) -> None:
         """Refuse to publish, with a branch, commits of people that the remote does not have."""
         known = [tips.default, *filter(None, [there])]
-        if strangers := self.commits_by_people(skill, tip, known, merged=True):
+        if strangers := people_commits(self.repository, skill, tip, "--not", *known):
             raise VersionConflictError(
                 f"{branch} is based on commits that {self.name} does not have ({len(strangers)}), such as "
                 f"{strangers[0][:10]}; it was not pushed. Push those first, or train from {tips.default_branch}"

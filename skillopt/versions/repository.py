@@ -129,13 +129,6 @@ class Repository:
         status, out, _ = try_git(self.root, arguments)
         return out.decode().strip() if status == 0 else None
 
-    def tips(self) -> dict[str, str]:
-        """Return the newest commit of every skill's branch, by the skill's name."""
-        listed = run_git(self.root, "for-each-ref", "--format=%(objectname) %(refname)", _BRANCHES)
-        rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
-        found = ((name.removeprefix(_BRANCHES), sha) for sha, name in rows)
-        return {name: sha for name, sha in found if SKILL_NAME.fullmatch(name)}
-
     def resolve(self, text: str) -> str:
         """Resolve the name of a version (a commit, branch or tag) to a commit."""
         found = self.ref_tip(text) if text.isprintable() and not text.startswith("-") else None

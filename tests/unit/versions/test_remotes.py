@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.tasks import File
-from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.draft_branch import DraftBranch, people_commits
 from skillopt.versions.remotes import Remote, RemoteLogin
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
@@ -91,7 +91,7 @@ def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, b
     tips = there.fetch_tips()
     there.fast_forward("rows", tips.skills["rows"])
     assert Repository.find(folder).branch_tip("rows") == theirs
-    assert there.commits_by_people("rows", theirs, [tips.default]) == [theirs]
+    assert people_commits(there.repository, "rows", theirs, "--not", tips.default) == [theirs]
     add_version(folder, b"3")
     assert there.push("rows", tips)
     assert theirs in git(bare, "rev-list", REF).split()
