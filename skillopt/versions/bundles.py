@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -21,6 +20,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, run_git, try_git
+from skillopt.versions.objects import read_objects
 from skillopt.versions.repository import Repository
 
 __all__ = ["check_commits", "read_bundle", "write_bundle"]
@@ -94,7 +94,7 @@ def check_commits(
     if len(listed) > _MOST_COMMITS:
         message = f"{branch}: expected at most {_MOST_COMMITS:,} commits that the remote does not have, found more"
         raise VersionConflictError(f"{message}; it was not pushed. Train from the default branch")
-    history = _History(repository, path, tuple(without), describes)
+    history = _read_history(root, path, without)
     for commit, *parents in listed:
         strange = _strays(repository, commit, _outside_of(repository, commit, parents, known[0]), path)
         if strange:
@@ -104,8 +104,7 @@ def check_commits(
             raise VersionConflictError(
                 f"{message}. Push what is not of the skill first, or train from the default branch"
             )
-        found = _unexpected(repository, commit, parents, path, history)
-        if found:
+        if found := _unexpected(repository, (commit, *parents), path, history, describes):
             message = f"{branch}: {commit[:10]} changes {found} ({count}); it was not pushed"
             only = "the description in" if describes else "the text of"
             raise VersionConflictError(f"{message}. Training changes {only} {SKILL_FILE} only; train again")
@@ -127,13 +126,19 @@ def _strays(repository: Repository, commit: str, before: str, path: str) -> list
     return [name for name in changed if not name.startswith(f"{path}/")]
 
 
-def _unexpected(repository: Repository, commit: str, parents: Sequence[str], path: str, history: "_History") -> str:
-    """Return what a commit brings to its skill that training does not write; empty for nothing.
+def _unexpected(
+    repository: Repository,
+    line: tuple[str, ...],
+    path: str,
+    history: "_History",
+    describes: Callable[[bytes, bytes], bool] | None,
+) -> str:
+    """Return what a commit, before its parents, brings to its skill that training does not write; empty for nothing.
 
     It may bring new text below the frontmatter of SKILL.md. All else must have been in the remote's history, if that
     has the skill.
     """
-    root, prefix = repository.root, "" if path == "." else f"{path}/"
+    root, prefix, (commit, *parents) = repository.root, "" if path == "." else f"{path}/", line
     sides = [*parents] or [_empty_tree(root)]
     if len(parents) > 1:
         # What git makes of a text that people changed on both sides is theirs.
@@ -142,43 +147,26 @@ def _unexpected(repository: Repository, commit: str, parents: Sequence[str], pat
     first, *others = (_changed(repository, side, commit) for side in sides)
     new = set(first).intersection(*others)
     for mode, sha, name in sorted(row for row in new if row[2].startswith(prefix) and row[0] != _GONE):
-        if name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR and history.describes:
-            content = _content(root, sha) or b""
-            if not any(history.describes(_content(root, f"{side}:{name}") or b"", content) for side in parents):
+        if name != f"{prefix}{SKILL_FILE}" or mode not in _REGULAR:
+            if (mode, sha) not in history.files and not (mode in _REGULAR and history.is_new):
+                return f"{name!r}"
+            continue
+        content, before = _content(root, sha) or b"", [_content(root, f"{side}:{name}") for side in parents]
+        had = {_frontmatter(text) for text in before if text is not None}
+        if describes:
+            if not any(describes(text or b"", content) for text in before):
                 return f"more than the description of {name!r}"
-        elif name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR:
-            text = _frontmatter(root, sha) or ""
-            had = any(_frontmatter(root, f"{side}:{name}") == text for side in parents)
-            if not had and not history.is_new and text not in history.frontmatters:
-                return f"the frontmatter of {name!r}"
-        elif (mode, sha) not in history.files and not (mode in _REGULAR and history.is_new):
-            return f"{name!r}"
+        elif _frontmatter(content) not in had | history.frontmatters and not history.is_new:
+            return f"the frontmatter of {name!r}"
     return ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _History:
-    """What the remote's history ever had of a skill."""
+    """What the remote's history ever had of a skill: each file's mode and object, and each frontmatter of SKILL.md."""
 
-    repository: Repository
-    path: str
-    known: tuple[str, ...]
-    describes: Callable[[bytes, bytes], bool] | None = None
-
-    @cached_property
-    def files(self) -> Mapping[tuple[str, str], str]:
-        """The path of every file by its mode and object."""
-        asked = ["log", "--raw", "--no-abbrev", "--no-renames", "-m", "--root", "-z", "--format=", *self.known]
-        asked += ["--", self.path]
-        fields = run_git(self.repository.root, *asked).decode("utf-8", "surrogateescape").split("\0")
-        rows = ((meta.split(), name) for meta, name in pairwise(fields) if meta.lstrip().startswith(":"))
-        return {(meta[1], meta[3]): name for meta, name in rows if meta[1] != _GONE}
-
-    @cached_property
-    def frontmatters(self) -> frozenset[str]:
-        """Every frontmatter that a SKILL.md had."""
-        shas = (sha for (mode, sha), name in self.files.items() if mode in _REGULAR and name.endswith(SKILL_FILE))
-        return frozenset(_frontmatter(self.repository.root, sha) or "" for sha in shas)
+    files: frozenset[tuple[str, str]]
+    frontmatters: frozenset[str]
 
     @property
     def is_new(self) -> bool:
@@ -186,11 +174,16 @@ class _History:
         return not self.frontmatters
 
 
-def _frontmatter(root: Path, name: str) -> str | None:
-    """Return the frontmatter of an object, None where there is no such object."""
-    content = _content(root, name)
-    if content is None:
-        return None
+def _read_history(root: Path, path: str, known: Sequence[str]) -> _History:
+    asked = ["log", "--raw", "--no-abbrev", "--no-renames", "-m", "--root", "-z", "--format=", *known, "--", path]
+    fields = run_git(root, *asked).decode("utf-8", "surrogateescape").split("\0")
+    rows = ((meta.split(), name) for meta, name in pairwise(fields) if meta.lstrip().startswith(":"))
+    found = {(meta[1], meta[3]): name for meta, name in rows if meta[1] != _GONE}
+    texts = [sha for (mode, sha), name in found.items() if mode in _REGULAR and name.endswith(SKILL_FILE)]
+    return _History(frozenset(found), frozenset(map(_frontmatter, read_objects(root, texts))))
+
+
+def _frontmatter(content: bytes) -> str:
     return "\n".join((SkillDocument(content.decode("utf-8", "replace")).frontmatter or "").splitlines())
 
 
