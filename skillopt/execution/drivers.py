@@ -155,7 +155,7 @@ def load_drivers(
     if given.harness is None:
         table = find_agent_table(settings.harness, settings.agents)
         check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
-    expect_sandbox_in_ci(settings, suite, agent=given.harness is None and runs_agent(settings))
+    _expect_sandbox_in_ci(settings, suite, agent=given.harness is None and runs_agent(settings))
     harness = given.harness or load_target(settings, root)
     cluster = open_cluster(settings, harness, [task for _, task in suite.splits], own=given.harness is not None)
     meter = given.meter or Meter(caps_of(settings))
@@ -208,7 +208,7 @@ def _handoff(root: Path) -> Path:
     return root / ".skillopt" / "handoff"
 
 
-def expect_sandbox_in_ci(settings: Settings, suite: Suite, *, agent: bool) -> None:
+def _expect_sandbox_in_ci(settings: Settings, suite: Suite, *, agent: bool) -> None:
     """Refuse to run programs that models steer where `CI` is set and there is no sandbox.
 
     skillopt.toml can be part of a stranger's change, so what it says of the sandbox is not enough there.

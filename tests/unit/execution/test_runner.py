@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from threading import Barrier
 
 import pytest
 
@@ -12,12 +11,15 @@ from skillopt.errors import InfrastructureError, InvalidMeasurementError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import Activity, CircuitBreaker, RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
-from skillopt.protocols import Executor, Harness, Model, RolloutRequest
+from skillopt.loop.caps import CappedRunner
+from skillopt.protocols import Executor, Harness, Model, RolloutRequest, Runner
 from skillopt.rollouts import Message, Reply, Status, ToolCall, Trajectory, Usage
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import File, Task, VerifierSpec
-from skillopt.testing import InlineExecutor, ScriptedHarness, ScriptedModel
+from skillopt.testing import InlineExecutor, ScriptedHarness, ScriptedModel, ScriptedRunner, scored
+from tests.contracts.runner_contract import RunnerContract
 
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"))
 Act = Callable[[RolloutRequest, str], Trajectory]
@@ -218,23 +220,6 @@ class TestFailures:
 
 
 class TestAnswers:
-    def test_they_come_in_the_order_of_the_requests_whatever_ended_first(self, ledger: Ledger) -> None:
-        barrier = Barrier(8)
-
-        def together(request: RolloutRequest, workspace: str) -> Trajectory:
-            if request.repeat == 0:
-                barrier.wait(30)
-            return echo(request, workspace)
-
-        requests = asked(64)[::-1]
-        proven = runner(ledger, together, executor=ThreadExecutor(8))
-        proven.rollouts(asked(1, repeat=1))  # until a first call has worked, they are made one at a time
-        rollouts = proven.rollouts(requests)
-        assert [rollout.trajectory.answer for rollout in rollouts] == [str(number) for number in range(63, -1, -1)]
-        prompts = [f"{number}a" for number in range(64)]
-        replies = runner(ledger, executor=ThreadExecutor(8)).replies(iter(prompts))
-        assert [reply.text for reply in replies] == [f"{number}A" for number in range(64)]
-
     def test_lone_surrogates_come_back_readable_and_the_same_from_the_ledger(self, ledger: Ledger) -> None:
         bad = "a\ud800b"
         calls = (ToolCall(bad, bad, bad),)
@@ -324,3 +309,33 @@ def test_the_circuit_breaker_opens_after_failures_in_a_row() -> None:
     breaker.record("network: refused")
     with pytest.raises(InfrastructureError, match="after 3 failures in a row; the last: network: refused; mend it"):
         breaker.check()
+
+
+class TestRecordedRunner(RunnerContract):
+    @pytest.fixture
+    def runner(self, tmp_path: Path) -> Iterator[Runner]:
+        harness = ScriptedHarness(lambda request, _: Trajectory(answer=request.task.prompt))
+        with closing(Ledger.open(tmp_path)) as ledger:
+            yield RecordedRunner(
+                ledger, "", Drivers(harness, ScriptedModel(str.upper)), ThreadExecutor(8), RunObserver()
+            )
+
+
+class TestScriptedRunner(RunnerContract):
+    @pytest.fixture
+    def runner(self) -> Runner:
+        return ScriptedRunner(lambda request: scored(request, 0.5), str.upper)
+
+
+class TestCappedRunner(RunnerContract):
+    @pytest.fixture
+    def runner(self) -> Runner:
+        return CappedRunner(ScriptedRunner(lambda request: scored(request, 0.5), str.upper), Settings(), 0)
+
+
+def test_what_a_target_over_its_limits_left_is_scored_and_the_feedback_says_why(ledger: Ledger) -> None:
+    reason = "limit: the rollout was ended because it used more than 256 processes"
+    over = Trajectory(answer="no", status=Status.LIMIT, reason=reason)
+    (rollout,) = runner(ledger, lambda *_: over).rollouts(asked(1))
+    assert rollout.score is not None
+    assert (rollout.status, rollout.score.feedback.splitlines()[0]) == (Status.LIMIT, reason)

@@ -15,7 +15,10 @@ from skillopt.sandbox import bubblewrap
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.settings import SkillMode
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.targets.claude_code.stream import ClaudeStream
+from skillopt.targets.codex.stream import CodexStream
 from skillopt.targets.command_line.client import CommandLineHarness
+from skillopt.targets.stream import ClientRun, ClientStream, Ending
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 
@@ -274,3 +277,10 @@ def test_without_a_sandbox_nobody_starts_a_program_to_ask_for_its_version(
     harness = agent(tmp_path, f"touch {tmp_path}/ran; echo 1.0", command=["agent.sh"])
     assert " program=" in harness.identity
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("stream", [ClaudeStream(""), CodexStream('{"type": "turn.completed"}')])
+def test_a_client_over_its_limits_ends_with_the_status_limit(stream: ClientStream) -> None:
+    ended = ClientRun("client", -9, interrupted=True, exceeded="more than 256 processes")
+    reason = "limit: the rollout was ended because it used more than 256 processes"
+    assert stream.ending(ended) == Ending(Status.LIMIT, reason)
