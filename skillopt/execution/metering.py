@@ -231,14 +231,8 @@ class MeteredHarness:
     """A harness that reserves each rollout before it is begun.
 
     A rollout whose node is lost is run once more, and each of the two is metered by itself: what a lost call cost is
-    not known, so that a cap counts its worst case.
-
-    Args:
-        harness: What does the tasks.
-        meters: What admits a rollout, the outermost first.
-        mark: What the identity ends with.
-        cluster: Told why a rollout is run again; None where there are no nodes.
-        retry: Repeats the one call of a rollout; None where a failed rollout has left something behind.
+    not known, so that a cap counts its worst case. Only a rollout that is one call is retried: one that failed in an
+    agent has left something behind.
     """
 
     def __init__(

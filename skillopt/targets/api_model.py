@@ -6,8 +6,6 @@ The classes of exceptions have the same names and attributes in all SDKs.
 import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import ClassVar, Final
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
@@ -115,12 +113,7 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
         text = headers.get(name, "")
         if text.replace(".", "", 1).isdecimal():
             return float(text) / unit
-    try:
-        at = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+    return None
 
 
 def _address(error: Exception) -> str:

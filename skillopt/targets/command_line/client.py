@@ -112,12 +112,20 @@ class CommandLineHarness(Client):
             "prompt": prompt.replace("\0", ""),
             "prompt_file": str(file),
         }
-        self._write_files(home, values)
+        for path, text in self.table.files.items():
+            place = Path(home.path, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(self._filled(text, values), encoding="utf-8")
         file.write_bytes(prompt.encode("utf-8", "replace"))
+        words = [
+            self._filled(word, values) for word in (*self.table.command, *(self.table.model if self.model else ()))
+        ]
+        own = {name: self._filled(text, values) for name, text in self.table.environment.items()}
+        keys = {name: os.environ[name] for name in self.table.keys if os.environ.get(name)}
         reads = not passes and not any("{prompt_file}" in word for word in self.table.command)
         return AgentCommand(
-            self._argv(values),
-            self._environment(home, values),
+            (self._program, *words[1:]),
+            {**home.environment(), **_QUIET, **own, **keys},
             prompt if reads else "",
             Sandbox(self.sandbox),
             next(iter(self.table.url), ""),
@@ -137,8 +145,7 @@ class CommandLineHarness(Client):
     def _version(self) -> str:
         """Return what tells this program from another one: its version, and the digest of its files in the project."""
         own = self.own_files()
-        name = self._filled(self.table.command[0])
-        program = os.path.abspath(find_program(name, name))  # noqa: PTH100 - keeps a link's name
+        program = self._program
         if self.table.command[0].startswith(_PROJECT):
             told = []
         elif Sandbox("auto" if self.sandbox == "none" else self.sandbox).active:
@@ -147,23 +154,11 @@ class CommandLineHarness(Client):
             told = [f"program={_digest_of((program,))}"]
         return " ".join([*told, *([f"files={_digest_of(own)}"] if own else [])])
 
-    def _argv(self, values: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the command line of a run; its program by its full path."""
-        words = (*self.table.command, *(self.table.model if self.model else ()))
-        return self._found(words, values)
-
-    def _environment(self, home: AgentHome, values: Mapping[str, str]) -> dict[str, str]:
-        """Give all that it may know of this machine: a home of its own, what its table sets, and the keys it names."""
-        keys = {name: os.environ[name] for name in self.table.keys if os.environ.get(name)}
-        own = {name: self._filled(text, values) for name, text in self.table.environment.items()}
-        return {**home.environment(), **_QUIET, **own, **keys}
-
-    def _write_files(self, home: AgentHome, values: Mapping[str, str]) -> None:
-        """Write the files of its home."""
-        for path, text in self.table.files.items():
-            place = Path(home.path, path)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(self._filled(text, values), encoding="utf-8")
+    @property
+    def _program(self) -> str:
+        """The full path of its program."""
+        name = self._filled(self.table.command[0])
+        return os.path.abspath(find_program(name, name))  # noqa: PTH100 - keeps a link's name
 
     def own_files(self) -> tuple[str, ...]:
         """List the files of the project that its table names, which are shown in the sandbox."""
@@ -181,11 +176,6 @@ class CommandLineHarness(Client):
                 )
             found[path] = None
         return tuple(found)
-
-    def _found(self, words: tuple[str, ...], values: Mapping[str, str] | None = None) -> tuple[str, ...]:
-        program = self._filled(words[0])
-        found = find_program(program, program)
-        return (os.path.abspath(found), *(self._filled(word, values) for word in words[1:]))  # noqa: PTH100 - keeps a link's name
 
     def _filled(self, text: str, values: Mapping[str, str] | None = None) -> str:
         known = {

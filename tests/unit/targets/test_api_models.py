@@ -270,7 +270,7 @@ def test_a_call_is_bounded_before_it_is_made(_: Wire, make: Make) -> None:
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
-    [("7", 7.0), ("0.5", 0.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), ("", None)],
+    [("7", 7.0), ("0.5", 0.5), ("soon", None), ("", None)],
 )
 def test_the_wait_that_is_asked_for_is_read_in_every_form(header: str, seconds: float | None) -> None:
     assert retry_after_seconds({"retry-after": header}) == seconds
