@@ -14,15 +14,11 @@ import typer
 
 from skillopt.agent_table import AgentTable, find_agent_table
 from skillopt.commands.options import (
-    HarnessOption,
     JsonOption,
     QuietOption,
-    RolloutsOption,
-    SetOption,
-    SuiteOption,
+    RunOptions,
     SummaryOption,
-    UsdOption,
-    flags_of,
+    with_run_options,
 )
 from skillopt.commands.output import SHORT, append_report, interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
@@ -102,6 +98,7 @@ class _Work:
     base: _BaseSuite | None
 
 
+@with_run_options
 def gate(
     base: Annotated[
         str, typer.Argument(metavar="BASE", help="What the change is to be merged into: a commit, branch or tag.")
@@ -135,11 +132,7 @@ def gate(
         typer.Option("--pages", metavar="FOLDER", help="Write HTML pages of how each task went before and after."),
     ] = None,
     github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub on stderr.")] = False,
-    suite: SuiteOption = None,
-    settings: SetOption = None,
-    harness: HarnessOption = None,
-    max_rollouts: RolloutsOption = None,
-    max_usd: UsdOption = None,
+    options: RunOptions,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -148,10 +141,11 @@ def gate(
     Every skill that differs is validated, scanned, and measured on val against its old text: passed, refused, cannot
     tell, or untestable. Ends with 1 when one is refused, with 3 when one could not be measured, else with 0.
     """
-    flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
+    named = options.select(None)
     demand = Demand(Required(require), margin, release)
+    asked = _Options(demand, named.flags, named.suite, pages, strict=strict, direct=direct)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        report = _gate(base, head, _Options(demand, flags, suite, pages, strict=strict, direct=direct), observer)
+        report = _gate(base, head, asked, observer)
     show(report, render_gate_text, as_json=as_json)
     _write(report, junit, summary, github)
     if report.exit_code:

@@ -6,17 +6,12 @@ from typing import Annotated
 import typer
 
 from skillopt.commands.options import (
-    HarnessOption,
     JsonOption,
     QuietOption,
-    RolloutsOption,
-    SetOption,
+    RunOptions,
     SkillArgument,
     StartOption,
-    SuiteOption,
-    UsdOption,
-    flags_of,
-    select,
+    with_run_options,
 )
 from skillopt.commands.output import format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
@@ -29,6 +24,7 @@ from skillopt.runs.proposal import propose as run
 __all__ = ["propose"]
 
 
+@with_run_options
 def propose(
     edits: Annotated[
         Path,
@@ -37,11 +33,7 @@ def propose(
     skill: SkillArgument = None,
     *,
     start: StartOption = "auto",
-    suite: SuiteOption = None,
-    settings: SetOption = None,
-    harness: HarnessOption = None,
-    max_rollouts: RolloutsOption = None,
-    max_usd: UsdOption = None,
+    options: RunOptions,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -49,9 +41,8 @@ def propose(
 
     Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
     """
-    flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
     with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
-        found = run(select(skill, suite, flags), parse_proposal(edits), start=start, observer=observer)
+        found = run(options.select(skill), parse_proposal(edits), start=start, observer=observer)
     show(found, _text, as_json=as_json)
     if not found.accepted:
         raise typer.Exit(2 if found.refused else 1)

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
@@ -25,16 +24,8 @@ _DECLINED: Final = 130
 """As after Ctrl-C: the user ended it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Spending:
-    """What a training is about to spend."""
-
-    payment: Payment
-    estimated: Estimated
-
-
-def foresee_spending(selection: Selection, start: Start = "auto") -> _Spending | None:
-    """Foresee what a training spends; None where there is nothing to say.
+def foresee_spending(selection: Selection, start: Start = "auto") -> tuple[Payment, Estimated] | None:
+    """Foresee what a training spends and how it is paid for; None where there is nothing to say.
 
     That is where demo programs do everything, and where such a training is recorded already and needs no cap.
     """
@@ -51,7 +42,7 @@ def foresee_spending(selection: Selection, start: Start = "auto") -> _Spending |
     first = not _trained_before(selection.project().root, asked)
     if not first and (capped or not paid):
         return None
-    return _Spending(Payment(paid, first, capped), estimate(selection, start=start))
+    return Payment(paid, first, capped), estimate(selection, start=start)
 
 
 def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
@@ -110,12 +101,13 @@ def ask_to_train(selection: Selection, start: Start, *, yes: bool, quiet: bool) 
     spending = foresee_spending(selection, start)
     if spending is None:
         return
-    payment, line = spending.payment, spending.estimated.likely.words
+    payment, estimated = spending
+    line = estimated.likely.words
     asks, terminal = payment.paid and not yes, can_ask()
     if asks and not terminal and not payment.capped:
         raise UsageError(
             f"expected a cap for a run that is paid for, found none, and no terminal to ask; it is likely to take "
-            f"{line}; add {spending.estimated.cap} or --max-usd, or --yes to spend without a cap"
+            f"{line}; add {estimated.cap} or --max-usd, or --yes to spend without a cap"
         )
     asked = asks and terminal and payment.first
     if asked or not quiet:

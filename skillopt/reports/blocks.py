@@ -16,8 +16,6 @@ __all__ = [
     "Box",
     "Bullets",
     "Commands",
-    "Curve",
-    "CurvePoint",
     "Details",
     "Diff",
     "Facts",
@@ -112,26 +110,6 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """A share of tasks passed after so many rollouts, the newest version's by then, and the outcome that it had."""
-
-    rollouts: int
-    share: float
-    outcome: str
-    best: float
-    label: str
-    passed: str
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Shares of tasks passed over rollouts; only a page draws them, and a table has the numbers."""
-
-    points: Sequence[CurvePoint]
-    rollouts: int
-
-
-@dataclass(frozen=True, slots=True)
 class MarkdownText:
     """Markdown that was printed before; only Markdown has it."""
 
@@ -162,20 +140,7 @@ class Sides:
 
 
 ReportBlock: TypeAlias = (
-    Heading
-    | Paragraph
-    | Bullets
-    | Facts
-    | Table
-    | Text
-    | Diff
-    | Commands
-    | Grid
-    | Curve
-    | MarkdownText
-    | Box
-    | Details
-    | Sides
+    Heading | Paragraph | Bullets | Facts | Table | Text | Diff | Commands | Grid | MarkdownText | Box | Details | Sides
 )
 
 

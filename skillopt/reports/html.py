@@ -16,7 +16,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from skillopt.reports.blocks import Curve, Diff, Grid, Heading, ReportBlock, split_quoted
+from skillopt.reports.blocks import Diff, Grid, Heading, ReportBlock, split_quoted
 from skillopt.reports.view import FOLDS, Cell, CellState, HeatRow
 from skillopt.safety.escaping import escape_hidden
 from skillopt.skills.word_diff import Piece, PieceKind, diff_words
@@ -37,14 +37,6 @@ _SPLITS: Final = {
     "test": "Held-out test",
     "": "Other tasks",
 }
-_SHAPES: Final = {
-    "start": "M-4.5,-4.5H4.5V4.5H-4.5Z",
-    "accept": "M0,-5.5A5.5,5.5 0 1 1 0,5.5A5.5,5.5 0 1 1 0,-5.5Z",
-    "reject": "M-4.5,-4.5L4.5,4.5M-4.5,4.5L4.5,-4.5",
-    "inconclusive": "M0,-6L6,0L0,6L-6,0Z",
-    "invalid": "M0,-6L5.5,4.5H-5.5Z",
-}
-"""The shape of each verdict, around its middle: marks differ in shape, not only in colour."""
 
 
 def print_page(title: str, eyebrow: str, blocks: Sequence[ReportBlock], *, heading: str, footer: str) -> str:
@@ -89,7 +81,6 @@ def _environment() -> Environment:
     environment.filters |= {
         "by_split": _by_split,
         "compared": _compared,
-        "drawn": _drawn,
         "is_long": lambda cell: len(cell) > _LONG_CELL,
         "kind": lambda block: type(block).__name__,
         "words": _words,
@@ -194,26 +185,3 @@ def _cell(cell: Cell, flip: str) -> tuple[str, str, str]:
 def _passes(cell: Cell) -> bool:
     """Return whether more than half of the repeats passed, so that one unlucky repeat of seven breaks nothing."""
     return 2 * cell.passed > cell.repeats
-
-
-def _drawn(curve: Curve) -> dict[str, object]:
-    """Place the points of a curve: rollouts from left to right, shares of tasks passed upwards."""
-    most = max(10, curve.rollouts, *(point.rollouts for point in curve.points))
-    points: list[dict[str, object]] = []
-    corners: list[str] = []
-    for point in curve.points:
-        x, y = round(640 * point.rollouts / most, 1), round(200 - 200 * point.share, 1)
-        shown = f"{point.label}: {point.passed or f'{point.share:.3f}'} tasks passed, after {point.rollouts:,} rollouts"
-        points.append({"x": x, "y": y, "kind": point.outcome, "label": shown})
-        corners += [f"{x},{corners[-1].split(',')[1]}"] if corners else []
-        corners.append(f"{x},{round(200 - 200 * point.best, 1)}")
-    best = [point.best for point in curve.points]
-    moved = f"the share of tasks passed went from {best[0]:.0%} to {best[-1]:.0%}"
-    return {
-        "points": points,
-        "line": " ".join(corners),
-        "kinds": [kind for kind in _SHAPES if any(point.outcome == kind for point in curve.points)],
-        "shapes": _SHAPES,
-        "most": most,
-        "description": f"{len(points)} measurements on the validation tasks; {moved}",
-    }

@@ -15,7 +15,6 @@ from skillopt.reports.blocks import (
     Box,
     Bullets,
     Commands,
-    Curve,
     Details,
     Diff,
     Facts,
@@ -178,7 +177,7 @@ class _Printer:
             case _:
                 assert_never(block)
 
-    def _shown(self, block: Table | Grid | Text | Diff | Commands | Curve | MarkdownText) -> str:
+    def _shown(self, block: Table | Grid | Text | Diff | Commands | MarkdownText) -> str:
         match block:
             case Table():
                 return _table(block.columns, block.rows)
@@ -195,8 +194,8 @@ class _Printer:
                 return code_block(found, "diff") if found.strip() else ""
             case Commands():
                 return shell_block(block.lines)
-            case MarkdownText() | Curve():
-                return block.text if isinstance(block, MarkdownText) else ""
+            case MarkdownText():
+                return block.text
             case _:
                 assert_never(block)
 

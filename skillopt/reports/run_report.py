@@ -10,14 +10,13 @@ from itertools import pairwise
 from shlex import quote
 from typing import Final
 
-from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
+from skillopt.gate.comparison import PairedTask, Tally, Verdict
 from skillopt.gate.grades import GRADE_MEANINGS, grade_name, grade_words
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,
     compared_words,
     expectation,
-    headline_of_verdict,
     metric_label,
     passed_cells,
     passed_words,
@@ -28,8 +27,6 @@ from skillopt.loop.release_check import look_confidence
 from skillopt.reports.blocks import (
     Bullets,
     Commands,
-    Curve,
-    CurvePoint,
     Details,
     Diff,
     Grid,
@@ -47,7 +44,7 @@ from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
 from skillopt.tasks import digest_of
 
-__all__ = ["ReportLimits", "curve_points", "edits_not_taken", "funnel_words", "run_details", "run_report"]
+__all__ = ["ReportLimits", "edits_not_taken", "funnel_words", "run_details", "run_report"]
 
 _MOST_VERSIONS: Final = 24
 _LONGEST_DIFF: Final = 200_000
@@ -326,9 +323,7 @@ def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
     rows = [_gate(view, gate) for gate in view.gates[-limits.rows :]]
     more = _more_line(len(view.gates) - len(rows), "earlier gate", view.run)
-    points = curve_points(view)
     return [
-        *([Curve(points, view.rollouts.asked or view.rollouts.paid)] if len(points) > 1 else []),
         Table((*columns, "better / equal / worse", "confidence"), rows),
         *paragraphs(more),
         *siblings,
@@ -345,28 +340,6 @@ def _gate(view: RunView, gate: GateView) -> tuple[str, ...]:
     counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}{tasks}"
     gain = f"{verdict.gain:+.3f}{f' ({limits})' if limits else ''}"
     return str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, _confidence(verdict)
-
-
-def curve_points(view: RunView) -> list[CurvePoint]:
-    """List the shares of tasks passed that were measured: before training, and by each gate."""
-
-    def share(verdict: Verdict, side: int) -> tuple[float, str]:
-        if (found := headline_of_verdict(verdict)) is None:
-            return (verdict.before, verdict.after)[side], ""
-        passed = (found.passed_before, found.passed_after)[side]
-        return passed / found.tasks, passed_words(passed, found.tasks)
-
-    if not view.gates:
-        return []
-    best, passed = share(view.gates[0].verdict, 0)
-    points = [CurvePoint(0, best, "start", best, "before training", passed)]
-    for gate in view.gates:
-        value, passed = share(gate.verdict, 1)
-        outcome = gate.verdict.outcome
-        best = value if outcome is Outcome.ACCEPT else best
-        label = f"gate {gate.number}, {outcome.value}"
-        points.append(CurvePoint(gate.rollouts, value, outcome.value, best, label, passed))
-    return points
 
 
 def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

@@ -119,7 +119,7 @@ def test_it_is_asked_until_all_that_is_billed_for_was_billed_for_before(
     selection = Selection("rows", dict(zip(("harness", "model"), planned, strict=True)), folder=project)
     found = foresee_spending(selection)
     assert found is not None
-    assert (found.payment.paid, found.payment.first) == (True, asks)
+    assert (found[0].paid, found[0].first) == (True, asks)
 
 
 def test_a_judge_that_is_billed_for_is_asked_for_though_the_rest_is_free(project: Path) -> None:
@@ -129,11 +129,11 @@ def test_a_judge_that_is_billed_for_is_asked_for_though_the_rest_is_free(project
     selection = Selection("rows", {"judge": PAID_MODEL}, folder=project)
     found = foresee_spending(selection)
     assert found is not None
-    assert (found.payment.paid, found.payment.first) == (True, True)
+    assert (found[0].paid, found[0].first) == (True, True)
     record(project, selection.flags)
     again = foresee_spending(selection)
     assert again is not None
-    assert again.payment.first is False
+    assert again[0].first is False
 
 
 def record(project: Path, flags: Mapping[str, object]) -> None:

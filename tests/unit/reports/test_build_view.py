@@ -12,7 +12,6 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.reports.load_view import RunRecords, build_view, digests_of
-from skillopt.reports.run_report import curve_points
 from skillopt.reports.view import CellState, Fate, RunView
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.storage.ledger import ResultRow
@@ -52,7 +51,7 @@ def test_a_task_that_was_not_run_under_a_version_is_not_evaluated_rather_than_fa
     assert [row.split for row in VIEW.heat] == ["train"] * 10 + ["val"] * 10 + ["test"] * 10
 
 
-def test_versions_carry_their_commits_and_the_curve_their_rollouts() -> None:
+def test_versions_carry_their_commits_scores_and_costs() -> None:
     assert [(version.number, version.commit[:1], version.score) for version in VIEW.versions] == [
         (0, "b", 0.4),
         (1, "c", 0.8),
@@ -60,11 +59,6 @@ def test_versions_carry_their_commits_and_the_curve_their_rollouts() -> None:
     assert [version.expected for version in VIEW.versions] == [None, VIEW.gates[0].verdict.expected]
     assert VIEW.gates[0].verdict.expected < 0.8
     assert [(version.usd, version.turns) for version in VIEW.versions] == [(0.0125, 2.5), (None, 2.0)]
-    assert [(point.outcome, point.rollouts, point.share, point.best) for point in curve_points(VIEW)] == [
-        ("start", 0, 0.4, 0.4),
-        ("accept", 60, 0.8, 0.8),
-        ("reject", 100, 0.6, 0.8),
-    ]
 
 
 def test_a_withheld_release_check_and_a_step_of_which_nothing_came_are_told() -> None:
