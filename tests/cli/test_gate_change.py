@@ -207,8 +207,6 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
     code, report = gate(project, "main", "HEAD", "--release")
     assert (code, report["changes"][0]["standing"]) == (0, "passed")
     assert report["changes"][0]["judged"]["test"] is not None
-    view = json.loads(skillopt(project, "report", report["changes"][0]["run"], "--format", "json").stdout)
-    assert (view["test_withheld"], view["state"]) == ("", "finished")
 
 
 @pytest.mark.parametrize(
