@@ -32,7 +32,7 @@ from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.triggers.loading import DiscoveryRunner, trigger_task
 from skillopt.triggers.plan import TriggerAsk, expect_trainable, plan_triggers
-from skillopt.triggers.quality import Confusion, QueryLoading, TriggerQuality, TriggerRate, judge_loading
+from skillopt.triggers.quality import QueryLoading, TriggerQuality, TriggerRate, judge_loading
 from skillopt.triggers.run import TrainedTriggers, train_triggers
 
 __all__ = ["trigger"]
@@ -113,7 +113,6 @@ def _measured(result: _MeasuredTriggers, *, verbose: bool) -> str:
     if quality.missing:
         lines.append(f"{quality.missing} requests could not be measured")
     lines += map(_query, (row for row in quality.queries if verbose or (row.runs and not row.right)))
-    lines += ["", *_matrix(quality.confusion)]
     lines += _remarks(result.skipped)
     lines.append(f"newly run: {result.paid_rollouts} runs, the rest was recorded")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
@@ -122,30 +121,19 @@ def _measured(result: _MeasuredTriggers, *, verbose: bool) -> str:
     return "\n".join(lines)
 
 
-def _rate(rate: "TriggerRate") -> str:
+def _rate(rate: TriggerRate) -> str:
     if not rate.of:
         return "0 of 0"
     return f"{rate.hits} of {rate.of} ({rate.hits / rate.of:.0%}, 95% interval {rate.low:.0%} to {rate.high:.0%})"
 
 
-def _query(row: "QueryLoading") -> str:
+def _query(row: QueryLoading) -> str:
     """Write a request with what was loaded for it."""
     text = escape_terminal(" ".join(row.query.split()))
     shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     loaded = ", ".join(f"{escape_terminal(name)} {runs}" for name, runs in row.loaded.items())
     verdict = "not measured" if not row.runs else "right" if row.right else "wrong"
     return f"  {verdict}: {shown}  [{loaded or '-'}]  {escape_terminal(row.place)}"
-
-
-def _matrix(confusion: "Confusion") -> Iterator[str]:
-    """Draw which skill was loaded, in runs, against the one that was expected."""
-    names = [escape_terminal(name) for name in confusion.loaded]
-    rows = [escape_terminal(name) for name in confusion.expected]
-    first = max(map(len, [*rows, "expected \\ loaded"]))
-    yield "  ".join(["expected \\ loaded".ljust(first), *names])
-    for name, runs in zip(rows, confusion.runs, strict=True):
-        cells = (str(count).rjust(len(head)) for count, head in zip(runs, names, strict=True))
-        yield "  ".join([name.ljust(first), *cells])
 
 
 def _remarks(skipped: tuple[str, ...]) -> Iterator[str]:

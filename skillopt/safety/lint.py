@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
 
 from skillopt.safety.commands import find_commands
 from skillopt.safety.credentials import find_credentials, mask
@@ -23,10 +22,7 @@ from skillopt.safety.unseen_text import find_carriers, find_unseen
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.load_commands import find_load_commands, find_load_values
 
-__all__ = ["UNCHECKED", "LintFinding", "find_marks", "lint_change"]
-
-UNCHECKED: Final = frozenset(LintClass)
-"""In place of the allowed classes, this very object: nothing is looked for, as in simulated texts."""
+__all__ = ["LintFinding", "find_marks", "lint_change"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +102,6 @@ def find_marks(before: str, after: str, allow: frozenset[LintClass] = frozenset(
 
 def _added(before: str, after: str, allow: frozenset[LintClass]) -> list[TextMatch]:
     """List what the new text has and the old one has not, or less often."""
-    if allow is UNCHECKED:  # who allows each class by name is still told of what may never be added
-        return []
     known = Counter((match.kind, match.key) for match in _scan(before))
     added = []
     for match in _scan(after):

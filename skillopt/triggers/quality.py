@@ -12,7 +12,6 @@ from skillopt.safety.plurals import count_noun
 from skillopt.triggers.queries import Query
 
 __all__ = [
-    "Confusion",
     "HeldOutTriggers",
     "QueryLoading",
     "SiblingRecall",
@@ -25,7 +24,6 @@ __all__ = [
 ]
 
 _NONE: Final = "(none)"
-_OTHER: Final = "(none or other)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +50,6 @@ class QueryLoading:
 
 
 @dataclass(frozen=True, slots=True)
-class Confusion:
-    """Runs by the skill that was expected and the skill that was loaded.
-
-    A run that loaded two skills counts under both.
-    """
-
-    expected: tuple[str, ...]
-    loaded: tuple[str, ...]
-    runs: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class TriggerQuality:
     """How well a skill triggers; a request counts as loaded where it was in more than half of its runs."""
 
@@ -71,7 +57,6 @@ class TriggerQuality:
     false_triggers: TriggerRate
     unsteady: int
     missing: int
-    confusion: Confusion
     queries: tuple[QueryLoading, ...]
 
 
@@ -98,7 +83,6 @@ def judge_loading(skill: str, queries: Sequence[Query], rollouts: Iterable[Rollo
         trigger_rate(sum(not row.right for row in others), len(others)),
         sum(0 < row.own < row.runs for row in measured),
         len(rows) - len(measured),
-        _confusion(skill, measured),
         tuple(sorted(rows, key=lambda row: (row.right or not row.runs, row.expected != skill))),
     )
 
@@ -110,20 +94,6 @@ def _row(skill: str, query: Query, runs: Sequence[tuple[str, ...]]) -> QueryLoad
     return QueryLoading(
         query.text, query.expected, query.place, len(runs), own, dict(counts), was == (query.expected == skill)
     )
-
-
-def _confusion(skill: str, rows: Sequence[QueryLoading]) -> Confusion:
-    counts: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        for name, runs in row.loaded.items():
-            counts[row.expected or _OTHER, name] += runs
-
-    def order(name: str) -> tuple[bool, bool, str]:
-        return name in (_NONE, _OTHER), name != skill, name
-
-    expected = tuple(sorted({one for one, _ in counts}, key=order))
-    loaded = tuple(sorted({one for _, one in counts}, key=order))
-    return Confusion(expected, loaded, tuple(tuple(counts[one, other] for other in loaded) for one in expected))
 
 
 _CLEARLY: Final = 2

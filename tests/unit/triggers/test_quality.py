@@ -41,14 +41,6 @@ def test_a_request_counts_as_loaded_where_more_than_half_of_its_runs_loaded_the_
     assert found.queries[0].query == "write the letter"
 
 
-def test_the_matrix_has_the_expected_skill_in_rows_and_the_loaded_one_in_columns() -> None:
-    rollouts = [ran(OWN, "pdf"), ran(OWN, "pdf", "docx"), ran(OTHER, "pdf"), ran(NOBODY)]
-    found = judge_loading("pdf", [OWN, OTHER, NOBODY], rollouts).confusion
-    assert found.expected == ("pdf", "docx", "(none or other)")
-    assert found.loaded == ("pdf", "docx", "(none)")
-    assert found.runs == ((2, 1, 0), (1, 0, 0), (0, 0, 1))
-
-
 @pytest.mark.parametrize(
     ("hits", "of", "low", "high"), [(0, 0, 0.0, 1.0), (0, 10, 0.0, 0.278), (5, 10, 0.237, 0.763), (10, 10, 0.722, 1.0)]
 )
