@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.harvest.near_copies import is_near_copy, near_copies, word_digests
+from skillopt.harvest.near_copies import near_copies
 
 WORDS = st.lists(st.sampled_from(["clean", "the", "vendor", "table", "of", "rows", "by", "date"]), max_size=9)
 
@@ -32,9 +32,3 @@ def test_texts_are_in_one_group_just_when_a_chain_of_near_copies_joins_them(text
                 reached[at] = joined
 
     assert {frozenset(group) for group in near_copies(texts)} == {frozenset(group) for group in reached}
-
-
-@given(WORDS.map(" ".join), WORDS.map(" ".join))
-def test_word_digests_tell_near_copies_as_the_words_do_and_hold_no_word(one: str, other: str) -> None:
-    assert is_near_copy(one, [word_digests(other)]) == (bool(one) and len(near_copies([one, other])) == 1)
-    assert not any(word in digest for digest in word_digests(one) for word in one.split())

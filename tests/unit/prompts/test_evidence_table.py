@@ -30,9 +30,3 @@ def test_tasks_of_one_group_share_a_row_and_what_passes_comes_last() -> None:
 def test_72_failures_fit_whatever_their_feedback_is(feedback: str, groups: int) -> None:
     rows = [failed(number, feedback, number % groups + 1) for number in range(72)]
     assert estimate_tokens(write_evidence_table(rows)) <= TABLE_TOKENS + 200
-
-
-def test_a_line_of_a_megabyte_and_one_in_another_script_are_cut() -> None:
-    for feedback in ("x" * 1_000_000, "値" * 1_000_000, "\n" * 1_000_000 + "late"):
-        rows = [failed(number, feedback, number + 1) for number in range(72)]
-        assert estimate_tokens(write_evidence_table(rows)) <= TABLE_TOKENS + 200

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.errors import SuiteError
 from skillopt.suites import load_suite, read_tasks
-from skillopt.suites.formats.evals_json import read_evals
 from skillopt.suites.sources import read_json
 from skillopt.tasks import File, Task
 
@@ -38,14 +36,6 @@ def make(folder: Path, *evals: object, **files: str) -> Path:
 
 def options(task: Task) -> object:
     return json.loads(task.verifier.options)
-
-
-def failure(path: Path) -> str:
-    with pytest.raises(SuiteError) as raised:
-        read_evals(path)
-    message = str(raised.value)
-    assert message.startswith(f"{path}:"), message
-    return message.removeprefix(f"{path}:")
 
 
 def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
@@ -79,21 +69,6 @@ def test_files_of_evals_lose_their_prefix_and_other_files_keep_their_path(tmp_pa
     assert [file.path for file in one.files] == ["data/a.csv", "assets/a.csv", "evals/b.csv", "linked.csv"]
     assert {file.content for file in one.files} == {b"1"}
     assert other.files == one.files
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "1: expected JSON, found: Expecting value at column 1; correct the line"),
-        ('{\n"evals": [\n1,]}', "3: expected JSON, found: "),
-        ('{"evals": NaN}', "1: expected JSON, found: NaN, which JSON has no number for; correct the file"),
-        ('{"evals": [],\n"evals": []}', "1: expected JSON, found: the key 'evals' twice; correct the file"),
-        ("[" * 200_000, "1: expected JSON, found: maximum recursion depth"),
-        ("[]", "1: expected at least one eval, found none; add evals with a `prompt`"),
-    ],
-)
-def test_a_file_that_is_not_as_described_is_named_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
-    assert failure(write(tmp_path, {"evals.json": text}) / "evals.json").startswith(problem)
 
 
 @pytest.mark.parametrize(

@@ -48,15 +48,6 @@ def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> N
     assert tasks["eval-2"].verifier.judged
 
 
-def test_a_broken_line_is_skipped_and_the_others_load() -> None:
-    reading = read_tasks(fixture_of("cases-jsonl"))
-
-    assert [task.id for _, task in reading.tasks] == ["eval-sum", "eval-greet"]
-    assert [(each.line, each.reason[:50]) for each in reading.skipped] == [
-        (2, "expected one JSON object on the line, found: Expec")
-    ]
-
-
 @pytest.mark.parametrize("found", ["evals/evals.json", "tests/evals.json", "evals/cases.yaml", "test-prompts.json"])
 def test_a_skill_brings_its_tasks_wherever_people_keep_them_and_other_folders_bring_none(
     tmp_path: Path, found: str

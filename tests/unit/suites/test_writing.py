@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillopt.suites import load_suite, plan_suite, read_tasks
 from skillopt.suites.sources import parse_yaml
-from skillopt.suites.writing import folder_names, write_suite, yaml_text
+from skillopt.suites.writing import write_suite, yaml_text
 from skillopt.tasks import File, Task, VerifierSpec
 from tools.formats_table import ROWS, fixture_of
 
@@ -61,11 +61,3 @@ def test_a_suite_is_written_to_be_read_by_people() -> None:
         "name: orders\ntasks:\n- id: late\n  prompt: |-\n    Which are late?\n    Name them.\n"
         "  files:\n    a.csv: files/late/input/a.csv\n  verifier:\n    kind: exact\n    value: 3, 5\n"
     )
-
-
-@given(st.lists(st.sampled_from(["a", "A", "a/", "a-2", "a-3", "a.", "…", "task-1", "b"]), max_size=8))
-def test_the_folders_of_tasks_are_all_different(ids: list[str]) -> None:
-    names = list(folder_names([Task(name, "Do.", VerifierSpec("exact")) for name in ids]))
-
-    assert len(set(names)) == len(ids)
-    assert all(name.strip(".-") for name in names)

@@ -4,7 +4,7 @@ import pytest
 
 from skillopt.gate.comparison import Pairs
 from skillopt.protocols import Discovery, RolloutRequest
-from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note, skills_loaded
+from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note
 from skillopt.testing import ScriptedRunner
 from skillopt.triggers.loading import DiscoveryRunner, trigger_task
 from skillopt.triggers.quality import HeldOutTriggers, count_held_out, judge_loading, trigger_rate, why_worse
@@ -47,12 +47,6 @@ def test_a_request_counts_as_loaded_where_more_than_half_of_its_runs_loaded_the_
 def test_intervals_are_those_of_wilson(hits: int, of: int, low: float, high: float) -> None:
     found = trigger_rate(hits, of)
     assert (round(found.low, 3), round(found.high, 3)) == (low, high)
-
-
-def test_a_harness_that_tells_nothing_is_told_from_one_that_loaded_nothing() -> None:
-    assert skills_loaded(Trajectory()) is None
-    assert skills_loaded(Trajectory((loading_note(()),))) == ()
-    assert skills_loaded(Trajectory((loading_note(("a", "b")),))) == ("a", "b")
 
 
 HELD = [Query(f"own {number}", "pdf", "x:1") for number in range(3)]

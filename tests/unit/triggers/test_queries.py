@@ -81,11 +81,6 @@ def test_contradictory_labels_are_refused_with_both_places(tmp_path: Path) -> No
     )
 
 
-def test_a_request_that_stands_twice_with_one_label_counts_once(tmp_path: Path) -> None:
-    rows = [{"query": "a", "should_trigger": True}, {"query": " A ", "should_trigger": True}]
-    assert expected(tmp_path, "triggers.json", rows) == [("a", "pdf")]
-
-
 def test_requests_of_a_sibling_say_which_skill_a_near_miss_is_for(tmp_path: Path) -> None:
     own = written(tmp_path, "triggers.json", [{"query": "b", "should_trigger": False}])
     other = written(tmp_path, "trigger-evals.json", {"should_trigger": ["b", "c"], "should_not_trigger": ["a"]})
@@ -201,14 +196,6 @@ def test_near_copies_are_on_one_side() -> None:
     sides = [{one.text for one in side if "report" in one.text} for side in (train, held_out)]
     assert not (sides[0] and sides[1])
     assert {one.expected for side in (train, held_out) for one in side} == {"pdf", ""}
-
-
-@given(st.lists(st.text(alphabet="abc de", min_size=1, max_size=12).filter(str.strip), unique=True, max_size=30))
-def test_every_request_is_on_exactly_one_side(texts: list[str]) -> None:
-    queries = list({one.key: one for one in (Query(text, "pdf", "x:1") for text in texts)}.values())
-    train, held_out = split_queries(queries)
-    assert sorted(one.text for one in (*train, *held_out)) == sorted(one.text for one in queries)
-    assert split_queries(queries) == (train, held_out)
 
 
 @given(

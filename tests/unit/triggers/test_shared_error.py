@@ -35,14 +35,6 @@ def test_a_training_gets_what_those_before_it_left(tmp_path: Path) -> None:
     assert spent_by_trainings(tmp_path, "other", "c", (), HELD_OUT) == ()
 
 
-def test_the_same_training_again_is_the_same_look(tmp_path: Path) -> None:
-    looked(tmp_path, "a", 0.04)
-    looked(tmp_path, "b", 0.01)
-    assert looked(tmp_path, "a", 0.9) == 0
-    assert spent_by_trainings(tmp_path, "pdf", "a", (), HELD_OUT) == ()
-    assert spent_by_trainings(tmp_path, "pdf", "new", (), HELD_OUT) == (ErrorSpent(0.04), ErrorSpent(0.01))
-
-
 def test_what_was_spent_on_other_requests_counts_by_the_share_of_todays(tmp_path: Path) -> None:
     looked(tmp_path, "a", 0.04, HELD_OUT[:1])
     assert spent_by_trainings(tmp_path, "pdf", "b", (), HELD_OUT) == (ErrorSpent(0.04, shared=0.25),)

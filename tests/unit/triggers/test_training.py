@@ -8,7 +8,6 @@ from benchmarks.demo.harness import DemoHarness
 from skillopt.execution.runner import run_rollout
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorSpent
-from skillopt.prompts.descriptions import TriedDescription
 from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
@@ -92,18 +91,6 @@ def test_a_description_that_mends_as_much_as_it_breaks_is_not_kept() -> None:
     assert found.verdict is None
 
 
-def test_where_all_goes_right_nothing_is_asked() -> None:
-    document = SkillDocument(START.document.text.replace("Prepares claims.", GOOD))
-    queries = [query for query in QUERIES if query.text in EXPENSES[:2]]
-    runner = ScriptedRunner(roll, lambda _: says(GOOD))
-    training = DescriptionTraining(
-        tuple(queries[:1]), tuple(queries[1:]), (), 1, DiscoveryRunner(runner, Discovery()), Settings()
-    )
-    found = train_description(replace(START, document=document), training)
-    assert found.reason == "every training request goes right"
-    assert runner.prompts == []
-
-
 def test_a_description_that_loads_the_skill_wrongly_on_held_out_requests_is_refused() -> None:
     more = [*QUERIES, Query("Plan the trip: hotel, taxi and train.", "", "x:1", "test")]
     found, _ = trained(lambda _: says(GOOD), terms=on(more))
@@ -112,25 +99,6 @@ def test_a_description_that_loads_the_skill_wrongly_on_held_out_requests_is_refu
     assert found.verdict.grading is None
     assert round(found.verdict.error_spent, 6) == 0.07
     assert found.reason.startswith("refused: it loads the skill for 1 of 9 held-out requests that should not load it")
-
-
-def test_recall_of_a_sibling_is_counted_on_its_held_out_requests() -> None:
-    theirs = [replace(query, expected="sales-summary") for query in QUERIES if query.text in NEAR_MISSES[:4]]
-    found, _ = trained(
-        lambda _: says(GOOD), terms=on([*(one for one in QUERIES if one.text not in NEAR_MISSES[:4]), *theirs])
-    )
-    assert found.held_out is not None
-    (sibling,) = found.held_out.siblings
-    assert (sibling.skill, sibling.before.of) == ("sales-summary", len(split_queries(theirs)[1]))
-    assert sibling.before == sibling.after
-
-
-def test_the_report_has_the_held_out_requests_and_runs() -> None:
-    found, runner = trained(lambda _: says(GOOD))
-    assert found.held_out is not None
-    keys = {query.key for query in split_queries(QUERIES)[1]}
-    assert found.held_out.requests == len(keys)
-    assert found.held_out.runs == sum(request.task.id in keys for request in runner.requests)
 
 
 def test_the_error_that_earlier_trainings_spent_is_not_spent_again() -> None:
@@ -146,11 +114,3 @@ def test_each_training_has_runs_of_its_own_of_the_held_out_requests() -> None:
         _, runner = trained(lambda _: says(GOOD), terms=replace(on(QUERIES), number=number))
         repeats.append({request.repeat for request in runner.requests if request.task.id in keys})
     assert not repeats[0] & repeats[1]
-
-
-def test_a_description_that_people_declined_is_told_and_not_tried_again() -> None:
-    declined = (TriedDescription(GOOD, "Ada refused it: too long"),)
-    found, runner = trained(lambda _: says(f" {GOOD.upper()}"), terms=replace(on(QUERIES), refused=declined))
-    assert found.verdict is None
-    assert f"Ada refused it: too long: {GOOD}" in runner.prompts[0]
-    assert found.tried[0].outcome == "refused, for the same text came up before: Ada refused it: too long"

@@ -1,6 +1,5 @@
 """Verifiers that compare the text of a result: exact, regex, numeric and json; how every kind is loaded."""
 
-import json
 from typing import TypeAlias
 
 import pytest
@@ -113,11 +112,6 @@ def test_another_number_or_none_fails(answer: str, value: float | str) -> None:
     assert score_answer(make_spec("numeric", value=value), answer).value == 0
 
 
-@given(st.decimals(allow_nan=False))
-def test_every_decimal_is_close_to_itself(number: object) -> None:
-    assert score_answer(make_spec("numeric", value=str(number)), f"It is {number}").passed
-
-
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 values: st.SearchStrategy[Json] = st.recursive(
@@ -135,11 +129,6 @@ class TestJsonVerifier(VerifierContract):
 
     def spec(self) -> VerifierSpec:
         return make_spec("json", value={"a": {"x": "y"}, "b": [1, 2.5, None]}, file="output.json")
-
-
-@given(values)
-def test_every_value_equals_itself(value: Json) -> None:
-    assert compare_values(value, json.loads(json.dumps(value)), Tolerance(), 5)[1] == 0
 
 
 @given(values, values)
