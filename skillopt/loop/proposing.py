@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from skillopt.loop.consultation import Answered, Stage, consult_in_halves
@@ -38,76 +39,56 @@ class Briefing:
     by_people: tuple[PeoplesRefusal, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Proposal:
-    """What a reflection came to."""
+    """What a reflection came to: its edits, what could not be read or got no answer, verifiers that look wrong."""
 
     patch: Patch
-    refused: tuple[Refusal, ...]
-    untried: tuple[Refusal, ...]
-    findings: tuple[Event, ...]
-    suspects: Mapping[str, str]
-
-
-@dataclass(slots=True)
-class _Replies:
-    """What the replies of one reflection say."""
-
-    step: int
+    refused: tuple[Refusal, ...] = ()
+    untried: tuple[Refusal, ...] = ()
     findings: list[Event] = field(default_factory=list)
     suspects: dict[str, str] = field(default_factory=dict)
 
-    def note(self, answer: Answered[FailureGroup, Reflection] | Answered[_Measured, Reflection]) -> None:
-        """Note what could not be read or got no answer, and which verifiers look wrong."""
+    def note(self, step: int, answer: Answered[FailureGroup, Reflection] | Answered[_Measured, Reflection]) -> None:
+        """Note what replies say beside their edits."""
         for reply in answer.replies:
             self.suspects |= dict(reply.suspects)
-            self.findings += [EditUnreadable(self.step, text, reason) for text, reason in reply.unread]
+            self.findings += [EditUnreadable(step, text, reason) for text, reason in reply.unread]
         for part, reason in answer.skipped:
             ids = [name for one in part for name in (one.ids if isinstance(one, FailureGroup) else (one[0].id,))]
-            self.findings.append(PromptSkipped(self.step, reason, tuple(ids)))
+            self.findings.append(PromptSkipped(step, reason, tuple(ids)))
 
 
 def propose_edits(
     briefing: Briefing, measured: Sequence[_Measured], settings: Settings, step: int, budget: int
 ) -> Course[Proposal]:
     """Turn rollouts into the patch to try; where no prompt gets an answer the patch is empty and a finding says so."""
-    document, said = briefing.document, _Replies(step)
-    published = MinibatchReflection(document, briefing.told, settings, f"step {step}")
+    document = briefing.document
+    found, stage = Proposal(Patch(document, ())), Stage(REFLECTION_SCHEMA, f"step {step}")
+    published = MinibatchReflection(document, briefing.told, settings, stage.name)
+    proposed: tuple[ProposedEdit, ...] = ()
     if settings.minibatch_size:
-        proposed = yield from published.reflect(measured, budget, said.note)
-    else:
-        proposed = yield from _reflect(
-            briefing, measured, Aim(failures=True, budget=budget, tokens=settings.token_budget), said
-        )
+        proposed = yield from published.reflect(measured, budget, partial(found.note, step))
+    elif groups := group_failures([pair for pair in measured if pair[1].score and not pair[1].score.passed]):
+        aim = Aim(failures=True, budget=budget, tokens=settings.token_budget)
+
+        def ask(part: Sequence[FailureGroup]) -> str:
+            return ask_reflection(document, render_failures(part)[0], aim, briefing.told)
+
+        answer = yield from consult_in_halves(stage, [groups], ask, read_reflection)
+        found.note(step, answer)
+        proposed = tuple(edit for reply in answer.replies for edit in reply.edits)
     edits = [edit.named(f"s{step}e{number}") for number, edit in enumerate(_joined(proposed), 1)]
     sound, unsound = check_edits(document, edits, settings.allow, briefing.by_people)
-    alone = {change.edit: change for change in sound}
+    changes = sorted(sound, key=lambda change: -len(change.edit.tasks))
     if settings.minibatch_size:
-        ranked = yield from published.rank(tuple(alone), budget)
-    else:
-        ranked = tuple(sorted(alone, key=lambda edit: -len(edit.tasks)))
-    changes = [alone[edit] for edit in ranked]
+        ranked = yield from published.rank([change.edit for change in sound], budget)
+        changes.sort(key=lambda change: ranked.index(change.edit))
     kept = clip(changes, budget, settings.token_budget)
-    patch, refused, rivals = join_edits(document, kept, settings.allow)
-    over = tuple((change.edit, _OVER_BUDGET) for change in changes if change not in kept)
-    return Proposal(patch, (*unsound, *refused), (*over, *rivals), tuple(said.findings), said.suspects)
-
-
-def _reflect(
-    briefing: Briefing, measured: Sequence[_Measured], aim: Aim, said: _Replies
-) -> Course[tuple[ProposedEdit, ...]]:
-    """Reflect on all failures that fit one prompt."""
-    groups = group_failures([pair for pair in measured if pair[1].score is not None and not pair[1].score.passed])
-    if not groups:
-        return ()
-
-    def ask(part: Sequence[FailureGroup]) -> str:
-        return ask_reflection(briefing.document, render_failures(part)[0], aim, briefing.told)
-
-    stage = Stage(REFLECTION_SCHEMA, f"step {said.step}")
-    answer = yield from consult_in_halves(stage, [groups], ask, read_reflection)
-    said.note(answer)
-    return tuple(edit for reply in answer.replies for edit in reply.edits)
+    found.patch, refused, rivals = join_edits(document, kept, settings.allow)
+    found.refused = (*unsound, *refused)
+    found.untried = (*((change.edit, _OVER_BUDGET) for change in changes if change not in kept), *rivals)
+    return found
 
 
 def _joined(edits: Iterable[ProposedEdit]) -> Iterable[ProposedEdit]:
