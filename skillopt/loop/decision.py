@@ -19,6 +19,7 @@ from skillopt.loop.events import (
     TasksSetAside,
     VersionAccepted,
 )
+from skillopt.loop.policy import IDLE
 from skillopt.loop.training_run import TrainingRun
 from skillopt.safety.lint import find_marks
 from skillopt.skills.document import Skill
@@ -40,12 +41,6 @@ _CLEAR_LEAD: Final = 2.0
 """Expected z of a paired test on `val` at which a gate is asked: without, the first version comes after half as many
 rollouts again (16 worlds, 10 seeds)."""
 
-_IDLE: Final = 2
-"""Steps without a new line after which the draft goes to the gate."""
-
-_LAST_STEP: Final = 10
-"""Rollouts that another step takes at least."""
-
 
 def gate_is_due(run: TrainingRun) -> bool:
     """Return whether the draft is to be compared with the incumbent now.
@@ -57,9 +52,8 @@ def gate_is_due(run: TrainingRun) -> bool:
         return False
     if not run.draft.lines or run.gated == run.draft.skill.digest:
         return False
-    if policy.idle >= _IDLE:
-        return True
-    if run.runner.left - run.siblings.kept < 2 * tasks + max(_LAST_STEP, tasks):
+    # A step that comes after this one takes about as many rollouts as half a gate.
+    if policy.idle >= IDLE or run.runner.left - run.siblings.kept < 3 * tasks:
         return True
     return policy.epochs.rose if policy.epochs.pooled else policy.lead(tasks) >= _CLEAR_LEAD
 

@@ -12,7 +12,7 @@ from skillopt.loop.evidence import PassRates, Seen, TrainEvidence
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
 
-__all__ = ["MOST_TRIES", "Epochs", "Policy"]
+__all__ = ["IDLE", "MOST_TRIES", "Epochs", "Policy"]
 
 _SHOWN: Final = 24
 """Failing tasks of a reflection; three times as many where a decision about one line takes three runs or more."""
@@ -29,8 +29,8 @@ _SOME: Final = (0.1, 0.9)
 _LEFT_TO_CHANCE: Final = 0.005
 """Chance, by how often its edits survive, that the proposer finds an answer yet when a symptom is given up."""
 
-_IDLE: Final = 2
-"""Steps without a new line after which learning ends; more of them find nothing that two do not."""
+IDLE: Final = 2
+"""Steps without a new line after which the draft goes to the gate, and learning ends; more find nothing else."""
 
 _DRY: Final = 12
 """Reflections in a row without a line that stays, after which no further one is worth its call."""
@@ -218,7 +218,7 @@ class Policy:
     @property
     def done(self) -> bool:
         """Whether steps bring nothing new and nothing is left to learn."""
-        return self.idle >= _IDLE and not self._open
+        return self.idle >= IDLE and not self._open
 
     @property
     def stuck(self) -> tuple[str, ...]:

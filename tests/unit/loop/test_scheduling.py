@@ -37,7 +37,7 @@ def test_a_small_lead_goes_to_the_gate_once_two_steps_have_brought_nothing() -> 
 
 def test_a_draft_goes_to_the_gate_while_the_rollouts_last_for_it() -> None:
     assert not gate_is_due(waiting(answered=1, val=6, max_rollouts=120))
-    assert gate_is_due(waiting(answered=1, val=6, max_rollouts=30))
+    assert gate_is_due(waiting(answered=1, val=6, max_rollouts=26))
 
 
 def test_nothing_is_due_while_nothing_waits_or_the_same_text_was_just_gated() -> None:
