@@ -5,7 +5,7 @@ counts only where the candidate, run beside it, does not fail alike: else all li
 would look needed.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
@@ -34,7 +34,7 @@ _AT_A_TIME: Final = 3
 
 @dataclass(slots=True)
 class LeaveOut:
-    """The test of one line; with no run where what was run before decides."""
+    """The test of one line."""
 
     line: Line
     names: Sequence[str]
@@ -72,7 +72,7 @@ class LeaveOut:
         """Why the line stays or goes."""
         runs = len(self.without)
         if not runs:
-            return "the tasks that it cites failed without it and pass with it" if self.kept else "it did not last"
+            return "the tasks that it cites failed without it and pass with it"
         times = "once" if runs == 1 else f"{runs} times"
         return f"left out {times}: {'tasks fail without it' if self.kept else 'nothing fails without it'}"
 
@@ -86,22 +86,18 @@ def ablate(evidence: TrainEvidence, good: Sequence[Line], moved: Collection[str]
     cited = {line: [name for name in line.targets if name in moved] or list(line.targets) for line in good}
     names = evidence.cover(good, list(dict.fromkeys(name for found in cited.values() for name in found)), 1)
     beside = yield from evidence.run(draft.build(base), names)
-    tests, over = [], []
+    tests, over = list[LeaveOut](), list[LeaveOut]()
     for line in evidence.draw.sample(list(good), len(good)):
-        alone = [name for name in cited[line] if sum(name in other.targets for other in base) == 1]
-        test = LeaveOut(line, cited[line], line.evidence)
-        kept = _kept_without_test(evidence, line, alone, beside)
-        if kept is None:
-            known = min(1.0, line.evidence) if rates.repeats > 1 else 0.0
-            test.evidence = (0.0 if len(line.targets) > 1 else -_FEW) + known
-            tests.append(test)
-        else:
-            test.kept = kept
-            over.append(test)
-    gone = [test.line for test in over if not test.kept]
-    left = yield from leave_out(evidence, [line for line in base if line not in gone], tests, dict(beside))
+        alone = [name for name in cited[line] if sum(name in other.targets for other in base) == 1 and name in beside]
+        held = [not line.targets[name] & beside[name].symptoms for name in alone]
+        found = sum(rates.for_it if gone else -rates.against for gone in held)
+        # Of a line that says several things a task needs one, and leaving the line out shows nothing elsewhere. Of
+        # another one two tasks failed without it, pass with it, and no other line speaks of them.
+        known = line.packed or (len(line.targets) > 1 and found >= ENOUGH)
+        test = LeaveOut(line, cited[line], 0.0 if len(line.targets) > 1 else -_FEW)
+        (over if known else tests).append(test)
+    left = yield from leave_out(evidence, base, tests, dict(beside))
     for test in tests:
-        test.line.evidence = test.evidence
         test.kept = test.line in left
     for test in (*over, *tests):  # of a line that nothing needs it is no wonder that the symptom stays
         if test.kept:
@@ -111,24 +107,6 @@ def ablate(evidence: TrainEvidence, good: Sequence[Line], moved: Collection[str]
                 rates.answer(held=outcome)
     draft.set(left)
     return [*over, *tests]
-
-
-def _kept_without_test(
-    evidence: TrainEvidence, line: Line, alone: Sequence[str], beside: Mapping[str, Seen]
-) -> bool | None:
-    """Return what runs so far decide about a line; None when it must be left out to tell."""
-    rates = evidence.rates
-    if line.packed:  # a task needs one of the things that it says, and leaving out one of them shows nothing elsewhere
-        return True
-    seen = [not line.targets[name] & beside[name].symptoms for name in alone if name in beside]
-    found = sum(rates.for_it if gone else -rates.against for gone in seen)
-    if rates.repeats > 1 and alone:
-        line.evidence += found
-        if line.evidence >= ENOUGH:
-            return True
-        return False if line.evidence <= -1 else None
-    # Two tasks failed without it, passed with it, and nothing else speaks of them.
-    return True if len(line.targets) > 1 and alone and found >= ENOUGH else None
 
 
 def leave_out(

@@ -21,7 +21,6 @@ class Line:
     edit: Edit
     targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
     packed: bool = False
-    evidence: float = 0.0
 
     def mends(self, task: str, symptoms: frozenset[str]) -> bool:
         """Return whether a task shows that the line has done something: its symptoms are gone, or one of several."""

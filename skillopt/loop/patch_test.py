@@ -23,9 +23,6 @@ _PROBES: Final = 3
 _LITTLE_AGAINST: Final = -0.3
 """Evidence above which a line goes on to ablation."""
 
-_MOST_EVIDENCE: Final = 2.6
-"""What the patch test alone can say for a line."""
-
 
 @dataclass(frozen=True, slots=True)
 class PatchTest:
@@ -93,7 +90,4 @@ def _helps(evidence: TrainEvidence, line: Line, after: Mapping[str, Seen], *, me
     """Return whether a line seems to help; of several things that it says, one that does something is enough."""
     told = [line.mends(name, seen.symptoms) for name, seen in after.items() if name in line.targets]
     found = sum(evidence.rates.for_it if mended else -evidence.rates.against for mended in told)
-    if not ((found > _LITTLE_AGAINST and (told or not measured)) or (line.packed and any(told))):
-        return False
-    line.evidence = min(_MOST_EVIDENCE, found)
-    return True
+    return bool(found > _LITTLE_AGAINST and (told or not measured)) or (line.packed and any(told))

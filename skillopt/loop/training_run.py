@@ -1,6 +1,7 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -9,25 +10,156 @@ from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.loop.caps import CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer
-from skillopt.loop.draft import Draft
+from skillopt.loop.draft import Draft, Line
 from skillopt.loop.edit_checks import Refusal, find_leaking_edits
-from skillopt.loop.events import DraftChanged, EditRefused, Event
+from skillopt.loop.events import DraftChanged, EditRefused, Event, VerifierSuspected
 from skillopt.loop.evidence import TrainEvidence
-from skillopt.loop.folds import CrossFoldRunner, drop_edits, join_lines, lines_left_out
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.policy import MOST_TRIES, Policy
 from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.siblings import Sibling, SiblingGuard, rollouts_kept
-from skillopt.loop.suspect_verifiers import SuspectVerifiers
-from skillopt.protocols import Runner
-from skillopt.rollouts import Stream
+from skillopt.protocols import RolloutRequest, Runner
+from skillopt.rollouts import Reply, Rollout, Status, Stream
 from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
-from skillopt.skills.edits import Edit
+from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["EpochProgress", "TrainingRun"]
+__all__ = [
+    "CrossFoldRunner",
+    "EpochProgress",
+    "SuspectVerifiers",
+    "TrainingRun",
+    "drop_edits",
+    "join_lines",
+    "lines_left_out",
+]
+
+
+class CrossFoldRunner:
+    """Runs, in the place of the joined draft, on each task the draft that was not learned from it.
+
+    So a gate on all tasks compares texts with tasks that their edits were not derived from. A fold without a draft
+    leaves the tasks of the other one as they are: ties.
+    """
+
+    def __init__(self, runner: CappedRunner, folds: Sequence[Sequence[Task]]) -> None:
+        self._runner = runner
+        self._fold_of = {task.id: number for number, fold in enumerate(folds) for task in fold}
+        self._drafts: dict[str, tuple[Skill, ...]] = {}
+
+    def set_drafts(self, joined: Skill, drafts: Iterable[Skill]) -> None:
+        """Return which drafts stand behind the joined one."""
+        self._drafts[joined.digest] = tuple(drafts)
+
+    def judged(self, joined: Skill) -> tuple[str, ...]:
+        """Return the digests of what runs on the tasks of each fold in the place of the joined draft."""
+        return tuple(draft.digest for draft in reversed(self._drafts.get(joined.digest, ())))
+
+    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
+        """Run rollouts; a text is run once where both sides are the same."""
+        wanted = [self._crossed(request) for request in requests]
+        keys = [(request.skill.digest if request.skill else "", request.task.id, request.repeat) for request in wanted]
+        unique = dict(zip(keys, wanted, strict=True))
+        found = dict(zip(unique, self._runner.rollouts(list(unique.values())), strict=True))
+        return tuple(found[key] for key in keys)
+
+    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
+        """Ask the optimizer model, which knows no folds."""
+        return self._runner.replies(prompts, schema)
+
+    def _crossed(self, request: RolloutRequest) -> RolloutRequest:
+        drafts = self._drafts.get(request.skill.digest) if request.skill else None
+        if not drafts:
+            return request
+        own = self._fold_of[request.task.id]
+        return RolloutRequest(drafts[1 - own], request.task, request.repeat)
+
+
+def join_lines(joined: Draft, drafts: Sequence[Draft]) -> list[Skill]:
+    """Make the lines of both folds those of the joined draft; list what each fold's draft is with these lines alone.
+
+    A line that stands there already is left out, and so is one whose text a line of the other fold replaces. Of the
+    orders tried, the one that keeps lines for the most tasks counts: added lines mostly fit into a rewritten section.
+    """
+    lines: dict[tuple[str, ...], Line] = {}
+    for draft in drafts:
+        for line in draft.lines:
+            lines.setdefault(_said(line.edit), line)
+    forwards = list(lines.values())
+    backwards = [line for draft in reversed(drafts) for line in draft.lines if line in forwards]
+    orders = (forwards, backwards, sorted(forwards, key=lambda line: line.edit.op is not Op.REWRITE))
+    joined.set(max(map(joined.fitting, orders), key=_mended))
+    there = {_said(line.edit) for line in joined.lines}
+    return [draft.build([line for line in draft.lines if _said(line.edit) in there]) for draft in drafts]
+
+
+def lines_left_out(joined: Draft, drafts: Sequence[Draft]) -> list[Line]:
+    """List the lines of folds that the joined draft does not say."""
+    there = {_said(line.edit) for line in joined.lines}
+    return [line for draft in drafts for line in draft.lines if _said(line.edit) not in there]
+
+
+def drop_edits(draft: Draft, refused: Sequence[Refusal]) -> list[Refusal]:
+    """Take the lines out of a draft that say what was refused, under whatever id; give them with the reasons."""
+    reasons = {_said(edit): reason for edit, reason in refused}
+    gone = [(line.edit, reasons[_said(line.edit)]) for line in draft.lines if _said(line.edit) in reasons]
+    if gone:
+        draft.set([line for line in draft.lines if _said(line.edit) not in reasons])
+    return gone
+
+
+def _said(edit: Edit) -> tuple[str, ...]:
+    """Return what makes two edits the same."""
+    return edit.op.value, edit.anchor, edit.section, edit.content.strip()
+
+
+def _mended(lines: Sequence[Line]) -> tuple[int, int]:
+    """Count the tasks that lines are cited for, and the lines."""
+    return len({name for line in lines for name in line.targets}), len(lines)
+
+
+_LONGEST_REASON: Final = 200
+
+
+class SuspectVerifiers:
+    """The suspects of one run; what it says follows from what it was told, in order."""
+
+    def __init__(self) -> None:
+        self._verdicts: dict[tuple[str, str], set[bool]] = defaultdict(set)
+        self._failing: set[str] = set()
+        self._flagged: set[str] = set()
+
+    def add_rollouts(self, step: int, rollouts: Iterable[Rollout]) -> Iterator[VerifierSuspected]:
+        """Note train rollouts; flag a task of which the same answer passed once and failed once.
+
+        Only rollouts that ended well with an answer and wrote no files can be compared, because a trajectory does not
+        hold what is in files.
+        """
+        for rollout in rollouts:
+            task, answer, score = rollout.task_id, rollout.trajectory.answer, rollout.score
+            if score is None:
+                continue
+            (self._failing.discard if score.passed else self._failing.add)(task)
+            if rollout.status is not Status.OK or not answer.strip() or rollout.trajectory.files_changed:
+                continue
+            self._verdicts[task, answer].add(score.passed)
+            if len(self._verdicts[task, answer]) > 1:
+                yield from self._flag(step, task, "the same answer passed once and failed once", "measured")
+
+    def add_claims(self, step: int, claims: Mapping[str, str]) -> Iterator[VerifierSuspected]:
+        """Note of which tasks a model calls the verifier wrong; one counts for a task that failed when it ran last."""
+        for task, reason in claims.items():
+            if task in self._failing:
+                plain = "".join(character if character.isprintable() else " " for character in reason)
+                yield from self._flag(step, task, " ".join(plain.split())[:_LONGEST_REASON] or "no reason", "model")
+
+    def _flag(self, step: int, task: str, reason: str, by: str) -> Iterator[VerifierSuspected]:
+        if task not in self._flagged:
+            self._flagged.add(task)
+            yield VerifierSuspected(step, task, reason, by)
+
 
 _TRIES_IN_A_FOLD: Final = 3
 """Reflections on one symptom where tasks are few: the rollouts of more of them are worth more in the verdict."""

@@ -11,8 +11,7 @@ from skillopt.errors import EditError
 from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.events import DraftChanged, EditRefused
-from skillopt.loop.folds import CrossFoldRunner, join_lines, lines_left_out
-from skillopt.loop.training_run import TrainingRun
+from skillopt.loop.training_run import CrossFoldRunner, TrainingRun, join_lines, lines_left_out
 from skillopt.protocols import RolloutRequest
 from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument

@@ -1,7 +1,7 @@
 """Tasks whose verifier looks wrong are reported once."""
 
 from skillopt.loop.events import VerifierSuspected
-from skillopt.loop.suspect_verifiers import SuspectVerifiers
+from skillopt.loop.training_run import SuspectVerifiers
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
 
 
