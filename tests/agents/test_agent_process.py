@@ -101,12 +101,6 @@ def test_a_skill_is_installed_whole_in_a_repository(tmp_path: Path) -> None:
     assert (tmp_path / ".claude/skills/rows/scripts/a.sh").stat().st_mode & 0o100
 
 
-def test_a_repository_that_a_task_brings_is_kept(tmp_path: Path) -> None:
-    git(tmp_path, "init", "--quiet", "--initial-branch=its-own")
-    prepare_folder(str(tmp_path))
-    assert git(tmp_path, "symbolic-ref", "HEAD") == "refs/heads/its-own"
-
-
 def test_a_rollout_with_claude_code_is_told_from_its_stream(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -134,13 +128,6 @@ def test_a_rollout_with_codex_is_told_from_its_stream_and_its_record(tmp_path: P
     assert trajectory.messages[1].text == "skill rows loaded: yes (forced)"
     assert (trajectory.status, trajectory.answer, trajectory.usage) == (Status.OK, "Done.", Usage(1, 3, 2, None))
     assert harness.identity == "codex 9.8.7 model=m mode=forced max_tokens=9"
-
-
-def test_a_pipe_among_the_records_of_codex_does_not_hold_up_a_rollout(tmp_path: Path) -> None:
-    left = "mkdir -p $CODEX_HOME/sessions/1; mkfifo $CODEX_HOME/sessions/1/rollout-1.jsonl\n"
-    harness = CodexHarness("m", program=script(tmp_path, left + saying(*CODEX)), sandbox="none")
-    trajectory = harness.run(RolloutRequest(SKILL, TASK), str(tmp_path))
-    assert trajectory.reason.startswith("bad_request: codex did not take the skill 'rows'")
 
 
 def test_models_answer_through_the_clients_and_tell_their_failures(tmp_path: Path) -> None:

@@ -123,12 +123,6 @@ def test_the_provider_is_all_that_can_be_reached(workspace: Path, provider: Loop
 
 
 @needs_bwrap
-def test_a_provider_with_a_name_and_a_low_port_keeps_its_address(workspace: Path) -> None:
-    ended = boxed("cat /etc/hosts", workspace, "https://api.example.com/v1")
-    assert ended.stdout == "127.0.0.1 localhost\n127.0.1.1 api.example.com\n"
-
-
-@needs_bwrap
 def test_its_exit_status_comes_through_and_nothing_outlives_it(workspace: Path, provider: LoopbackServer) -> None:
     script = "(setsid sh -c 'while sleep 0.05; do date >>beats; done' &) ; sleep 0.3; exit 7"
     assert boxed(script, workspace, provider.url).exit_status == 7

@@ -11,7 +11,6 @@ REPLACED = [name for name, row in ROWS.items() if row.name]
 WORLD = {"fixed halves for few tasks": ("real-20", 120), "lines judged one by one in any noise": ("flips-30", 400)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", REPLACED)
 def test_a_row_that_replaces_a_name_runs_another_loop_and_leaves_the_next_row_alone(name: str) -> None:
     world, rollouts = WORLD.get(name, ("distractors", 600))

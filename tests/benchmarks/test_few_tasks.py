@@ -29,7 +29,6 @@ def test_a_cut_holds_as_many_tasks_none_held_out_and_leaves_their_splits_to_the_
     assert len(load_suite(suite / "cut.jsonl").splits) == 20
 
 
-@pytest.mark.slow
 def test_each_run_is_a_row_and_each_size_has_its_mean(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--tasks", "30", "--rollouts", "60", "--seeds", "1", "--first", "5"]) == 0
     printed = capsys.readouterr().out

@@ -56,7 +56,6 @@ def test_every_row_is_about_worlds_that_there_are_and_can_be_asked_for() -> None
     assert len({target.what for target in TARGETS}) == len(TARGETS)
 
 
-@pytest.mark.slow
 def test_the_command_prints_the_rows_that_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "runs.jsonl"
     told = ["--only", "few", "--seeds", "1", "--first", "7", "--no-rivals", "--workers", "1", "--json", str(file)]

@@ -66,9 +66,3 @@ def test_a_model_that_never_errs_proposes_the_rule_of_every_failing_task_once() 
     edits = propose(world(), 0, situation())
     assert sorted(edit.content for edit in edits) == [f"- {rule_line(rule)}" for rule in range(8)]
     assert all(edit.tasks == (f"train-{int(edit.content[16:18]):03d}",) for edit in edits)
-
-
-def test_a_rejected_line_is_proposed_again_only_by_a_model_that_does_not_heed_it() -> None:
-    rejected = tuple(f"add after 'section Rules': '- {rule_line(rule)}': reject" for rule in range(8))
-    assert propose(world(heed=1.0), 0, situation(rejected=rejected)) == ()
-    assert len(propose(world(heed=0.0), 0, situation(rejected=rejected))) == 8

@@ -9,8 +9,6 @@ from benchmarks.landscapes.worlds import WORLDS
 from benchmarks.run_table import make_row
 from skillopt.forecast.consumption import COLUMNS
 
-pytestmark = pytest.mark.slow
-
 
 def test_without_noise_every_accepted_version_is_better_and_the_report_is_true() -> None:
     run = run_job(Job("noise-free", "paper", 0, 2000))

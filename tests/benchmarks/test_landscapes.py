@@ -29,8 +29,6 @@ from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split
 from skillopt.testing import InlineExecutor
 
-pytestmark = pytest.mark.slow
-
 NAMES = sorted(WORLDS)
 # Some rules, one in its last wording, one put out of force, pairs and rivals half and whole, and lines of every kind.
 MIXED = document_of(

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.landscapes.runs import Job, run_job
 from benchmarks.peers.__main__ import format_page
 from benchmarks.peers.arena import BudgetSpentError, Figures, SimulatedArena
-from benchmarks.peers.contestants import CONTESTANTS, GEPA, Batch, is_ready, play
+from benchmarks.peers.contestants import CONTESTANTS, GEPA, Batch, play
 
 INSIDE = [name for name in CONTESTANTS if name not in GEPA]
 
@@ -43,17 +43,6 @@ def test_our_presets_have_the_figures_of_the_landscapes() -> None:
     found, run = figures("our paper", "strong", 500, seed=3), run_job(Job("strong", "paper", 3, 500, shipped=True))
     assert (found.curve, found.reach, found.false_accepts) == (run.curve, run.reach, run.false_accepts)
     assert (found.accepted, found.asked) == (run.accepted, run.asked)
-
-
-@pytest.mark.parametrize("peer", GEPA)
-def test_gepa_is_the_same_again_and_keeps_to_the_budget(peer: str) -> None:
-    if not is_ready():
-        pytest.skip("needs GEPA, which `make bench-peers` installs")
-    first, again = (figures(peer, "partial", 2000) for _ in range(2))
-    assert first == again
-    assert first.calls > 0
-    assert 500 < first.asked <= 2000
-    assert first.curve[-1][1] > first.curve[0][1]
 
 
 def test_a_row_sums_the_runs_of_an_optimizer_up() -> None:

@@ -36,7 +36,6 @@ def trained(folder: Path, name: str, executor: Executor) -> tuple[list[Event], s
         return events, {key for (key,) in database.execute("SELECT key FROM calls")}
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("world", ["interacting", "real-12"])
 def test_events_and_recorded_answers_are_the_same_with_1_8_and_64_workers(tmp_path: Path, world: str) -> None:
     plain = trained(tmp_path / "plain", world, InlineExecutor())

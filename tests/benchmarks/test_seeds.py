@@ -4,8 +4,6 @@ import pytest
 
 from benchmarks.seeds import main
 
-pytestmark = pytest.mark.slow
-
 
 def test_each_seed_is_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--first", "101", "--seeds", "1"]) == 0

@@ -98,7 +98,6 @@ def full_scores(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 
 @pytest.mark.parametrize("split", Split)
-@pytest.mark.slow
 def test_a_full_set_of_rules_does_nearly_everything(split: Split, full_scores: dict[Split, list[list[Score]]]) -> None:
     everywhere = [found for rounds in full_scores.values() for found in rounds]
 

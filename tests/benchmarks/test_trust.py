@@ -15,10 +15,11 @@ from skillopt.sandbox.bubblewrap import Sandbox
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
-SLICE = {"csv.py in place of a module", "conftest.py", "GNUmakefile", "waiting process", "git configuration"}
 
 
-def expect_no_score(attempt: Attempt) -> None:
+@needs_bwrap
+@pytest.mark.parametrize("attempt", CHEATS, ids=lambda each: each.name)
+def test_an_agent_that_cheats_gets_no_score(attempt: Attempt) -> None:
     if not attempt.runnable:
         pytest.skip(f"no program for the judge {attempt.judge!r}")
     score = run_attempt(attempt)
@@ -27,20 +28,6 @@ def expect_no_score(attempt: Attempt) -> None:
 
 
 @needs_bwrap
-@pytest.mark.parametrize("attempt", [each for each in CHEATS if each.name in SLICE], ids=lambda each: each.name)
-def test_an_agent_that_cheats_gets_no_score(attempt: Attempt) -> None:
-    expect_no_score(attempt)
-
-
-@needs_bwrap
-@pytest.mark.process
-@pytest.mark.parametrize("attempt", [each for each in CHEATS if each.name not in SLICE], ids=lambda each: each.name)
-def test_no_other_cheat_gets_a_score_either(attempt: Attempt) -> None:
-    expect_no_score(attempt)
-
-
-@needs_bwrap
-@pytest.mark.process
 @pytest.mark.parametrize("attempt", HONEST, ids=lambda each: each.name)
 def test_honest_work_passes(attempt: Attempt) -> None:
     if not attempt.runnable:
@@ -72,7 +59,6 @@ def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
 
 
 @needs_bwrap
-@pytest.mark.slow
 def test_of_a_slice_of_what_no_other_test_tries_nothing_gets_through(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["--quick", "repositories", "kills-training", "kills-mcp", "disk"])
     out, errors = capsys.readouterr()

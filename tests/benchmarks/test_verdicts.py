@@ -1,11 +1,9 @@
 """The tables of verdicts: what the docs quote is what the program finds, in fewer runs."""
 
-from random import Random
-
 import pytest
 
-from benchmarks.simulated_verdicts import Change, draw_draft
-from benchmarks.verdicts import change_rates, gate_rates, here_rates, main, release_rate
+from benchmarks.simulated_verdicts import Change
+from benchmarks.verdicts import change_rates, gate_rates, here_rates, main
 from skillopt.review.result import ReviewAnswer
 
 SAME, MENDS = Change("same text"), Change("mends 40%", 0.8)
@@ -19,14 +17,6 @@ def test_a_gate_finds_what_is_there_and_seldom_what_is_not() -> None:
     assert null.first <= null.any <= gain.any
 
 
-def test_the_release_check_is_not_misled_by_a_rare_great_loss() -> None:
-    def rare(request: object, random: Random) -> float:
-        new = getattr(request, "skill").document.text == "new"  # noqa: B009 - the type is the runner's business
-        return 0.5 if not new else 0.05 if random.random() < 0.1 else 0.55
-
-    assert release_rate(12, 100, rare) <= 0.07
-
-
 def test_harm_is_refused_and_twelve_tasks_tell_little_of_a_harmless_change() -> None:
     harmful, _ = change_rates(12, 1.0, 20)
     harmless, _ = change_rates(8, 0.0, 20)
@@ -38,12 +28,6 @@ def test_harm_is_refused_and_twelve_tasks_tell_little_of_a_harmless_change() -> 
 def test_few_tasks_are_proven_here_where_they_cannot_be_proven() -> None:
     proven, here = here_rates(lambda random: MENDS.draw(4, 0.1, random), 4, 60)
     assert proven < here
-
-
-def test_drafts_do_better_on_train_whatever_they_do_elsewhere() -> None:
-    drafts = [draw_draft(8, 0.7, Random(number)) for number in range(60)]
-    assert all(draft.train_after > draft.train_before for draft in drafts)
-    assert 0.5 < sum(draft.gain > 0 for draft in drafts) / 60 < 0.95
 
 
 def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

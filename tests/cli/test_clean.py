@@ -78,19 +78,6 @@ def test_accepted_versions_go_on_a_commit_of_a_person_only_where_another_branch_
     assert git(folder, "branch", "--list", "skillopt/*") == ""
 
 
-def test_a_branch_that_moved_since_it_was_listed_is_not_removed(
-    trained: Trained, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, _ = trained
-    listed = command._list_traces(folder, [command._Trace.BRANCHES])  # noqa: SLF001 - as it was before the move
-    mine = commit_on(folder, "skillopt/rows", "Mine", "skillopt/rows")
-    monkeypatch.setattr(command, "_list_traces", lambda *_: listed)
-    ended = skillopt(folder, "clean", "--branches", "--yes")
-    assert ended.returncode != 0
-    assert "could not move skillopt/rows" in ended.stderr
-    assert git(folder, "rev-parse", "skillopt/rows") == mine
-
-
 def test_nothing_is_removed_while_something_trains(trained: Trained) -> None:
     folder, _ = trained
     with writer_lock(folder, "rows"):

@@ -122,20 +122,6 @@ def test_it_is_asked_until_all_that_is_billed_for_was_billed_for_before(
     assert (found[0].paid, found[0].first) == (True, asks)
 
 
-def test_a_judge_that_is_billed_for_is_asked_for_though_the_rest_is_free(project: Path) -> None:
-    rubric = {"kind": "rubric", "criteria": ["It is polite."]}
-    lines = [json.dumps({"id": f"t{at}", "prompt": f"Greet guest {at}.", "verifier": rubric}) for at in range(12)]
-    (project / "suites" / "rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    selection = Selection("rows", {"judge": PAID_MODEL}, folder=project)
-    found = foresee_spending(selection)
-    assert found is not None
-    assert (found[0].paid, found[0].first) == (True, True)
-    record(project, selection.flags)
-    again = foresee_spending(selection)
-    assert again is not None
-    assert again[0].first is False
-
-
 def record(project: Path, flags: Mapping[str, object]) -> None:
     """Record that a training began."""
     with closing(Ledger.open(project)) as ledger:

@@ -114,16 +114,6 @@ def test_a_change_from_a_fork_gets_no_comment_and_no_token(tmp_path: Path, forge
     assert forge.said(7) == []
 
 
-def test_a_comment_that_is_refused_is_a_warning(tmp_path: Path, forge: FakeForge) -> None:
-    project = make_change(tmp_path / "project")
-    commit(project, "no frontmatter\n")
-    environment = with_forge(forge)
-    forge.pulls = {}
-    done = gate(pull_request(tmp_path, project, **environment))
-    assert (done.code, done.outputs["verdict"]) == (1, "refused")
-    assert "::warning title=skillopt::no comment: " in done.log
-
-
 def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
     nights = make_nights(tmp_path)
     runner = Runner(tmp_path / "temp", nights.folder, {"event_name": "schedule"})
@@ -136,16 +126,6 @@ def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
     assert nights.tip()
     again = runner.run(command="nightly", forge="none", sandbox="false", args="--set\nseed=1")
     assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("unchanged", "0")
-
-
-def test_a_night_that_breaks_fails_the_job(tmp_path: Path) -> None:
-    nights = make_nights(tmp_path)
-    config = nights.folder / "skillopt.toml"
-    config.write_text(config.read_text().replace("suites/rows.jsonl", "suites/lost.jsonl"))
-    done = Runner(tmp_path / "temp", nights.folder).run(command="nightly", forge="none", sandbox="false")
-    assert (done.code, done.outputs["verdict"], done.outputs["exit-code"]) == (3, "failed", "3")
-    assert "lost.jsonl" in read(done.summary)[1]
-    assert done.steps[-1] == "Keep the reports"
 
 
 def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path) -> None:

@@ -189,16 +189,6 @@ def _listed(project: Path) -> str:
     return json.dumps([{"id": entry.id} for entry in entries])
 
 
-def test_requests_without_a_skill_are_told_and_taken_only_on_demand(project: Path, home: Path) -> None:
-    for name in ("one", "two"):
-        claude(home, project, Said("Write the release notes of the week"), name=name)
-    ended = skillopt(project, "harvest")
-    assert ended.returncode == 1
-    assert "  2 times: Write the release notes of the week" in ended.stdout
-    assert skillopt(project, "harvest", "rows", "--without-skill").returncode == 0
-    assert "write-the-release-notes" in review(project).read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -1,6 +1,5 @@
 """Nights that train a description: it is offered once, a closed pull request declines it, a merged one settles it."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -131,17 +130,6 @@ def test_a_description_whose_sibling_changed_is_due_again_in_a_clone_without_rec
     row = night(clone, "--max-rollouts", "5")
     assert row["described"].startswith("descriptions of other skills changed since its own was trained")
     assert row["rollouts"] <= 5
-
-
-def test_a_description_that_cannot_be_trained_says_why_and_fails_nothing(tmp_path: Path) -> None:
-    folder = prepare(tmp_path)
-    few = folder / "skills" / SKILL / "evals" / "trigger-evals.json"
-    few.write_text(json.dumps(json.loads(few.read_text(encoding="utf-8"))[:3]), encoding="utf-8")
-    git(folder, "commit", "--quiet", "-am", "Few requests")
-    git(folder, "push", "--quiet", "origin", "HEAD:main")
-    row = Nights(folder, tmp_path / "bare.git", None).run()[SKILL]
-    assert row["training"] == "no suite"
-    assert row["described"].startswith("its description was not trained: expected enough requests to train on some")
 
 
 def test_a_description_that_people_change_on_main_closes_its_pull_request_and_is_due(nights: Nights) -> None:

@@ -127,18 +127,6 @@ def test_a_kill_between_the_event_and_the_end_of_its_commit_is_made_good(
     assert set(committed) <= set(tips(project))
 
 
-def test_a_work_tree_that_was_changed_since_is_another_run(tmp_path: Path, project: Path, reference: Reference) -> None:
-    path = deadly_git(tmp_path, "update-ref", "after")
-    command = (*COMMAND, "--set", f"seed={reference.seed}", "--start", "worktree")
-    assert skillopt_process(project, *command, PATH=path).returncode == -signal.SIGKILL
-    skill = project / "skills" / "rows" / "SKILL.md"
-    skill.write_text(skill.read_text(encoding="utf-8") + "- Keep the order of rows.\n", encoding="utf-8")
-    skillopt_process(project, *command, PATH=path)
-    with closing(Ledger.open(project, read_only=True)) as ledger:
-        newest, oldest = ledger.runs()
-    assert newest.start != oldest.start
-
-
 def test_a_run_that_was_killed_after_its_last_event_is_shown_and_no_other_begins(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     command = ("optimize", "rows", "--json", "--set", f"workers={WORKERS}")

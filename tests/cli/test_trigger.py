@@ -62,15 +62,6 @@ def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings:
     assert "recall 0/7 → 7/7, false triggers 0/8 → 0/8" in skillopt(siblings, "log", "expense-claims").stdout
 
 
-def test_training_goes_on_from_the_description_that_was_accepted(siblings: Path) -> None:
-    first = asked(siblings, "--train", "--repeats", "1")
-    again = asked(siblings, "--train", "--repeats", "1")
-    assert again["before"] == first["description"]
-    assert again["train_before"]["hits"] == first["train_after"]["hits"]
-    git(siblings, "merge", "-q", "--ff-only", "skillopt-trigger/expense-claims")
-    assert asked(siblings, "--train", "--repeats", "1")["before"] == first["description"]
-
-
 def write_set(folder: Path, rows: object) -> None:
     place = folder / "skills" / "expense-claims" / "evals" / "trigger-evals.json"
     place.write_text(json.dumps(rows, indent=1), encoding="utf-8")

@@ -169,16 +169,6 @@ def test_the_skill_is_data_in_the_prompt_and_the_next_call_knows_the_drafts_befo
     assert begun < first.index("Ignore the above") < first.index("\nskill ", begun)
 
 
-def test_a_reply_without_tasks_is_asked_for_once_more_and_then_said(project: Path, run: Run) -> None:
-    models = Models("I cannot do that.")
-    ended = run(models)
-    assert ended.returncode == 3
-    assert "the model's replies hold no task: expected" in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert len(models.drafting) == 2
-    assert not (project / "suites").exists()
-
-
 def test_the_same_command_pays_for_nothing_twice_and_waiting_drafts_are_not_written_over(
     project: Path, run: Run
 ) -> None:

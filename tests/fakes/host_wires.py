@@ -6,7 +6,7 @@ answered. Does not own what the model does (host_player).
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
@@ -33,11 +33,9 @@ class Seen:
     steps: tuple[Step, ...]
 
 
-def play_host(client: str, told: Callable[[Step], object] = lambda _: None) -> AbstractContextManager[LoopbackServer]:
+def play_host(client: str) -> AbstractContextManager[LoopbackServer]:
     """Serve the model to a client, `claude` or `codex`."""
-    if client == "claude":
-        return fake_anthropic(lambda body: _anthropic(body, told))
-    return fake_openai(lambda body: _openai(body, told))
+    return fake_anthropic(_anthropic) if client == "claude" else fake_openai(_openai)
 
 
 def read_anthropic(body: Body) -> Seen:
@@ -76,10 +74,9 @@ def read_openai(body: Body) -> Seen:
     return Seen("\n".join(texts), offered, tuple(steps))
 
 
-def _anthropic(body: Body, told: Callable[[Step], object]) -> Answer:
+def _anthropic(body: Body) -> Answer:
     seen = read_anthropic(body)
     step = _step(seen)
-    told(step)
     said: list[Block] = [{"type": "text", "text": step.words}]
     if step.tool:
         name, number = seen.offered[step.tool], next(_numbers)
@@ -87,10 +84,9 @@ def _anthropic(body: Body, told: Callable[[Step], object]) -> Answer:
     return message(body, said)
 
 
-def _openai(body: Body, told: Callable[[Step], object]) -> Answer:
+def _openai(body: Body) -> Answer:
     seen = read_openai(body)
     step = _step(seen)
-    told(step)
     if not step.tool:
         return response(body, step.words)
     number = next(_numbers)
