@@ -9,7 +9,7 @@ from skillopt.errors import RepositoryError
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_message import single_line
-from skillopt.versions.git_process import disabled_hooks, run_git, translate_write_errors, try_git
+from skillopt.versions.git_process import disabled_hooks, translate_write_errors, try_git
 from skillopt.versions.objects import read_found
 from skillopt.versions.repository import NewVersion, Repository
 from skillopt.versions.snapshot import snapshot_of
@@ -96,10 +96,6 @@ def _conflicts(path: str, merged: bytes) -> tuple[Conflict, ...]:
     return tuple(found)
 
 
-_ON_TOP: Final = 1000
-"""Commits of people on top of the newest version that are looked at."""
-
-
 @dataclass(frozen=True, slots=True)
 class StartPlace:
     """A skill's branch, and the default branch beside it."""
@@ -119,12 +115,7 @@ class StartPlace:
     def by_people(self) -> bool:
         """Whether people have changed the skill on top of its newest version."""
         newest = next(iter(self.repository.versions(self.skill, self.tip)), None)
-        if newest is None or newest.sha == self.tip:
-            return False
-        above = run_git(
-            self.repository.root, "rev-list", "--first-parent", f"--max-count={_ON_TOP}", self.tip, f"^{newest.sha}"
-        )
-        return bool(above.split()) and self.files(self.tip) != self.files(newest.sha)
+        return newest is not None and self.files(self.tip) != self.files(newest.sha)
 
     def files(self, commit: str) -> tuple[File, ...]:
         """Read the files of the skill that ship, as a commit or a tree has them."""
