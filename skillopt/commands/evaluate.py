@@ -31,13 +31,12 @@ from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
-from skillopt.runs.run import recover_draft
+from skillopt.runs.run import open_draft
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split
-from skillopt.versions.draft_branch import DRAFT
 
 __all__ = ["evaluate"]
 
@@ -144,9 +143,7 @@ def _skill(project: Project, target: Target, subject: str) -> Skill | None:
         return target.skill()
     if subject == _INCUMBENT:
         return incumbent_of(target, project.repository())
-    if subject == DRAFT:
-        recover_draft(project.root, project.repository(), target.name)
-    return skill_at(project.repository(), target, subject)
+    return skill_at(open_draft(project.root, project.repository(), target), subject)
 
 
 def _text(result: _Evaluated, *, verbose: bool) -> str:

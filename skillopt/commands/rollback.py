@@ -16,14 +16,14 @@ from skillopt.gate.grades import Grading, grade_words
 from skillopt.project import Selection
 from skillopt.runs.history import Restored, roll_back
 from skillopt.runs.plan import read_version
-from skillopt.runs.run import draft_obstacle, recover_draft
+from skillopt.runs.run import draft_obstacle, open_draft
 from skillopt.runs.version_message import read_grading
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.folder import files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.versions.commit_message import TAKEN
-from skillopt.versions.draft_branch import FILES_DIGEST, DraftBranch
+from skillopt.versions.draft_branch import FILES_DIGEST
 from skillopt.versions.repository import NewVersion
 
 __all__ = ["rollback", "take"]
@@ -63,9 +63,8 @@ def _take(selection: Selection) -> _Taken:
     """Make the draft of a skill its newest version."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    recover_draft(project.root, repository, target.name)
+    branch = open_draft(project.root, repository, target)
     with writer_lock(project.root, target.name):
-        branch = DraftBranch(repository, target.name, repository.relative(target.folder))
         draft = branch.read()
         if draft is None:
             raise UsageError(f"skill {target.name!r} has no draft to take; see `skillopt log {target.name}`")

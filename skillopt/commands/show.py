@@ -11,7 +11,7 @@ from skillopt.commands.output import as_json_text
 from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.runs.history import diff_files, resolve_version
-from skillopt.runs.run import recover_draft
+from skillopt.runs.run import open_draft
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.folder import is_shipped
 from skillopt.versions.commit_message import Version, commit_kind
@@ -59,9 +59,7 @@ def show(
 
 def _draft(selection: Selection) -> str:
     project = selection.project()
-    target, repository = project.target(selection), project.repository()
-    recover_draft(project.root, repository, target.name)
-    return resolve_version(repository, target, DRAFT)
+    return resolve_version(open_draft(project.root, project.repository(), project.target(selection)), DRAFT)
 
 
 def _diff(repository: Repository, version: Version, skill: str) -> str:

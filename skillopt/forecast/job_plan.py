@@ -18,7 +18,7 @@ from skillopt.runs.history import skill_at
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.runs.proposal import EditsProposal
 from skillopt.runs.prospect import expect_prospect
-from skillopt.runs.run import recover_draft
+from skillopt.runs.run import open_draft
 from skillopt.safety.plurals import count_noun, write_dollars
 from skillopt.skills.document import Skill
 from skillopt.storage.jobs import Job, JobTerms, check_idle, start_job
@@ -87,8 +87,7 @@ def plan_evaluation(
     plan, root = _load(selection, {"max_rollouts": None, **caps}, proposer=_NOBODY)
     suite = plan.target.suite()
     if draft:
-        recover_draft(root, plan.repository, plan.target.name)
-        subject = skill_at(plan.repository, plan.target, DRAFT)
+        subject = skill_at(open_draft(root, plan.repository, plan.target), DRAFT)
     else:
         subject = incumbent_of(plan.target, plan.repository, start)
     tasks = suite.tasks_to_evaluate(Split(split))

@@ -14,7 +14,7 @@ from skillopt.errors import UsageError, VersionConflictError
 from skillopt.project import Selection, Target
 from skillopt.runs.history import Restored, resolve_version
 from skillopt.runs.plan import read_version
-from skillopt.runs.run import recover_draft
+from skillopt.runs.run import open_draft
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit
 from skillopt.skills.folder import SKILL_FILE, files_of
@@ -106,12 +106,12 @@ def _place(selection: Selection, word: PersonsWord | None, onto: str = "") -> It
     """Find a skill, and keep others from writing its versions meanwhile."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    recover_draft(project.root, repository, target.name)
+    branch = open_draft(project.root, repository, target)
     with writer_lock(project.root, target.name):
         yield _Place(
             repository,
             target,
-            DraftBranch(repository, target.name, repository.relative(target.folder)),
+            branch,
             repository.branch_tip(target.name),
             onto or default_tip(repository),
             word or PersonsWord.said(repository.user_name),
@@ -177,7 +177,7 @@ def undecline(
 def _declined(place: _Place, decisions: Decisions, version: str) -> str:
     """Return the commit that a user means among those declined, the last one where none is named."""
     if version:
-        found = resolve_version(place.repository, place.target, version)
+        found = resolve_version(place.branch, version)
     else:
         newest = (one for one in decisions.versions if commit_kind(one) == "declined")
         shas = (sha for one in newest for sha in reversed(one.values(DECLINED)) if sha in decisions.declined)

@@ -10,9 +10,9 @@ from skillopt.execution.recording import earlier_looks
 from skillopt.gate.grades import Grading, grade_name, grade_words
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
-from skillopt.project import Selection, Target
+from skillopt.project import Selection
 from skillopt.runs.plan import RunPlan, read_version
-from skillopt.runs.run import draft_obstacle, recover_draft
+from skillopt.runs.run import draft_obstacle, open_draft
 from skillopt.runs.version_message import grade_of, read_grading
 from skillopt.safety.leaks import find_leaks, index_protected_text
 from skillopt.safety.text_classes import NEEDS_A_PERSON
@@ -84,9 +84,7 @@ def list_versions(selection: Selection) -> ListedVersions:
     """List the versions of a skill, newest first, and its draft."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    decisions = read_decisions(repository, target.name)
-    recover_draft(project.root, repository, target.name)
-    branch = DraftBranch(repository, target.name, repository.relative(target.folder))
+    decisions, branch = read_decisions(repository, target.name), open_draft(project.root, repository, target)
     found, draft = branch.read(), None
     if found is not None:
         obstacle = draft_obstacle(repository, target, branch, found)
@@ -108,26 +106,24 @@ def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
     return versions
 
 
-def resolve_version(repository: Repository, target: Target, text: str) -> str:
+def resolve_version(branch: DraftBranch, text: str) -> str:
     """Return the commit that a user means by the name of a version, which may be `draft`."""
     if text != DRAFT:
-        return repository.resolve(text)
-    tip = DraftBranch(repository, target.name, repository.relative(target.folder)).tip
-    if tip is None:
+        return branch.repository.resolve(text)
+    if (tip := branch.tip) is None:
         raise UsageError(
-            f"skill {target.name!r} has no draft; list_skills with its name lists what there is, and so does "
-            f"`skillopt log {target.name}`"
+            f"skill {branch.skill!r} has no draft; list_skills with its name lists what there is, and so does "
+            f"`skillopt log {branch.skill}`"
         )
     return tip
 
 
-def skill_at(repository: Repository, target: Target, commit: str) -> Skill:
-    """Read a skill as a commit has it."""
-    path = repository.relative(target.folder)
-    files = repository.read_folder(resolve_version(repository, target, commit), path)
+def skill_at(branch: DraftBranch, version: str) -> Skill:
+    """Read a skill as a version, which may be `draft`, has it."""
+    files = branch.repository.read_folder(resolve_version(branch, version), branch.path)
     if not files:
-        raise UsageError(f"version {commit!r} has no {path}/SKILL.md; see `skillopt log`")
-    return skill_from_files(target.name, files)
+        raise UsageError(f"version {version!r} has no {branch.path}/SKILL.md; see `skillopt log`")
+    return skill_from_files(branch.skill, files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,24 +146,21 @@ def compare_versions(selection: Selection, before: str | None, after: str | None
     """Read two versions of a skill; from the first text, or to the newest version, where None."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    if DRAFT in (before, after):
-        recover_draft(project.root, repository, target.name)
+    branch = open_draft(project.root, repository, target)
     if before == DRAFT and after is None:
-        draft = repository.commit(resolve_version(repository, target, DRAFT))
+        draft = repository.commit(resolve_version(branch, DRAFT))
         before, after = draft.parent, draft.sha
     if before is None or after is None:
         versions = versions_of(repository, target.name)
         before, after = before or _starting_commit(versions), after or versions[0].sha
-    return Compared(target.name, before, after, *(_files(repository, target, side) for side in (before, after)))
-
-
-def _files(repository: Repository, target: Target, version: str) -> dict[str, bytes]:
-    if version == _WORKTREE:
-        files = files_of(target.skill())
-    else:
-        commit = resolve_version(repository, target, version)
-        files = repository.read_folder(commit, repository.relative(target.folder))
-    return {file.path: file.content for file in files if is_shipped(file.path)}
+    sides = (
+        files_of(target.skill())
+        if side == _WORKTREE
+        else repository.read_folder(resolve_version(branch, side), branch.path)
+        for side in (before, after)
+    )
+    old, new = ({file.path: file.content for file in files if is_shipped(file.path)} for files in sides)
+    return Compared(target.name, before, after, old, new)
 
 
 def pair_documents(

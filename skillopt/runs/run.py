@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import SkilloptError, UsageError, VersionConflictError
+from skillopt.errors import SkilloptError, VersionConflictError
 from skillopt.execution.recording import Recording
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.grades import UNGRADED, Grade, Grading, grade_words
@@ -37,7 +37,7 @@ from skillopt.versions.commit_message import ACCEPTED, Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["DraftState", "RecordedRun", "became_version", "draft_obstacle", "recover_draft"]
+__all__ = ["DraftState", "RecordedRun", "became_version", "draft_obstacle", "open_draft"]
 
 _RUN: Final = "Skillopt-Run"
 
@@ -146,16 +146,15 @@ def _unfit_reason(grading: Grading | None, *, accepted: bool) -> str:
     return ""
 
 
-def recover_draft(root: Path, repository: Repository, skill: str) -> None:
-    """Publish the draft of a run whose process was killed before it could; a project without a ledger has none."""
-    try:
-        opened = closing(Ledger.open(root, read_only=True))
-    except UsageError:
-        return
-    with opened as ledger:
-        newest = next((run for run in ledger.runs(skill) if run.kind == "training"), None)
-        if newest is not None and newest.state == "running" and not is_locked(root, skill):
-            _publish_draft(repository, ledger, newest)
+def open_draft(root: Path, repository: Repository, target: Target) -> DraftBranch:
+    """Return the branch of a skill's draft, and publish the draft of a run that was killed before it could."""
+    skill = target.name
+    if (root / ".skillopt" / "ledger.db").exists():
+        with closing(Ledger.open(root, read_only=True)) as ledger:
+            newest = next((run for run in ledger.runs(skill) if run.kind == "training"), None)
+            if newest is not None and newest.state == "running" and not is_locked(root, skill):
+                _publish_draft(repository, ledger, newest)
+    return DraftBranch(repository, skill, repository.relative(target.folder))
 
 
 def became_version(branch: DraftBranch) -> bool:

@@ -7,8 +7,8 @@ import pytest
 from skillopt.errors import InfrastructureError
 from skillopt.execution.metering import OutOfBudget
 from skillopt.gate.grades import Grade
-from skillopt.project import Project
-from skillopt.runs.run import recover_draft
+from skillopt.project import Project, Selection
+from skillopt.runs.run import open_draft
 from skillopt.runs.version_message import read_grading
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
@@ -74,7 +74,7 @@ def test_a_killed_process_leaves_a_draft_that_is_published_when_somebody_asks(fo
     assert draft(folder) is None
     project = Project.find(folder)
     for _ in range(2):
-        recover_draft(folder, project.repository(), "rows")
+        open_draft(folder, project.repository(), project.target(Selection("rows", folder=folder)))
         found = draft(folder)
         assert found is not None
         assert text(folder).endswith("- Sort.")
