@@ -87,7 +87,7 @@ def test_every_command_that_takes_a_version_takes_the_draft(folder: Path) -> Non
     assert EMAIL in skillopt(folder, "diff", "rows", "draft", "--words").stdout
     shown = skillopt(folder, "show", "draft").stdout
     assert "Grade: unproven" in shown
-    assert "motivated by train tasks train-0" in shown
+    assert "(tasks train-0)" in shown
     assert as_json(folder, "show", "draft", "rows")["kind"] == "draft"
     measured = as_json(folder, "evaluate", "rows", "--of", "worktree", "--of", "draft")
     assert [subject["name"] for subject in measured["subjects"]] == ["worktree", "draft"]
