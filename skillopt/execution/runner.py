@@ -5,7 +5,6 @@ Every paid answer is recorded before it is used, so that a rerun pays for nothin
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from statistics import fmean
 from threading import Lock
 from time import monotonic
@@ -117,7 +116,7 @@ class RecordedRunner:
         self._asked.update(wanted)
         known = self._known(list(wanted))
         recorded = len(known)
-        scores = self._noted((wanted[key], rollout) for key, rollout in known.items())
+        scores = _scores(known.values())
         missing = sorted((key for key in wanted if key not in known), key=lambda key: self._place(wanted[key].task))
         self._count({key: rollout.usage for key, rollout in known.items()})
         if missing:
@@ -128,7 +127,7 @@ class RecordedRunner:
             known |= stored | failed
             self._failures |= failed
             self._tell(failed.values())
-            scores += self._noted((wanted[key], rollout) for key, rollout in pairs)
+            scores += _scores(rollout for _, rollout in pairs)
             mean = fmean(scores) if scores else None
             self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, mean))
         self.usage += Usage.total(known[key].usage for key in wanted)
@@ -168,20 +167,9 @@ class RecordedRunner:
         self._counted.update(stored)
         return stored
 
-    def _noted(self, rollouts: Iterable[tuple[RolloutRequest, Rollout]]) -> list[float]:
-        """Note how long each task took, and return the scores."""
-        scores = []
-        for request, rollout in rollouts:
-            if rollout.score is not None:
-                scores.append(rollout.score.value)
-                if rollout.seconds is not None:
-                    self._seconds[request.task.id] = rollout.seconds
-        return scores
-
-    def _place(self, task: Task) -> tuple[float, float]:
-        """Order tasks: those never timed by their limits, then the others by whole seconds, the longest first."""
-        seconds = self._seconds.get(task.id)
-        return (-inf if seconds is None else -round(seconds)), -task.timeout
+    def _place(self, task: Task) -> int:
+        """Order tasks by whole seconds, the longest first; one that was never timed may take up to its limit."""
+        return -round(self._seconds.get(task.id, task.timeout))
 
     def _kept(self, reply: Reply) -> Reply:
         return replace(reply, text=self._masking.text(readable(reply.text)))
@@ -258,6 +246,7 @@ class RecordedRunner:
         drivers = self._drivers
         rollout = self._masking.rollout(run_rollout(drivers.harness, request, drivers.verifier))
         self._breaker.record(rollout.reason or "failed" if rollout.score is None else "")
+        self._seconds[request.task.id] = rollout.seconds or 0.0
         return rollout
 
     def _run(self, function: "Callable[[str], R]", keys: Sequence[str]) -> "Iterator[list[tuple[str, R]]]":
@@ -287,6 +276,10 @@ def _asked(model: Model, prompt: str, schema: str) -> Reply:
     except ProviderError as error:
         message = f"the model failed: {error}; mend it and run the same command again to continue"
         raise ProviderError(error.kind, message, error.retry_after) from error
+
+
+def _scores(rollouts: Iterable[Rollout]) -> list[float]:
+    return [rollout.score.value for rollout in rollouts if rollout.score is not None]
 
 
 def _for_task(rollout: Rollout, request: RolloutRequest) -> Rollout:
