@@ -22,12 +22,11 @@ from ray.exceptions import (
     WorkerCrashedError,
 )
 
-from skillopt import Suite, load_skill, load_suite, optimize
+from skillopt import Suite
 from skillopt.errors import SettingsError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.runner import RecordedRunner, RunObserver, run_rollout
-from skillopt.loop.events import Event, encode_event
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.settings import Settings, make_settings
 from skillopt.skills.document import Skill, SkillDocument
@@ -154,21 +153,6 @@ def test_a_task_that_holds_a_key_of_this_machine_is_refused_before_the_first_rol
     assert key_here not in str(refused.value)
 
 
-def events_of(root: Path, **chosen: object) -> list[tuple[str, str]]:
-    """Train the example skill and give all events as they are recorded."""
-    skill, suite = load_skill(ROOT / "skills" / "tidy-tables"), load_suite(SUITE)
-    happened: list[Event] = []
-    named = {"harness": "demo", "model": "demo", "sandbox": "none", "max_rollouts": 130, **chosen}
-    optimize(skill, suite, settings=named, store=root, on_event=happened.append)
-    return [encode_event(event) for event in happened]
-
-
-def test_events_are_the_same_with_one_worker_and_with_nodes(cluster: SimulatedCluster, tmp_path: Path) -> None:
-    on_nodes = events_of(tmp_path / "ray", ray=cluster.address, workers=4)
-    assert len(on_nodes) > 3
-    assert events_of(tmp_path / "one", workers=1) == on_nodes
-
-
 def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_loses_none(
     cluster: SimulatedCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,15 +230,6 @@ def test_what_runs_on_nodes_ends_when_it_is_dropped(cluster: SimulatedCluster, t
         found.cluster.drop()
         answers = [one.result() for one in waiting]
     assert [one.reason for one in answers] == ["the command was interrupted"] * 2
-
-
-def test_a_node_without_the_key_of_the_target_is_refused_before_anything_is_paid(
-    cluster: SimulatedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-only-here-0123456789")
-    chosen = settings(cluster.address, harness="chat/openai/gpt-5-mini")
-    with pytest.raises(SettingsError, match=r"^node \S+.* expected a key in OPENAI_API_KEY, found none"):
-        drivers(chosen, tmp_path).executor(lambda _: None)
 
 
 def wait_until(reached: Callable[[], bool]) -> None:
