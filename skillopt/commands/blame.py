@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from skillopt.commands.options import JsonOption, SkillArgument, select
+from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, as_json_text, list_tasks
+from skillopt.project import Selection
 from skillopt.runs.history import versions_of
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.folder import SKILL_FILE
@@ -28,7 +29,7 @@ def blame(
 
     The lines are those of the newest version.
     """
-    selection = select(skill)
+    selection = Selection(skill)
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     newest, name = versions_of(repository, target.name)[0].sha, target.name

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from skillopt.commands.options import JsonOption, select
+from skillopt.commands.options import JsonOption
 from skillopt.commands.output import SHORT, as_json_text, show
 from skillopt.errors import UsageError
 from skillopt.project import Selection
@@ -49,11 +49,11 @@ def decline(
     """
     words = what or []
     if words and all(word.isdecimal() and len(word) <= _LONGEST_NUMBER for word in words) and not undo:
-        _drop(select(skill), words, _word(skill, reason), as_json=as_json)
+        _drop(Selection(skill), words, _word(skill, reason), as_json=as_json)
         return
     if len(words) > 1:
         raise UsageError(f"expected one version, or numbers of edits, found {' '.join(words)!r}")
-    selection, said, version = select(skill), _word(skill, reason), "".join(words)
+    selection, said, version = Selection(skill), _word(skill, reason), "".join(words)
     if version == DESCRIPTION:
         _decline_description(selection, said, undo=undo, as_json=as_json)
     elif undo:
@@ -100,7 +100,7 @@ def _word(skill: str, reason: str) -> PersonsWord | None:
     """Make a person's word of a reason; None where they gave none."""
     if not reason:
         return None
-    return PersonsWord.said(select(skill).project().repository().user_name, reason)
+    return PersonsWord.said(Selection(skill).project().repository().user_name, reason)
 
 
 def _declined_text(result: Declined) -> str:

@@ -8,8 +8,9 @@ from typing import Annotated, Final
 
 import typer
 
-from skillopt.commands.options import JsonOption, SkillArgument, select
+from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, as_json_text
+from skillopt.project import Selection
 from skillopt.runs.history import compare_versions, pair_documents
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.word_diff import Hunk, PieceKind, diff_words
@@ -34,7 +35,7 @@ def diff(
 
     `diff SKILL draft` shows what the draft changes.
     """
-    sides = compare_versions(select(skill), before, after)
+    sides = compare_versions(Selection(skill), before, after)
     found: dict[str, object] = {"skill": sides.skill, "before": sides.before, "after": sides.after}
     versions = _named(sides.before), _named(sides.after)
     if words:

@@ -13,9 +13,9 @@ from skillopt.commands.options import (
     StartOption,
     SuiteOption,
     flags_of,
-    select,
 )
 from skillopt.commands.output import show
+from skillopt.project import Selection
 from skillopt.runs.evidence import TaskEvidence
 from skillopt.runs.evidence import evidence as collect
 from skillopt.safety.escaping import escape_terminal_lines
@@ -43,7 +43,9 @@ def evidence(
     It is what a proposer of edits needs to know: the text, a table of tasks by failure, runs that show the failures,
     what was tried. Nothing of val or test is in it. Spends nothing.
     """
-    found = collect(select(skill, suite, flags_of(settings, harness=harness)), start=start, tasks=task or (), fold=fold)
+    found = collect(
+        Selection(skill, flags_of(settings, harness=harness), suite), start=start, tasks=task or (), fold=fold
+    )
     text = _runs if task else _text
     show(found, lambda result: escape_terminal_lines(text(result)), as_json=as_json)
 

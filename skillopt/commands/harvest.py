@@ -16,7 +16,7 @@ import typer
 
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
-from skillopt.commands.write_tasks import accept_tasks, show_accepted
+from skillopt.commands.write_tasks import accept_tasks, accepted_text
 from skillopt.errors import SuiteError, UsageError
 from skillopt.execution.masking import environment_masking
 from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
@@ -147,7 +147,7 @@ def harvest(
         return
     if accept:
         review = candidates_path(project, name)
-        show_accepted(accept_tasks(selection, ids or (), review=review, command="harvest"), as_json=as_json)
+        show(accept_tasks(selection, ids or (), review=review, command="harvest"), accepted_text, as_json=as_json)
         return
     with interruptible():
         found = _harvest(selection, places or (), count, (headless, without_skill), quiet=quiet)

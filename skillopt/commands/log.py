@@ -9,7 +9,7 @@ from typing import Final
 
 import typer
 
-from skillopt.commands.options import JsonOption, SkillArgument, select
+from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, as_json_text
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import identify_target
@@ -39,7 +39,7 @@ def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
 
     Each with its grade, with the target it was trained on, and stale when another one is configured.
     """
-    selection = select(skill)
+    selection = Selection(skill)
     listed = list_versions(selection)
     found = _Surroundings.of(selection, listed)
     typer.echo(as_json_text(_as_json(listed, found)) if as_json else "\n".join(_lines(listed, found)))

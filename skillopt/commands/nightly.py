@@ -30,8 +30,9 @@ from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.offer import offer_night
 from skillopt.nightly.train import train_night
 from skillopt.project import Project
-from skillopt.reports.markdown import inline_code, web_link
-from skillopt.safety.escaping import escape_terminal, truncate
+from skillopt.reports.blocks import Heading, Paragraph, ReportBlock, Table, cited
+from skillopt.reports.markdown import print_markdown, web_link
+from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.locks import state_folder
 
@@ -180,20 +181,19 @@ def render_night(night: Nightly) -> str:
     offered = _offered(night, "")
     failed = sum(row.training is Training.FAILED for row in night.skills)
     head = f"{offered} improved" if offered else "nothing improved"
-    parts = [
-        f"## Skill training: {head}{f', {failed} failed' if failed else ''}",
-        f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}.",
+    columns = ("", "skill", "training", "new versions", "rollouts", "pull request")
+    more = len(night.skills) - _MOST_SHOWN
+    blocks: list[ReportBlock] = [
+        Heading(f"Skill training: {head}{f', {failed} failed' if failed else ''}"),
+        Paragraph(f"{count_noun(len(night.skills), 'skill')}, {night.rollouts} rollouts begun, {night.price}."),
+        *([Table(columns, list(map(_row, night.skills[:_MOST_SHOWN])))] if night.skills else []),
+        *(Paragraph(detail) for row in night.skills[:_MOST_DETAILED] for detail in _details(row)),
+        *([Paragraph(f"{more} more skills are not shown.")] if more > 0 else []),
     ]
-    if night.skills:
-        rows = ["| | skill | training | new versions | rollouts | pull request |", "|" + "---|" * 6]
-        parts.append("\n".join([*rows, *map(_row, night.skills[:_MOST_SHOWN])]))
-    parts += [detail for row in night.skills[:_MOST_DETAILED] for detail in _details(row)]
-    if len(night.skills) > _MOST_SHOWN:
-        parts.append(f"{len(night.skills) - _MOST_SHOWN} more skills are not shown.")
-    return "\n\n".join(parts) + "\n"
+    return print_markdown(blocks)
 
 
-def _row(row: SkillNight) -> str:
+def _row(row: SkillNight) -> tuple[str, ...]:
     offers = []
     for kind, one in row.offers.items():
         if one.action:  # with no forge the address is the path of a file, and is shown as code
@@ -201,19 +201,12 @@ def _row(row: SkillNight) -> str:
             name = f"#{number}" if number.isdecimal() and number.isascii() else "pull request"
             offers.append(f"{kind}{one.action} {web_link(one.url, name)}")
     sign = _SIGNS.get(row.training, "✅" if row.versions else "")
-    cells = (sign, _code(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), ", ".join(offers))
-    return f"| {' | '.join(cells)} |"
+    return sign, cited(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), ", ".join(offers)
 
 
 def _details(row: SkillNight) -> Iterator[str]:
-    skill = _code(row.skill, 80)
-    why = [text for text in (row.cause, row.reason) if text and row.training is not Training.NO_SUITE]
+    skill = cited(row.skill, 80)
+    why = [cited(text, _LONGEST) for text in (row.cause, row.reason) if text and row.training is not Training.NO_SUITE]
     if why:
-        run = f" (run {row.run})" if row.run else ""
-        yield f"{skill}{run}: {'; '.join(map(_code, why))}"
-    yield from (f"{skill}: {_code(text)}" for text in (row.described, *row.answers, *row.notes) if text)
-
-
-def _code(text: str, most: int = _LONGEST) -> str:
-    """Show a text from a repository or a provider as code that it cannot leave."""
-    return inline_code(truncate(text, most))
+        yield f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(why)}"
+    yield from (f"{skill}: {cited(text, _LONGEST)}" for text in (row.described, *row.answers, *row.notes) if text)

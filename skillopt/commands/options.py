@@ -4,7 +4,7 @@ Commands are imported when they run, so that `--help` is quick.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_type_hints
@@ -37,7 +37,6 @@ __all__ = [
     "YesOption",
     "check_cap_option",
     "flags_of",
-    "select",
     "with_run_options",
 ]
 
@@ -98,8 +97,10 @@ class RunOptions:
 
     def select(self, skill: str | None) -> "Selection":
         """Select project, skill and suite from what the user names."""
+        from skillopt.project import Selection
+
         named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("suite", "settings")}
-        return select(skill, self.suite, flags_of(self.settings, **named))
+        return Selection(skill, flags_of(self.settings, **named), self.suite)
 
 
 def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -122,13 +123,6 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `inspect` reads first
     return run
-
-
-def select(name: str | None, suite: Path | None = None, flags: Mapping[str, object] | None = None) -> "Selection":
-    """Select project, skill and suite from what the user names."""
-    from skillopt.project import Selection
-
-    return Selection(name, flags or {}, suite)
 
 
 def flags_of(pairs: list[str] | None, **named: object) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from skillopt.commands.options import JsonOption, SkillArgument, select
+from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, show
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.gate.grades import Grading, grade_words
@@ -34,7 +34,7 @@ def take(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
 
     Its commit says what was shown of it and who took it. `skillopt diff SKILL draft` shows it first.
     """
-    show(_take(select(skill)), _taken_text, as_json=as_json)
+    show(_take(Selection(skill)), _taken_text, as_json=as_json)
 
 
 def rollback(
@@ -44,7 +44,7 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Publish an older version as a new commit."""
-    show(roll_back(select(skill), version), _rollback_text, as_json=as_json)
+    show(roll_back(Selection(skill), version), _rollback_text, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)

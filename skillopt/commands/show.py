@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from skillopt.commands.options import JsonOption, select
+from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text
 from skillopt.errors import UsageError
 from skillopt.project import Selection
@@ -40,7 +40,7 @@ def show(
     Each edit with the tasks that motivated it, and what the version is worth, as its commit says; `skillopt report`
     with the run that it names tells more.
     """
-    selection = select(skill)
+    selection = Selection(skill)
     project = selection.project()
     repository = project.repository()
     found = repository.commit(_draft(selection) if version == DRAFT else repository.resolve(version))

@@ -33,7 +33,7 @@ from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, Tried, dra
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["AcceptedTasks", "accept_tasks", "show_accepted", "write_tasks"]
+__all__ = ["AcceptedTasks", "accept_tasks", "accepted_text", "write_tasks"]
 
 _MANY: Final = 1_000_000
 _ALL = "all"
@@ -105,7 +105,7 @@ def write_tasks(
     """
     selection = options.select(skill)
     if accept:
-        show_accepted(accept_tasks(selection, ids or ()), as_json=as_json)
+        show(accept_tasks(selection, ids or ()), accepted_text, as_json=as_json)
         return
     if ids:
         raise UsageError(f"expected --accept with ids of drafts, found {', '.join(ids)} without it; add --accept")
@@ -144,12 +144,8 @@ def _draft(draft: _DraftedTask) -> str:
     return f"{'keep' if draft.kept else 'drop'} {draft.id}{near}: {draft.result}{measured}{detail}"
 
 
-def show_accepted(result: AcceptedTasks, *, as_json: bool) -> None:
-    """Print what became of drafts that were accepted."""
-    show(result, _accepted, as_json=as_json)
-
-
-def _accepted(result: AcceptedTasks) -> str:
+def accepted_text(result: AcceptedTasks) -> str:
+    """Say what became of drafts that were accepted."""
     lines = [f"{len(result.accepted)} drafts are tasks now: {', '.join(map(escape_terminal, result.accepted))}"]
     lines.append(f"{result.suite} has {result.tasks} tasks; {result.waiting} drafts wait")
     lines += [f"skillopt.toml + {line}" for line in result.config]
