@@ -17,13 +17,10 @@ OTHER = "20260102-000000-beef"
     "damage",
     [
         {"command": []},
-        {"command": "optimize"},
         {"command": [1]},
         {"skill": None},
         {"created_at": "yesterday"},
-        {"created_at": "2026-01-01T00:00:00"},
         {"limits": {"max_usd": "much"}},
-        {"words": [1]},
     ],
     ids=str,
 )

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.errors import BusyError, LedgerError, UsageError
+from skillopt.errors import BusyError, LedgerError, LedgerFormatError, UsageError
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, ToolCall, Trajectory, Usage
 from skillopt.storage.ledger import Ledger, RunRecord, rollout_key
 from skillopt.storage.locks import is_locked, writer_lock
@@ -225,3 +225,42 @@ class TestProcesses:
         assert not is_locked(tmp_path, "rows")
         with writer_lock(tmp_path, "rows"), pytest.raises(BusyError), writer_lock(tmp_path, "rows"):
             pass
+
+
+@pytest.fixture
+def held_out(tmp_path: Path) -> Iterator[Path]:
+    Ledger.open(tmp_path).close()
+    folder = tmp_path / ".skillopt"
+    folder.chmod(0o555)
+    if os.access(folder, os.W_OK):
+        pytest.skip("root may write everywhere")
+    yield tmp_path
+    folder.chmod(0o755)
+
+
+def test_a_folder_that_nobody_may_write_to_is_read(held_out: Path) -> None:
+    with closing(Ledger.open(held_out, read_only=True)) as ledger:
+        assert ledger.runs() == []
+
+
+def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without_them(held_out: Path) -> None:
+    (held_out / ".skillopt").chmod(0o755)
+    (held_out / ".skillopt" / "ledger.db-wal").write_bytes(b"pages")
+    (held_out / ".skillopt").chmod(0o555)
+    with pytest.raises(LedgerError, match="make it writable"):
+        Ledger.open(held_out, read_only=True)
+
+
+@pytest.mark.parametrize("version", [0, 5])
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_file_of_another_format_is_refused_and_left_as_it_is(
+    tmp_path: Path, version: int, *, read_only: bool
+) -> None:
+    path = tmp_path / ".skillopt" / "ledger.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 4, found format {version} of another version"):
+        Ledger.open(tmp_path, read_only=read_only)
+    assert path.read_bytes() == before

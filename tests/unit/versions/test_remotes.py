@@ -60,29 +60,6 @@ def add_by_hand(folder: Path, branch: str = "skillopt/rows") -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-def test_a_branch_is_pushed_once_and_found_there(bare: Path, folder: Path) -> None:
-    there = remote(folder)
-    tips = there.fetch_tips()
-    assert (tips.default_branch, tips.default, tips.skills) == ("main", git(folder, "rev-parse", "main"), {})
-    sha = add_version(folder)
-    assert there.push("rows", tips)
-    assert git(bare, "rev-parse", REF) == sha
-    assert not there.push("rows", there.fetch_tips())
-    assert there.fetch_tips().skills == {"rows": sha}
-
-
-def test_a_shallow_clone_is_enough_even_when_the_default_branch_moves(tmp_path: Path, bare: Path, folder: Path) -> None:
-    git(folder, "commit", "--quiet", "--allow-empty", "-m", "More")
-    git(folder, "push", "--quiet", "origin", "main")
-    shallow = clone(tmp_path / "shallow", bare, "--depth=1")
-    git(folder, "commit", "--quiet", "--allow-empty", "-m", "Even more")
-    git(folder, "push", "--quiet", "origin", "main")
-    sha, there = add_version(shallow), remote(shallow)
-    assert there.push("rows", there.fetch_tips())
-    assert git(bare, "rev-parse", REF) == sha
-    assert git(bare, "fsck", "--strict") == ""
-
-
 def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, bare: Path, folder: Path) -> None:
     add_version(folder)
     there = remote(folder)

@@ -6,33 +6,15 @@ import pytest
 
 from skillopt.errors import RepositoryError
 from skillopt.tasks import File
-from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import (
-    FolderChange,
-    changed_in_worktree,
-    worktree_folders,
     write_files,
 )
-from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, TEXT, make_repository
+from tests.fakes.repositories import make_repository
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return make_repository(tmp_path / "repository")
-
-
-def test_the_work_tree_is_compared_without_what_git_ignores(folder: Path) -> None:
-    repository, head = Repository.find(folder), git(folder, "rev-parse", "HEAD")
-    present = {FOLDER: (File("SKILL.md", TEXT), File("run.sh", b"#!/bin/sh\n"))}
-    assert changed_in_worktree(repository, head, present) == ()
-    moved = {"lines": present[FOLDER]}
-    assert changed_in_worktree(repository, head, moved) == (FolderChange(FOLDER, "lines", ()),)
-    assert changed_in_worktree(repository, head, {}) == (FolderChange(FOLDER, None, ("SKILL.md", "run.sh")),)
-    (folder / ".gitignore").write_text("private/\n")
-    (folder / "private").mkdir()
-    (folder / "private" / "SKILL.md").write_bytes(TEXT)
-    assert worktree_folders(repository) == (FOLDER,)
 
 
 @pytest.mark.parametrize("path", ["../out", "/out", "a/../../out", "."])
