@@ -15,7 +15,7 @@ from skillopt.safety.plurals import write_dollars
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite
 
-__all__ = ["COLUMNS", "TABLE", "CallCost", "Consumption", "LikelyTraining", "MostLikely", "consume", "foresee"]
+__all__ = ["COLUMNS", "TABLE", "CallCost", "Consumption", "MostLikely", "consume", "foresee"]
 
 TABLE: Final = Path(__file__).with_name("runs.csv")
 """Made by `python -m benchmarks.run_table`."""
@@ -109,14 +109,6 @@ class Consumption:
         return ", ".join(filter(None, (*known, self.price or "price unknown")))
 
 
-@dataclass(frozen=True, slots=True)
-class LikelyTraining:
-    """Consumption of a training, and the share of simulated runs that end with a truly better text."""
-
-    likely: Consumption
-    better: float
-
-
 def _duration(minutes: float) -> str:
     if minutes < 1:
         return "under 1 min"
@@ -130,8 +122,11 @@ def foresee(
     passing: float | None,
     costs: tuple[CallCost, CallCost],
     siblings: Sequence[Sibling] = (),
-) -> LikelyTraining:
-    """Look up what training takes where a share of the tasks passes at first, None where nobody knows it."""
+) -> tuple[Consumption, float]:
+    """Look up what training takes, and the share of simulated runs that end with a truly better text.
+
+    They begin with so large a share of the tasks that pass; None where nobody knows it.
+    """
     held_out = len(suite.tasks(Split.TEST))
     tasks = len(suite.splits) - held_out
     percents = _UNKNOWN if passing is None else (100 * passing,)
@@ -141,7 +136,7 @@ def foresee(
     # The held-out test and the tasks of siblings are run with both texts.
     fixed = 2 * held_out + 2 * sum(len(one.tasks) for one in siblings)
     rollouts = [tasks * choose(row[f"rollouts_{name}"] for row in rows) + fixed for name, choose in _CHOICES]
-    return LikelyTraining(consume(rollouts, calls, costs, settings), fmean(row["better"] for row in rows) / 100)
+    return consume(rollouts, calls, costs, settings), fmean(row["better"] for row in rows) / 100
 
 
 @cache

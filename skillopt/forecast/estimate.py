@@ -118,7 +118,7 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         find_model_driver(settings.model)
     prospect, chances = expect_prospect(suite, settings), chances_of_gains(suite, settings)
     records = read_records(project.root, target, skill, suite)
-    training = foresee(
+    likely, better = foresee(
         suite,
         settings,
         records.share if pass_rate is None else pass_rate,
@@ -128,7 +128,7 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
     settled = settle_folds(suite, settings)
     train, val, test = (len(settled.tasks(split)) for split in Split)
     missing = missing_access(settings, suite, trains=True)
-    go, verdict = (False, f"no-go: {missing}") if missing else _decide(training.better, prospect, chances)
+    go, verdict = (False, f"no-go: {missing}") if missing else _decide(better, prospect, chances)
     return Estimated(
         target.name,
         (train or val, val, test),
@@ -138,13 +138,13 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         settings.ray or "threads",
         pass_rate,
         records,
-        training.likely,
-        training.better,
+        likely,
+        better,
         chances,
         prospect,
         checks_warning(suite, settings.sandbox),
         given_keys(settings.harness, settings.agents),
-        _cap(training.likely, suite, settings, val),
+        _cap(likely, suite, settings, val),
         go,
         verdict,
     )

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.access import missing_access
-from skillopt.forecast.consumption import CallCost, Consumption, consume, foresee
+from skillopt.forecast.consumption import Consumption, consume, foresee
 from skillopt.forecast.estimate import read_records
 from skillopt.forecast.typical_costs import is_paid
 from skillopt.gate.gate import GATE_ROUNDS
@@ -29,8 +29,6 @@ from skillopt.versions.draft_branch import DRAFT
 
 __all__ = [
     "JobLimits",
-    "JobPlan",
-    "plan_evaluation",
     "start_evaluation",
     "start_proposal",
     "start_training",
@@ -48,17 +46,6 @@ _NOBODY: Final = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
-class JobPlan:
-    """A job that nothing refuses: its caps in force, and what is said when it starts."""
-
-    skill: str
-    folder: Path
-    root: Path
-    limits: Mapping[str, float]
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class JobLimits:
     """What a job may consume; None leaves it to the project's settings."""
 
@@ -73,75 +60,6 @@ class JobLimits:
         return {name: value for name in self.__dataclass_fields__ if (value := getattr(self, name)) is not None}
 
 
-def plan_evaluation(
-    selection: Selection,
-    caps: Mapping[str, float],
-    *,
-    split: Literal["train", "val"],
-    repeats: int,
-    start: Start,
-    draft: bool,
-) -> JobPlan:
-    """Plan to measure the incumbent, or the draft."""
-    # A cap on rollouts in skillopt.toml is on training.
-    plan, root = _load(selection, {"max_rollouts": None, **caps}, proposer=_NOBODY)
-    suite = plan.target.suite()
-    if draft:
-        subject = skill_at(open_draft(root, plan.repository, plan.target), DRAFT)
-    else:
-        subject = incumbent_of(plan.target, plan.repository, start)
-    tasks = suite.tasks_to_evaluate(Split(split))
-    if not tasks:
-        raise UsageError(
-            f"expected {split} tasks in suite {suite.name!r}, found none; add some, or choose another split"
-        )
-    keys = [plan.drivers.recorded_key(subject.digest, task, at) for task in tasks for at in range(repeats)]
-    recorded = 0
-    with suppress(SkilloptError), closing(Ledger.open(root, read_only=True)) as ledger:
-        recorded = len(ledger.rollouts(keys))
-    needed, most = len(keys) - recorded, plan.target.settings.max_rollouts
-    if most is not None and most < needed:
-        raise UsageError(f"expected max_rollouts of at least {needed} for this evaluation, found {most}; raise it")
-    known = f", {recorded} of which are recorded already" if recorded else ""
-    what = f"the {'draft' if draft else 'incumbent'} on {count_noun(len(tasks), f'{split} task')}"
-    runs = f"{count_noun(repeats, 'run')} of each: {count_noun(len(keys), 'rollout')}{known}"
-    likely = consume([needed] * 3, [0] * 3, _costs(plan, root, subject), plan.target.settings)
-    return _planned(plan, root, f"It measures {what}, {runs}", likely)
-
-
-def _plan_training(selection: Selection, caps: Mapping[str, float], start: Start) -> JobPlan:
-    """Plan to train with the optimizer model of the settings."""
-    plan, root = _load(selection, caps)
-    suite, settings = plan.suite, plan.target.settings
-    expect_prospect(suite, settings)
-    _expect_no_writer(plan, root)
-    skill = incumbent_of(plan.target, plan.repository, start)
-    records = read_records(root, plan.target, skill, suite)
-    training = foresee(suite, settings, records.share, records.costs(settings, suite, skill), plan.siblings)
-    settled = settle_folds(suite, settings)
-    what = f"It trains on {count_noun(len(settled.tasks(Split.TRAIN)) or len(settled.splits), 'train task')}"
-    gated = count_noun(len(settled.tasks(Split.VAL)), "val task")
-    words = f"{what}, gated on {gated}, with optimizer model `{settings.model}`"
-    return _planned(plan, root, words, training.likely, trains=True)
-
-
-def _plan_proposal(selection: Selection, caps: Mapping[str, float], offered: EditsProposal, start: Start) -> JobPlan:
-    """Plan to try edits that were checked before."""
-    plan, root = _load(selection, caps, proposer=offered.proposer)
-    _expect_no_writer(plan, root)
-    val = len(plan.suite.tasks(Split.VAL))
-    cited = {task for edit in offered.edits for task in edit.cited}
-    together, apart = 2 * len(cited), sum(len(set(edit.cited)) for edit in offered.edits)
-    words = (
-        f"It tries {count_noun(len(offered.edits), 'edit')} together on the {count_noun(len(cited), 'task')} they "
-        f"cite, then each left out, and gates what is needed on {count_noun(val, 'val task')}"
-    )
-    skill = incumbent_of(plan.target, plan.repository, start)
-    most = together + apart + 2 * GATE_ROUNDS * val
-    rollouts = (len(cited), (len(cited) + most) / 2, most)
-    return _planned(plan, root, words, consume(rollouts, [0] * 3, _costs(plan, root, skill), plan.target.settings))
-
-
 def start_evaluation(
     selection: Selection,
     *,
@@ -152,104 +70,151 @@ def start_evaluation(
     limits: JobLimits | None = None,
 ) -> Job:
     """Start a job that measures the incumbent, or the draft; on `train` it gathers evidence."""
-    given = limits or JobLimits()
-    plan = plan_evaluation(selection, given.caps, split=split, repeats=repeats, start=start, draft=draft)
-    incumbent = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{plan.skill}"}[start]
-    words = ["evaluate", "--of", DRAFT if draft else incumbent, "--split", split, "--repeats", str(repeats)]
-    return _start(selection, plan, words, given)
+    # A cap on rollouts in skillopt.toml is on training.
+    planned = _Planned.of(selection, limits, {"max_rollouts": None}, proposer=_NOBODY)
+    plan, suite = planned.plan, planned.plan.target.suite()
+    if draft:
+        of, subject = DRAFT, skill_at(open_draft(planned.root, plan.repository, plan.target), DRAFT)
+    else:
+        of = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{plan.target.name}"}[start]
+        subject = incumbent_of(plan.target, plan.repository, start)
+    tasks = suite.tasks_to_evaluate(Split(split))
+    if not tasks:
+        raise UsageError(
+            f"expected {split} tasks in suite {suite.name!r}, found none; add some, or choose another split"
+        )
+    keys = [plan.drivers.recorded_key(subject.digest, task, at) for task in tasks for at in range(repeats)]
+    recorded = 0
+    with suppress(SkilloptError), closing(Ledger.open(planned.root, read_only=True)) as ledger:
+        recorded = len(ledger.rollouts(keys))
+    needed, most = len(keys) - recorded, plan.target.settings.max_rollouts
+    if most is not None and most < needed:
+        raise UsageError(f"expected max_rollouts of at least {needed} for this evaluation, found {most}; raise it")
+    known = f", {recorded} of which are recorded already" if recorded else ""
+    what = f"the {'draft' if draft else 'incumbent'} on {count_noun(len(tasks), f'{split} task')}"
+    runs = f"{count_noun(repeats, 'run')} of each: {count_noun(len(keys), 'rollout')}{known}"
+    likely = planned.likely([needed] * 3, subject)
+    words = ["evaluate", "--of", of, "--split", split, "--repeats", str(repeats)]
+    return planned.start(f"It measures {what}, {runs}", likely, words)
 
 
 def start_training(selection: Selection, *, start: Start = "auto", limits: JobLimits | None = None) -> Job:
     """Start a job that trains the skill with the optimizer model of the project's settings."""
-    given = limits or JobLimits()
-    return _start(selection, _plan_training(selection, given.caps, start), ["optimize", "--start", start], given)
+    planned = _Planned.of(selection, limits)
+    plan, suite, settings = planned.plan, planned.plan.suite, planned.plan.target.settings
+    expect_prospect(suite, settings)
+    planned.expect_no_writer()
+    skill = incumbent_of(plan.target, plan.repository, start)
+    records = read_records(planned.root, plan.target, skill, suite)
+    likely, _ = foresee(suite, settings, records.share, records.costs(settings, suite, skill), plan.siblings)
+    settled = settle_folds(suite, settings)
+    what = f"It trains on {count_noun(len(settled.tasks(Split.TRAIN)) or len(settled.splits), 'train task')}"
+    gated = count_noun(len(settled.tasks(Split.VAL)), "val task")
+    words = f"{what}, gated on {gated}, with optimizer model `{settings.model}`"
+    return planned.start(words, likely, ["optimize", "--start", start])
 
 
 def start_proposal(
     selection: Selection, offered: EditsProposal, *, start: Start = "auto", limits: JobLimits | None = None
 ) -> Job:
     """Start a job that tries edits, which were checked before."""
-    given, files = limits or JobLimits(), [(_EDITS, offered.model_dump_json())]
-    plan = _plan_proposal(selection, given.caps, offered, start)
-    return _start(selection, plan, ["propose", f"{{job}}/{_EDITS}", "--start", start], given, files)
-
-
-def _start(
-    selection: Selection,
-    plan: JobPlan,
-    command: Sequence[str],
-    limits: JobLimits,
-    files: Sequence[tuple[str, str]] = (),
-) -> Job:
-    """Start a command with the limits that the job was given, no higher than they are in force."""
-    flags = {**selection.flags, **{name: f"{plan.limits[name]:.15g}" for name in limits.caps}}
-    settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
-    suite = ["--suite", str(selection.suite)] if selection.suite else []
-    words = [*command, *settings, *suite, "--", str(plan.folder)]
-    return start_job(plan.root, plan.skill, words, files, JobTerms(plan.limits, plan.words))
-
-
-def _load(selection: Selection, caps: Mapping[str, float | None], *, proposer: str = "") -> tuple[RunPlan, Path]:
-    """Load a skill as the command would, under the job's caps, and refuse what that refuses; give the root, too.
-
-    The lower of a job's cap and the project's holds: what the user set is not for an agent to raise. None takes the
-    project's cap away, as evaluations do with the cap on training's rollouts.
-    """
-    project = selection.project()
-    root, own = project.root, project.target(selection).settings
-    lower = {name: cap and min(cap, getattr(own, name) or cap) for name, cap in caps.items()}
-    plan = make_plan(replace(selection, flags={**selection.flags, **lower}), proposer=proposer)
-    check_idle(root, plan.target.name)
-    settings = plan.target.settings
-    if missing := missing_access(settings, plan.suite, trains=not proposer):
-        raise UsageError(missing)
-    minutes, longest = settings.max_minutes, max(task.timeout for _, task in plan.suite.splits)
-    if minutes is not None and minutes < longest / 60:
-        raise UsageError(
-            f"expected max_minutes above the {longest:g} s that a task may take, found {minutes:g}; raise it, or "
-            "let the user lower the tasks' timeout"
-        )
-    return plan, root
-
-
-def _expect_no_writer(plan: RunPlan, root: Path) -> None:
-    """Refuse where another process trains the skill, with its words."""
-    with writer_lock(root, plan.target.name):
-        pass
-
-
-def _costs(plan: RunPlan, root: Path, skill: Skill) -> tuple[CallCost, CallCost]:
-    """Return the cost of a rollout of the target and of a call of the optimizer model."""
-    return read_records(root, plan.target, skill, plan.suite).costs(plan.target.settings, plan.suite, skill)
-
-
-def _planned(plan: RunPlan, root: Path, what: str, likely: Consumption, *, trains: bool = False) -> JobPlan:
-    """Write the plan, unless it is paid for and lacks a cap."""
-    settings = plan.target.settings
-    _expect_cap(plan, likely, trains=trains)
-    limits = {name: float(cap) for name in ("max_usd", *_UNITS) if (cap := getattr(settings, name)) is not None}
-    short = f" {_SHORT}" if likely.capped == len(likely.rollouts.figures) else ""
-    said = (f"{what}, with harness `{settings.harness}`.", f"Likely: {likely.words}.", _limit_words(limits) + short)
-    return JobPlan(plan.target.name, plan.target.folder, root, limits, said)
-
-
-def _expect_cap(plan: RunPlan, likely: Consumption, *, trains: bool) -> None:
-    """Refuse a job that is paid for and has no cap on dollars, or where no price is known no cap at all."""
-    settings = plan.target.settings
-    judged = any(task.verifier.judged for _, task in plan.suite.splits)
-    names = [settings.harness, *([settings.model] if trains else [])]
-    names += [settings.judge or settings.model] if judged else []
-    billed = sorted({name for name in names if is_paid(name, settings)})
-    if not billed or settings.max_usd or (not likely.usd and settings.capped):
-        return
-    wanted, step = "a cap", "no price is known for it, so set max_rollouts, max_tokens or max_minutes"
-    if likely.usd:
-        wanted = "a cap on dollars"
-        step = f"set max_usd; it is likely to cost about {likely.price}"
-    raise UsageError(
-        f"expected {wanted} for a job that is paid for ({', '.join(billed)}), found none; agree on one with the "
-        f"user: {step} (for the job, or in {CONFIG})"
+    planned = _Planned.of(selection, limits, proposer=offered.proposer)
+    plan = planned.plan
+    planned.expect_no_writer()
+    val = len(plan.suite.tasks(Split.VAL))
+    cited = {task for edit in offered.edits for task in edit.cited}
+    together, apart = 2 * len(cited), sum(len(set(edit.cited)) for edit in offered.edits)
+    words = (
+        f"It tries {count_noun(len(offered.edits), 'edit')} together on the {count_noun(len(cited), 'task')} they "
+        f"cite, then each left out, and gates what is needed on {count_noun(val, 'val task')}"
     )
+    most = together + apart + 2 * GATE_ROUNDS * val
+    rollouts = (len(cited), (len(cited) + most) / 2, most)
+    likely = planned.likely(rollouts, incumbent_of(plan.target, plan.repository, start))
+    files = [(_EDITS, offered.model_dump_json())]
+    return planned.start(words, likely, ["propose", f"{{job}}/{_EDITS}", "--start", start], files)
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A job that the command would not refuse, under its caps."""
+
+    selection: Selection
+    given: Mapping[str, float]
+    plan: RunPlan
+    root: Path
+    trains: bool
+
+    @staticmethod
+    def of(
+        selection: Selection, limits: JobLimits | None, lifted: Mapping[str, None] = {}, *, proposer: str = ""
+    ) -> "_Planned":
+        """Load a skill as the command would, under the job's caps, and refuse what that refuses.
+
+        The lower of a job's cap and the project's holds: what the user set is not for an agent to raise. A lifted cap
+        of the project does not count.
+        """
+        project, given = selection.project(), (limits or JobLimits()).caps
+        root, own = project.root, project.target(selection).settings
+        lower = {name: cap and min(cap, getattr(own, name) or cap) for name, cap in {**lifted, **given}.items()}
+        plan = make_plan(replace(selection, flags={**selection.flags, **lower}), proposer=proposer)
+        check_idle(root, plan.target.name)
+        settings = plan.target.settings
+        if missing := missing_access(settings, plan.suite, trains=not proposer):
+            raise UsageError(missing)
+        minutes, longest = settings.max_minutes, max(task.timeout for _, task in plan.suite.splits)
+        if minutes is not None and minutes < longest / 60:
+            raise UsageError(
+                f"expected max_minutes above the {longest:g} s that a task may take, found {minutes:g}; raise it, or "
+                "let the user lower the tasks' timeout"
+            )
+        return _Planned(selection, given, plan, root, not proposer)
+
+    def expect_no_writer(self) -> None:
+        """Refuse where another process trains the skill, with its words."""
+        with writer_lock(self.root, self.plan.target.name):
+            pass
+
+    def likely(self, rollouts: Sequence[float], skill: Skill) -> Consumption:
+        """Return what low, median and high numbers of rollouts take, without an optimizer model."""
+        plan, settings = self.plan, self.plan.target.settings
+        costs = read_records(self.root, plan.target, skill, plan.suite).costs(settings, plan.suite, skill)
+        return consume(rollouts, [0] * 3, costs, settings)
+
+    def start(
+        self, what: str, likely: Consumption, command: Sequence[str], files: Sequence[tuple[str, str]] = ()
+    ) -> Job:
+        """Start a command with the limits that the job was given, unless it is paid for and lacks a cap."""
+        self._expect_cap(likely)
+        target = self.plan.target
+        limits = {
+            name: float(cap) for name in ("max_usd", *_UNITS) if (cap := getattr(target.settings, name)) is not None
+        }
+        short = f" {_SHORT}" if likely.capped == len(likely.rollouts.figures) else ""
+        said = f"{what}, with harness `{target.settings.harness}`.", f"Likely: {likely.words}."
+        flags = {**self.selection.flags, **{name: f"{limits[name]:.15g}" for name in self.given}}
+        settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
+        suite = ["--suite", str(self.selection.suite)] if self.selection.suite else []
+        words = [*command, *settings, *suite, "--", str(target.folder)]
+        return start_job(self.root, target.name, words, files, JobTerms(limits, (*said, _limit_words(limits) + short)))
+
+    def _expect_cap(self, likely: Consumption) -> None:
+        """Refuse a job that is paid for and has no cap on dollars, or where no price is known no cap at all."""
+        settings = self.plan.target.settings
+        judged = any(task.verifier.judged for _, task in self.plan.suite.splits)
+        names = [settings.harness, *([settings.model] if self.trains else [])]
+        names += [settings.judge or settings.model] if judged else []
+        billed = sorted({name for name in names if is_paid(name, settings)})
+        if not billed or settings.max_usd or (not likely.usd and settings.capped):
+            return
+        wanted, step = "a cap", "no price is known for it, so set max_rollouts, max_tokens or max_minutes"
+        if likely.usd:
+            wanted = "a cap on dollars"
+            step = f"set max_usd; it is likely to cost about {likely.price}"
+        raise UsageError(
+            f"expected {wanted} for a job that is paid for ({', '.join(billed)}), found none; agree on one with the "
+            f"user: {step} (for the job, or in {CONFIG})"
+        )
 
 
 def _limit_words(limits: Mapping[str, float]) -> str:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands.spending import foresee_spending
-from skillopt.forecast.job_plan import plan_evaluation
+from skillopt.forecast.job_plan import JobLimits, start_evaluation
 from skillopt.project import Selection
+from skillopt.runs.job_report import job
 from skillopt.runs.plan import begin_run, make_plan
 from skillopt.storage.ledger import Ledger
 from tests.fakes.fake_chat import fake_chat
@@ -81,15 +82,10 @@ def test_what_nobody_pays_for_is_not_asked_and_the_demo_is_not_even_foreseen(
 
 def test_a_job_cannot_raise_the_cap_that_the_user_set(project: Path) -> None:
     capped = Selection("rows", {"max_usd": 1.0, "max_minutes": 17.0}, folder=project)
-    planned = [
-        plan_evaluation(capped, caps, split="train", repeats=1, start="auto", draft=False).limits
-        for caps in ({"max_usd": 500.0}, {"max_usd": 0.25}, {})
-    ]
-    assert [(limits["max_usd"], limits["max_minutes"]) for limits in planned] == [
-        (1.0, 17.0),
-        (0.25, 17.0),
-        (1.0, 17.0),
-    ]
+    for given, holds in ((500.0, 1.0), (0.25, 0.25), (None, 1.0)):
+        begun = start_evaluation(capped, limits=JobLimits(max_usd=given))
+        job(begun.id, wait=60, folder=project)
+        assert (begun.terms.limits["max_usd"], begun.terms.limits["max_minutes"]) == (holds, 17.0)
 
 
 FREE_TARGET, PAID_TARGET = "chat/openai-compatible/fake", "chat/anthropic/fake"

@@ -20,14 +20,14 @@ def alike(count: int) -> Suite:
 
 
 def foreseen(count: int, passing: float | None = 0.3, settings: Mapping[str, object] = {}) -> Consumption:
-    return foresee(alike(count), Settings.model_validate(settings), passing, COSTS).likely
+    return foresee(alike(count), Settings.model_validate(settings), passing, COSTS)[0]
 
 
 def test_more_tasks_take_more_rollouts_and_fewer_are_taken_where_nearly_all_pass() -> None:
     assert foreseen(6).rollouts.median < foreseen(30).rollouts.median < foreseen(300).rollouts.median
     assert foreseen(12, 0.9).rollouts.median < foreseen(12).rollouts.median
     assert foreseen(12, 0.9).calls.median < foreseen(12).calls.median
-    assert foresee(alike(12), Settings(), 0.9, COSTS).better < foresee(alike(12), Settings(), 0.0, COSTS).better
+    assert foresee(alike(12), Settings(), 0.9, COSTS)[1] < foresee(alike(12), Settings(), 0.0, COSTS)[1]
 
 
 def test_the_range_is_widest_where_nobody_knows_how_many_tasks_pass() -> None:
@@ -62,7 +62,7 @@ def test_cost_and_time_are_those_of_the_calls() -> None:
 def test_tasks_of_protected_siblings_are_counted_twice() -> None:
     tasks = tuple(Task(f"t{number}", "Do.", VerifierSpec("exact")) for number in range(8))
     sibling = Sibling("other", Skill("other", SkillDocument("Be brief.")), tasks)
-    alone, beside = (foresee(alike(12), Settings(), 0.3, COSTS, these).likely for these in ((), (sibling,)))
+    alone, beside = (foresee(alike(12), Settings(), 0.3, COSTS, these)[0] for these in ((), (sibling,)))
     assert beside.rollouts.low == pytest.approx(alone.rollouts.low + 16)
 
 
