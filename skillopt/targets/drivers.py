@@ -108,20 +108,20 @@ def load_part(path: str) -> Any:  # noqa: ANN401 - what it is, the table says
 def find_harness_driver(name: str, agents: Mapping[str, AgentTable]) -> Driver:
     """Find the driver of a harness by its name; nothing is imported."""
     kind, _, model = name.partition("/")
-    table = find_agent_table(kind, agents)
-    if kind not in HARNESSES and table is not None:
-        _check_model(name, kind, model, table)
-        return _OF_TABLES
-    if kind not in HARNESSES:
+    table = None if kind in HARNESSES else find_agent_table(kind, agents)
+    if kind not in HARNESSES and table is None:
         raise SettingsError(_unknown_harness(name, kind, agents))
     _expect_demo(kind)
-    driver = HARNESSES[kind]
-    if model and not {"model", "target"} & set(driver.takes):
-        raise SettingsError(f"expected harness {kind!r} without a model, found {name!r}; leave out {'/' + model!r}")
-    if not model and "target" in driver.takes:
+    driver = _OF_TABLES if table else HARNESSES[kind]
+    takes = table.takes_model if table else bool({"model", "target"} & set(driver.takes))
+    if model and not takes:
+        how = f', or say in [agents.{kind}] how it is chosen, as in model = ["--model", "{{model}}"]' if table else ""
         raise SettingsError(
-            f"expected {kind}/PROVIDER/MODEL, as in {kind}/anthropic/claude-haiku-4-5, found {name!r}; add a model"
+            f"expected harness {kind!r} without a model, found {name!r}; leave out {'/' + model!r}{how}"
         )
+    if not model and (table.needs_model if table else "target" in driver.takes):
+        form = "MODEL" if table else f"PROVIDER/MODEL, as in {kind}/anthropic/claude-haiku-4-5"
+        raise SettingsError(f"expected {kind}/{form}, found {name!r}; add a model")
     return driver
 
 
@@ -200,17 +200,6 @@ def _expect_demo(kind: str) -> None:
             'expected a harness and a model that are installed, found "demo", which only a clone of the repository '
             "has; choose others with `skillopt init`, or run `make demo` in a clone"
         )
-
-
-def _check_model(name: str, kind: str, model: str, table: AgentTable) -> None:
-    """Refuse a model for an agent that takes none, and none for one that needs one."""
-    if model and not table.takes_model:
-        raise SettingsError(
-            f"expected harness {kind!r} without a model, found {name!r}; leave out {'/' + model!r}, or say in "
-            f'[agents.{kind}] how it is chosen, as in model = ["--model", "{{model}}"]'
-        )
-    if not model and table.needs_model:
-        raise SettingsError(f"expected {kind}/MODEL, found {name!r}; add a model, which its command names")
 
 
 def _unknown_harness(name: str, kind: str, agents: Mapping[str, AgentTable]) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.rollouts import Message, Status, ToolCall, Usage
@@ -25,6 +25,7 @@ __all__ = [
     "Ending",
     "StreamEvent",
     "TokenCount",
+    "as_text",
     "failed_run",
     "failure_kind_of_status",
     "failure_kind_of_words",
@@ -33,6 +34,7 @@ __all__ = [
     "read_lines",
     "shorten_call",
     "shorten_reason",
+    "text_of_parts",
 ]
 
 TokenCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
@@ -219,6 +221,19 @@ def shorten_reason(words: str) -> str:
 def shorten_call(call: ToolCall) -> ToolCall:
     """Keep the first and last part of long arguments and results, 20,000 characters of each."""
     return ToolCall(call.name, _cut(call.arguments), _cut(call.result))
+
+
+def as_text(value: JsonValue) -> str:
+    """Return a value as it stands where it is a text, else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def text_of_parts(content: JsonValue) -> str:
+    """Return a tool's result, which is a text or a list of parts of which some have one."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(str(part.get("text", f"[{part.get('type')}]")) for part in parts if isinstance(part, dict))
 
 
 def _cut(text: str) -> str:

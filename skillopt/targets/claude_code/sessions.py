@@ -11,7 +11,7 @@ from pydantic import JsonValue, ValidationError
 from skillopt.harvest.session import PastSession, SessionDraft, SessionKind
 from skillopt.harvest.spoken import INTERRUPTED, spoken_words
 from skillopt.targets.session_lines import LineTally
-from skillopt.targets.stream import StreamEvent
+from skillopt.targets.stream import StreamEvent, text_of_parts
 
 __all__ = ["ClaudeSessions"]
 
@@ -95,7 +95,7 @@ def _take_block(draft: SessionDraft, who: str, block: dict[str, JsonValue]) -> N
         case ("user", {"type": "text", "text": str(text)}):
             _hear(draft, text)
         case ("user", {"type": "tool_result", "is_error": True}):
-            draft.fail(_plain(block.get("content")))
+            draft.fail(text_of_parts(block.get("content")))
         case ("assistant", {"type": "tool_use", "name": str(name), "input": dict(given)}):
             skill = given.get("skill", given.get("command")) if name == "Skill" else ""
             draft.use_tool(
@@ -117,10 +117,3 @@ def _hear(draft: SessionDraft, text: str) -> None:
         draft.say(words or f"/{called[1]}", (called[1],))
     else:
         draft.say(words)
-
-
-def _plain(content: JsonValue) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "\n".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))

@@ -30,6 +30,7 @@ from skillopt.targets.stream import (
     read_events,
     shorten_call,
     shorten_reason,
+    text_of_parts,
 )
 
 __all__ = ["ClaudeStream"]
@@ -126,7 +127,7 @@ class ClaudeStream(ClientStream):
     def messages(self) -> Iterator[Message]:
         """Yield the model's turns with their tool calls, each with what came back."""
         results = {
-            block.tool_use_id: _plain(block.content)
+            block.tool_use_id: text_of_parts(block.content)
             for line in self._lines
             if line.type == "user" and line.message is not None
             for block in line.message.blocks
@@ -226,11 +227,3 @@ def _judge_error(result: _Line, words: str) -> Ending:
 def _means(written: JsonValue, skill: str) -> bool:
     """Return whether a call names a skill, be it with the plugin or the slash that it may have before its name."""
     return isinstance(written, str) and written.strip().removeprefix("/").rpartition(":")[2] == skill
-
-
-def _plain(content: JsonValue) -> str:
-    """Return the text of a tool result."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "\n".join(str(part.get("text", f"[{part.get('type')}]")) for part in parts if isinstance(part, dict))

@@ -3,7 +3,6 @@
 Messages, commands with their output, consumption, whether a skill was loaded, and how the run ended.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from skillopt.targets.stream import (
     Ending,
     StreamEvent,
     TokenCount,
+    as_text,
     failed_run,
     failure_kind_of_status,
     failure_kind_of_words,
@@ -189,11 +189,7 @@ def _call_of(item: _Item) -> ToolCall | None:
         return ToolCall("shell", item.command, item.aggregated_output + ended)
     if item.type == "mcp_tool_call":
         result = item.error if item.error is not None else item.result
-        return ToolCall(f"{item.server}.{item.tool}", _written(item.arguments), _written(result))
+        return ToolCall(f"{item.server}.{item.tool}", as_text(item.arguments), as_text(result))
     if item.type == "file_change":
         return ToolCall("apply_patch", "\n".join(f"{change.kind} {change.path}" for change in item.changes), "")
     return None
-
-
-def _written(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

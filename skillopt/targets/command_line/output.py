@@ -16,6 +16,7 @@ from skillopt.targets.stream import (
     ClientRun,
     ClientStream,
     Ending,
+    as_text,
     failed_run,
     failure_kind_of_status,
     failure_kind_of_words,
@@ -209,7 +210,7 @@ def _is_value(found: JsonValue, wanted: str | bool | int | tuple[str, ...]) -> b
         return found is wanted
     if isinstance(wanted, int):
         return isinstance(found, int | float) and not isinstance(found, bool) and found == wanted
-    return found is not None and _written(found) in ((wanted,) if isinstance(wanted, str) else wanted)
+    return found is not None and as_text(found) in ((wanted,) if isinstance(wanted, str) else wanted)
 
 
 def _value_at(found: JsonValue, place: Place) -> JsonValue:
@@ -226,8 +227,4 @@ def _value_at(found: JsonValue, place: Place) -> JsonValue:
 
 def _text_at(found: JsonValue, place: Place) -> str:
     value = _value_at(found, place)
-    return "" if value is None else _written(value)
-
-
-def _written(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "" if value is None else as_text(value)
