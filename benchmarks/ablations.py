@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
 from importlib import import_module
 from math import inf
 from multiprocessing import Pool
@@ -46,9 +45,8 @@ class Row:
         if not self.name:
             yield
             return
-        module, _, path = self.name.partition(":")
-        *outer, name = path.split(".")
-        owner = reduce(getattr, outer, import_module(module))
+        module, _, name = self.name.partition(":")
+        owner = import_module(module)
         before = vars(owner)[name]
         setattr(owner, name, self.by)
         try:
@@ -67,7 +65,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "no patch test: learning as published, with this gate": Row((("patch_tests", "0"),)),
     "one patch test on the same failures": Row((("patch_tests", "1"),)),
     "lines judged one by one in any noise": Row(
-        name="skillopt.loop.epochs:_POOLED",
+        name="skillopt.loop.policy:_POOLED",
         by=inf,
         about="edits are tested and left out one by one, whatever the noise",
     ),

@@ -13,7 +13,7 @@ from benchmarks.trust.table import Attack, ClassResult
 
 __all__ = ["CLASSES", "AttackClass", "Tried", "try_classes"]
 
-_ATTACKS: Final = "hostile repositories, rollouts"
+_ATTACKS: Final = "hostile rollouts and repositories"
 _KILLS: Final = "kills, faults of disk and clock"
 
 
@@ -34,7 +34,6 @@ class AttackClass:
 CLASSES: Final = {
     "cheats": AttackClass("cheats:try_cheats", _ATTACKS),
     "repositories": AttackClass("repositories:try_repositories", _ATTACKS),
-    "limits": AttackClass("limits:try_limits", _ATTACKS),
     "kills-training": AttackClass("kills:try_kills_of_training", _KILLS),
     "kills-nights": AttackClass("kills:try_kills_of_nights", _KILLS),
     "kills-mcp": AttackClass("kills:try_kills_of_mcp", _KILLS),
