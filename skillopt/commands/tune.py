@@ -75,8 +75,10 @@ def tune(
     check_cap_option(options.max_rollouts)
     selection = replace(options, max_rollouts=None).select(skill)
     base = selection.project().target(selection).settings
-    ranges = _choose_ranges(base)
-    plan, first = make_plan(selection), {name: getattr(base, name) for name in ranges}
+    if not base.patch_tests:
+        raise SettingsError("expected the default loop, found patch_tests = 0, the published one, which is not tuned")
+    plan, first = make_plan(selection), {name: getattr(base, name) for name in RANGES}
+    ranges = {name: (min(RANGES[name][0], at), max(RANGES[name][1], at)) for name, at in first.items()}
     root, numbers = plan.repository.root, tuple(range(base.seed, base.seed + seeds))
     suite = tuning_suite(plan.suite.first_fold_suite, base.seed)
     text = incumbent_of(plan.target, plan.repository, start)
@@ -107,7 +109,7 @@ def tune(
         "seeds": numbers,
         "trials": ended,
         "best": best.number if best else None,
-        "settings": _toml(changes),
+        "settings": "".join([f"{setting} = {changes[setting]}\n" for setting in sorted(changes)]),
         "reason": reason,
         "paid_rollouts": paid,
     }
@@ -132,19 +134,6 @@ def _text(found: Mapping[str, Any]) -> str:
     )
     lines += [f"newly run: {found['paid_rollouts']} rollouts", f"study: sqlite:///{found['storage']}"]
     return "\n".join(lines)
-
-
-def _toml(changes: Mapping[str, int]) -> str:
-    """Write settings as they stand in skillopt.toml."""
-    return "".join([f"{name} = {changes[name]}\n" for name in sorted(changes)])
-
-
-def _choose_ranges(base: Settings) -> dict[str, tuple[int, int]]:
-    """Return the ranges of the settings that are searched, widened to the values in force."""
-    if not base.patch_tests:
-        raise SettingsError("expected the default loop, found patch_tests = 0, the published one, which is not tuned")
-    start = {name: getattr(base, name) for name in RANGES}
-    return {name: (min(RANGES[name][0], at), max(RANGES[name][1], at)) for name, at in start.items()}
 
 
 def tuning_suite(suite: Suite, seed: int) -> Suite:

@@ -544,8 +544,9 @@ def _reproduce(view: RunView) -> list[ReportBlock]:
     again = "skillopt propose EDITS.json" if view.kind == "proposal" else "skillopt optimize"
     lines.append(f"{again} {skill}")
     replay = (
-        "The last one repeats the run, from the base commit with the settings above. Where its ledger is at hand it "
-        "replays and costs nothing; elsewhere the target answers anew, and the numbers move by the noise."
+        "The last one repeats the run, from the base commit and with the settings that the report lists. Where its "
+        "ledger is at hand it replays and costs nothing; elsewhere the target answers anew, and the numbers move by "
+        "the noise."
     )
     undo = f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"
     before = "Before merging, closing the pull request is enough. After that, publish the old text again:"

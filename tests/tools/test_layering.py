@@ -131,7 +131,6 @@ def test_the_drivers_of_every_port_are_held_apart() -> None:
         "nightly.github",
         "nightly.gitlab",
         "reports.html",
-        "reports.junit",
         "reports.markdown",
         "reports.terminal",
         "suites.formats.*",
