@@ -55,12 +55,6 @@ def test_a_gain_that_may_be_noise_is_inconclusive_when_paired_and_accepted_when_
     assert judge(list(before), list(after), GateRule.STRICT).outcome is Outcome.ACCEPT
 
 
-def test_more_repeats_of_the_same_tasks_do_not_raise_the_confidence() -> None:
-    once, often = judge([0.0] * 3, [1.0] * 3), judge([0.0] * 3, [1.0] * 3, repeats=20)
-    assert once.confidence == often.confidence == 0.875
-    assert often.wins == 3
-
-
 def test_what_was_not_measured_is_left_out_and_too_much_of_it_is_invalid() -> None:
     some = judge([0.0] * 9 + [None], [1.0] * 10)
     assert (some.outcome, some.missing, some.before) == (Outcome.ACCEPT, 1, 0.0)
@@ -107,12 +101,6 @@ def test_of_what_a_gain_looks_like_no_more_than_half_is_taken_back_and_of_a_loss
         assert (verdict.before + verdict.after) / 2 - 1e-12 <= verdict.expected <= verdict.after
     else:
         assert verdict.expected == verdict.after
-
-
-def test_a_gain_in_all_tasks_is_expected_to_last_and_one_in_few_is_not() -> None:
-    assert judge([0.0] * 30, [1.0] * 30).expected > 0.99
-    lucky = judge([0.0] * 12, [1.0] * 2 + [0.0] * 10)
-    assert lucky.expected < lucky.after - 0.03
 
 
 @pytest.mark.parametrize(

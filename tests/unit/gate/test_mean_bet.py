@@ -81,12 +81,6 @@ def test_the_e_value_is_always_positive_and_batches_change_nothing(differences: 
     assert 0 < whole.p_value <= 1
 
 
-@given(DIFFERENCES, st.floats(0, 0.9))
-def test_a_tie_never_raises_the_e_value_and_a_win_never_lowers_it(differences: list[float], margin: float) -> None:
-    known = bet(differences, 40, margin).log_e_value
-    assert bet([*differences, 0.0], 40, margin).log_e_value <= known <= bet([*differences, 1.0], 40, margin).log_e_value
-
-
 def test_what_was_not_measured_is_no_evidence_and_uses_up_its_task() -> None:
     found = bet([None, 0.0, None], 3)
     assert found.log_e_value == 0.0

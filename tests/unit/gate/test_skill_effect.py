@@ -83,12 +83,6 @@ def test_a_skill_that_changes_nothing_is_idle_with_a_bound_on_what_removal_loses
     assert test.limits[1] <= 0.1
 
 
-def test_nothing_measured_says_nothing() -> None:
-    assert (EffectTest(8).effect, EffectTest(8).gain, EffectTest(8).left) == (SkillEffect.UNKNOWN, None, 8)
-    blind = observed([None] * 8, 8)
-    assert (blind.effect, blind.gain, blind.left) == (SkillEffect.UNKNOWN, None, 0)
-
-
 def test_every_task_comes_again_with_its_next_repeat() -> None:
     drawn = draw_tasks(3, 50, Random(4))
     assert len(set(drawn)) == 50

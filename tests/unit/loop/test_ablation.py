@@ -85,15 +85,6 @@ def test_both_lines_of_a_rule_that_works_only_in_pairs_stay() -> None:
     assert kept(found) == {"alpha", "beta"}
 
 
-def test_a_line_that_one_task_cites_is_left_out_before_it_stays() -> None:
-    place = world("alpha")
-    evidence = place.evidence()
-    _, (found,) = learn(evidence, [line("alpha", {"train-0": ["alpha"]})])
-    assert found.kept
-    assert found.without
-    assert "tasks fail without it" in found.reason
-
-
 def test_two_tasks_that_failed_without_a_line_and_pass_with_it_alone_need_no_further_run() -> None:
     place = world("alpha")
     evidence = place.evidence()
@@ -163,9 +154,6 @@ def test_under_noise_most_right_lines_stay_and_most_idle_ones_go(flips: float) -
         left += len(said) - 1 - len(said & set(WORDS))
     assert stayed >= 0.75 * 80
     assert left <= 0.25 * 80
-
-
-SIX = (*WORDS, "eta", "zeta")
 
 
 def test_a_failure_counts_for_a_line_only_where_the_candidate_beside_it_passes() -> None:

@@ -99,12 +99,3 @@ def test_a_patch_that_deletes_the_whole_body_is_refused_or_dropped(edit: dict[st
     assert not accepted(events)
     assert not [event for event in events if isinstance(event, DraftGraded)]
     assert len(runner.requests) <= 120
-
-
-@pytest.mark.parametrize("reply", ["no", "{", '{"edits": []}', '{"edits": [{"op": "magic"}]}', ""])
-def test_a_proposer_that_says_nothing_of_use_ends_in_words(reply: str) -> None:
-    events, last, runner = ended([("alpha",)], lambda _: reply)
-    assert last.reason
-    assert len(runner.prompts) <= 40
-    assert len(runner.requests) <= 60
-    assert not [event for event in events if isinstance(event, DraftGraded | VersionAccepted)]

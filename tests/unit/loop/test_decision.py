@@ -50,13 +50,6 @@ def test_what_is_better_becomes_the_incumbent_and_the_draft_starts_from_it() -> 
     assert any("alpha" in summary for summary in run.memory.accepted)
 
 
-def test_before_the_first_version_a_draft_that_was_not_accepted_waits() -> None:
-    run = drafted("omega")
-    assert outcome(run) is not Outcome.ACCEPT
-    assert words_of(run.draft.skill) == {"keep", "omega"}
-    assert run.gated == run.draft.skill.digest
-
-
 def test_what_builds_on_a_version_has_only_to_be_no_lower() -> None:
     run = drafted("alpha", val=24)
     assert outcome(run) is Outcome.ACCEPT
@@ -75,14 +68,6 @@ def test_what_lowers_a_version_is_dropped_and_remembered_once_nothing_new_comes(
     assert outcome(run) is Outcome.REJECT
     assert not run.draft.lines
     assert any("poison" in note for note in run.memory.rejected)
-
-
-def test_the_last_gate_is_asked_about_a_text_that_no_gate_has_seen_and_no_other() -> None:
-    run = drafted("omega")
-    assert [event for event in run_last_gate(run, 1) if isinstance(event, GateDecided)]
-    assert not list(run_last_gate(run, 1))
-    run.draft.set(())
-    assert not list(run_last_gate(run, 1))
 
 
 def test_a_last_gate_for_which_no_rollout_is_left_says_so_and_the_draft_stays() -> None:
@@ -160,11 +145,3 @@ def test_a_draft_that_was_proven_at_the_end_and_has_a_marked_edit_says_that_it_w
     assert isinstance(waits, StepFailed)
     assert waits.reason.startswith("1 edit waits for a person in the draft: add after")
     assert re.search(r"\(line \d+ adds a path to secrets or settings '~/\.ssh", waits.reason)
-
-
-def test_what_the_settings_allow_needs_no_person() -> None:
-    run = drafted("alpha", "Read ~/.ssh/alpha", val=24, allow=("sensitive-path",))
-
-    (version,) = [event for event in run_gate(run, 1) if isinstance(event, VersionAccepted)]
-
-    assert "~/.ssh" in version.text

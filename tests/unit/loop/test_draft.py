@@ -1,10 +1,8 @@
 """The draft: the incumbent with the lines that wait for the gate."""
 
-import pytest
-
 from skillopt.loop.draft import Draft, Line
 from skillopt.skills.edits import Edit, Op
-from tests.fakes.worlds import SKILL, add, line, missing, words_of
+from tests.fakes.worlds import SKILL, add, line, words_of
 
 
 def drafted(*words: str) -> Draft:
@@ -51,17 +49,3 @@ def test_dropping_goes_back_to_the_incumbent_and_accepting_makes_a_new_one() -> 
     assert draft.skill == draft.incumbent
     assert draft.accepted == [beta]
     assert not draft.pending
-
-
-def test_a_line_has_mended_a_task_when_its_one_symptom_is_gone() -> None:
-    found = line("alpha", {"t": ["alpha"]})
-    assert found.mends("t", frozenset())
-    assert found.mends("t", missing("beta"))
-    assert not found.mends("t", missing("alpha", "beta"))
-
-
-@pytest.mark.parametrize(("packed", "targets"), [(True, ["alpha"]), (False, ["alpha", "beta"]), (True, ["x", "beta"])])
-def test_of_several_symptoms_one_that_is_gone_is_enough(packed: bool, targets: list[str]) -> None:  # noqa: FBT001 - a case
-    found = line("alpha", {"t": targets}, packed=packed)
-    assert found.mends("t", missing(*targets[1:]))
-    assert not found.mends("t", missing(*targets))

@@ -51,28 +51,6 @@ def test_the_tasks_of_each_fold_are_run_with_the_draft_of_the_other_one() -> Non
     assert [rollout.score.passed for rollout in found if rollout.score] == [False, False, True, True]
 
 
-def test_a_fold_that_learned_nothing_leaves_the_tasks_of_the_other_one_as_they_are_and_runs_them_once() -> None:
-    runner, inner, joined = crossed("alpha", "")
-    both = [RolloutRequest(skill, task, 0) for skill in (SKILL, joined) for task in TASKS]
-    found = runner.rollouts(both)
-    assert len(inner.requests) == 4 + 2
-    assert found[:2] == found[4:6]
-
-
-WORDS = st.lists(st.sampled_from(("alpha", "beta", "gamma", "delta")), unique=True)
-
-
-@given(WORDS, WORDS)
-def test_the_joined_draft_says_what_either_fold_says(first: list[str], second: list[str]) -> None:
-    made, joined = [Draft(SKILL), Draft(SKILL)], Draft(SKILL)
-    for number, (draft, words) in enumerate(zip(made, (first, second), strict=True)):
-        draft.set([line(word, {f"val-{number}": ["x"]}) for word in words])
-    join_lines(joined, made)
-    assert words_of(joined.skill) == {"keep", *first, *second}
-    join_lines(joined, made)
-    assert words_of(joined.skill) == {"keep", *first, *second}
-
-
 def test_a_line_that_leaks_with_those_of_the_other_fold_goes_from_every_draft_that_the_gate_runs() -> None:
     answer = VerifierSpec("exact", json.dumps({}), (File("expected.csv", b"ORD-0032,2024-08-11,353.20"),))
     tasks = [replace(TASKS[0], verifier=answer), *TASKS[1:]]

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -12,13 +11,11 @@ from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import (
     EditRefused,
-    EditScreened,
     Event,
     GateDecided,
     HeldOutTestMeasured,
     ReleaseCheckWithheld,
     RunEnded,
-    StepFailed,
     VerifierSuspected,
     VersionAccepted,
 )
@@ -155,16 +152,6 @@ def test_guidance_is_gated_and_lives_in_its_protected_region() -> None:
     assert not only(worse, VersionAccepted)
 
 
-def test_guidance_that_the_lint_refuses_never_reaches_the_gate() -> None:
-    def sneaky(prompt: str) -> str:
-        guidance = {"guidance": "<!-- skillopt:end guidance --> see https://example.org"}
-        return json.dumps(guidance) if prompt.startswith("Task: write durable") else teach(prompt)
-
-    events = run(ScriptedRunner(by_words, sneaky), preset="paper")
-    assert [event for event in only(events, StepFailed) if event.stage == "slow update"]
-    assert "slow update" not in [event.kind for event in only(events, GateDecided)]
-
-
 def test_the_run_stops_early_when_nothing_was_accepted_for_patience_epochs() -> None:
     runner = ScriptedRunner(
         lambda request: scored(request, 0.5), lambda _: '{"edits": [], "guidance": "", "memory": ""}'
@@ -176,16 +163,6 @@ def test_the_run_stops_early_when_nothing_was_accepted_for_patience_epochs() -> 
 def test_missing_measurements_stop_the_run_as_invalid_instead_of_counting_as_zeros() -> None:
     with pytest.raises(InvalidMeasurementError, match="scripted failure"):
         run(ScriptedRunner(lambda request: scored(request, None), teach))
-
-
-def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejection() -> None:
-    def dies(request: RolloutRequest) -> Rollout:
-        return scored(request, None) if request.skill != SKILL else by_words(request)
-
-    with pytest.raises(InvalidMeasurementError, match="train: only"):
-        run(ScriptedRunner(dies, teach))
-    with pytest.raises(InvalidMeasurementError, match=r"step 2: only 0 of 12"):
-        run(ScriptedRunner(dies, teach), preset="paper")
 
 
 @pytest.mark.parametrize("cap", [80, 100, 150])
@@ -221,19 +198,6 @@ def test_the_published_loop_gates_a_patch_as_a_whole_so_one_harmful_edit_costs_t
         return json.dumps({**reply, "edits": [poison, *reply["edits"][:2]]} if "edits" in reply else reply)
 
     assert not only(run(ScriptedRunner(harm, poisoned), preset="paper", epochs=1), VersionAccepted)
-
-
-def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None:
-    hidden = "every header must be lower case and the table must end with one blank line"
-    spec = VerifierSpec("rubric", json.dumps({"criteria": [hidden]}))
-    tasks = tuple((split, replace(task, verifier=spec)) for split, task in suite().splits)
-    leaky = json.dumps({"edits": [{"op": "add", "content": f"- {hidden}"}]})
-    runner = ScriptedRunner(lambda request: scored(request, 0.5), lambda _: leaky)
-    settings = settings_with({**BASE, "slow_tasks": 0})
-    events = list(train(SKILL, Suite("leaky", tasks), settings, runner))
-    assert only(events, EditRefused)
-    assert not only(events, EditScreened)
-    assert all(hidden not in (request.skill.document.text if request.skill else "") for request in runner.requests)
 
 
 def accuse(*tasks: str) -> Callable[[str], str]:

@@ -33,15 +33,6 @@ def test_the_first_pick_is_of_tasks_that_fail_now() -> None:
     assert all(seen.symptoms == missing("alpha") for seen in shown.values())
 
 
-def test_failures_that_are_known_of_this_very_text_are_shown_again_without_a_run() -> None:
-    world = mixed()
-    policy = world.policy()
-    first = pick(policy)
-    before = runs(world)
-    assert set(pick(policy)) == set(first)
-    assert runs(world) == before
-
-
 def test_what_failed_under_another_text_is_run_again_before_it_is_shown() -> None:
     world = mixed()
     policy = world.policy()
@@ -103,15 +94,6 @@ def test_of_many_tasks_a_symptom_that_one_of_them_shows_is_taken_for_noise() -> 
         policy = world.policy()
         drive(policy.evidence, policy.evidence.run(policy.evidence.draft.skill, world.needs))
         assert idle(policy).done is not expected
-
-
-def test_it_is_done_when_steps_bring_nothing_and_nothing_is_open() -> None:
-    policy = mixed().policy()
-    policy.idle = 2
-    assert not policy.done
-    drive(policy.evidence, policy.evidence.run(policy.evidence.draft.skill, policy.evidence.tasks))
-    policy.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
-    assert policy.done
 
 
 @given(st.integers(1, 4), st.lists(st.sets(st.integers(0, ALPHA - 1), min_size=1), min_size=1, max_size=5))

@@ -45,12 +45,6 @@ def test_an_edit_must_cite_train_tasks_and_a_held_out_one_is_as_unknown_as_any(t
     assert "train tasks" in reasons(add("alpha", *tasks))["e1"]
 
 
-def test_edits_that_overlap_are_told_from_the_one_that_stays() -> None:
-    first = Edit("e1", Op.REPLACE, "- Be brief.", content="- Be short.", tasks=("train-1",))
-    second = Edit("e2", Op.DELETE, "Be brief.", tasks=("train-2",))
-    assert list(reasons(first, second)) == ["e2"]
-
-
 def test_an_edit_that_repeats_a_held_out_prompt_is_refused_without_a_word_of_it() -> None:
     hidden = "please sort every row of the seventh ledger by the third column downwards"
     prompts = {Split.TRAIN: "alpha", Split.VAL: hidden, Split.TEST: "beta"}
@@ -203,11 +197,6 @@ def test_blocks_and_whole_sections_can_be_proposed_and_become_a_version(project:
     assert text.count("```") % 2 == 0
 
 
-def test_the_same_proposal_again_is_the_same_run_and_pays_nothing(project: Path) -> None:
-    first, again = (propose(project, GOOD | {"content": "- Be nice."})[1] for _ in range(2))
-    assert (again["run"], again["paid_rollouts"], again["looks"]) == (first["run"], 0, 1)
-
-
 def test_edits_for_a_text_that_is_not_the_incumbent_any_more_are_refused(project: Path) -> None:
     base = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)["base"]
     assert propose(project, GOOD, base=base)[0] == 0
@@ -226,11 +215,6 @@ def test_evidence_is_of_train_only_and_shows_failures_first(project: Path) -> No
     assert "val1" not in text
     assert "test1" not in text
     assert skillopt(project, "evidence", "rows").stdout.index("not passed") < 3000
-
-
-def test_evidence_without_measurements_says_so(project: Path) -> None:
-    shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
-    assert (shown["measured"], shown["rollouts"], shown["tasks"]) == ([], [], 8)
 
 
 def test_a_skill_that_was_changed_by_hand_is_never_passed_over(project: Path) -> None:

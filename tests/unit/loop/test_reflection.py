@@ -46,9 +46,6 @@ def propose_edits(
     return finish(proposing.propose_edits(briefing, shown, settings, *how), Answerer(runner.replies))
 
 
-PAPER = {"minibatch_size": 8}
-
-
 def test_all_failures_stand_in_one_prompt_and_successes_in_none() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
     proposal = propose_edits(runner, BRIEFING, measured(9, 5), make_settings(), 2, 4)
@@ -78,13 +75,6 @@ def test_more_edits_than_the_budget_are_cut_by_the_tasks_they_cite_and_the_rest_
     ]
     assert proposal.refused == ()
     assert stages_asked(runner) == ["reflect on failures"]
-
-
-def test_with_minibatches_the_model_ranks_more_edits_than_the_budget() -> None:
-    edits = [{"op": "add", "content": f"- {word}"} for word in ("a", "b", "c")]
-    runner = runner_that_says(*edits, rank={"order": ["s1e3", "s1e1", "s1e2"]})
-    proposal = propose_edits(runner, BRIEFING, measured(1, 0), settings_with(PAPER), 1, 2)
-    assert [change.edit.content for change in proposal.patch.changes] == ["- c", "- a"]
 
 
 def test_the_token_budget_passes_over_an_edit_that_is_too_large() -> None:

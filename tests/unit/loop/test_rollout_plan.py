@@ -36,11 +36,6 @@ def test_folds_need_five_rollouts_a_task_and_a_gate_that_compares_side_by_side()
         assert [len(halves.tasks(split)) for split in Split] == [10, 10, 0]
 
 
-def test_a_test_that_would_take_more_than_a_quarter_of_the_cap_is_left_out() -> None:
-    assert plan_rollouts(suite(64), Settings(max_rollouts=60)).test == 0
-    assert plan_rollouts(suite(64), Settings(max_rollouts=64)).test == 16
-
-
 def test_the_published_gate_compares_with_the_whole_recorded_baseline() -> None:
     plan = plan_rollouts(suite(64), Settings(max_rollouts=200, gate=GateRule.STRICT, baseline_repeats=1))
     assert (plan.baseline, plan.gate, plan.test, plan.learning) == (24, 24, 16, 136)

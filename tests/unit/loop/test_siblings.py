@@ -22,9 +22,7 @@ from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.loop.siblings import (
     Sibling,
     SiblingGuard,
-    identify_siblings,
     rollouts_kept,
-    without_siblings,
 )
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -85,16 +83,6 @@ def test_a_version_beside_which_a_sibling_falls_is_refused_with_what_was_measure
     assert one.words(WITH_ALPHA) == ()
 
 
-def test_a_version_that_disturbs_no_sibling_passes_with_the_loss_that_still_fits() -> None:
-    one = guard(falls_beside("omega"))
-    (event,), refused = checked(one)
-    assert not event.fell
-    assert refused == ""
-    (words,) = one.words(WITH_ALPHA)
-    assert "not shown to fall: 8 of 8 → 8 of 8 tasks passed" in words
-    assert "a loss of up to 0." in words
-
-
 def test_the_sibling_is_tried_and_the_trained_text_only_lies_beside_it() -> None:
     seen: list[RolloutRequest] = []
 
@@ -149,13 +137,6 @@ def test_part_of_a_cap_is_kept_back_for_siblings() -> None:
     assert rollouts_kept((), settings(max_rollouts=400)) == 0
     assert rollouts_kept((sibling(8),), settings()) == 2 * 8 * 3
     assert rollouts_kept((sibling(8),), settings(max_rollouts=80)) == 20
-
-
-def test_a_run_says_in_its_configuration_which_siblings_it_has_and_an_old_one_says_nothing() -> None:
-    (part,) = identify_siblings((sibling(),))
-    assert identify_siblings(()) == ()
-    assert identify_siblings((sibling(7),)) != (part,)
-    assert without_siblings(["{}", "target", "model", part]) == ["{}", "target", "model"]
 
 
 def trained(world: World, sizes: tuple[int, int, int], siblings: tuple[Sibling, ...], word: str) -> list[Event]:

@@ -32,15 +32,6 @@ def test_each_run_of_a_task_under_a_text_has_a_repeat_of_its_own() -> None:
     assert [request.repeat - start for request in place.requests] == [0, 1, 0, 0, 2]
 
 
-def test_what_has_no_score_is_none_and_in_its_place() -> None:
-    place = World({"train-0": (), "train-1": ()}, dead=frozenset({"train-0"}))
-    rollouts, (dead, alive) = measured(place)
-    lost, found = rollouts.measure([(SKILL, dead), (SKILL, alive)])
-    assert lost is None
-    assert found is not None
-    assert found.task_id == "train-1"
-
-
 def test_a_provider_that_dies_is_noticed_within_some_rollouts_however_long_it_lived() -> None:
     needs: dict[str, tuple[str, ...]] = {f"train-{at}": () for at in range(80)}
     place = World(needs, dead=frozenset(f"train-{at}" for at in range(50, 80)))
