@@ -37,25 +37,16 @@ def gained_by_run(events: Iterable[Event]) -> Headline | None:
 
     A change by people, which has no versions, is compared with the text before it.
     """
-    test, gate, accepted = None, None, list[VersionAccepted]()
-    for event in events:
-        match event:
-            case RunStarted():
-                test, gate, accepted = None, None, []
-            case HeldOutTestMeasured():
-                test = event
-            case GateDecided():
-                gate = event
-            case VersionAccepted():
-                accepted.append(event)
-            case _:
-                pass
-    if test is not None:
-        return test.headline
-    if not accepted:
-        return gained_by_gate(gate) if gate is not None and gate.kind == "change" else None
-    place = "" if gate is not None and gate.judged else VAL
-    return headline_of_versions([event.verdict for event in accepted], place)
+    happened = list(events)
+    begun = max((at for at, event in enumerate(happened) if isinstance(event, RunStarted)), default=0)
+    tests = [event for event in happened[begun:] if isinstance(event, HeldOutTestMeasured)]
+    gates = [event for event in happened[begun:] if isinstance(event, GateDecided)]
+    verdicts = [event.verdict for event in happened[begun:] if isinstance(event, VersionAccepted)]
+    if tests:
+        return tests[-1].headline
+    if verdicts:
+        return headline_of_versions(verdicts, "" if gates and gates[-1].judged else VAL)
+    return gained_by_gate(gates[-1]) if gates and gates[-1].kind == "change" else None
 
 
 def gained_by_gate(event: GateDecided) -> Headline | None:

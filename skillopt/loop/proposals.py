@@ -41,7 +41,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit
 from skillopt.tasks import Split, Suite
 
-__all__ = ["ProposalTerms", "ToldBefore", "check_proposal", "try_proposal"]
+__all__ = ["ProposalTerms", "check_proposal", "try_proposal"]
 
 _MOST_REPEATS: Final = 100
 """Repeats of a task that the test of one proposal may take, so that no two proposals share any."""
@@ -66,32 +66,25 @@ class ProposalTerms:
     siblings: Sequence[Sibling] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ToldBefore:
-    """What a proposal is checked against beside the incumbent."""
-
-    first: SkillDocument | None = None
-    by_people: Sequence[PeoplesRefusal] = ()
-
-
-_NOTHING_BEFORE: Final = ToldBefore()
-
-
 def check_proposal(
     document: SkillDocument,
     edits: Sequence[Edit],
     suite: Suite,
     settings: Settings,
-    before: ToldBefore = _NOTHING_BEFORE,
+    first: SkillDocument | None = None,
+    by_people: Sequence[PeoplesRefusal] = (),
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
-    """Apply edits, or say of each one that cannot be tried why."""
+    """Apply edits, or say of each one that cannot be tried why.
+
+    What training began with is `first`; text that was added since is looked at for leaks as a whole.
+    """
     train = {task.id for task in suite.tasks(Split.TRAIN)}
     refused = {edit.id: reason for edit in edits if (reason := _ungrounded(edit, train))}
     grounded = [edit for edit in edits if edit.id not in refused]
-    sound, unsound = check_edits(document, grounded, settings.allow, before.by_people)
+    sound, unsound = check_edits(document, grounded, settings.allow, by_people)
     alone = [change.edit for change in sound]
     protected = index_protected_text(suite) if settings.scan_leaks else None
-    leaking = find_leaking_edits(protected, before.first or document, document, alone) if protected else []
+    leaking = find_leaking_edits(protected, first or document, document, alone) if protected else []
     refused |= {edit.id: reason for edit, reason in (*unsound, *leaking)}
     clean = [change for change in sound if change.edit.id not in refused]
     fitting = clip(clean, settings.edit_budget, settings.token_budget)

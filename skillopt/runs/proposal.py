@@ -14,7 +14,7 @@ from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, GateDecided
-from skillopt.loop.proposals import ProposalTerms, ToldBefore, check_proposal, try_proposal
+from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
@@ -246,8 +246,7 @@ def _checked(
     path = repository.relative(plan.target.folder)
     first = first_text(repository, skill.name, repository.versions(skill.name), path)
     by_people = refusals_before(repository, skill.name, plan.base, plan.suite)
-    before = ToldBefore(first, by_people)
-    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, before)
+    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first, by_people)
     refused += [RefusedEdit(int(edit.id[1:]), edit.summary, why, LEAK_REASON in why) for edit, why in unsound]
     if any(one.look for one in refused):
         words = digest_of(*(edit.model_dump_json() for edit in offered.edits))

@@ -10,7 +10,7 @@ import pytest
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal
-from skillopt.loop.proposals import ProposalTerms, ToldBefore, check_proposal, try_proposal
+from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.skills.edits import Edit, Op
@@ -68,9 +68,13 @@ def test_what_cannot_be_applied_or_may_not_be_said_is_refused_with_what_was_foun
 
 
 def test_an_edit_that_a_person_refused_is_refused_with_who_did_and_why() -> None:
-    before = ToldBefore(by_people=[PeoplesRefusal(Edit("old", Op.ADD, content="- Alpha"), "ours are greek", "Ada")])
+    refused = PeoplesRefusal(Edit("old", Op.ADD, content="- Alpha"), "ours are greek", "Ada")
     changes, ((edit, reason),) = check_proposal(
-        SKILL.document, [add("alpha", "train-0"), add("beta", "train-1", name="e2")], suite(), SETTINGS, before
+        SKILL.document,
+        [add("alpha", "train-0"), add("beta", "train-1", name="e2")],
+        suite(),
+        SETTINGS,
+        by_people=[refused],
     )
     assert [change.edit.content for change in changes] == ["- beta"]
     assert (edit.id, reason) == ("e1", "Ada refused '- alpha': ours are greek")
