@@ -206,3 +206,9 @@ def test_the_first_comparison_uses_the_baseline_as_the_incumbent_s_side_and_runs
     assert before == len(asked) == len(TASKS)
     gate.decide("there", OLD, NEW, 1)
     assert len([request for request in runner.requests if request.skill == OLD]) > before
+
+
+def test_a_deterministic_target_counts_each_task_once_however_often_it_is_run() -> None:
+    few, more = better_by(3), better_by(4)
+    assert keeper(few, looked=(0.1,)).grade("end", OLD, NEW, 4).grade is Grade.UNPROVEN
+    assert keeper(more, looked=(0.1,)).grade("end", OLD, NEW, 4).grade is Grade.PROVEN_HERE

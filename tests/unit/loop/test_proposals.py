@@ -240,3 +240,11 @@ def test_a_file_that_holds_no_proposal_is_refused_by_name(project: Path, content
     assert ended.returncode == 2
     assert str(path) in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_each_proposal_is_measured_with_repeats_of_its_own() -> None:
+    runners = [ScriptedRunner(by_words, str) for _ in range(2)]
+    for number, runner in enumerate(runners):
+        tried(runner, add("alpha", "train-0"), earlier=[0.0] * number)
+    first, second = ({(request.task.id, request.repeat) for request in runner.requests} for runner in runners)
+    assert not first & second

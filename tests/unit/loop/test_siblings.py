@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from skillopt.gate.comparison import Outcome
-from skillopt.loop.caps import CappedRunner
+from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,
@@ -15,6 +15,7 @@ from skillopt.loop.events import (
     GateDecided,
     RunEnded,
     SiblingMeasured,
+    StepFailed,
     VersionAccepted,
 )
 from skillopt.loop.optimizer import train
@@ -213,3 +214,19 @@ def test_proposed_edits_that_a_cap_leaves_unchecked_wait_as_a_draft() -> None:
     ended = events[-1]
     assert isinstance(ended, RunEnded)
     assert "protected skills were not measured" in ended.reason
+
+
+def test_training_that_a_cap_leaves_unchecked_accepts_nothing_and_keeps_the_draft() -> None:
+    sizes = (12, 24, 0)
+    world = World(named([("alpha",), ()], sizes))
+
+    def rollout(request: RolloutRequest) -> Rollout:
+        if request.beside:
+            raise BudgetReached("the cap leaves nothing for siblings")
+        return world.rollout(request)
+
+    runner = ScriptedRunner(rollout, propose_words)
+    events = list(train(SKILL, world.suite(sizes), settings(), runner, siblings=(sibling(),)))
+    assert not any(isinstance(event, VersionAccepted) for event in events)
+    assert [event for event in events if isinstance(event, DraftGraded)]
+    assert any(isinstance(event, StepFailed) and "siblings were not measured" in event.reason for event in events)
