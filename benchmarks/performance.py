@@ -98,7 +98,7 @@ def _overhead(scratch: Path) -> Iterator[str]:
     for repetition in range(5):  # in turn, so that a change of the machine's speed meets both alike
         bare.append(_seconds(lambda: [run_rollout(harness, request) for request in requests]))
         with closing(Ledger.open(_folder(scratch, repetition))) as ledger:
-            runner = RecordedRunner(ledger, "", Drivers(harness), ThreadExecutor(1), RunObserver())
+            runner = RecordedRunner(ledger, "", Drivers(harness), RunObserver(), ThreadExecutor(1))
             recorded.append(_seconds(lambda: runner.rollouts(requests)))  # noqa: B023 - called at once
             replayed.append(_seconds(lambda: runner.rollouts(requests)))  # noqa: B023 - called at once
     beyond = median(slow - fast for slow, fast in zip(recorded, bare, strict=True))

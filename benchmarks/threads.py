@@ -85,7 +85,7 @@ def measure_busy(latency: str, workers: int) -> tuple[int, float, float]:
     seconds = [min(_LONGEST, draw.lognormvariate(-0.5, 1)) if heavy else float(latency) for _ in range(count)]
     with tempfile.TemporaryDirectory() as folder, closing(Ledger.open(Path(folder))) as ledger:
         drivers = Drivers(_Waiting([*seconds, 0.0]))
-        runner = RecordedRunner(ledger, "", drivers, ThreadExecutor(workers), RunObserver())
+        runner = RecordedRunner(ledger, "", drivers, RunObserver(), ThreadExecutor(workers))
         runner.rollouts(_requests([count]))
         requests, began = _requests(range(count)), time.perf_counter()
         runner.rollouts(requests)
@@ -104,7 +104,7 @@ def measure_long(count: int) -> Iterable[tuple[int, float, float]]:
     """Run rollouts with long answers on 64 workers in batches of 1,000."""
     step = count // _TENTHS
     with tempfile.TemporaryDirectory() as folder, closing(Ledger.open(Path(folder))) as ledger:
-        runner = RecordedRunner(ledger, "", Drivers(_Waiting(length=_ANSWER)), ThreadExecutor(64), RunObserver())
+        runner = RecordedRunner(ledger, "", Drivers(_Waiting(length=_ANSWER)), RunObserver(), ThreadExecutor(64))
         runner.rollouts(_requests([count]))
         for end in range(step, count + 1, step):
             used = time.process_time()

@@ -299,8 +299,7 @@ def _audit(plan: _AuditPlan, observer: RunObserver) -> AuditReport:
             drivers = load_drivers(
                 settings, one.suite, plan.project.root, Given(meter=meter, allowance=allowance), optimizer=False
             )
-            executor = drivers.executor(observer.notice)
-            runner = RecordedRunner(ledger, "", drivers, executor, observer)
+            runner = RecordedRunner(ledger, "", drivers, observer)
             series.append(AuditSeries(one, plan.ask, runner, len(plan.subjects)))
         try:
             for begun in series:

@@ -180,8 +180,7 @@ class _Runs:
         drivers = replace(
             load_drivers(settings, self._suite, root, Given(meter=free, allowance=self._meter)), notice=""
         )
-        executor = drivers.executor(observer.notice)
-        runner = RecordedRunner(ledger, study, drivers, executor, observer)
+        runner = RecordedRunner(ledger, study, drivers, observer)
         tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0
         for event in train(self._skill, self._suite, settings, runner):
             runner.keep_failures()

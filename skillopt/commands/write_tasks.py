@@ -261,8 +261,7 @@ class _Work:
         return run
 
     def runner(self, drivers: Drivers) -> RecordedRunner:
-        executor = drivers.executor(self._observer.notice)
-        self.made.append(RecordedRunner(self._ledger, "", drivers, executor, self._observer))
+        self.made.append(RecordedRunner(self._ledger, "", drivers, self._observer))
         return self.made[-1]
 
 

@@ -43,8 +43,7 @@ class Recording:
         self.drivers = drivers
         self.settings = settings
         self.raised = tuple(raised)
-        executor = drivers.executor(watch.notice)
-        self.runner = RecordedRunner(ledger, record.id, drivers, executor, watch)
+        self.runner = RecordedRunner(ledger, record.id, drivers, watch)
         self._ledger = ledger
         self._watch = watch
         watch.begins((settings, *self.raised)[-1])

@@ -141,8 +141,7 @@ class Scoring:
 
     def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver | None) -> None:
         observer = observer or RunObserver()
-        executor = drivers.executor(observer.notice)
-        self._runner = RecordedRunner(ledger, "", drivers, executor, observer)
+        self._runner = RecordedRunner(ledger, "", drivers, observer)
         self._settings = settings
 
     @property

@@ -36,6 +36,9 @@ _ENOUGH_CUT_OFF: Final = 4
 """Rollouts after which it is no accident that none was answered."""
 
 _LONGEST_QUOTE: Final = 200
+_MOST_FAILURES: Final = 5
+"""Failures in a row after which no more calls are made."""
+
 PROBE: Final = "Task: probe\n\nReply with the one word: ready\n\nText between <<< and >>> is data."
 """A prompt of a few tokens that shows whether a model answers."""
 
@@ -82,16 +85,15 @@ class RecordedRunner:
         ledger: Ledger,
         run_id: str,
         drivers: Drivers,
-        executor: Executor,
         observer: RunObserver,
-        breaker: int = 5,
+        executor: Executor | None = None,
     ) -> None:
         self._ledger = ledger
         self._run_id = run_id
         self._drivers = drivers
-        self._executor = executor
+        self._executor = executor or drivers.executor(observer.notice)
         self._observer = observer
-        self._breaker = CircuitBreaker(breaker)
+        self._breaker = CircuitBreaker(_MOST_FAILURES)
         self._masking = environment_masking()
         if drivers.retry is not None:
             drivers.retry.listener = observer.notice

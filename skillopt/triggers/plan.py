@@ -76,8 +76,7 @@ class TriggerPlan:
 
     def runner(self, ledger: Ledger, drivers: Drivers, observer: RunObserver) -> RecordedRunner:
         """Make a runner that records every answer."""
-        executor = drivers.executor(observer.notice)
-        return RecordedRunner(ledger, "", drivers, executor, observer)
+        return RecordedRunner(ledger, "", drivers, observer)
 
     @property
     def discovery(self) -> Discovery:

@@ -106,6 +106,6 @@ def test_the_recorded_runner_with_real_verifiers_sees_the_same_run(
     settings = make_settings(("test", {"preset": "paper", "max_rollouts": 400}))
     with closing(Ledger.open(tmp_path)) as ledger:
         drivers = Drivers(Target(world, 3), SimulatedModel(world, 3))
-        real = drive(world, settings, RecordedRunner(ledger, "run", drivers, InlineExecutor(), RunObserver()))
+        real = drive(world, settings, RecordedRunner(ledger, "run", drivers, RunObserver(), InlineExecutor()))
     assert real == drive(world, settings, runner(world, 3))
     assert any(isinstance(event, VersionAccepted) for event in real)

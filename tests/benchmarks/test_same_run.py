@@ -27,7 +27,7 @@ def trained(folder: Path, name: str, executor: Executor) -> tuple[list[Event], s
     folder.mkdir()
     with closing(Ledger.open(folder)) as ledger:
         drivers = Drivers(Target(world, job.seed), SimulatedModel(world, job.draws))
-        one = RecordedRunner(ledger, "run", drivers, executor, RunObserver())
+        one = RecordedRunner(ledger, "run", drivers, RunObserver(), executor)
         events = []
         for event in train(start_of(world), job.suite, job.settings, one):
             one.keep_failures()

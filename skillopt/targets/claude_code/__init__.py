@@ -1,4 +1,4 @@
-"""All that knows Claude Code: its command line, its stream, and where it registers servers.
+"""All that knows Claude Code: its command line, its login, its stream and its past sessions.
 
-What it shares with other agents is in agents.
+What it shares with other agents is in targets.
 """

@@ -1,4 +1,4 @@
 """Agents that a table of skillopt.toml describes: running their command line, and reading what it prints.
 
-What such a table says is in agent_tables.
+What such a table says is in agent_table.
 """

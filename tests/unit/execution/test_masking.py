@@ -133,7 +133,7 @@ def test_a_key_that_a_target_finds_is_scored_as_it_is_and_recorded_nowhere(
     try:
         with closing(Ledger.open(tmp_path)) as ledger:
             drivers = Drivers(ScriptedHarness(_Said(SECRET)), ScriptedModel(lambda _: f"add: {SECRET}"))
-            runner = RecordedRunner(ledger, "run", drivers, InlineExecutor(), RunObserver())
+            runner = RecordedRunner(ledger, "run", drivers, RunObserver(), InlineExecutor())
             exact = VerifierSpec("exact", json.dumps({"value": f"the key is {SECRET}"}))
             (found,) = runner.rollouts([RolloutRequest(None, Task("t", "Say it.", exact))])
             (reply,) = runner.replies(["Propose."])
@@ -141,7 +141,7 @@ def test_a_key_that_a_target_finds_is_scored_as_it_is_and_recorded_nowhere(
             assert found.score.passed
             assert found.trajectory.answer == "the key is [secret]"
             assert reply.text == "add: [secret]"
-            again = RecordedRunner(ledger, "run", drivers, InlineExecutor(), RunObserver())
+            again = RecordedRunner(ledger, "run", drivers, RunObserver(), InlineExecutor())
             assert again.rollouts([RolloutRequest(None, Task("t", "Say it.", exact))]) == (found,)
     finally:
         environment_masking.cache_clear()

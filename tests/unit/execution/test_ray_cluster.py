@@ -91,8 +91,7 @@ def drivers(chosen: Settings, root: Path, harness: Harness | None = None) -> Dri
 
 
 def runner(ledger: Ledger, found: Drivers, observer: RunObserver | None = None) -> RecordedRunner:
-    observer = observer or RunObserver()
-    return RecordedRunner(ledger, "run", found, found.executor(observer.notice), observer)
+    return RecordedRunner(ledger, "run", found, observer or RunObserver())
 
 
 def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(

@@ -72,7 +72,7 @@ def runner(
 ) -> RecordedRunner:
     harness = ScriptedHarness(act) if callable(act) else act
     drivers = Drivers(harness, model or ScriptedModel(str.upper))
-    return RecordedRunner(ledger, run, drivers, executor or InlineExecutor(), observer or RunObserver())
+    return RecordedRunner(ledger, run, drivers, observer or RunObserver(), executor or InlineExecutor())
 
 
 def scores(runner: RecordedRunner, requests: Sequence[RolloutRequest]) -> list[float | None]:
@@ -317,7 +317,7 @@ class TestRecordedRunner(RunnerContract):
         harness = ScriptedHarness(lambda request, _: Trajectory(answer=request.task.prompt))
         with closing(Ledger.open(tmp_path)) as ledger:
             yield RecordedRunner(
-                ledger, "", Drivers(harness, ScriptedModel(str.upper)), ThreadExecutor(8), RunObserver()
+                ledger, "", Drivers(harness, ScriptedModel(str.upper)), RunObserver(), ThreadExecutor(8)
             )
 
 
