@@ -53,6 +53,8 @@ from skillopt.gate.skill_effect import EFFECT_ERROR, share_error
 from skillopt.nightly.check import ForgeAccess, find_access
 from skillopt.nightly.forges import load_forge
 from skillopt.project import Project
+from skillopt.reports.blocks import Table, cited
+from skillopt.reports.terminal import print_terminal
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun, write_dollars
 from skillopt.settings import Settings
@@ -172,7 +174,7 @@ def _text(report: "AuditReport", *, verbose: bool) -> str:
     counts = Counter(one.effect.value for one in report.skills)
     listed = ", ".join(f"{counts[name]} {name}" for name in ("helps", "idle", "hurts", "unknown") if counts[name])
     removable = [escape_terminal(one.skill) for one in report.skills if one.removable]
-    lines = [f"{count_noun(len(report.skills), 'skill')}: {listed}", "", *_table(report.skills), ""]
+    lines = [f"{count_noun(len(report.skills), 'skill')}: {listed}", "", _table(report.skills), ""]
     lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
     lines += [f"{escape_terminal(one.skill)} {escape_terminal(_beside(one))}" for one in report.siblings]
     lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
@@ -206,22 +208,13 @@ def _offered(offer: "RemovalOffer") -> list[str]:
     return [*lines, *([f"next: {offer.next_step}"] if offer.next_step else [])]
 
 
-def _table(skills: "tuple[AuditedSkill, ...]") -> list[str]:
-    """Align the table; numbers to the right."""
+def _table(skills: "tuple[AuditedSkill, ...]") -> str:
     columns = "skill", "effect", "passed", "score gained (90% limits)", "pairs", "tasks", "tokens", "turns", "listing"
     rows: list[tuple[str, ...]] = [columns, *map(_row, skills)]
     if any(one.disturbs is not None for one in skills):
-        disturbed = [escape_terminal(", ".join(one.disturbs or ())) or "-" for one in skills]
+        disturbed = [cited(", ".join(one.disturbs or ())) or "-" for one in skills]
         rows = [(*row, cell) for row, cell in zip(rows, ["disturbs", *disturbed], strict=True)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    texts = (0, 1, len(columns))
-    return [
-        "  ".join(
-            cell.ljust(width) if at in texts else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    return print_terminal([Table(rows[0], rows[1:])])
 
 
 def _row(one: "AuditedSkill") -> tuple[str, ...]:
@@ -231,7 +224,7 @@ def _row(one: "AuditedSkill") -> tuple[str, ...]:
     if one.gain is not None and one.low is not None and one.high is not None:
         gained = f"{one.gain:+.2f} ({one.low:+.2f} to {one.high:+.2f})"
     return (
-        escape_terminal(one.skill),
+        cited(one.skill),
         one.effect.value,
         passed,
         gained,
