@@ -9,7 +9,7 @@ from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
 from skillopt.gate.here import HERE_ROUNDS, here_error
-from skillopt.loop.ablation import ablate
+from skillopt.loop.ablation import ablate, run_patch_test
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, Course, go
 from skillopt.loop.draft import clip
@@ -29,7 +29,6 @@ from skillopt.loop.events import (
 )
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal
-from skillopt.loop.patch_test import run_patch_test
 from skillopt.loop.proposing import make_lines
 from skillopt.loop.siblings import Sibling, SiblingGuard
 from skillopt.protocols import Runner

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from skillopt.gate.comparison import tally
-from skillopt.loop.ablation import LeaveOut, ablate
+from skillopt.loop.ablation import LeaveOut, PatchTest, ablate, run_patch_test
 from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.events import EditRefused, EditScreened, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.evidence import Seen
-from skillopt.loop.patch_test import PatchTest, run_patch_test
 from skillopt.loop.policy import Policy
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun

@@ -4,18 +4,17 @@ from collections.abc import Collection, Sequence
 
 import pytest
 
-from skillopt.loop import ablation, patch_test
-from skillopt.loop.ablation import LeaveOut
+from skillopt.loop import ablation
+from skillopt.loop.ablation import LeaveOut, PatchTest
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import Seen, TrainEvidence
-from skillopt.loop.patch_test import PatchTest
 from skillopt.loop.policy import Policy
 from skillopt.settings import Metric
 from tests.fakes.worlds import World, drive, line, pick, words_of
 
 
 def run_patch_test(evidence: TrainEvidence, *lines: Line) -> PatchTest:
-    return drive(evidence, patch_test.run_patch_test(evidence, [], lines))
+    return drive(evidence, ablation.run_patch_test(evidence, [], lines))
 
 
 def ablate(evidence: TrainEvidence, good: Sequence[Line], moved: Collection[str]) -> list[LeaveOut]:

@@ -1,9 +1,9 @@
 """The patch test: all new lines together."""
 
-from skillopt.loop import patch_test
+from skillopt.loop import ablation
+from skillopt.loop.ablation import PatchTest
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import TrainEvidence
-from skillopt.loop.patch_test import PatchTest
 from tests.fakes.worlds import World, drive, line, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta")
@@ -25,7 +25,7 @@ def wrong(word: str, *tasks: int) -> Line:
 
 
 def try_patch(evidence: TrainEvidence, *lines: Line, carried: tuple[Line, ...] = ()) -> PatchTest:
-    return drive(evidence, patch_test.run_patch_test(evidence, carried, lines))
+    return drive(evidence, ablation.run_patch_test(evidence, carried, lines))
 
 
 def test_right_lines_help_and_the_tasks_they_cite_have_moved() -> None:
