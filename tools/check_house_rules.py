@@ -38,9 +38,9 @@ _BUDGETS = {
     "skillopt/safety": 1_740,  # to reach: 1,700
     "skillopt/suites": 3_390,  # to reach: 3,000
     "skillopt/verifiers": 2_210,  # to reach: 2,100
-    "skillopt/targets": 3_720,  # to reach: 3,600
-    "skillopt/sandbox": 1_200,
-    "skillopt/execution": 2_760,  # to reach: 2,300
+    "skillopt/targets": 3_530,
+    "skillopt/sandbox": 1_140,
+    "skillopt/execution": 2_600,  # to reach: 2,300
     "skillopt/storage": 1_400,
     "skillopt/versions": 2_640,  # to reach: 2,100
     "skillopt/runs": 3_150,  # to reach: 1,700
