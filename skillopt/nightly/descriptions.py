@@ -76,7 +76,8 @@ def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -
     """Do what people said of a description, train it if it is due, and say what is offered of it."""
     review = night.review.of(row.skill)
     if night.remote and night.tips:
-        night.remote.fast_forward(target.name, night.tips.descriptions.get(target.name), DESCRIPTION_BRANCHES)
+        there = night.tips.of(DESCRIPTION_BRANCHES, target.name)
+        night.remote.fast_forward(target.name, there, DESCRIPTION_BRANCHES)
     row = replace(row, answers=(*row.answers, *_settle(night, target, review)))
     if has_requests(selection):
         if review.ignored is None:
@@ -183,7 +184,7 @@ def _offer(night: Night, target: Target, requests: Sequence[PullRequest]) -> Bra
     kind, opened = line[0].trailer("Kind") if line else "", open_request(requests)
     made = BranchOffer(
         branch=trigger_branch(name),
-        seen=night.tips.descriptions.get(name, "") if night.tips else "",
+        seen=night.tips.of(DESCRIPTION_BRANCHES, name) if night.tips else "",
         tip=tip,
         decided=kind in (DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION),
         opened=opened.number if opened else 0,

@@ -106,7 +106,7 @@ def _post_version(desk: _Desk, target: Target, offer: BranchOffer) -> PullReques
     if remote is None or tips is None:
         return desk.post(target, offer, lambda: False)
     branches = f"refs/heads/{offer.branch.removesuffix(skill)}"
-    remote.fast_forward(skill, tips.of(branches).get(skill), branches)
+    remote.fast_forward(skill, tips.of(branches, skill), branches)
     remote.fast_forward(skill, offer.tip, branches)
     if remote.repository.ref_tip(f"{branches}{skill}") != offer.tip:
         return _moved(offer)
@@ -125,7 +125,7 @@ def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRe
     branch = DraftBranch(remote.repository, skill, remote.repository.relative(target.folder))
     if branch.tip is None and offer.tip:
         remote.repository.move_branch(f"{DRAFT_BRANCHES}{skill}", None, offer.tip)
-    if (branch.tip or "") != offer.tip or tips.drafts.get(skill, "") not in (offer.seen, offer.tip):
+    if (branch.tip or "") != offer.tip or tips.of(DRAFT_BRANCHES, skill) not in (offer.seen, offer.tip):
         return _moved(offer)
     push = partial(desk.checked, remote, target, offer, partial(remote.push_draft, branch, tips))
     done = desk.post(target, offer, push)

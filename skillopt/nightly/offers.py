@@ -29,7 +29,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import digest_of
 from skillopt.versions.commit_message import DROPPED_BY, Version, commit_kind
 from skillopt.versions.decisions import edits_of, read_decisions
-from skillopt.versions.draft_branch import DraftBranch, people_commits
+from skillopt.versions.draft_branch import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
 
@@ -70,9 +70,9 @@ class Night:
         if self.remote is None or self.tips is None:
             return
         repository = self.remote.repository
-        self.remote.fast_forward(target.name, self.tips.skills.get(target.name))
+        self.remote.fast_forward(target.name, self.tips.of(VERSION_BRANCHES, target.name))
         # A draft that people declined stays on the remote until the night pushes.
-        if self.tips.drafts.get(target.name) not in read_decisions(repository, target.name).declined:
+        if self.tips.of(DRAFT_BRANCHES, target.name) not in read_decisions(repository, target.name).declined:
             place = DraftBranch(repository, target.name, repository.relative(target.folder))
             self.remote.take_up_draft(place, self.tips)
 
@@ -95,7 +95,7 @@ def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest]
     branch = DraftBranch(repository, state.target.name, repository.relative(state.target.folder))
     if became_version(branch):
         branch.remove()
-    seen = night.tips.drafts.get(state.target.name, "") if night.tips else ""
+    seen = night.tips.of(DRAFT_BRANCHES, state.target.name) if night.tips else ""
     if branch.tip is None and not seen:
         return None
     made = _draft_facts(branch, state, night.ledger).model_copy(update={"seen": seen})
@@ -105,7 +105,7 @@ def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest]
 def offer_decision(night: Night, state: SkillState) -> BranchOffer | None:
     """Offer only what people decided, of a skill that is left alone otherwise; None where that is nothing new."""
     repository, tips, name = night.repository, night.tips, state.target.name
-    tip, seen = repository.branch_tip(name) or "", tips.skills.get(name, "") if tips else ""
+    tip, seen = repository.branch_tip(name) or "", tips.of(VERSION_BRANCHES, name) if tips else ""
     if tip == seen or not _holds_decision(repository, tip):
         return None
     return BranchOffer(branch=f"skillopt/{name}", seen=seen, tip=tip, unfit_reason="it is left alone", decided=True)
@@ -122,7 +122,7 @@ def _version_facts(night: Night, state: SkillState) -> BranchOffer:
     newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
     return BranchOffer(
         branch=f"skillopt/{state.target.name}",
-        seen=night.tips.skills.get(state.target.name, "") if night.tips else "",
+        seen=night.tips.of(VERSION_BRANCHES, state.target.name) if night.tips else "",
         tip=state.tip,
         unfit_reason=_unfit(newest, night.ledger),
         moot_reason=_moot(state, newest, night.default_branch.name),

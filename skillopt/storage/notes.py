@@ -96,24 +96,16 @@ def read_looks(root: Path, skill: str) -> tuple[TriggerLook, ...]:
 def read_basis(root: Path, skill: str) -> TriggerBasis | None:
     """Read what the last training of a description rested on that ended on this machine; None where there was none."""
     try:
-        row = json.loads(_place(root, _BASIS, f"{skill}.json").read_text(encoding="utf-8"))
+        *_, row = _rows(root, _BASIS, skill)
         texts = [str(row[name]) for name in ("target", "model", "siblings", "requests")]
         return TriggerBasis(tuple(map(str, row["descriptions"])), *texts)
-    except (OSError, ValueError, TypeError, KeyError):  # none, or half of one
+    except (ValueError, TypeError, KeyError):  # none, or one that somebody changed
         return None
 
 
 def write_basis(root: Path, skill: str, basis: TriggerBasis) -> None:
     """Write down what a training of a description rested on that has ended."""
-    state_folder(root)
-    place = _place(root, _BASIS, f"{skill}.json")
-    aside = place.with_name(f"{skill}.new")
-    try:
-        place.parent.mkdir(exist_ok=True)
-        aside.write_text(json.dumps(asdict(basis)), encoding="utf-8")
-        aside.replace(place)
-    except OSError as error:
-        raise UsageError(f"cannot write {place}: {error.strerror or error}; make it writable") from error
+    _append(root, _BASIS, skill, [asdict(basis)])
 
 
 def note_shown(root: Path, skill: str, tasks: Iterable[str]) -> None:

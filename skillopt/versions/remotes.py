@@ -64,22 +64,20 @@ class RemoteLogin:
 
 @dataclass(frozen=True, slots=True)
 class Tips:
-    """Newest commits of the branches of a remote."""
+    """Newest commits of a remote's default branch and of the branches of skills, by their full names."""
 
     default_branch: str
     default: str
-    skills: Mapping[str, str]
-    drafts: Mapping[str, str]
-    descriptions: Mapping[str, str] = field(default_factory=dict)
+    branches: Mapping[str, str]
 
     @property
     def all(self) -> tuple[str, ...]:
         """All of them, that of the default branch first."""
-        return (self.default, *self.skills.values(), *self.drafts.values(), *self.descriptions.values())
+        return (self.default, *self.branches.values())
 
-    def of(self, branches: str) -> Mapping[str, str]:
-        """Return the commits of the branches below a prefix: of versions or of descriptions."""
-        return self.descriptions if branches == DESCRIPTION_BRANCHES else self.skills
+    def of(self, branches: str, skill: str) -> str:
+        """Return the commit of a skill's branch below a prefix; empty for none."""
+        return self.branches.get(f"{branches}{skill}", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +119,12 @@ class Remote:
         tips = {ref: value for value, ref in rows if " " not in value}
         if not heads or "HEAD" not in tips:
             raise RemoteError(f"{self._shown}: expected a default branch, found none; push one there, run this again")
-        skills, drafts, descriptions = (
-            {ref.removeprefix(prefix): sha for ref, sha in tips.items() if ref.startswith(prefix)}
-            for prefix in (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)
-        )
-        wanted = [f"refs/heads/{heads[0]}", *(ref for ref in tips if ref != "HEAD")]
-        self._reach(["fetch", *_FETCH, "--", self.url, *wanted])
-        if any(self.repository.ref_tip(sha) is None for sha in tips.values()):
+        default = tips.pop("HEAD")
+        self._reach(["fetch", *_FETCH, "--", self.url, f"refs/heads/{heads[0]}", *tips])
+        found = Tips(heads[0], default, tips)
+        if any(self.repository.ref_tip(sha) is None for sha in found.all):
             raise RemoteError(f"{self._shown} changed while it was read; run this again")
-        return Tips(heads[0], tips["HEAD"], skills, drafts, descriptions)
+        return found
 
     def fetch_commit(self, commit: str, tips: Tips) -> None:
         """Fetch all of the default branch where a shallow clone lacks a commit."""
@@ -137,11 +132,11 @@ class Remote:
         if shallow and self.repository.ref_tip(commit) is None:
             self._reach(["fetch", "--unshallow", *_FETCH, "--", self.url, f"refs/heads/{tips.default_branch}"])
 
-    def fast_forward(self, skill: str, tip: str | None, branches: str = VERSION_BRANCHES) -> None:
-        """Fast-forward a skill's local branch to the remote's; one that is ahead stays."""
+    def fast_forward(self, skill: str, tip: str, branches: str = VERSION_BRANCHES) -> None:
+        """Fast-forward a skill's local branch to a commit of the remote's, empty for none; one that is ahead stays."""
         repository, ref = self.repository, f"{branches}{skill}"
         here, name = repository.ref_tip(ref), ref.removeprefix("refs/heads/")
-        if tip is None or (here is not None and repository.contains(here, tip)):
+        if not tip or (here is not None and repository.contains(here, tip)):
             return
         if here is not None and not repository.contains(tip, here):
             message = (
@@ -154,7 +149,7 @@ class Remote:
 
     def push(self, skill: str, tips: Tips, branches: str = VERSION_BRANCHES) -> bool:
         """Push a skill's branch, if the remote lacks something of it."""
-        here, there = self.repository.ref_tip(f"{branches}{skill}"), tips.of(branches).get(skill, "")
+        here, there = self.repository.ref_tip(f"{branches}{skill}"), tips.of(branches, skill)
         name = f"{branches}{skill}".removeprefix("refs/heads/")
         if here is None or here == there:
             return False
@@ -166,13 +161,13 @@ class Remote:
 
     def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
         """Make the remote's draft the local one where there is none here, as in a fresh clone."""
-        there = tips.drafts.get(branch.skill)
-        if there is not None and branch.tip is None:
+        there = tips.of(DRAFT_BRANCHES, branch.skill)
+        if there and branch.tip is None:
             self.repository.move_branch(f"{DRAFT_BRANCHES}{branch.skill}", None, there)
 
     def push_draft(self, branch: DraftBranch, tips: Tips) -> bool:
         """Push a skill's draft in place of the remote's, or remove that where there is none here."""
-        here, there = branch.tip or "", tips.drafts.get(branch.skill, "")
+        here, there = branch.tip or "", tips.of(DRAFT_BRANCHES, branch.skill)
         if here == there:
             return False
         if there and not branch.is_ours(there):
@@ -180,7 +175,7 @@ class Remote:
                 f"{branch.name} on {self.name} has commits of people ({there[:10]}); it was left alone"
             )
         if here:
-            self._check_base(branch.skill, branch.name, here, tips, tips.skills.get(branch.skill, ""))
+            self._check_base(branch.skill, branch.name, here, tips, tips.of(VERSION_BRANCHES, branch.skill))
         self.replace_branch(branch.name, here, there)
         return True
 

@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.tasks import File
-from skillopt.versions.draft_branch import DraftBranch, people_commits
+from skillopt.versions.draft_branch import VERSION_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.remotes import Remote, RemoteLogin
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
@@ -66,7 +66,7 @@ def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, b
     there.push("rows", there.fetch_tips())
     theirs = add_by_hand(clone(tmp_path / "person", bare))
     tips = there.fetch_tips()
-    there.fast_forward("rows", tips.skills["rows"])
+    there.fast_forward("rows", tips.of(VERSION_BRANCHES, "rows"))
     assert Repository.find(folder).branch_tip("rows") == theirs
     assert people_commits(there.repository, "rows", theirs, "--not", tips.default) == [theirs]
     add_version(folder, b"3")
@@ -80,11 +80,11 @@ def test_branches_that_went_two_ways_are_both_left_alone(tmp_path: Path, bare: P
     there.push("rows", there.fetch_tips())
     ours = add_version(folder)
     with pytest.raises(VersionConflictError, match=f"has diverged: {ours[:10]} here, {theirs[:10]} on origin") as told:
-        remote(folder).fast_forward("rows", remote(folder).fetch_tips().skills["rows"])
+        remote(folder).fast_forward("rows", remote(folder).fetch_tips().of(VERSION_BRANCHES, "rows"))
     assert (git(folder, "rev-parse", REF), git(bare, "rev-parse", REF)) == (ours, theirs)
     for command in str(told.value).split("theirs: git ")[1].split(", then git "):
         git(folder, *command.split())
-    remote(folder).fast_forward("rows", theirs)
+    remote(folder).fast_forward("rows", remote(folder).fetch_tips().of(VERSION_BRANCHES, "rows"))
     assert git(folder, "rev-parse", REF) == theirs
 
 
