@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
 from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
 from skillopt.suites.config_lines import put_file
 from skillopt.suites.formats import recognise
+from skillopt.suites.sources import parse_yaml, read_yaml
 from skillopt.suites.split_leaks import SplitLeak, find_split_leaks
 from skillopt.tasks import Split, Suite, Task
 
@@ -101,7 +99,7 @@ def _split_of_twin(leaks: Sequence[SplitLeak], name: str, splits: Mapping[str, S
 
 def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
     """Append tasks to the text of a suite file."""
-    value, lines = _value(text, path), _items(blocks, _INDENT)
+    value, lines = parse_yaml(path, text).value, _items(blocks, _INDENT)
     before = {} if value is None else value
     empty, begun = _EMPTY.search(text), _TASKS.search(text)
     if empty is not None:
@@ -114,7 +112,7 @@ def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
     else:
         after = f"{_ended(text)}tasks:\n{lines}"
     try:
-        found = _value(after, path)
+        found = parse_yaml(path, after).value
         tasks = [*(before.get("tasks") or []), *map(block_entry, blocks)] if isinstance(before, dict) else None
         as_wanted = isinstance(before, dict) and found == {**before, "tasks": tasks}
     except (SuiteError, TypeError):
@@ -138,18 +136,10 @@ def _items(blocks: Sequence[str], indent: str) -> str:
 
 def block_entry(block: str) -> dict[str, object]:
     """Read the YAML of a drafted task."""
-    entry = _value(block, Path("the review file"))
+    entry = parse_yaml(Path("the review file"), block).value
     if not isinstance(entry, dict):
         raise SuiteError(f"expected a task as a YAML mapping, found {block[:80]!r}; correct it in the review file")
     return entry
-
-
-def _value(text: str, path: Path) -> object:
-    try:
-        return YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
-        problem = " ".join(str(error).split())[:300]
-        raise SuiteError(f"{path}: expected YAML, found: {problem}; correct it") from error
 
 
 def tasks_in(suite: Path) -> tuple[Task, ...]:
@@ -158,7 +148,7 @@ def tasks_in(suite: Path) -> tuple[Task, ...]:
         return ()
     path = suite / "suite.yaml" if suite.is_dir() else suite
     is_yaml = path.suffix in (".yaml", ".yml") and path.exists()
-    if is_yaml and _value(path.read_text(encoding="utf-8"), path) in _WITHOUT_TASKS:
+    if is_yaml and read_yaml(path).value in _WITHOUT_TASKS:
         return ()
     return tuple(task for _, task in load_suite(suite).splits)
 
@@ -169,7 +159,7 @@ def _have_splits(path: Path) -> bool:
     if path.suffix == ".jsonl":
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     else:
-        value = _value(text, path)
+        value = parse_yaml(path, text).value
         rows = (value.get("tasks") or []) if isinstance(value, dict) else []
     return bool(rows) and all(isinstance(row, dict) and "split" in row for row in rows)
 
