@@ -47,7 +47,7 @@ _CHAT_INSTRUCTIONS: Final = 150
 
 _NEAR_ENDS: Final = (".local", ".lan", ".localhost")
 
-_AGENT_INSTRUCTIONS: Final = 16_000
+_UNKNOWN_AGENT: Final = (16_000, "")
 
 _FREE: Final = frozenset({"", "demo", "handoff"})
 
@@ -73,22 +73,21 @@ def is_paid(name: str, settings: Settings) -> bool:
 
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
     """Return what a rollout of the target typically costs, and its judge where there is one."""
-    driver, model = _parts(settings.harness)
+    driver, _ = _parts(settings.harness)
     first = estimate_tokens(skill.document.text) + fmean(_size(task) for _, task in suite.splits)
     if driver in _CHATS:
         read = (first + _CHAT_INSTRUCTIONS, 0.0, _CHAT_WRITES)
-        done = _priced(settings.harness, model, settings, read, _CHAT_SECONDS)
+        done = _priced(settings.harness, settings, read, _CHAT_SECONDS)
     else:
-        instructions, runs = _INSTRUCTIONS.get(driver, (_AGENT_INSTRUCTIONS, ""))
-        first += instructions
+        first += _INSTRUCTIONS.get(driver, _UNKNOWN_AGENT)[0]
         later = sum(first + request * _REQUEST_GROWTH for request in range(1, _REQUESTS))
         read = (first + (1 - _CACHED) * later, _CACHED * later, _AGENT_WRITES)
-        done = _priced(settings.harness, model or runs, settings, read, _REQUESTS * _REQUEST_SECONDS)
+        done = _priced(settings.harness, settings, read, _REQUESTS * _REQUEST_SECONDS)
     times = _READINGS * fmean(task.verifier.judged for _, task in suite.splits)
     if not times:
         return done
     judge, tokens = settings.judge or settings.model, (times * _JUDGE_READS, 0.0, times * _JUDGE_WRITES)
-    judged = _priced(judge, _parts(judge)[1], settings, tokens, times * _JUDGE_SECONDS)
+    judged = _priced(judge, settings, tokens, times * _JUDGE_SECONDS)
     usd = None if done.usd is None or judged.usd is None else done.usd + judged.usd
     seconds = None if done.seconds is None or judged.seconds is None else done.seconds + judged.seconds
     return CallCost(done.tokens + judged.tokens, usd, seconds, max(done.spread, judged.spread))
@@ -97,17 +96,19 @@ def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
 def typical_call(settings: Settings, skill: Skill) -> CallCost:
     """Return what a call of the optimizer model typically costs; it has no tools, and its system prompt is ours."""
     read = (_CALL_READS + estimate_tokens(skill.document.text), 0.0, _CALL_WRITES)
-    return _priced(settings.model, _parts(settings.model)[1], settings, read, _CALL_SECONDS)
+    return _priced(settings.model, settings, read, _CALL_SECONDS)
 
 
-def _priced(name: str, model: str, settings: Settings, tokens: tuple[float, float, float], seconds: float) -> CallCost:
+def _priced(name: str, settings: Settings, tokens: tuple[float, float, float], seconds: float) -> CallCost:
     """Put a price on tokens that are read anew, read from a cache, and written; what runs here costs nothing."""
     if not name:
         return CallCost(0, None, None)
-    if _parts(name)[0] in _FREE:  # a program takes no time, a person takes any
+    driver, model = _parts(name)
+    if driver in _FREE:  # a program takes no time, a person takes any
         return CallCost(0, 0.0, None if name == "handoff" else 0.05)
     plain, cached, written = tokens
-    usd = cost_of(find_price(model, settings.prices), round(plain), round(written), cache_read=round(cached))
+    price = find_price(model or _INSTRUCTIONS.get(driver, _UNKNOWN_AGENT)[1], settings.prices)
+    usd = cost_of(price, round(plain), round(written), cache_read=round(cached))
     return CallCost(sum(tokens), usd, seconds, _SPREAD)
 
 

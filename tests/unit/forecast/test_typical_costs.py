@@ -94,7 +94,8 @@ def test_programs_cost_nothing_and_a_person_takes_a_time_that_nobody_knows() -> 
     assert typical_call(Settings(model="handoff"), SKILL).seconds is None
 
 
-def test_an_optimizer_call_of_a_listed_model_has_a_price() -> None:
-    found = typical_call(Settings(model="anthropic/claude-sonnet-5"), SKILL)
+@pytest.mark.parametrize("model", ["anthropic/claude-sonnet-5", "claude-code"])
+def test_an_optimizer_call_has_the_price_of_its_model_or_of_one_that_the_client_may_run(model: str) -> None:
+    found = typical_call(Settings(model=model), SKILL)
     assert found.usd is not None
     assert 0.01 < found.usd < 0.2
