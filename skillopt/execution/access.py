@@ -34,11 +34,6 @@ __all__ = [
     "toml_lines",
 ]
 
-_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-    "openai": ("OPENAI_API_KEY",),
-}
-
 LOCAL_SERVERS: Final[Mapping[str, str]] = {
     "Ollama": "http://127.0.0.1:11434/v1",
     "LM Studio": "http://127.0.0.1:1234/v1",
@@ -62,12 +57,6 @@ _CLIENTS: Final = {
 }
 """Harness → the agent's name for people, and its program."""
 
-_KEYED: Final = {
-    "anthropic": ("Anthropic's API", "claude-haiku-4-5", "claude-sonnet-5"),
-    "openai": ("OpenAI's API", "gpt-5-mini", "gpt-5.4"),
-}
-"""Provider → its name for people, a model that is cheap to run as the target, and a stronger one to propose edits."""
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -78,6 +67,16 @@ class Choice:
     model: str
     base_url: str = ""
     missing: str = ""
+
+
+_PROVIDERS: Final = {
+    "anthropic": (
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+        Choice("Anthropic's API", "chat/anthropic/claude-haiku-4-5", "anthropic/claude-sonnet-5"),
+    ),
+    "openai": (("OPENAI_API_KEY",), Choice("OpenAI's API", "chat/openai/gpt-5-mini", "openai/gpt-5.4")),
+}
+"""Provider → variables with its key, and a model that is cheap to run as the target and a stronger one for edits."""
 
 
 def find_choices() -> tuple[Choice, ...]:
@@ -133,11 +132,12 @@ def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> t
     table = find_agent_table(driver, agents or {})
     if table is not None:
         return find_table_login(table)
-    if driver not in _KEYS:
+    if driver not in _PROVIDERS:
         return True, "needs no credential"
-    named = first_set(*_KEYS[driver])
+    variables, _ = _PROVIDERS[driver]
+    named = first_set(*variables)
     if named is None:
-        return False, f"expected a key in {_KEYS[driver][0]}, found none; set it"
+        return False, f"expected a key in {variables[0]}, found none; set it"
     return True, f"credential from {named[0]}"
 
 
@@ -161,7 +161,7 @@ def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) ->
     if roles.get("judge", "a model") in {"", "demo"}:
         return "its tasks have rubrics, and there is no model to judge them; set judge"
     for role, name in roles.items():
-        ready, told = find_login(name.partition("/")[0]) if name.partition("/")[0] in _KEYS else (True, "")
+        ready, told = find_login(name.partition("/")[0]) if name.partition("/")[0] in _PROVIDERS else (True, "")
         if not ready:
             return f"for the {role} {name}, {told}"
     return ""
@@ -192,11 +192,9 @@ def _agents(*, own: bool) -> Iterator[Choice]:
 
 
 def _keys() -> Iterator[Choice]:
-    for provider, (label, target, optimizer) in _KEYED.items():
-        ready, told = find_login(provider)
-        if ready:
-            source = told.removeprefix("credential from ")
-            yield Choice(f"{label} ({source} is set)", f"chat/{provider}/{target}", f"{provider}/{optimizer}")
+    for variables, choice in _PROVIDERS.values():
+        if named := first_set(*variables):
+            yield replace(choice, label=f"{choice.label} ({named[0]} is set)")
 
 
 def _served(servers: Mapping[str, str]) -> Iterator[Choice]:
