@@ -2,17 +2,14 @@
 
 import json
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.storage.ledger import Ledger
 from tests.fakes.drafts import changed, graded, run_events
-from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt
+from tests.fakes.projects import FAST, Trained, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -113,18 +110,6 @@ class TestDrafts:
         assert "unproven: people dropped edits of it after it was graded" in listed
         assert skillopt(folder, "take", "rows").returncode == 0
         assert "Trim." in text(folder, "skillopt/rows")
-
-    def test_an_edit_whose_text_a_later_one_replaced_is_not_dropped(self, folder: Path) -> None:
-        added = Edit("s1e1", Op.ADD, section="Values", content="- Sort.", tasks=("train-0",))
-        anew = Edit("s2e1", Op.REWRITE, section="Values", content="- Trim and sort.", tasks=("train-0",))
-        after = apply_edits(apply_edits(SkillDocument(SKILL), [added]).document, [anew])
-        changes = (Change(added, 0, 1, 3, ""), *after.changes)
-        run_events(folder, replace(graded(), text=after.document.text, changes=changes))
-        commit = git(folder, "rev-parse", "skillopt-draft/rows")
-        ended = skillopt(folder, "decline", "rows", "1")
-        assert ended.returncode == 2
-        assert "a later edit replaced it" in ended.stderr
-        assert git(folder, "rev-parse", "skillopt-draft/rows") == commit
 
     def test_a_declined_draft_is_gone_and_can_be_brought_back(self, folder: Path) -> None:
         run_events(folder, changed("Trim."), graded("Trim."))

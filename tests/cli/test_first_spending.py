@@ -18,7 +18,6 @@ from skillopt.project import Selection
 from skillopt.runs.job_report import job
 from skillopt.runs.plan import begin_run, make_plan
 from skillopt.storage.ledger import Ledger
-from tests.fakes.fake_chat import fake_chat
 from tests.fakes.projects import make_project, skillopt
 from tools.fake_providers.fake_anthropic import fake_anthropic
 
@@ -65,19 +64,6 @@ def test_with_a_cap_it_says_what_it_is_likely_to_take_and_begins_and_says_it_onc
     assert ended.stderr.startswith("likely: about ")
     assert " rollouts, " in ended.stderr.splitlines()[0]
     assert not again.stderr.startswith("likely: ")
-
-
-def test_what_nobody_pays_for_is_not_asked_and_the_demo_is_not_even_foreseen(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with fake_chat() as server:
-        monkeypatch.setenv("SKILLOPT_BASE_URL", f"{server.url}/v1")
-        local = ("--harness", "chat/openai-compatible/fake", "--model", "openai-compatible/fake")
-        ended = skillopt(project, "optimize", "rows", *local, *QUICK)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stderr.startswith("likely: about ")
-    demo = skillopt(project, "optimize", "rows", *QUICK)
-    assert (demo.returncode, "likely: " in demo.stderr) == (0, False)
 
 
 def test_a_job_cannot_raise_the_cap_that_the_user_set(project: Path) -> None:

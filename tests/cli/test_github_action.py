@@ -184,16 +184,6 @@ def test_a_schedule_on_the_default_branch_says_that_nothing_was_compared(tmp_pat
     assert "::notice title=skillopt::no skill differs from refs/remotes/origin/main, the default branch;" in done.log
 
 
-def test_an_event_without_a_base_says_which_input_to_set(tmp_path: Path) -> None:
-    project = make_change(tmp_path / "project")
-    runner = pull_request(tmp_path, project)
-    (tmp_path / "event.json").write_text("{}")
-    runner.github = {"event_name": "repository_dispatch"}
-    done = gate(runner)
-    assert (done.code, done.outputs["verdict"]) == (2, "error")
-    assert "set the input base" in done.log
-
-
 def test_an_input_that_is_wrong_is_named_with_its_reason(tmp_path: Path) -> None:
     project = make_change(tmp_path / "project")
     done = gate(pull_request(tmp_path, project), max_usd="$5", comment="false")

@@ -88,16 +88,6 @@ def test_a_proposal_job_commits_what_the_gate_takes(project: Path) -> None:
     assert any("accept" in line for line in report.events)
 
 
-@pytest.mark.process
-def test_a_second_job_for_the_same_skill_is_refused_and_names_the_first(project: Path, held: HeldProvider) -> None:
-    name = begin_held(project, held)
-    with pytest.raises(BusyError, match=name):
-        start_evaluation(selection(project))
-    held.may.set()
-    assert ended(project, name).job.state is JobState.DONE
-    assert ended(project, start_evaluation(selection(project)).id).job.state is JobState.DONE
-
-
 def test_cancelling_waits_for_the_calls_under_way_and_keeps_them(project: Path, held: HeldProvider) -> None:
     name = begin_held(project, held)
     assert cancel(name, folder=project).job.state is JobState.RUNNING
@@ -145,3 +135,13 @@ def test_the_command_line_lists_shows_and_cancels_jobs(project: Path, held: Held
     shown = skillopt(project, "jobs", name, "--wait", "60", "--json")
     assert json.loads(shown.stdout)["job"]["state"] == "cancelled"
     assert skillopt(project, "jobs", "nope").returncode == 2
+
+
+@pytest.mark.process
+def test_a_second_job_for_the_same_skill_is_refused_and_names_the_first(project: Path, held: HeldProvider) -> None:
+    name = begin_held(project, held)
+    with pytest.raises(BusyError, match=name):
+        start_evaluation(selection(project))
+    held.may.set()
+    assert ended(project, name).job.state is JobState.DONE
+    assert ended(project, start_evaluation(selection(project)).id).job.state is JobState.DONE

@@ -80,12 +80,3 @@ def test_each_look_reads_what_the_run_has_recorded_by_then(tmp_path: Path) -> No
         assert [gate["verdict"]["outcome"] for gate in look()["gates"]] == ["accept", "reject"]
         ledger.end_run("0123456789ab", "finished", "done")
         assert look()["state"] == "finished"
-
-
-def test_watch_prints_one_look_into_a_pipe_and_json_when_asked(tmp_path: Path) -> None:
-    folder = make_project(tmp_path)
-    begun(folder).close()
-    ended = skillopt(folder, "watch")
-    assert (ended.returncode, "state     training, interrupted" in ended.stdout) == (0, True)
-    assert '"state": "interrupted"' in skillopt(folder, "watch", "--json").stdout
-    assert skillopt(folder, "watch", "nothing").returncode == 2

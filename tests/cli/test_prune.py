@@ -80,12 +80,6 @@ def test_nothing_goes_of_a_skill_whose_result_nobody_was_shown_yet(root: Path) -
     assert left(root) == before
 
 
-def test_the_newest_run_of_another_skill_stays_however_old_it_is(root: Path) -> None:
-    add_run(root, "other", 900, skill="columns")
-    prune(root, "--days", "0", "--yes")
-    assert {"other-LEARNING", "other-LOOP", "other-reply"} <= left(root)
-
-
 def test_old_records_are_removed_with_yes_alone_where_nobody_can_be_asked(root: Path) -> None:
     add_run(root, "newest", 0)
     before = left(root)

@@ -41,15 +41,6 @@ def test_a_skill_is_shown_where_a_file_or_a_folder_of_the_working_folder_has_its
     assert "other:1: expected a suite" in skillopt(below, "suite", "show", "./other").stderr
 
 
-def test_a_skill_without_tasks_is_told_where_they_go(tmp_path: Path) -> None:
-    (tmp_path / "SKILL.md").write_text("---\nname: a\ndescription: b\n---\nc\n", encoding="utf-8")
-
-    ended = skillopt(tmp_path, "suite", "show", ".")
-
-    assert ended.returncode == 2
-    assert "has no tasks; add evals/evals.json" in ended.stderr
-
-
 def test_what_was_skipped_is_said_where_the_suite_is_used(tmp_path: Path) -> None:
     folder = project(tmp_path, "evals-json")
     said = "2 tasks loaded, 1 skipped: `skillopt suite show`"

@@ -187,16 +187,6 @@ def test_the_same_command_pays_for_nothing_twice_and_waiting_drafts_are_not_writ
     assert models.drafting == []
 
 
-def test_caps_bound_what_is_tried_and_the_rest_is_said(run: Run) -> None:
-    tasks = [{**GOOD, "id": f"t{at}", "prompt": f"Greet Ada {at}."} for at in range(4)]
-    models = Models(tasks)
-    ended = run(models, "-n", "4", "--max-rollouts", "5", "--json")
-    assert list(results(ended).values()) == ["passes with the skill, fails without"] * 2 + ["not tried"] * 2
-    assert len(models.targets) == 4
-    details = [draft["detail"] for draft in json.loads(ended.stdout)["drafts"]]
-    assert "raise max_rollouts" in details[2]
-
-
 def test_all_drafts_join_a_suite_that_keeps_its_lines(project: Path, run: Run) -> None:
     suite = project / "suites" / "mine.yaml"
     suite.parent.mkdir()
