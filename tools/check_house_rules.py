@@ -41,9 +41,9 @@ _BUDGETS = {
     "skillopt/targets": 3_530,
     "skillopt/sandbox": 1_140,
     "skillopt/execution": 2_600,  # to reach: 2,300
-    "skillopt/storage": 1_400,
-    "skillopt/versions": 2_640,  # to reach: 2,100
-    "skillopt/runs": 3_150,  # to reach: 1,700
+    "skillopt/storage": 1_380,
+    "skillopt/versions": 2_490,  # to reach: 2,100
+    "skillopt/runs": 2_790,  # to reach: 1,700
     "skillopt/reports": 3_250,  # to reach: 3,000
     "skillopt/review": 1_380,  # to reach: 1,300
     "skillopt/nightly": 3_600,
