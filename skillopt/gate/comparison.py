@@ -6,7 +6,7 @@ measured is missing, not a zero.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import fmean
@@ -230,7 +230,8 @@ def compare(
     shown = outcome is Outcome.ACCEPT and rule is GateRule.PAIRED
     if shown and is_explained(differences, (*before, *after)):
         outcome, reason = Outcome.INCONCLUSIVE, f"{reason}, but {EXPLAINED}"
-    old_pass, new_pass = _by_task(before, Metric.HARD), _by_task(after, Metric.HARD)
+    sides = [_by_task(side, kind) for kind in (Metric.HARD, Metric.SOFT) for side in (before, after)]
+    pairs = tuple(PairedTask(task, *(side[task] for side in sides)) for task in sorted(tasks))
     mean_before = fmean(old[task] for task in tasks) if tasks else 0.0
     return Verdict(
         outcome,
@@ -241,13 +242,11 @@ def compare(
         sum(difference > 0 for difference in differences),
         sum(difference == 0 for difference in differences),
         sum(difference < 0 for difference in differences),
-        tuple(task for task in sorted(tasks) if new_pass[task] > old_pass[task]),
-        tuple(task for task in sorted(tasks) if new_pass[task] < old_pass[task]),
+        tuple(pair.task for pair in pairs if pair.passed_after > pair.passed_before),
+        tuple(pair.task for pair in pairs if pair.passed_after < pair.passed_before),
         len(wanted) - len(tasks),
         error=_error(differences),
-        pairs=_paired(
-            sorted(tasks), (old_pass, new_pass), (_by_task(before, Metric.SOFT), _by_task(after, Metric.SOFT))
-        ),
+        pairs=pairs,
         judge=judge_agreement((*before, *after)),
     )
 
@@ -289,13 +288,6 @@ def _p_value(differences: Sequence[float], confidence: float) -> float:
     bet = MeanBet(len(differences), 1.0 - confidence)
     bet.observe(differences)
     return bet.p_value
-
-
-def _paired(
-    tasks: Sequence[str], passed: Sequence[Mapping[str, float]], scores: Sequence[Mapping[str, float]]
-) -> tuple[PairedTask, ...]:
-    """Put both sides of each task together."""
-    return tuple(PairedTask(task, *(side[task] for side in (*passed, *scores))) for task in tasks)
 
 
 def _error(differences: Sequence[float]) -> float:

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome, compare, first_failure, least_gain, tally
+from skillopt.gate.comparison import Pairs, compare_pairs, least_gain, tally
 from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import RolloutRequest, Runner
@@ -65,18 +64,10 @@ def check_release(
         return
     requests = [RolloutRequest(skill, task) for skill in (released.skill, candidate) for task in tasks]
     rollouts = runner.rollouts(requests)
-    before, after = rollouts[: len(tasks)], rollouts[len(tasks) :]
-    verdict = compare(
-        before,
-        after,
-        rule=GateRule.PAIRED,
-        metric=settings.metric,
-        confidence=confidence,
-        coverage=settings.coverage,
-    )
-    if verdict.outcome is Outcome.INVALID:
-        raise InvalidMeasurementError(f"held-out test: {verdict.reason}{first_failure(rollouts)}")
-    yield HeldOutTestMeasured(tally(before), tally(after), verdict, released.skill.digest, look)
+    pairs = Pairs(list(rollouts[: len(tasks)]), list(rollouts[len(tasks) :]))
+    asked = settings.model_copy(update={"confidence": confidence})
+    verdict = compare_pairs(pairs, asked, GateRule.PAIRED, "held-out test")
+    yield HeldOutTestMeasured(tally(pairs.before), tally(pairs.after), verdict, released.skill.digest, look)
 
 
 def check_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:
