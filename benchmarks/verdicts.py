@@ -127,7 +127,7 @@ def grade_rates(tasks: int, runs: int, real: float) -> str:
         gate, _, world = _gate(tasks, run, random)
         draft = draw_draft(tasks, real, random)
         world[:] = draft.val
-        prior = prior_from_training(draft.train_before, draft.train_after, draft.train_tasks)
+        prior = prior_from_training(draft.train_after - draft.train_before, draft.train_tasks)
         grading = gate.grade("here", OLD, _NEW, rounds=random.randrange(4), prior=prior)
         inside = grading.low <= draft.gain <= grading.high
         covered.append(inside)

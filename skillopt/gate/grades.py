@@ -91,11 +91,11 @@ class Prior:
     spread: float = 0.25
 
 
-def prior_from_training(before: float, after: float, tasks: int) -> Prior:
+def prior_from_training(gained: float, tasks: int) -> Prior:
     """Expect on other tasks a part of what was gained on `train`."""
-    gain = _CARRIES_OVER * (after - before)
+    gain = _CARRIES_OVER * gained
     by_chance = 0.5 / math.sqrt(max(1, tasks))
-    return Prior(gain, math.sqrt((_SPREAD_OF_GAIN * (after - before)) ** 2 + _LEAST_SPREAD**2 + by_chance**2 / 4))
+    return Prior(gain, math.sqrt((_SPREAD_OF_GAIN * gained) ** 2 + _LEAST_SPREAD**2 + by_chance**2 / 4))
 
 
 def estimate_grading(

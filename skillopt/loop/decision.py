@@ -167,7 +167,7 @@ def expected_gain(run: TrainingRun) -> Prior:
     found = [policy.evidence for policy in run.policies]
     tasks = sum(len(one.start) for one in found)
     mended = sum(one.mended * (one.rates.answering - one.rates.without) * len(one.start) for one in found)
-    return prior_from_training(0.0, mended / max(1, tasks), tasks)
+    return prior_from_training(mended / max(1, tasks), tasks)
 
 
 def grade_draft(run: TrainingRun) -> Iterator[Event]:
