@@ -84,6 +84,13 @@ def test_who_chooses_no_sandbox_by_a_flag_or_a_variable_is_not_asked(tmp_path: P
     assert load_target(Project.find(tmp_path).settings({"sandbox": "none"}), tmp_path) is not None
 
 
+def test_what_was_kept_and_cannot_be_read_is_no_yes(tmp_path: Path, state: Path) -> None:
+    (state / "skillopt").mkdir(parents=True)
+    for text in ("[]", "{", '{"x": 1}', "\0"):
+        (state / "skillopt" / "agreed-agents.json").write_text(text)
+        assert not AgentTerms("tiny", TABLE, tmp_path, "auto").agreed
+
+
 def test_the_table_of_a_cloned_repository_is_not_run_and_cannot_agree_to_itself(tmp_path: Path) -> None:
     config = tmp_path / "skillopt.toml"
     config.write_text(f'harness = "tiny"\nsandbox = "none"\n[agents.tiny]\ncommand = ["touch", "{tmp_path}/ran"]\n')

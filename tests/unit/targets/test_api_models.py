@@ -78,6 +78,14 @@ def test_every_fault_has_its_kind_and_the_provider_s_words(wire: Wire, make: Mak
 
 
 @pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
+def test_who_cannot_be_reached_is_named_without_what_stands_around_the_host(wire: Wire, make: Make) -> None:
+    with provider(wire, "connection refused") as server, pytest.raises(ProviderError) as caught:
+        make(server.url.replace("://", "://robin:hidden@"), timeout=30.0).reply("Say something.")
+    assert f"({server.url.removeprefix('http://')}" in str(caught.value)
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
 def test_a_passing_failure_is_waited_out(wire: Wire, make: Make) -> None:
     left = [None, None]
 
