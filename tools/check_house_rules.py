@@ -31,8 +31,8 @@ _BUDGETS = {
     "tests": 42_510,  # to reach: 36,000
     "benchmarks tools": 10_755,  # to reach: 10,500
     "skillopt/commands": 6_500,  # to reach: 6,200
-    "skillopt/loop": 4_280,  # to reach: 3,200
-    "skillopt/gate": 1_910,  # to reach: 1,600
+    "skillopt/loop": 3_970,  # to reach: 3,200
+    "skillopt/gate": 1_900,  # to reach: 1,600
     "skillopt/prompts": 1_320,
     "skillopt/skills": 2_040,  # to reach: 2,000
     "skillopt/safety": 1_730,  # to reach: 1,700
