@@ -28,8 +28,8 @@ _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
     "skillopt mcp_server": 57_280,  # to reach: 51,000
-    "tests": 42_510,  # to reach: 36,000
-    "benchmarks tools": 10_755,  # to reach: 10,500
+    "tests": 37_350,  # to reach: 36,000
+    "benchmarks tools": 10_500,
     "skillopt/commands": 6_500,  # to reach: 6,200
     "skillopt/loop": 3_970,  # to reach: 3,200
     "skillopt/gate": 1_900,  # to reach: 1,600
