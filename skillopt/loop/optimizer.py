@@ -111,7 +111,7 @@ def take_step(run: TrainingRun, policy: Policy, step: int) -> Course[None]:
     if not shown:
         policy.idle += 1
         return
-    draft, chain = policy.evidence.draft, Chain(shown)
+    draft, chain = policy.evidence.draft, Chain(shown, parks=policy.idle > 0)
     before = draft.lines
     try:
         yield from _reflect_and_test(run, policy, step, chain)
@@ -135,6 +135,6 @@ def _reflect_and_test(run: TrainingRun, policy: Policy, step: int, chain: Chain)
         if not patch:
             policy.tries.update(chain.symptoms)
             return
-        moved = yield from try_patch(policy, step, chain, patch, asked=asked)
-        if not chain.shown or (asked and not moved):
+        yield from try_patch(policy, step, chain, patch, asked=asked)
+        if chain.over:
             return

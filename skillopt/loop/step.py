@@ -30,6 +30,9 @@ _BATCH: Final = 12
 _MOST_WAITING: Final = 24
 """Lines that wait without a test of their own: more of them make a skill that one verdict cannot carry."""
 
+_STALLED: Final = 2
+"""Patch tests in a row that moved nothing, after which a step with parked lines ends."""
+
 _OF_EACH: Final = 2
 """Tasks in which a reflection sees each symptom: one could be noise, more say the same."""
 
@@ -40,12 +43,21 @@ class Chain:
 
     shown: dict[str, Seen]
     good: list[Line] = field(default_factory=list)
+    parks: bool = False
+    parked: list[Line] = field(default_factory=list)
+    """Lines that moved nothing, tried again beside what is proposed next: a task may need both."""
+    stalled: int = 0
     moved: set[str] = field(default_factory=set)
     fixed: frozenset[str] = frozenset()
     reflections: int = 0
     proposed: int = 0
     unmoved: list[tuple[Edit, str]] = field(default_factory=list)
     """Edits that moved nothing, and what the target did with each and without it on one task."""
+
+    @property
+    def over(self) -> bool:
+        """Whether all passes, or another reflection on the same failures is not worth its call."""
+        return not self.shown or self.stalled >= (_STALLED if self.parked else 1)
 
     @property
     def symptoms(self) -> frozenset[str]:
@@ -70,19 +82,16 @@ def propose_patch(run: TrainingRun, policy: Policy, step: int, chain: Chain) -> 
     outcomes = [(task, not seen.symptoms) for task, seen in known]
     digest = write_digest(outcomes, sorted(chain.fixed), aside=len(policy.stuck))
     chain.reflections += 1
-    carried = [*evidence.draft.lines, *chain.good]
+    carried = [*evidence.draft.lines, *chain.good, *chain.parked]
     lines = yield from propose_lines(run, evidence, step, carried, chain.shown, digest)
     chain.proposed += len(lines)
     return lines
 
 
-def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line], *, asked: bool) -> Course[bool]:
-    """Run the draft with a patch on failing tasks, and return whether it moved any.
-
-    Only what was asked for counts as a try at its symptoms.
-    """
+def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line], *, asked: bool) -> Course[None]:
+    """Run the draft with a patch on failing tasks; only what was asked for counts as a try at its symptoms."""
     evidence, symptoms = policy.evidence, chain.symptoms
-    test = yield from run_patch_test(evidence, [*evidence.draft.lines, *chain.good], lines)
+    test = yield from run_patch_test(evidence, [*evidence.draft.lines, *chain.good, *chain.parked], lines)
     edits = tuple(line.edit for line in lines)
     yield PatchTested(step, edits, tuple(test.after), tuple(sorted(test.moved)), test.passed)
     for line in lines:
@@ -90,14 +99,16 @@ def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line], *,
             name = next((name for name in line.targets if name in test.after and name in chain.shown), None)
             shown = render_effect(chain.shown[name].rollout, test.after[name].rollout) if name else ""
             chain.unmoved.append((line.edit, shown))
-    chain.good += test.helped
+    chain.good += [line for line in chain.parked if line.targets.keys() & test.moved] + test.helped
+    chain.parks = chain.parks and not test.harm
+    chain.parked = [line for line in (*chain.parked, *lines) if chain.parks and line not in chain.good]
+    chain.stalled = 0 if test.moved else chain.stalled + asked
     chain.moved |= test.moved
     chain.fixed = frozenset(test.passed)
     done = {symptom for line in test.helped for targets in line.targets.values() for symptom in targets}
     for symptom in symptoms:
         policy.tries[symptom] = 0 if symptom in done else policy.tries[symptom] + asked
     yield from _look_again(policy, chain, test, done)
-    return bool(test.moved)
 
 
 def _look_again(policy: Policy, chain: Chain, test: PatchTest, done: set[str]) -> Course[None]:
@@ -110,7 +121,7 @@ def _look_again(policy: Policy, chain: Chain, test: PatchTest, done: set[str]) -
     answered = frozenset[str]().union(*sure)
     tested = {name: Seen(seen.rollout, seen.symptoms - answered, seen.text) for name, seen in test.after.items()}
     waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in tested}
-    skill = evidence.draft.build([*evidence.draft.lines, *chain.good])
+    skill = evidence.draft.build([*evidence.draft.lines, *chain.good, *chain.parked])
     again = yield from evidence.run(skill, _few_of_each(waiting, tested))
     chain.shown = {name: seen for name, seen in (tested | again).items() if policy.live(seen.symptoms)}
 
