@@ -37,8 +37,6 @@ class PatchTest:
     helped: list[Line]
     moved: frozenset[str]
     after: Mapping[str, Seen]
-    harm: bool
-    """Whether a part of the patch helps where the whole did not, so that something in it is in the way."""
 
     @property
     def passed(self) -> tuple[str, ...]:
@@ -62,7 +60,7 @@ def run_patch_test(evidence: TrainEvidence, carried: Sequence[Line], lines: Sequ
         after = {name: after[name] for name in after if name in sound} | apart
         moved = set(after)
     helped = [line for line in lines if _helps(evidence, line, after, measured=bool(apart))]
-    return PatchTest(helped, frozenset(moved), after, bool(apart))
+    return PatchTest(helped, frozenset(moved), after)
 
 
 def _try_apart(

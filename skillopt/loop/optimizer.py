@@ -111,7 +111,7 @@ def take_step(run: TrainingRun, policy: Policy, step: int) -> Course[None]:
     if not shown:
         policy.idle += 1
         return
-    draft, chain = policy.evidence.draft, Chain(shown, parks=policy.idle > 0)
+    draft, chain = policy.evidence.draft, Chain(shown)
     before = draft.lines
     try:
         yield from _reflect_and_test(run, policy, step, chain)

@@ -43,7 +43,6 @@ class Chain:
 
     shown: dict[str, Seen]
     good: list[Line] = field(default_factory=list)
-    parks: bool = False
     parked: list[Line] = field(default_factory=list)
     """Lines that moved nothing, tried again beside what is proposed next: a task may need both."""
     stalled: int = 0
@@ -100,8 +99,7 @@ def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line], *,
             shown = render_effect(chain.shown[name].rollout, test.after[name].rollout) if name else ""
             chain.unmoved.append((line.edit, shown))
     chain.good += [line for line in chain.parked if line.targets.keys() & test.moved] + test.helped
-    chain.parks = chain.parks and not test.harm
-    chain.parked = [line for line in (*chain.parked, *lines) if chain.parks and line not in chain.good]
+    chain.parked = [line for line in (*chain.parked, *lines) if policy.idle and line not in chain.good]
     chain.stalled = 0 if test.moved else chain.stalled + asked
     chain.moved |= test.moved
     chain.fixed = frozenset(test.passed)
