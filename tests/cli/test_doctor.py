@@ -100,3 +100,51 @@ def test_skills_without_a_table_are_counted_and_the_first_with_tasks_are_checked
     assert "`skillopt init` writes it" in found["skills"]["warnings"][0]
     assert "skill rows" in found
     assert "skill bare" not in found
+
+
+def test_a_probe_spends_one_call_for_each_role_and_says_what_it_took(tmp_path: Path) -> None:
+    ended = skillopt(make_project(tmp_path / "project"), "doctor", "--probe", "--json")
+
+    rows = {row["name"]: row for row in json.loads(ended.stdout)["checks"]}
+
+    assert ended.returncode == 0
+    for role in ("target", "optimizer"):
+        assert rows[f"{role} rows probe"]["found"].startswith("answered ")
+        assert rows[f"{role} rows probe"]["found"].endswith(" tokens, $0.0000")
+
+
+@pytest.mark.parametrize(
+    ("line", "row", "words"),
+    [
+        ('harness = "no-such-agent"', "target rows", "no-such-agent"),
+        (
+            'harness = ""',
+            "target and optimizer rows",
+            "expected harness in skillopt.toml, found none; choose with `skillopt init`",
+        ),
+        ("workers = 0", "skill rows", "skillopt.toml: workers: "),
+        ("= 1", "configuration", "skillopt.toml"),
+    ],
+)
+def test_what_cannot_run_fails_in_a_row_of_its_own(tmp_path: Path, line: str, row: str, words: str) -> None:
+    project = make_project(tmp_path / "project")
+    config = project / "skillopt.toml"
+    config.write_text(config.read_text().replace('harness = "demo"', line, 1))
+
+    ended = skillopt(project, "doctor", "--json")
+
+    found = {check["name"]: check for check in json.loads(ended.stdout)["checks"]}
+    assert ended.returncode == 2
+    assert words in found[row]["found"]
+
+
+def test_a_suite_that_cannot_be_read_or_shows_nothing_and_a_skill_that_cannot_be_trained_fail(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project", tasks=1)
+    (project / "skills" / "rows" / "SKILL.md").write_bytes(b"\xff\xfe")
+    assert {name for name, row in checks(project).items() if not row["ok"]} >= {"skill rows"}
+    (project / "suites" / "rows.jsonl").write_text("{")
+
+    found = checks(project)
+
+    assert not found["suite rows"]["ok"]
+    assert "rows.jsonl:1" in found["suite rows"]["found"]

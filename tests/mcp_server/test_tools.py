@@ -1,5 +1,7 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 from mcp import Client
@@ -8,7 +10,7 @@ from skillopt.tasks import File
 from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
 from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, say, text_of
-from tests.fakes.projects import git
+from tests.fakes.projects import git, make_project
 from tests.fakes.repositories import FOLDER, make_repository
 
 pytestmark = pytest.mark.anyio
@@ -24,6 +26,12 @@ HINTS = {
     "propose_edits": (False, False, False, True),
     "rollback_skill": (False, True, False, False),
 }
+
+
+def configure(folder: Path, old: str, new: str) -> None:
+    """Replace a line of skillopt.toml; without an old one, put the new one first."""
+    config = folder / "skillopt.toml"
+    config.write_text(config.read_text().replace(old, new, 1))
 
 
 async def failed(client: Client, tool: str, **arguments: object) -> str:
@@ -178,3 +186,29 @@ async def test_rolling_back_publishes_the_older_text_again(client: Client, proje
     assert f"as {old[:10]}" in await say(client, "list_skills", name="rows")
     assert "nothing to roll back" in await failed(client, "rollback_skill", name="rows", version=old)
     assert "expected one accepted version" in await failed(client, "rollback_skill", name="rows", version=head)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            lambda folder: (folder / "suites" / "rows.jsonl").unlink(),
+            "- next: write tasks, as the prompt `write-evals`",
+        ),
+        (
+            lambda folder: configure(folder, 'harness = "demo"', ""),
+            "- target: none is set: `harness` in skillopt.toml ",
+        ),
+        (lambda folder: configure(folder, 'model = "demo"', ""), "- target: `demo`; you propose the edits"),
+        (lambda folder: configure(folder, "", "max_rollouts = 300\n"), "- cap: set in skillopt.toml"),
+        (lambda folder: rmtree(folder / ".git"), "- next: run `git init` and commit the skill"),
+    ],
+    ids=["no tasks", "no target", "no model", "capped", "no git"],
+)
+async def test_what_a_skill_lacks_for_training_is_said_with_the_step_to_take(
+    tmp_path: Path, change: Callable[[Path], None], line: str
+) -> None:
+    folder = make_project(tmp_path / "project")
+    change(folder)
+    async with Client(make_server(folder)) as client:
+        assert line in await say(client, "list_skills", name="rows")
