@@ -27,8 +27,8 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 57_280,  # to reach: 51,000
-    "tests": 37_350,  # to reach: 36,000
+    "skillopt mcp_server": 54_160,  # to reach: 51,000
+    "tests": 37_400,  # to reach: 36,000
     "benchmarks tools": 10_500,
     "skillopt/commands": 6_500,  # to reach: 6,200
     "skillopt/loop": 3_970,  # to reach: 3,200
