@@ -99,7 +99,9 @@ def _apply(skill: Skill, edits: tuple[Edit, ...]) -> tuple[Skill, tuple[Change, 
             return skill.with_document(patch.document), patch.changes
         return _apply(skill, tuple(change.edit for change in patch.changes if change.diff))
     after, changes = _apply_in_turn(skill, edits)
-    for at in range(len(edits)):
+    # An edit whose words are in the text is not replaced by another one, and need not be left out to tell.
+    sure = {one.edit for one in changes if one.diff and one.edit.content and one.edit.content.strip() in after.text}
+    for at in (at for at, edit in enumerate(edits) if edit not in sure):
         rest = (*edits[:at], *edits[at + 1 :])
         if _apply_in_turn(skill, rest)[0].text == after.text:
             return _apply(skill, rest)
