@@ -33,6 +33,10 @@ class Held:
     process: "subprocess.Popen[str]"
     provider: HeldProvider
 
+    def read_until(self, words: str) -> None:
+        """Read what it says on stderr up to some words."""
+        assert any(words in line for line in self.process.stderr or ())
+
     def end(self) -> tuple[int, str, str]:
         """Let the provider answer; give exit code, stdout and stderr."""
         self.provider.may.set()
@@ -75,6 +79,7 @@ def test_a_night_that_is_interrupted_is_gone_on_with_and_pays_for_nothing_twice(
     nights = make_nights(tmp_path, forge)
     with held(nights, monkeypatch) as night:
         night.process.send_signal(signal.SIGINT)
+        night.read_until("waiting for the calls under way")
         code, _, errors = night.end()
         assert code == 130
         assert "run the same command to continue" in errors
