@@ -13,7 +13,7 @@ from typing import IO
 import pytest
 
 from skillopt.storage.ledger import Ledger
-from tests.fakes.held_provider import HeldProvider
+from tests.fakes.held_provider import HeldProvider, read_until
 from tests.fakes.projects import make_project, unmeasured
 from tools.fake_providers.fake_anthropic import fake_anthropic
 
@@ -35,15 +35,6 @@ class Running:
     def interrupt(self) -> None:
         """Press Ctrl-C: a terminal signals all processes of the group, those that Ray started too."""
         os.killpg(self.process.pid, signal.SIGINT)
-
-    def read_until(self, words: str) -> None:
-        """Read what it says on stderr up to some words."""
-        said = []
-        for line in self.errors:
-            said.append(line)
-            if words in line:
-                return
-        raise AssertionError("".join(said))
 
 
 @contextmanager
@@ -78,7 +69,7 @@ def project(tmp_path: Path) -> Path:
 def test_one_keeps_what_is_under_way_and_says_how_to_go_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with training(project, monkeypatch) as run:
         run.interrupt()
-        run.read_until("waiting for the calls under way")
+        read_until(run.errors, "waiting for the calls under way")
         run.provider.may.set()
         rest = run.errors.read()
         assert run.process.wait(60) == 130
@@ -91,7 +82,7 @@ def test_one_keeps_what_is_under_way_and_says_how_to_go_on(project: Path, monkey
 def test_a_second_one_does_not_wait(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with training(project, monkeypatch) as run:
         run.interrupt()
-        run.read_until("waiting for the calls under way")
+        read_until(run.errors, "waiting for the calls under way")
         run.interrupt()
         rest = run.errors.read()
         assert run.process.wait(60) == 130

@@ -14,7 +14,7 @@ import pytest
 from skillopt.storage.ledger import Ledger
 from tests.cli.test_resume import deadly_git
 from tests.fakes.fake_forge import FakeForge
-from tests.fakes.held_provider import HeldProvider
+from tests.fakes.held_provider import HeldProvider, read_until
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git, skillopt_process
 from tools.fake_providers.fake_anthropic import fake_anthropic
@@ -32,10 +32,6 @@ class Held:
 
     process: "subprocess.Popen[str]"
     provider: HeldProvider
-
-    def read_until(self, words: str) -> None:
-        """Read what it says on stderr up to some words."""
-        assert any(words in line for line in self.process.stderr or ())
 
     def end(self) -> tuple[int, str, str]:
         """Let the provider answer; give exit code, stdout and stderr."""
@@ -79,7 +75,7 @@ def test_a_night_that_is_interrupted_is_gone_on_with_and_pays_for_nothing_twice(
     nights = make_nights(tmp_path, forge)
     with held(nights, monkeypatch) as night:
         night.process.send_signal(signal.SIGINT)
-        night.read_until("waiting for the calls under way")
+        read_until(night.process.stderr or (), "waiting for the calls under way")
         code, _, errors = night.end()
         assert code == 130
         assert "run the same command to continue" in errors

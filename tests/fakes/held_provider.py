@@ -1,12 +1,13 @@
 """A provider that answers a few requests and holds all others until it may go on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from threading import Event, Semaphore
 
 from tools.fake_providers import fake_anthropic as messages
 from tools.fake_providers.loopback import Answer, Body
 
-__all__ = ["HeldProvider"]
+__all__ = ["HeldProvider", "read_until"]
 
 
 @dataclass
@@ -24,3 +25,13 @@ class HeldProvider:
             self.asked.release()
             self.may.wait(60)
         return messages.follow_skill(body)
+
+
+def read_until(errors: Iterable[str], words: str) -> None:
+    """Read what a process says up to some words."""
+    said = []
+    for line in errors:
+        said.append(line)
+        if words in line:
+            return
+    raise AssertionError("".join(said))
