@@ -22,8 +22,7 @@ from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
-from skillopt.triggers.loading import trigger_verifier
-from skillopt.triggers.quality import trigger_rate
+from skillopt.triggers.loading import trigger_rate, trigger_verifier
 from skillopt.triggers.queries import Query
 from skillopt.triggers.training import DescriptionTraining, train_description
 

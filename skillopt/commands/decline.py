@@ -14,7 +14,7 @@ from skillopt.runs.decline import decline as decline_versions
 from skillopt.runs.history import Restored
 from skillopt.safety.escaping import escape_terminal
 from skillopt.storage.locks import writer_lock
-from skillopt.triggers.version import DescriptionPlace, decline_descriptions, trigger_branch, undecline_descriptions
+from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.commit_message import DESCRIPTION
 from skillopt.versions.decisions import PersonsWord
 
@@ -81,18 +81,17 @@ def _decline_description(selection: Selection, said: PersonsWord | None, *, undo
     target, repository = project.target(selection), project.repository()
     word, now = said or PersonsWord.said(repository.user_name), datetime.now(UTC).isoformat(timespec="seconds")
     with writer_lock(project.root, target.name):
-        where = DescriptionPlace(repository, target.name, repository.relative(target.folder))
-        commit, shas = (undecline_descriptions if undo else decline_descriptions)(where, word, now)
-    branch = trigger_branch(target.name)
+        branch = DescriptionBranch(repository, target.name, repository.relative(target.folder))
+        commit, shas = (branch.undecline if undo else branch.decline)(word, now)
     if undo:
-        show(Restored(target.name, branch, shas[0], commit), _undeclined_text, as_json=as_json)
+        show(Restored(target.name, branch.name, shas[0], commit), _undeclined_text, as_json=as_json)
     elif as_json:
-        found = {"skill": target.name, "branch": branch, "commit": commit, "declined": shas}
+        found = {"skill": target.name, "branch": branch.name, "commit": commit, "declined": shas}
         typer.echo(as_json_text(found | {"by": word.by, "reason": word.reason}))
     else:
         names = ", ".join(sha[:SHORT] for sha in shas)
         typer.echo(f"declined the description {names} by {escape_terminal(word.by)}: training will not try it again")
-        typer.echo(f"{branch} is now {commit[:SHORT]}, with the description that training starts from")
+        typer.echo(f"{branch.name} is now {commit[:SHORT]}, with the description that training starts from")
         typer.echo(f"to take it back: skillopt decline --undo {target.name} description")
 
 

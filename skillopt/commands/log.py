@@ -20,7 +20,7 @@ from skillopt.runs.history import ListedDraft, ListedVersions, list_versions, sh
 from skillopt.runs.recorded import error_budget
 from skillopt.runs.version_message import grade_of
 from skillopt.safety.escaping import escape_terminal
-from skillopt.triggers.version import declined_descriptions, list_descriptions
+from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.commit_message import TAKEN, Version, commit_kind, single_line
 from skillopt.versions.decisions import PersonsWord
 from skillopt.versions.edit_history import EditLine, NumberedEdit
@@ -60,12 +60,13 @@ class _Surroundings:
         """Look around a skill's versions."""
         project = selection.project()
         target, repository = project.target(selection), project.repository()
+        described = DescriptionBranch(repository, target.name, repository.relative(target.folder))
         return cls(
             _configured(target, project),
             _error(target, project, listed.versions),
             _edits(repository, target, listed.draft),
-            list_descriptions(repository, target.name),
-            declined_descriptions(repository, target.name),
+            described.trained,
+            described.declined,
         )
 
 

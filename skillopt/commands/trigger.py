@@ -25,14 +25,19 @@ from skillopt.execution.runner import RunObserver
 from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import check_coverage
 from skillopt.gate.gate import GATE_ROUNDS
-from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Stream, Usage
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
-from skillopt.triggers.loading import DiscoveryRunner, trigger_task
+from skillopt.triggers.loading import (
+    DiscoveryRunner,
+    QueryLoading,
+    TriggerQuality,
+    TriggerRate,
+    judge_loading,
+    requests_of,
+)
 from skillopt.triggers.plan import TriggerAsk, expect_trainable, plan_triggers
-from skillopt.triggers.quality import QueryLoading, TriggerQuality, TriggerRate, judge_loading
 from skillopt.triggers.run import TrainedTriggers, train_triggers
 
 __all__ = ["trigger"]
@@ -203,11 +208,8 @@ def _measure(ask: TriggerAsk, observer: RunObserver) -> _MeasuredTriggers:
     queries = plan.queries.queries
     with closing(Ledger.open(plan.project.root)) as ledger:
         recorded = plan.runner(ledger, drivers, observer)
-        requests = [
-            RolloutRequest(plan.skill, trigger_task(query, plan.skill.name), Stream.TRIGGERS.repeat(repeat))
-            for repeat in range(ask.repeats)
-            for query in queries
-        ]
+        first = Stream.TRIGGERS.repeat(0)
+        requests = requests_of(plan.skill, queries, range(first, first + ask.repeats))
         rollouts = DiscoveryRunner(recorded, plan.discovery).rollouts(requests)
     check_coverage("requests", rollouts, plan.settings.coverage)
     return _MeasuredTriggers(

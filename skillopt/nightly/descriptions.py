@@ -25,22 +25,9 @@ from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import read_basis
 from skillopt.tasks import digest_of
+from skillopt.triggers.branch import DescriptionBranch, why_description_due
 from skillopt.triggers.plan import TriggerAsk, has_requests, plan_triggers
 from skillopt.triggers.run import description_basis, train_triggers
-from skillopt.triggers.version import (
-    DescriptionPlace,
-    committed_bases,
-    decline_descriptions,
-    declined_last,
-    description_before,
-    description_line,
-    description_of,
-    description_tip,
-    offered_descriptions,
-    trigger_branch,
-    undecline_descriptions,
-    why_description_due,
-)
 from skillopt.versions.commit_message import DECLINED_DESCRIPTION, UNDECLINED, UNDECLINED_DESCRIPTION, Version
 from skillopt.versions.decisions import PersonsWord
 from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES
@@ -78,44 +65,42 @@ def _turn(night: Night, selection: Selection, target: Target, row: SkillNight) -
     if night.remote and night.tips:
         there = night.tips.of(DESCRIPTION_BRANCHES, target.name)
         night.remote.fast_forward(target.name, there, DESCRIPTION_BRANCHES)
-    row = replace(row, answers=(*row.answers, *_settle(night, target, review)))
+    branch = DescriptionBranch(night.repository, target.name, night.repository.relative(target.folder))
+    row = replace(row, answers=(*row.answers, *_settle(night, branch, review)))
     if has_requests(selection):
         if review.ignored is None:
             row = _train(night, selection, target, row)
         else:
             said = f"{review.ignored.by} asked for that in {review.ignored.url}"
             row = replace(row, described=f"its description is left alone: {said}")
-    offer = _offer(night, target, review.descriptions)
+    offer = _offer(night, branch, review.descriptions)
     if offer is not None and review.ignored:
         nothing = {"unfit_reason": "it is left alone", "moot_reason": "", "title": "", "body": ""}
         offer = offer.model_copy(update=nothing)
     return row, offer
 
 
-def _settle(night: Night, target: Target, review: SkillReview) -> Iterator[str]:
+def _settle(night: Night, branch: DescriptionBranch, review: SkillReview) -> Iterator[str]:
     """Decline what people closed, and take back what they opened again."""
-    repository, name, onto = night.repository, target.name, night.default_branch.commit
-    if not review.descriptions or description_tip(repository, name) is None:
+    if not review.descriptions or branch.tip is None:
         return
-    place = DescriptionPlace(repository, name, repository.relative(target.folder), onto)
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    with writer_lock(night.project.root, name):
+    at, onto = datetime.now(UTC).isoformat(timespec="seconds"), night.default_branch.commit
+    with writer_lock(night.project.root, branch.skill):
         for one in filter(closed_by_people, review.descriptions):
-            if one.head in _refusable(place):
+            if one.head in _refusable(branch, onto):
                 closing = review.closing(one)
-                decline_descriptions(place, PersonsWord.said(closing.by, closing.reason, one.url), at)
+                branch.decline(PersonsWord.said(closing.by, closing.reason, one.url), at, onto)
                 yield f"#{one.number} was closed by people: its description is declined, training does not try it again"
         newest = review.descriptions[0]
-        wanted, url = declined_last(repository, name)
+        wanted, url = branch.declined_last
         if newest.state == "open" and wanted and url == newest.url:
-            undecline_descriptions(place, PersonsWord.said("", "", newest.url), at)
+            branch.undecline(PersonsWord.said("", "", newest.url), at)
             yield f"#{newest.number} was opened again: its description is the newest again"
 
 
-def _refusable(place: DescriptionPlace) -> set[str]:
+def _refusable(branch: DescriptionBranch, onto: str) -> set[str]:
     """List the commits whose pull request declines what is offered now when people close it."""
-    line = description_line(place.repository, place.skill)
-    offered = {one.sha for one in offered_descriptions(place.repository, place.skill, place.path, place.onto)}
+    line, offered = branch.line, {one.sha for one in branch.offered(onto)}
     # Whoever closes the pull request of one that is wanted after all says so of the commit that brought it back.
     again = {sha for one in line for sha in one.values(UNDECLINED)}
     newest = {one.sha for one in line[:1] if offered and one.values(UNDECLINED)}
@@ -126,13 +111,13 @@ def _train(night: Night, selection: Selection, target: Target, row: SkillNight) 
     """Train a description that is due, within the remaining budget."""
     ask = TriggerAsk(selection)
     try:
-        basis, path = description_basis(plan_triggers(ask))
+        basis, branch = description_basis(plan_triggers(ask))
         known = read_basis(night.project.root, target.name)
-        trained = [*([known] if known else []), *committed_bases(night.repository, target.name, path)]
+        trained = [*([known] if known else []), *branch.bases()]
         due = why_description_due(basis, trained)
         if not due:
             return row
-        if waits := night.why_waiting() or _why_outdated(night, target, path):
+        if waits := night.why_waiting() or _why_outdated(night, target, branch):
             return replace(row, described=f"its description waits: {waits}")
         meter = night.remaining.meter_for(most=target.settings.max_rollouts or 0)
         night.observer.notice(f"{target.name}: {due}")
@@ -159,31 +144,30 @@ def _spent(night: Night, ask: TriggerAsk, meter: Meter, row: SkillNight) -> Skil
     return row.with_usage(meter)
 
 
-def _why_outdated(night: Night, target: Target, path: str) -> str:
+def _why_outdated(night: Night, target: Target, branch: DescriptionBranch) -> str:
     """Return why a description is not trained from the text that this clone has; empty when it is."""
     onto, there = night.default_branch, ""
     with suppress(SkilloptError):
-        there = description_of(night.repository, onto.commit, path) if onto.commit else ""
+        there = branch.text(onto.commit) if onto.commit else ""
     if there and there != listed_description(target.skill().document):
         return f"it differs between {onto.name} and this clone; update the clone (git pull)"
     return ""
 
 
-def _offer(night: Night, target: Target, requests: Sequence[PullRequest]) -> BranchOffer | None:
+def _offer(night: Night, branch: DescriptionBranch, requests: Sequence[PullRequest]) -> BranchOffer | None:
     """Return what is offered of a skill's newest trained description, None where its branch does not exist.
 
     A description that people refused is never offered again, whatever commit it is in.
     """
-    repository, name = night.repository, target.name
+    repository, name = night.repository, branch.skill
     tip = repository.ref_tip(f"{DESCRIPTION_BRANCHES}{name}")
     if tip is None:
         return None
-    path, into = repository.relative(target.folder), night.default_branch
+    into, line = night.default_branch, branch.line
     onto = into.commit or repository.head() or ""
-    line = description_line(repository, name)
     kind, opened = line[0].trailer("Kind") if line else "", open_request(requests)
     made = BranchOffer(
-        branch=trigger_branch(name),
+        branch=branch.name,
         seen=night.tips.of(DESCRIPTION_BRANCHES, name) if night.tips else "",
         tip=tip,
         decided=kind in (DECLINED_DESCRIPTION, UNDECLINED_DESCRIPTION),
@@ -192,13 +176,12 @@ def _offer(night: Night, target: Target, requests: Sequence[PullRequest]) -> Bra
     if not line:
         unfit = "its newest commit is of a person, so its text is left as it is"
         return made.model_copy(update={"unfit_reason": unfit})
-    there, text = description_of(repository, onto, path) if onto else "", description_of(repository, tip, path)
-    offered = offered_descriptions(repository, name, path, onto)
+    there, text, offered = branch.text(onto) if onto else "", branch.text(tip), branch.offered(onto)
     if text == there:
         declined = kind == DECLINED_DESCRIPTION
         moot = "its description was declined" if declined else f"{into.name} has this description"
         return made.model_copy(update={"moot_reason": moot})
-    if not offered or description_before(repository, offered[-1], path) != there:
+    if not offered or branch.before(offered[-1]) != there:
         moot = f"the description was changed on {into.name} beside it, so it was measured against one that is gone"
         return made.model_copy(update={"moot_reason": moot})
     # One that people wanted after all may be offered though it was refused before.

@@ -33,6 +33,7 @@ __all__ = [
     "earlier_gates",
     "error_budget",
     "marks_of_criteria",
+    "read_error",
     "recorded_rates",
     "recorded_rollouts",
     "runs_on",
@@ -213,7 +214,7 @@ def spent_by_earlier(
     known = {run.id for run in runs}
     # Whether their tasks were others cannot be known here, and an error that is not counted would break the promise.
     others = (version for version in versions if version.trailer("Skillopt-Run") not in known)
-    found += [ErrorSpent(_number(version.trailer(ERROR_SPENT))) for version in others]
+    found += [ErrorSpent(read_error(version.trailer(ERROR_SPENT))) for version in others]
     return tuple(one for one in found if one.error > 0)
 
 
@@ -222,7 +223,7 @@ def error_budget(root: Path, versions: Iterable[Version], suite: Suite, skill: s
     try:
         opened = closing(Ledger.open(root, read_only=True))
     except UsageError:
-        return ErrorBudget.after(allowed, (_number(version.trailer(ERROR_SPENT)) for version in versions))
+        return ErrorBudget.after(allowed, (read_error(version.trailer(ERROR_SPENT)) for version in versions))
     with opened as ledger:
         return ErrorBudget.after(allowed, spent_by_earlier(ledger, versions, suite, skill))
 
@@ -248,7 +249,8 @@ def _shared(ledger: Ledger, run: RunRecord, gates: Iterable[GateDecided], suite:
     return len(today & looked) / len(today) if today else 1.0
 
 
-def _number(text: str) -> float:
+def read_error(text: str) -> float:
+    """Read the trailer with an error that was spent."""
     try:
         return max(0.0, float(text))
     except ValueError:  # there is none, or people changed it

@@ -1,26 +1,49 @@
-"""Rollouts that show which skill is loaded for a request: tasks, verifier, and a runner that installs siblings.
+"""Which skill the target loads for a request: tasks, verifier, runner, and how well a skill triggers by its rollouts.
 
 What counts is what was loaded until a run ended, however it ended: one that the model refused, or that took too long,
 and that loaded nothing left the skill alone. A run of which the harness cannot tell what was loaded is not measured.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from skillopt.gate.comparison import Pairs
+from skillopt.gate.judge_noise import share_interval
 from skillopt.protocols import Discovery, RolloutRequest, Runner, Verifier
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, skills_loaded
+from skillopt.safety.plurals import count_noun
+from skillopt.skills.document import Skill
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.triggers.queries import Query
 
-__all__ = ["TRIGGER", "DiscoveryRunner", "trigger_task", "trigger_verifier"]
+__all__ = [
+    "TRIGGER",
+    "DiscoveryRunner",
+    "HeldOutTriggers",
+    "QueryLoading",
+    "SiblingRecall",
+    "TriggerQuality",
+    "TriggerRate",
+    "count_held_out",
+    "judge_loading",
+    "requests_of",
+    "trigger_rate",
+    "trigger_task",
+    "trigger_verifier",
+    "why_worse",
+]
 
 TRIGGER: Final = "trigger"
 """Kind of the verifier that looks at what was loaded."""
 
 _SECONDS: Final = 180.0
 _UNTOLD: Final = "expected a harness that tells which skills were loaded, found a run that does not"
+_NONE: Final = "(none)"
+_CLEARLY: Final = 2
+"""Held-out requests that a sibling may not lose, net: one may be luck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +74,12 @@ def trigger_task(query: Query, skill: str) -> Task:
     return Task(query.key, query.text, VerifierSpec(TRIGGER, options), timeout=_SECONDS)
 
 
+def requests_of(skill: Skill, queries: Iterable[Query], repeats: range) -> list[RolloutRequest]:
+    """Ask each request so many times with a skill."""
+    tasks = [trigger_task(query, skill.name) for query in queries]
+    return [RolloutRequest(skill, task, repeat) for task in tasks for repeat in repeats]
+
+
 @dataclass(frozen=True, slots=True)
 class DiscoveryRunner:
     """A runner whose rollouts show which skill the target loads."""
@@ -75,3 +104,143 @@ def _by_loading(request: RolloutRequest, rollout: Rollout) -> Rollout:
     if skills_loaded(rollout.trajectory) is None:
         return replace(rollout, status=Status.INFRA_ERROR, score=None, reason=f"{_UNTOLD}: {rollout.reason}")
     return replace(rollout, score=trigger_verifier(request.task.verifier).score(rollout.trajectory, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerRate:
+    """So many requests of so many, with Wilson's 95% interval of the share; 0 to 1 where there are none."""
+
+    hits: int
+    of: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLoading:
+    """What was loaded for one request."""
+
+    query: str
+    expected: str
+    place: str
+    runs: int
+    own: int
+    loaded: Mapping[str, int]
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerQuality:
+    """How well a skill triggers; a request counts as loaded where it was in more than half of its runs."""
+
+    recall: TriggerRate
+    false_triggers: TriggerRate
+    unsteady: int
+    missing: int
+    queries: tuple[QueryLoading, ...]
+
+
+def trigger_rate(hits: int, of: int) -> TriggerRate:
+    """Return a share with Wilson's 95% interval."""
+    if not of:
+        return TriggerRate(0, 0, 0.0, 1.0)
+    return TriggerRate(hits, of, *share_interval(hits / of, of))
+
+
+def judge_loading(skill: str, queries: Sequence[Query], rollouts: Iterable[Rollout]) -> TriggerQuality:
+    """Count what was loaded."""
+    loaded: dict[str, list[tuple[str, ...]]] = {}
+    for rollout in rollouts:
+        names = skills_loaded(rollout.trajectory)
+        if rollout.score is not None and names is not None:
+            loaded.setdefault(rollout.task_id, []).append(names)
+    rows = [_row(skill, query, loaded.get(query.key, [])) for query in queries]
+    measured = [row for row in rows if row.runs]
+    should = [row for row in measured if row.expected == skill]
+    others = [row for row in measured if row.expected != skill]
+    return TriggerQuality(
+        trigger_rate(sum(row.right for row in should), len(should)),
+        trigger_rate(sum(not row.right for row in others), len(others)),
+        sum(0 < row.own < row.runs for row in measured),
+        len(rows) - len(measured),
+        tuple(sorted(rows, key=lambda row: (row.right or not row.runs, row.expected != skill))),
+    )
+
+
+def _row(skill: str, query: Query, runs: Sequence[tuple[str, ...]]) -> QueryLoading:
+    own = sum(skill in names for names in runs)
+    counts = Counter(name for names in runs for name in names or (_NONE,))
+    was = 2 * own > len(runs)
+    return QueryLoading(
+        query.text, query.expected, query.place, len(runs), own, dict(counts), was == (query.expected == skill)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SiblingRecall:
+    """Held-out requests that should load another skill and did, before and after."""
+
+    skill: str
+    before: TriggerRate
+    after: TriggerRate
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutTriggers:
+    """What the gate saw of both descriptions."""
+
+    recall_before: TriggerRate
+    recall_after: TriggerRate
+    false_before: TriggerRate
+    false_after: TriggerRate
+    requests: int
+    runs: int
+    siblings: tuple[SiblingRecall, ...] = ()
+    fixed: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+
+
+def count_held_out(skill: str, queries: Iterable[Query], pairs: Pairs) -> HeldOutTriggers:
+    """Count what was loaded for held-out requests with either description."""
+    sides = [{one.task_id for one in side if one.score is not None} for side in (pairs.before, pairs.after)]
+    both = sides[0] & sides[1]
+    asked = [query for query in queries if query.key in both]
+    before, after = (judge_loading(skill, asked, side) for side in (pairs.before, pairs.after))
+    was, now = ({row.query for row in side.queries if row.right} for side in (before, after))
+    return HeldOutTriggers(
+        before.recall,
+        after.recall,
+        before.false_triggers,
+        after.false_triggers,
+        len(asked),
+        sum(rollout.score is not None and rollout.task_id in both for rollout in pairs.rollouts),
+        tuple(_siblings(skill, asked, pairs)),
+        tuple(query.text for query in asked if query.text in now - was),
+        tuple(query.text for query in asked if query.text in was - now),
+    )
+
+
+def _siblings(skill: str, asked: Sequence[Query], pairs: Pairs) -> Iterator[SiblingRecall]:
+    for name in sorted({query.expected for query in asked} - {skill, ""}):
+        own = [query for query in asked if query.expected == name]
+        before, after = (judge_loading(name, own, side).recall for side in (pairs.before, pairs.after))
+        yield SiblingRecall(name, before, after)
+
+
+def why_worse(found: HeldOutTriggers) -> str:
+    """Return why a description is refused that makes more requests go right; empty where nothing speaks against it.
+
+    It may not load the skill for more held-out requests that should not load it, and may not take two requests or
+    more from another skill.
+    """
+    if (more := found.false_after.hits) > found.false_before.hits:
+        return (
+            f"it loads the skill for {more} of {found.false_after.of} held-out requests that should not load it, "
+            f"{found.false_before.hits} before"
+        )
+    lost = [one for one in found.siblings if one.before.hits - one.after.hits >= _CLEARLY]
+    if not lost:
+        return ""
+    first = lost[0]
+    requests = count_noun(first.before.of, "held-out request")
+    return f"{first.skill!r} is loaded for {first.after.hits} of its {requests}, {first.before.hits} before"

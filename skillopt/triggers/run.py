@@ -1,46 +1,60 @@
-"""Train the description of a skill of a project, and commit what is accepted on its branch."""
+"""Train the description of a skill of a project, and commit what is accepted on its branch.
 
-from collections.abc import Callable, Mapping
+All its trainings share one error: a description that no other improves is replaced with at most the probability that
+the settings allow, however often it is trained.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
+from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
+from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent, TestChoice
 from skillopt.loop.memory import MOST_LISTED, refusal_words
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Usage
 from skillopt.runs.history import refusals_before, without_leaks
+from skillopt.runs.recorded import read_error
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.storage.notes import TriggerBasis, begin_look, end_look, write_basis
+from skillopt.storage.notes import TriggerBasis, begin_look, end_look, read_looks, write_basis
 from skillopt.tasks import Split, Suite, digest_of
-from skillopt.triggers.loading import DiscoveryRunner, trigger_task
-from skillopt.triggers.message import description_body, description_trailers
-from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
-from skillopt.triggers.shared_error import request_digests, spent_by_trainings, unreported_error, why_exhausted
-from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
-from skillopt.triggers.version import (
-    declined_descriptions,
+from skillopt.triggers.branch import (
+    TRIGGER_TRAINING,
+    DescriptionBranch,
+    description_body,
     description_digest,
-    description_of,
-    expect_free_branch,
-    list_descriptions,
-    publish_description,
+    description_trailers,
     siblings_digest,
-    trigger_branch,
-    with_newest_description,
 )
-from skillopt.versions.repository import Repository
+from skillopt.triggers.loading import DiscoveryRunner, trigger_task
+from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
+from skillopt.triggers.queries import Query
+from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
+from skillopt.versions.commit_message import Version
 
-__all__ = ["TrainedTriggers", "description_basis", "train_triggers"]
+__all__ = [
+    "TrainedTriggers",
+    "description_basis",
+    "request_digests",
+    "spent_by_trainings",
+    "train_triggers",
+    "unreported_error",
+    "why_exhausted",
+]
+
+_SHORT: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +80,7 @@ class _Training:
     """A training that can begin: what it starts from, and what came before it."""
 
     plan: TriggerPlan
-    repository: Repository
-    path: str
+    branch: DescriptionBranch
     start: Skill
     drivers: Drivers
     refused: tuple[TriedDescription, ...]
@@ -99,40 +112,33 @@ class _Training:
             plan.queries.digest,
         )
 
-    def budget(self) -> ErrorBudget:
-        """Return the error that is left to this training."""
-        return ErrorBudget.after(1.0 - self.plan.settings.confidence, self.earlier())
-
     def earlier(self) -> tuple[ErrorSpent, ...]:
         """List what trainings before it spent on these held-out requests."""
-        plan, name = self.plan, self.plan.skill.name
-        versions = list_descriptions(self.repository, name)
-        return spent_by_trainings(plan.project.root, name, self.id, versions, plan.split[1])
+        plan, branch = self.plan, self.branch
+        return spent_by_trainings(plan.project.root, branch.skill, self.id, branch.trained, plan.split[1])
 
 
-def description_basis(plan: TriggerPlan) -> tuple[TriggerBasis, str]:
-    """Return what a training of a description would rest on now, and the path of its skill in the repository."""
+def description_basis(plan: TriggerPlan) -> tuple[TriggerBasis, DescriptionBranch]:
+    """Return what a training of a description would rest on now, and its branch."""
     begun = _begin(plan, None)
-    return begun.basis(), begun.path
+    return begun.basis(), begun.branch
 
 
 def _begin(plan: TriggerPlan, allowance: Meter | None) -> _Training:
     """Find what a training starts from."""
-    path, repository, name = expect_trainable(plan), plan.project.repository(), plan.skill.name
-    expect_free_branch(repository, name)
-    start = with_newest_description(repository, plan.skill, path)
-    refused = _refused(plan, repository, path)
-    return _Training(plan, repository, path, start, plan.drivers(optimizer=True, allowance=allowance), refused)
+    branch = DescriptionBranch(plan.project.repository(), plan.skill.name, expect_trainable(plan))
+    branch.expect_free()
+    start, refused = branch.newest_of(plan.skill), _refused(plan, branch)
+    return _Training(plan, branch, start, plan.drivers(optimizer=True, allowance=allowance), refused)
 
 
-def _refused(plan: TriggerPlan, repository: Repository, path: str) -> tuple[TriedDescription, ...]:
+def _refused(plan: TriggerPlan, branch: DescriptionBranch) -> tuple[TriedDescription, ...]:
     """List the descriptions, and the edits of the skill, that people refused; no reason tells of held-out requests."""
-    name = plan.skill.name
+    name, repository, declined = branch.skill, branch.repository, branch.declined
     held_out = {one.key: trigger_task(one, name) for one in plan.split[1]}
     hidden = Suite("held-out requests", tuple((Split.VAL, task) for task in held_out.values()))
-    declined = declined_descriptions(repository, name)
     descriptions = (
-        TriedDescription(description_of(repository, sha, path), refusal_words("it", word.by, word.reason))
+        TriedDescription(branch.text(sha), refusal_words("it", word.by, word.reason))
         for sha, word in zip(declined, without_leaks([*declined.values()], hidden), strict=True)
     )
     base = repository.branch_tip(name) or repository.head() or ""
@@ -186,32 +192,74 @@ def train_triggers(
 
 def _published(begun: _Training, trained: TrainedDescription, recorded: RecordedRunner, at: str) -> tuple[str, str]:
     """Commit what was accepted; give the commit and its text for a pull request, both empty for nothing."""
-    verdict, seen, name = trained.verdict, trained.held_out, begun.start.name
+    verdict, seen, branch = trained.verdict, trained.held_out, begun.branch
     if verdict is None or seen is None or verdict.outcome is not Outcome.ACCEPT:
         return "", ""
-    spent = unreported_error(begun.plan.project.root, name, begun.id) + verdict.error_spent
+    spent = unreported_error(begun.plan.project.root, branch.skill, begun.id) + verdict.error_spent
     cost = recorded.paid_rollouts, recorded.usage
-    trailers = description_trailers((name, begun.id), (verdict, spent), seen, begun.basis(), cost)
+    trailers = description_trailers(begun.id, (verdict, spent), seen, begun.basis(), cost)
     body = description_body(trained, seen)
-    return publish_description(begun.repository, name, trained.description, begun.path, (body, trailers), at), body
+    return branch.publish(trained.description, body, trailers, at), body
 
 
 def _trained(
     begun: _Training, trained: TrainedDescription, published: tuple[str, str], recorded: RecordedRunner
 ) -> TrainedTriggers:
-    (train, held_out), (commit, body), name = begun.plan.split, published, begun.start.name
+    (train, held_out), (commit, body), plan = begun.plan.split, published, begun.plan
+    budget = ErrorBudget.after(1.0 - plan.settings.confidence, begun.earlier())
     return TrainedTriggers(
         **{one.name: getattr(trained, one.name) for one in fields(trained)},
-        skill=name,
-        branch=trigger_branch(name),
+        skill=begun.branch.skill,
+        branch=begun.branch.name,
         commit=commit,
         outcome=trained.verdict.outcome.value if trained.verdict else "",
         train_requests=len(train),
         held_out_requests=len(held_out),
-        error=begun.budget().spend(trained.verdict.error_spent if trained.verdict else 0.0),
+        error=budget.spend(trained.verdict.error_spent if trained.verdict else 0.0),
         pull_request=body,
-        skipped=begun.plan.skipped,
+        skipped=plan.skipped,
         paid_rollouts=recorded.paid_rollouts,
         paid_calls=recorded.paid_calls,
         spent=begun.drivers.meter.by_role,
+    )
+
+
+def request_digests(held_out: Iterable[Query]) -> frozenset[str]:
+    """Return short digests of requests, by which later trainings tell whether they look at the same ones."""
+    return frozenset(digest_of(one.key)[:_SHORT] for one in held_out)
+
+
+def spent_by_trainings(
+    root: Path, skill: str, training: str, versions: Iterable[Version], held_out: Sequence[Query]
+) -> tuple[ErrorSpent, ...]:
+    """List what the trainings before one spent on today's held-out requests."""
+    looks, today = read_looks(root, skill), request_digests(held_out)
+    known = [look.id for look in looks]
+    earlier = looks[: known.index(training)] if training in known else looks
+    found = [ErrorSpent(look.error, len(look.requests & today) / max(1, len(today))) for look in earlier]
+    # Which requests they looked at cannot be known here, and an error that is not counted would break the promise.
+    others = (version for version in versions if version.trailer(TRIGGER_TRAINING) not in known)
+    found += [ErrorSpent(read_error(version.trailer(ERROR_SPENT))) for version in others]
+    return tuple(one for one in found if one.error > 0)
+
+
+def unreported_error(root: Path, skill: str, training: str) -> float:
+    """Add up what trainings spent since the last one that became a version, for the trailer of the next."""
+    total = 0.0
+    for look in read_looks(root, skill):
+        if look.id == training:
+            break
+        total = 0.0 if look.accepted else total + look.error
+    return total
+
+
+def why_exhausted(held_out: int, settings: Settings, earlier: Sequence[ErrorSpent]) -> str:
+    """Return why nothing can be accepted on these requests any more; empty when something can."""
+    choice = TestChoice(held_out, settings, earlier)
+    if not (earlier and choice.exhausted):
+        return ""
+    return (
+        f"expected error left for another training on these {held_out} held-out requests, found that earlier ones "
+        f"spent {choice.budget.spent:.3f} of the {choice.budget.allowed:.2f} that they share; write new requests: "
+        "each that is held out brings its share"
     )

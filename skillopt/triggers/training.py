@@ -18,20 +18,21 @@ from skillopt.prompts.descriptions import (
     ask_description,
     read_description,
 )
-from skillopt.protocols import RolloutRequest, Runner
-from skillopt.rollouts import Rollout, Stream
+from skillopt.protocols import Runner
+from skillopt.rollouts import Stream
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.triggers.description import MOST_DESCRIPTION, check_description, with_description
-from skillopt.triggers.loading import trigger_task
-from skillopt.triggers.quality import (
+from skillopt.triggers.loading import (
     HeldOutTriggers,
     QueryLoading,
     TriggerRate,
     count_held_out,
     judge_loading,
+    requests_of,
     trigger_rate,
+    trigger_task,
     why_worse,
 )
 from skillopt.triggers.queries import Query
@@ -74,12 +75,7 @@ class DescriptionTraining:
     def measure(self, skill: Skill, queries: Sequence[Query]) -> tuple[QueryLoading, ...]:
         """See what is loaded for requests."""
         first = Stream.LEARNING.repeat(0)
-        requests = [
-            RolloutRequest(skill, trigger_task(query, skill.name), first + repeat)
-            for query in queries
-            for repeat in range(self.repeats)
-        ]
-        rollouts: tuple[Rollout, ...] = self.runner.rollouts(requests)
+        rollouts = self.runner.rollouts(requests_of(skill, queries, range(first, first + self.repeats)))
         check_coverage("training requests", rollouts, self.settings.coverage)
         return judge_loading(skill.name, queries, rollouts).queries
 

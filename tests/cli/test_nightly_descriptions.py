@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.triggers.version import declined_descriptions
+from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.repository import Repository
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.nights import Nights
@@ -92,7 +92,7 @@ def test_a_description_that_people_refuse_is_not_offered_again_until_they_open_i
     ]
     assert (refused["described"], refused["rollouts"], refused["description"]["action"]) == ("", 0, "")
     assert git(nights.bare, "diff", "--stat", "main", BRANCH) == ""
-    (word,) = declined_descriptions(Repository(nights.folder), SKILL).values()
+    (word,) = DescriptionBranch(Repository(nights.folder), SKILL, "").declined.values()
     assert (word.by, word.reason, word.pull_request) == (
         "ada",
         "It names no receipts.",

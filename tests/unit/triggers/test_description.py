@@ -1,5 +1,7 @@
 """A description is replaced and nothing else; what hosts or the lint refuse is refused."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +9,8 @@ from hypothesis import strategies as st
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.frontmatter import read_frontmatter
+from skillopt.storage.notes import TriggerBasis
+from skillopt.triggers.branch import why_description_due
 from skillopt.triggers.description import MOST_DESCRIPTION, check_description, with_description
 
 BODY = "---\n# Rows\n\n- description: not this one.\n"
@@ -74,3 +78,32 @@ def test_when_to_use_counts_against_the_length_that_is_listed() -> None:
     usage = "y" * 900
     document = SkillDocument(f"---\nname: rows\ndescription: a\nwhen_to_use: {usage}\n{BODY}")
     assert "at most 1536 characters of description and when_to_use" in check_description(document, "x" * 700, [])
+
+
+NOW = TriggerBasis(("mine",), "codex 1", "a-model", "siblings", "requests")
+
+
+TRAINED = replace(NOW, descriptions=("first", "mine"))
+
+
+def test_a_description_that_was_never_trained_is_due() -> None:
+    assert why_description_due(NOW, []) == "its description was never trained"
+
+
+def test_what_its_training_came_to_and_what_that_began_with_are_not_due() -> None:
+    assert why_description_due(NOW, [TRAINED]) == ""
+    assert why_description_due(NOW, [replace(TRAINED, descriptions=("mine", "refused"))]) == ""
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        (replace(TRAINED, descriptions=("first", "second")), "its description was changed since it was trained"),
+        (replace(TRAINED, target="codex 0"), "its description was trained for codex 0, now it is codex 1"),
+        (replace(TRAINED, model="b-model"), "its description was written by b-model, now it is a-model"),
+        (replace(TRAINED, siblings="others"), "descriptions of other skills changed since its own was trained"),
+        (replace(TRAINED, requests="others"), "its trigger set changed since its description was trained"),
+    ],
+)
+def test_a_description_is_due_when_what_its_training_rested_on_changed(changed: TriggerBasis, reason: str) -> None:
+    assert why_description_due(NOW, [changed]) == reason

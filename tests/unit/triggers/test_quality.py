@@ -6,8 +6,15 @@ from skillopt.gate.comparison import Pairs
 from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.rollouts import Rollout, Score, Status, Trajectory, loading_note
 from skillopt.testing import ScriptedRunner
-from skillopt.triggers.loading import DiscoveryRunner, trigger_task
-from skillopt.triggers.quality import HeldOutTriggers, count_held_out, judge_loading, trigger_rate, why_worse
+from skillopt.triggers.loading import (
+    DiscoveryRunner,
+    HeldOutTriggers,
+    count_held_out,
+    judge_loading,
+    trigger_rate,
+    trigger_task,
+    why_worse,
+)
 from skillopt.triggers.queries import Query
 
 
