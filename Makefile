@@ -105,8 +105,8 @@ wheel-test: .venv/installed  ## build the wheel, install it elsewhere, use it
 bench: .venv/installed  ## measure speed, print ratios
 	@$(RUN) -m benchmarks.performance
 
-bench-peers: .venv/installed  ## compare with other optimizers in simulated worlds, write benchmarks/RESULTS.md
-	@$(RUN) -m benchmarks.peers --out benchmarks/RESULTS.md $(BENCH_ARGS)
+bench-peers: .venv/installed  ## the goals of learning, beside other optimizers in the same simulated worlds
+	@$(RUN) -m benchmarks.goals --gepa $(BENCH_ARGS)
 
 bench-scale: .venv/installed  ## how busy threads keep many workers, and what 100,000 rollouts take
 	@$(RUN) -m benchmarks.threads $(BENCH_ARGS)

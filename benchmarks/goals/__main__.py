@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.goals.samples import GEPA, OURS, Samples, make_samples
+from benchmarks.goals.samples import OURS, Samples, make_samples
 from benchmarks.goals.table import format_calibration, format_cells, format_goals
 from benchmarks.goals.targets import GROUPS, TARGETS, YEARS
-from benchmarks.peers.contestants import is_ready, make_ready
+from benchmarks.peers.contestants import GEPA, is_ready, make_ready
 from skillopt import __version__
 from skillopt.errors import SettingsError
 from skillopt.settings import make_settings

@@ -12,16 +12,15 @@ from multiprocessing import Pool
 from benchmarks.goals.measures import Year
 from benchmarks.landscapes.runs import Job, Run, run_job
 from benchmarks.peers.arena import Figures
-from benchmarks.peers.contestants import Batch, play
+from benchmarks.peers.contestants import GEPA, NO_GATE, Batch, play
 from skillopt.errors import InfrastructureError
 from skillopt.gate.grades import Grade
 
-__all__ = ["GEPA", "OURS", "PUBLISHED", "Cell", "Samples", "make_samples"]
+__all__ = ["OURS", "PUBLISHED", "Cell", "Samples", "make_samples"]
 
 OURS = "default"
 PUBLISHED = ("paper", "paper, to the cap")
 """The published loop, as shipped and without its end by epochs."""
-GEPA = ("gepa", "gepa, tuned")
 
 _CHUNK = 5
 
@@ -94,7 +93,7 @@ def _sort_in(found: Samples, unit: _Unit, made: Sequence[_Made]) -> None:
 
 
 def _make(unit: _Unit, changes: tuple[tuple[str, str], ...]) -> tuple[_Unit, list[_Made]]:
-    if unit.who in GEPA:
+    if unit.who in (*GEPA, NO_GATE):
         return unit, [*play(Batch(unit.cell.world, unit.who, unit.seeds, unit.cell.rollouts))]
     return unit, [_run(unit, seed, changes) for seed in unit.seeds]
 

@@ -5,15 +5,32 @@ document says nothing. Does not own what lines do to a score (truth).
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final
 
 from skillopt.skills.document import Skill, SkillDocument
 
-__all__ = ["SECTION", "START", "Reading", "block_line", "harm_line", "idle_line", "is_doubtful", "read", "rule_line"]
+__all__ = [
+    "SECTION",
+    "START",
+    "TEMPTING",
+    "Reading",
+    "block_line",
+    "harm_line",
+    "idle_line",
+    "is_doubtful",
+    "memo_line",
+    "read",
+    "rule_line",
+]
 
 SECTION: Final = "Rules"
 """Where new lines go."""
+
+TEMPTING: Final = 25
+"""The wording of a rule that goes too far: it puts the rule in force and does harm to tasks of two other rules."""
 
 START: Final = Skill(
     "landscape",
@@ -24,9 +41,10 @@ START: Final = Skill(
 )
 """The skill that training starts from; it knows no rule."""
 
-_RULE = re.compile(r"When symptom S\d\d shows, apply RULE-(\d\d)[a-z]\.")
+_RULE = re.compile(r"When symptom S\d\d shows, apply RULE-(\d\d)([a-z])\.")
 _BLOCK = re.compile(r"When symptom S\d\d shows, avoid RULE-(\d\d)x\.")
 _HARM = re.compile(r"Whatever symptom shows, mind HARM-(\d{3})\.")
+_MEMO = re.compile(r"Whatever symptom shows, recall CASE-([a-z]{6})\.")
 _DOUBTFUL = re.compile(r"Whatever symptom shows,|\bavoid RULE-")
 
 
@@ -50,6 +68,12 @@ def idle_line(number: int) -> str:
     return f"Whatever symptom shows, mind NOTE-{number:03d}."
 
 
+def memo_line(task: str) -> str:
+    """Make one task pass, in words that do not name it."""
+    code = "".join(chr(ord("a") + byte % 26) for byte in blake2b(task.encode(), digest_size=6).digest())
+    return f"Whatever symptom shows, recall CASE-{code}."
+
+
 def is_doubtful(line: str) -> bool:
     """Return whether a line is of the kind that an optimizer model suspects first."""
     return _DOUBTFUL.search(line) is not None
@@ -57,17 +81,29 @@ def is_doubtful(line: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a document says: rules, rules put out of force, and how many lines do harm everywhere."""
+    """What a document says.
+
+    Rules, those said in several wordings, those that go too far or are put out of force, how many lines do harm
+    everywhere, and the lines that memorise a task.
+    """
 
     rules: frozenset[int]
+    reworded: frozenset[int]
+    tempting: frozenset[int]
     blocked: frozenset[int]
     harms: int
+    memos: frozenset[str]
 
 
 def read(text: str) -> Reading:
     """Read a document; a line counts once, wherever it stands."""
+    said = {(int(rule), ord(letter) - ord("a")) for rule, letter in _RULE.findall(text)}
+    wordings = Counter(rule for rule, _ in said)
     return Reading(
-        frozenset(int(rule) for rule in _RULE.findall(text)),
+        frozenset(wordings),
+        frozenset(rule for rule, count in wordings.items() if count > 1),
+        frozenset(rule for rule, wording in said if wording == TEMPTING),
         frozenset(int(rule) for rule in _BLOCK.findall(text)),
         len(set(_HARM.findall(text))),
+        frozenset(found[0] for found in _MEMO.finditer(text)),
     )

@@ -13,7 +13,17 @@ from random import Random
 from typing import Final
 
 from benchmarks.demo.prompts import EditProposal
-from benchmarks.landscapes.lines import SECTION, block_line, harm_line, idle_line, is_doubtful, rule_line
+from benchmarks.landscapes.lines import (
+    SECTION,
+    TEMPTING,
+    block_line,
+    harm_line,
+    idle_line,
+    is_doubtful,
+    memo_line,
+    read,
+    rule_line,
+)
 from benchmarks.landscapes.worlds import Habits, World
 
 __all__ = ["Situation", "propose", "seeded"]
@@ -116,19 +126,31 @@ def _answer(draft: _Draft, symptom: int, tasks: tuple[str, ...]) -> None:
     if draw.random() < habits.delete:
         draft.delete(bullets, tasks, why)
         return
-    right = "" if symptom == _UNCLEAR else rule_line(symptom, draw.randrange(world.wordings))
+    right = "" if symptom == _UNCLEAR else _right_line(world, draw, symptom, shown.text)
     clear = bool(right) and right not in shown.text
     if not clear and not habits.guess:
         if draw.random() < habits.blame:
             draft.delete([line for line in bullets if is_doubtful(line)], tasks, why)
         return
     line = right if clear and draw.random() >= habits.wrong else _wrong_line(world, draw)
+    if habits.memorise and draw.random() < habits.memorise:
+        line = memo_line(draw.choice(tasks))
     spoiler = f"- {block_line(symptom)}"
     draft.add(line, tasks, why, spoiler if spoiler in bullets and _replaces(habits, draw) else "")
 
 
 def _replaces(habits: Habits, draw: Random) -> bool:
     return habits.replace > 0 and draw.random() < habits.replace
+
+
+def _right_line(world: World, draw: Random, symptom: int, text: str) -> str:
+    """Word the rule of a symptom; in a cell one of two, the other where one is there."""
+    wording, cell = draw.randrange(world.wordings), next((pair for pair in world.pairs if symptom in pair), (symptom,))
+    if world.cells and len(cell) > 1:
+        symptom = draw.choice([rule for rule in cell if rule not in read(text).rules] or cell)
+    if world.habits.tempt and draw.random() < world.habits.tempt:
+        wording = TEMPTING
+    return rule_line(symptom, wording)
 
 
 def _wrong_line(world: World, draw: Random) -> str:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from struct import unpack
 
 from benchmarks.landscapes.tasks import DONE, judge, needed_rules, part_names, symptom_of
-from benchmarks.landscapes.truth import chance_of, chances
+from benchmarks.landscapes.truth import chance_of, chances, with_memos
 from benchmarks.landscapes.worlds import World
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Score, Status, Trajectory, Usage
@@ -55,7 +55,11 @@ class Target:
         needs = self._needed[request.task.id][1]
         by_rule = self._chances_of(request, digest)
         draws = iter(self._outcome_draws(*key, "False"))
-        outcomes = [DONE if next(draws) < chance_of(by_rule, need) else symptom_of(self._world, need) for need in needs]
+        eased = with_memos(request.skill.document.text if request.skill else "", request.task.id, needs)
+        outcomes = [
+            DONE if next(draws) < chance_of(by_rule, ease) else symptom_of(self._world, need)
+            for ease, need in zip(eased, needs, strict=True)
+        ]
         answer = dict(zip(part_names(self._world, needs), outcomes, strict=True))
         return Trajectory(answer=json.dumps(self._shown(answer)), usage=Usage(calls=1))
 

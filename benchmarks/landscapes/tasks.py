@@ -49,7 +49,8 @@ _GOLDEN = 0.618034
 def deck(world: World) -> tuple[int, ...]:
     """List rules as often as tasks need them; tasks are dealt from it in turn."""
     if not world.rare:
-        return tuple(range(world.rules))
+        unseen = {second for _, second in world.pairs} if world.cells else set()
+        return tuple(rule for rule in range(world.rules) if rule not in unseen)
     share, left = divmod(_RARITY - world.rare, world.rules - world.rare)
     if left:
         raise ValueError(f"expected {_RARITY - world.rare} tasks to share equally, found {left} left over")

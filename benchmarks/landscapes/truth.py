@@ -10,8 +10,8 @@ from functools import cache, lru_cache
 from itertools import product
 from math import prod
 
-from benchmarks.landscapes.lines import START, block_line, read, rule_line
-from benchmarks.landscapes.tasks import HOPELESS, deck, needed_rules
+from benchmarks.landscapes.lines import START, Reading, block_line, memo_line, read, rule_line
+from benchmarks.landscapes.tasks import FREE, HOPELESS, deck, needed_rules
 from benchmarks.landscapes.worlds import World
 from skillopt.settings import Metric
 from skillopt.skills.document import Skill, SkillDocument
@@ -26,7 +26,10 @@ __all__ = [
     "start_of",
     "true_score",
     "true_score_on",
+    "with_memos",
 ]
+
+_TEMPTED = 0.3
 
 
 def chances(world: World, text: str) -> tuple[float, ...]:
@@ -34,15 +37,23 @@ def chances(world: World, text: str) -> tuple[float, ...]:
     reading = read(text)
     factor = 1.0 if world.harm is None else world.harm**reading.harms
     factor *= max(0.0, 1.0 - world.line_cost * _lines_added(world, text)) if world.line_cost else 1.0
-    there = reading.rules - reading.blocked
+    there = reading.rules - reading.blocked - (reading.reworded if world.clash else frozenset())
+    there |= frozenset(range(world.given))
     # Last what no rule brings about and what needs none, in the order of `HOPELESS` and `FREE` from the end.
     done = [*(_in_force(world, there, rule) for rule in range(world.rules)), False, True]
-    return tuple(factor * (world.known if known else world.unknown) for known in done)
+    rates = [*(world.rates or ((world.unknown, world.known),) * world.rules), *((world.unknown, world.known),) * 2]
+    harmed = [*(_factor(world, reading, rule) for rule in range(world.rules)), 1.0, 1.0]
+    return tuple(factor * cut * rate[known] for known, rate, cut in zip(done, rates, harmed, strict=True))
 
 
 def chance_of(by_rule: Sequence[float], need: int) -> float:
     """Return the chance of a part by what it needs."""
     return by_rule[max(need, HOPELESS)]
+
+
+def _factor(world: World, reading: Reading, rule: int) -> float:
+    """Return what lines that go too far leave of the chance of a part: each does harm to the next two rules."""
+    return _TEMPTED ** sum((rule - by) % world.rules in reading.tempting for by in (1, 2))
 
 
 def _lines_added(world: World, text: str) -> int:
@@ -70,7 +81,13 @@ def _expected(world: World, by_rule: tuple[float, ...], metric: Metric) -> float
 def true_score_on(world: World, seed: int, tasks: Collection[str], text: str, metric: Metric = Metric.SOFT) -> float:
     """Return the expected score of a document on some tasks of a suite."""
     needs = needed_rules(world, seed)
-    return _mean(world, Counter(needs[task][1] for task in tasks), chances(world, text), metric)
+    kinds = Counter(with_memos(text, task, needs[task][1]) for task in tasks)
+    return _mean(world, kinds, chances(world, text), metric)
+
+
+def with_memos(text: str, task: str, needs: tuple[int, ...]) -> tuple[int, ...]:
+    """Return what a task needs under a document: one that it memorises needs nothing more."""
+    return (FREE,) * len(needs) if memo_line(task) in text else needs
 
 
 def _mean(world: World, kinds: Counter[tuple[int, ...]], by_rule: Sequence[float], metric: Metric) -> float:

@@ -27,6 +27,8 @@ class Habits:
     pack: int = 1
     offers: int = 0
     late: float = 0.05
+    memorise: float = 0.0
+    tempt: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,13 @@ class World:
     binary: bool = False
     first_only: bool = False
     together: float = 0.0
+    rates: tuple[tuple[float, float], ...] = ()
+    given: int = 0
     pairs: tuple[tuple[int, int], ...] = ()
+    cells: bool = False
     rivals: tuple[tuple[int, int], ...] = ()
     wordings: int = 1
+    clash: bool = False
     harm: float | None = None
     line_cost: float = 0.0
     errors: float = 0.0
@@ -91,6 +97,82 @@ _REAL: Final = World(
 )
 _ABLE: Final = replace(_SMALL, rules=12, known=0.95, habits=replace(_SOUND, wrong=0.1))
 
+# What a loop can get wrong that judges lines one by one, or a text that never ran as a whole.
+_CLASH: Final = replace(
+    _REAL,
+    about="every rule has 20 wordings, and two of one rule at once do nothing",
+    rules=4,
+    test=100,
+    free=0.15,
+    hopeless=0.0,
+    known=0.95,
+    unknown=0.07,
+    wordings=20,
+    clash=True,
+    habits=replace(_SOUND, wrong=0.1),
+)
+_SPLIT: Final = replace(
+    _SMALL, rules=8, train=48, val=24, test=80, known=0.92, unknown=0.08, parts=1, habits=replace(_SOUND, choices=1000)
+)
+_TEMPTING: Final = replace(
+    _SPLIT,
+    about="40% of the edits mend their kind of task and leave 30% of two other kinds",
+    habits=replace(_SPLIT.habits, wrong=0.1, tempt=0.44),
+)
+_NULL: Final = replace(_REAL, hopeless=0.6)
+_TRAPS: Final[dict[str, World]] = {
+    **{f"clash-{count}": replace(_CLASH, unsplit=count) for count in (12, 20, 40)},
+    "memo": replace(
+        _SPLIT,
+        about="54% of the edits make one train task pass and nothing else",
+        rules=12,
+        test=60,
+        habits=replace(_SPLIT.habits, wrong=0.5, memorise=0.54),
+    ),
+    "tempting": _TEMPTING,
+    "broad": replace(
+        _TEMPTING, about="as tempting, 4 of 8 kinds of task pass at the start", known=0.95, unknown=0.05, given=4
+    ),
+    "wordings-40": replace(_REAL, about="as real-40, every rule has 20 wordings", unsplit=40, wordings=20),
+    "null-12": replace(_NULL, about="as real-null, 12 tasks", unsplit=12),
+    "null-20": replace(_NULL, about="as real-null, 20 tasks", unsplit=20),
+    "null-split": replace(_NULL, about="as real-null, 40 train and 24 val tasks", train=40, val=24),
+    "null-harm": replace(
+        _NULL,
+        about="as null-20, 30% of the lines take 15% off everything",
+        unsplit=20,
+        harm=0.85,
+        habits=replace(_SOUND, wrong=0.5, harmful=0.6),
+    ),
+    "mixed-12": replace(
+        _REAL,
+        about="12 tasks of 5 kinds, which pass with chances of .02 to .45 at the start and of .70 to .98 at best",
+        unsplit=12,
+        free=0.0,
+        hopeless=0.0,
+        rates=((0.02, 0.98), (0.05, 0.94), (0.1, 0.84), (0.18, 0.74), (0.45, 0.7)),
+    ),
+    "flaky-24": replace(
+        _REAL,
+        about="24 tasks, 15% of outcomes flipped, 20 wordings a rule, 30% of the edits right",
+        unsplit=24,
+        free=0.0,
+        hopeless=0.0,
+        known=0.85,
+        unknown=0.15,
+        wordings=20,
+        habits=replace(_SOUND, wrong=0.7),
+    ),
+    "cell": replace(
+        _SPLIT,
+        about="half of the tasks show one symptom and need two rules at once; one alone changes nothing that shows",
+        rules=6,
+        known=0.9,
+        unknown=0.1,
+        pairs=((0, 1), (2, 3)),
+        cells=True,
+    ),
+}
 _USERS: Final[dict[str, World]] = {
     "two-rules": replace(_SMALL, about="16 tasks to learn from, pass or fail; each needs two of 6 rules at once"),
     "three-rules": replace(_THREE, about="as two-rules, each task needs three of 6 rules"),
@@ -186,5 +268,6 @@ WORLDS: Final[dict[str, World]] = {
         habits=Habits(0.5, harmful=0.2, delete=0.25, heed=0.5, replace=0.2),
     ),
     **_USERS,
+    **_TRAPS,
 }
 """Every world by name."""

@@ -18,10 +18,8 @@ from skillopt.protocols import RolloutRequest
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split
 
-__all__ = ["BudgetSpentError", "Figures", "Outcome", "SimulatedArena", "failures", "first_reaching"]
+__all__ = ["BudgetSpentError", "Figures", "Outcome", "SimulatedArena", "failures"]
 
-_GOOD = 0.95
-_EPSILON = 1e-9
 _ANOTHER_SAMPLE = 1_000_003
 
 
@@ -48,20 +46,8 @@ class Figures:
     rollouts: int
     curve: tuple[tuple[int, float], ...]
     best: float
-    reach: int | None
-    accepted: int | None
-    false_accepts: int | None
     asked: int
     calls: int
-
-    @property
-    def harmed(self) -> bool:
-        """Whether the document handed over is worse than the one the run started from."""
-        return self.curve[-1][1] < self.curve[0][1] - _EPSILON
-
-    def at(self, rollouts: int) -> float:
-        """True score of what would have been handed over after so many rollouts."""
-        return next(score for since, score in reversed(self.curve) if since <= rollouts)
 
 
 class SimulatedArena:
@@ -84,7 +70,6 @@ class SimulatedArena:
         self._repeats: Counter[tuple[str, str]] = Counter()
         self._asked_before: Counter[Situation] = Counter()
         self._returned: list[tuple[int, str]] = [(0, self.start)]
-        self._gains: list[float] = []
         self._calls = 0
 
     @property
@@ -123,24 +108,16 @@ class SimulatedArena:
         if text != self._returned[-1][1]:
             self._returned.append((self._target.done, text))
 
-    def accepts(self, parent: str, child: str) -> None:
-        """Note that a gate let a document take the place of another, or stand beside it."""
-        self._gains.append(true_score(self._world, child) - true_score(self._world, parent))
-
-    def figures(self, *, gated: bool) -> Figures:
+    def figures(self) -> Figures:
         """Sum the run up."""
         curve = tuple((since, round(true_score(self._world, text), 6)) for since, text in self._returned)
-        best = best_score(self._world)
         return Figures(
             world=self.world,
             peer=self.peer,
             seed=self.seed,
             rollouts=self.rollouts,
             curve=curve,
-            best=best,
-            reach=first_reaching(curve, best),
-            accepted=len(self._gains) if gated else None,
-            false_accepts=sum(gain <= _EPSILON for gain in self._gains) if gated else None,
+            best=best_score(self._world),
             asked=self._target.done,
             calls=self._calls,
         )
@@ -156,8 +133,3 @@ class SimulatedArena:
 def failures(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Outcomes with a score below 1."""
     return [outcome for outcome in outcomes if outcome.score < 1]
-
-
-def first_reaching(curve: Sequence[tuple[int, float]], best: float) -> int | None:
-    """Rollouts after which the curve first came to 95% of the best; None for never."""
-    return next((since for since, score in curve if score >= _GOOD * best - _EPSILON), None)

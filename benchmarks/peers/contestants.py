@@ -13,19 +13,15 @@ from pathlib import Path
 from random import Random
 from typing import Final, cast
 
-from benchmarks.landscapes.runs import Job, run_job
-from benchmarks.peers.arena import BudgetSpentError, Figures, SimulatedArena, failures, first_reaching
+from benchmarks.peers.arena import BudgetSpentError, Figures, SimulatedArena, failures
 
-__all__ = ["CONTESTANTS", "GEPA", "GEPA_VERSION", "Batch", "is_ready", "make_ready", "play"]
+__all__ = ["GEPA", "NO_GATE", "Batch", "is_ready", "make_ready", "play"]
 
-GEPA_VERSION: Final = "0.1.4"
-_FOLDER: Final = Path(__file__).resolve().parents[2] / ".bench-venvs" / f"gepa-{GEPA_VERSION}"
-GEPA: Final = ("gepa", "gepa, one edit", "gepa, tuned")
-_NO_GATE: Final = "no gate"
+_VERSION: Final = "0.1.4"
+_FOLDER: Final = Path(__file__).resolve().parents[2] / ".bench-venvs" / f"gepa-{_VERSION}"
+GEPA: Final = ("gepa", "gepa, tuned")
+NO_GATE: Final = "no gate"
 _STEP, _EDITS = 12, 4
-
-CONTESTANTS: Final = ("our default", "our paper", "our paper, longer", *GEPA, _NO_GATE)
-"""Every optimizer that can be compared. `longer` has no end by epochs or patience, so it spends all its rollouts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ def make_ready() -> None:
     if is_ready():
         return
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-qq", "install", "--no-deps"]
-    subprocess.run([*pip, "--target", str(_FOLDER), f"gepa=={GEPA_VERSION}"], check=True)
+    subprocess.run([*pip, "--target", str(_FOLDER), f"gepa=={_VERSION}"], check=True)
 
 
 def play(batch: Batch) -> list[Figures]:
@@ -57,15 +53,12 @@ def play(batch: Batch) -> list[Figures]:
 
 
 def _runs(batch: Batch) -> Iterator[Figures]:
-    if batch.peer.startswith("our "):
-        yield from (_ours(batch, seed) for seed in batch.seeds)
-        return
-    train = _train_without_gate if batch.peer == _NO_GATE else _gepa()
+    train = _train_without_gate if batch.peer == NO_GATE else _gepa()
     for seed in batch.seeds:
         arena = SimulatedArena(batch.world, batch.peer, seed, batch.rollouts)
         with suppress(BudgetSpentError):
             train(arena)
-        yield arena.figures(gated=batch.peer != _NO_GATE)
+        yield arena.figures()
 
 
 def _gepa() -> Callable[[SimulatedArena], None]:
@@ -88,28 +81,3 @@ def _train_without_gate(arena: SimulatedArena) -> None:
             if failing := failures(arena.run(text, order[at : at + size])):
                 text = arena.propose(text, failing, _EDITS)
                 arena.returns(text)
-
-
-def _ours(batch: Batch, seed: int) -> Figures:
-    """Run a preset as shipped, with the rollouts allowed as the cap and without a held-out test.
-
-    A rollout that the loop asks for twice with the same repeat counts twice and answers the same, as it does from the
-    ledger; for other optimizers a repeat is a new draw. Handed over is the incumbent, and at the end the draft in its
-    place where the run ends with one that is not graded worse. An accept is a version.
-    """
-    preset, _, longer = batch.peer.removeprefix("our ").partition(", ")
-    run = run_job(Job(batch.world, preset, seed, batch.rollouts, shipped=not longer))
-    curve = (*run.curve, *([(run.asked, run.handed.score)] if run.handed.kind == "draft" else []))
-    return Figures(
-        world=batch.world,
-        peer=batch.peer,
-        seed=seed,
-        rollouts=batch.rollouts,
-        curve=curve,
-        best=run.best,
-        reach=first_reaching(curve, run.best),
-        accepted=run.accepted,
-        false_accepts=run.false_accepts,
-        asked=run.asked,
-        calls=run.calls,
-    )

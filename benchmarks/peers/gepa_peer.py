@@ -1,16 +1,14 @@
 """GEPA from PyPI, through `gepa.optimize`.
 
-Choices, for all three configurations:
+Choices, for both configurations:
 
 - The candidate is one text, the whole document. `evaluate` is one rollout a task, without cache (the
   default).
 - `custom_candidate_proposer` asks the proposer that everybody has; it sees the failing tasks of the
   minibatch, with their feedback. The seed, `trainset` and `valset` are those of the world.
-- Handed over is what GEPA would return: the candidate with the highest mean on `valset`. An accept is
-  a child that joined the pool, compared with its parent.
+- Handed over is what GEPA would return: the candidate with the highest mean on `valset`.
 - `gepa`: defaults (minibatch 3, Pareto selection); a proposal has at most 4 edits, which with a
   minibatch of 3 means one for each failing task.
-- `gepa, one edit`: defaults, one edit a proposal.
 - `gepa, tuned`: the best configuration known to us here: minibatch 12, at most 4 edits,
   `candidate_selection_strategy="current_best"`.
 """
@@ -29,7 +27,6 @@ __all__ = ["train"]
 _PART = "document"
 _OPTIONS: Mapping[str, tuple[int, Mapping[str, object]]] = {
     "gepa": (4, {}),
-    "gepa, one edit": (1, {}),
     "gepa, tuned": (4, {"reflection_minibatch_size": 12, "candidate_selection_strategy": "current_best"}),
 }
 
@@ -61,7 +58,6 @@ class _Play:
 
     def __init__(self, arena: SimulatedArena) -> None:
         self._arena = arena
-        self._seen = 1
         self._spent = False
         self.trouble = ""
 
@@ -102,13 +98,9 @@ class _Play:
             self.trouble = self.trouble or message
 
     def on_iteration_end(self, event: Mapping[str, Any]) -> None:
-        """Note what joined the pool and what is on top of it."""
+        """Note what is on top of the pool."""
         state = event["state"]
         texts = [candidate[_PART] for candidate in state.program_candidates]
-        for new in range(self._seen, len(texts)):
-            for parent in state.parent_program_for_candidate[new]:
-                self._arena.accepts(texts[parent], texts[new])
-        self._seen = len(texts)
         means = state.program_full_scores_val_set
         top = max(range(len(means)), key=lambda at: means[at])
         self._arena.returns(texts[top])

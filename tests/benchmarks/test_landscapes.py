@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from benchmarks.landscapes.lines import START, block_line, harm_line, idle_line, rule_line
+from benchmarks.landscapes.lines import START, TEMPTING, block_line, harm_line, idle_line, rule_line
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
@@ -30,11 +30,12 @@ from skillopt.tasks import Split
 from skillopt.testing import InlineExecutor
 
 NAMES = sorted(WORLDS)
-# Some rules, one in its last wording, one put out of force, pairs and rivals half and whole, and lines of every kind.
+# Rules, one of them in its last wording, one in two, one that goes too far and one put out of force,
+# pairs and rivals half and whole, and lines of every kind.
 MIXED = document_of(
     (
         *(rule_line(rule) for rule in (0, 1, 2, 4, 5, 6, 8, 13)),
-        rule_line(3, 2),
+        *(rule_line(rule, wording) for rule, wording in ((3, 2), (1, 1), (5, TEMPTING))),
         block_line(8),
         harm_line(1),
         harm_line(2),
