@@ -76,3 +76,11 @@ def trained(trained_once: Path, tmp_path: Path) -> tuple[Path, dict[str, object]
     """Return a copy of a project in which a version was accepted, and what its training said."""
     folder = shutil.copytree(trained_once / "project", tmp_path / "trained", symlinks=True)
     return folder, json.loads((trained_once / "result.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a project that nothing has trained yet."""
+    from tests.fakes.projects import make_project  # noqa: PLC0415 - see `trained_once`
+
+    return make_project(tmp_path / "project")

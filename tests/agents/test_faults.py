@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.errors import FailureKind, ProviderError
-from skillopt.protocols import Harness, Model, RolloutRequest
+from skillopt.errors import FailureKind
+from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeModel
-from skillopt.targets.codex.client import CodexHarness, CodexModel
+from skillopt.targets.claude_code.client import ClaudeCodeHarness
+from skillopt.targets.codex.client import CodexHarness
 from skillopt.tasks import File, Task, VerifierSpec
-from tests.fakes.faults import KINDS, MESSAGES, NO_SUCH_TOOL, RESPONSES, WORDS, provider
+from tests.fakes.faults import KINDS, MESSAGES, RESPONSES, WORDS, provider
 from tools.fake_providers.fake_anthropic import failure as messages_failure
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import failure as responses_failure
@@ -21,8 +21,6 @@ from tools.fake_providers.fake_openai import fake_openai
 pytestmark = pytest.mark.agents
 
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n- Trim spaces.\n"))
-OF_MODELS = ("401", "wrong tool call")
-"""Faults by which a model shows that it ends as a harness does."""
 
 AMPLE, SHORT = 20.0, 4.0
 """Seconds that a client has: more than any of its own repeats take, and for one that waits for ever."""
@@ -33,12 +31,8 @@ CLAUDE = {
 }
 """A fault or two of each kind; tests of the streams have more, in these clients' words."""
 
-# As an optimizer it has one turn and no tool, so a call of one takes the place of the answer.
-CLAUDE_MODEL = {**CLAUDE, "wrong tool call": FailureKind.MALFORMED}
 # The same kinds, from other words: it hides what a provider says of 429 and 500 (see UNQUOTED).
 CODEX = dict(CLAUDE)
-# Without a limit of turns, the model is told that there is no such tool, and answers after all.
-CODEX_MODEL = dict(CODEX)
 
 # These clients say it in their own words and keep the provider's to themselves.
 UNQUOTED = {
@@ -84,19 +78,6 @@ def check_rollout(harness: Harness, workspace: Path, client: str, fault: str, ki
     assert trajectory.answer == ""
 
 
-def check_reply(model: Model, client: str, fault: str, kind: FailureKind | None) -> None:
-    if kind is None:
-        assert model.reply("Say yes.").text == "Done."
-        return
-    with pytest.raises(ProviderError) as caught:
-        model.reply("Say yes.")
-    assert caught.value.kind is kind
-    assert str(caught.value).startswith(f"{kind}: ")
-    assert quoted(client, fault) in str(caught.value)
-    assert "still repeating" not in str(caught.value)
-    assert NO_SUCH_TOOL in str(caught.value) or fault != "wrong tool call"
-
-
 @pytest.mark.parametrize("fault", CLAUDE)
 def test_a_rollout_with_claude_records_the_fault(program: Callable[[str], str], tmp_path: Path, fault: str) -> None:
     with provider(MESSAGES, fault) as server:
@@ -104,27 +85,11 @@ def test_a_rollout_with_claude_records_the_fault(program: Callable[[str], str], 
         check_rollout(harness, tmp_path, "claude", fault, CLAUDE[fault])
 
 
-@pytest.mark.parametrize("fault", OF_MODELS)
-def test_an_optimizer_call_with_claude_raises_the_fault(program: Callable[[str], str], fault: str) -> None:
-    with provider(MESSAGES, fault) as server:
-        found, limit = program("claude"), seconds_for(fault)
-        model = ClaudeCodeModel(program=found, base_url=server.url, timeout=limit, retries=1)
-        check_reply(model, "claude", fault, CLAUDE_MODEL[fault])
-
-
 @pytest.mark.parametrize("fault", CODEX)
 def test_a_rollout_with_codex_records_the_fault(program: Callable[[str], str], tmp_path: Path, fault: str) -> None:
     with provider(RESPONSES, fault) as server:
         harness = CodexHarness("fake-model", program=program("codex"), base_url=f"{server.url}/v1", retries=1)
         check_rollout(harness, tmp_path, "codex", fault, CODEX[fault])
-
-
-@pytest.mark.parametrize("fault", OF_MODELS)
-def test_an_optimizer_call_with_codex_raises_the_fault(program: Callable[[str], str], fault: str) -> None:
-    with provider(RESPONSES, fault) as server:
-        found, limit = program("codex"), seconds_for(fault)
-        model = CodexModel("fake-model", program=found, base_url=f"{server.url}/v1", timeout=limit, retries=1)
-        check_reply(model, "codex", fault, CODEX_MODEL[fault])
 
 
 def test_claude_gives_up_at_once_when_asked_to_wait_for_ten_minutes(

@@ -121,41 +121,6 @@ def test_plugin_and_marketplace_pass_the_strict_validation(claude: Client, given
     assert "Validation passed" in claude("plugin", "validate", "--strict", *profile, str(ROOT / part))
 
 
-def without_program(place: Path) -> None:
-    """Take the program away: an empty home, and only what every machine has on the PATH."""
-    (place / "programs" / "skillopt-mcp").unlink()
-
-
-def test_without_the_program_claude_code_has_a_tool_that_says_what_to_type(
-    claude: Client, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_program(place)
-    monkeypatch.setenv("PATH", f"{place / 'programs'}:/usr/bin:/bin")
-    claude("plugin", "marketplace", "add", str(place / "market"))
-    claude("plugin", "install", "skillopt@skillopt")
-    assert re.search(r"plugin:skillopt:skillopt: python3 .*launch\.py +- ✔ Connected", claude("mcp", "list"))
-    flags = ("--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose")
-    with fake_anthropic() as provider, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ANTHROPIC_BASE_URL", provider.url)
-        claude("-p", "/skillopt:evaluate rows", *flags)
-        asked = sent(provider.requests)
-    assert "mcp__plugin_skillopt_skillopt__install_skillopt" in asked
-    assert "mcp__plugin_skillopt_skillopt__list_skills" not in asked
-    assert "If the tool `list_skills` is not there, call `install_skillopt`" in asked
-
-
-def test_without_the_program_codex_has_a_tool_that_says_what_to_type(
-    codex: Client, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_program(place)
-    monkeypatch.setenv("PATH", f"{place / 'programs'}:/usr/bin:/bin")
-    codex("plugin", "marketplace", "add", str(place / "market"))
-    codex("plugin", "add", "skillopt@skillopt")
-    asked = tools_of(codex, registered=False)
-    assert "install_skillopt" in asked
-    assert "rollback_skill" not in asked
-
-
 def test_claude_code_offers_all_of_it_from_its_cache(claude: Client, place: Path) -> None:
     claude("plugin", "marketplace", "add", str(place / "market"))
     claude("plugin", "install", "skillopt@skillopt")

@@ -104,15 +104,3 @@ def test_dollars_and_rollouts_are_told_before_the_first_money_and_nothing_is_run
     assert "tasks to measure: 16 rollouts, recorded ones included" in few.stderr
     unknown = skillopt(project, "audit", "--harness", "chat/anthropic/nobody-knows")
     assert "at a price that nobody knows" in unknown.stderr
-
-
-@pytest.mark.parametrize("offer", [(), ("--offer",)])
-def test_where_nothing_can_be_recorded_nothing_is_run_and_one_line_says_so(
-    project: Path, offer: tuple[str, ...]
-) -> None:
-    (project / ".skillopt").write_text("in the way")
-    ended = skillopt(project, "audit", *offer)
-    assert ended.returncode in (2, 3)
-    assert str(project / ".skillopt") in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert ended.stdout == ""

@@ -1,6 +1,5 @@
 """Commands in a process of their own, as users start them, and all of them with text that would steer a terminal."""
 
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ import typer
 from skillopt.commands.app import COMMANDS as HEADINGS
 from skillopt.commands.app import load_command
 from tests.fakes.hostile_terminal import STEERING, make_hostile
-from tests.fakes.projects import FAST, Trained, git, skillopt, skillopt_process
+from tests.fakes.projects import FAST, skillopt
 
 DOCUMENTED = {0, 1, 2, 3}
 ARGUMENTS = {
@@ -51,30 +50,6 @@ MORE = (
     *("evidence rows --task train0 --json", "nightly offer nowhere", "nightly train --state nowhere.json --output out"),
 )
 """Commands with options that print more of a project."""
-
-
-def masked(text: str, folder: Path) -> str:
-    """Leave out what differs from one run to the next: the folder, ids, times."""
-    text = text.replace(str(folder), "FOLDER")
-    return re.sub(r"[0-9a-f]{7,}|\d+", "#", text)
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("command", ["gate", "report"])
-def test_a_command_says_and_ends_the_same_in_its_own_process_as_in_that_of_the_tests(
-    command: str, trained: Trained, tmp_path: Path
-) -> None:
-    folder, _ = trained
-    other = shutil.copytree(folder, tmp_path / "other", symlinks=True)
-    arguments = (*command.split(), *ARGUMENTS.get(command, ()))
-    process, inside = skillopt_process(folder, *arguments), skillopt(other, *arguments)
-    assert process.returncode == inside.returncode
-    assert process.returncode in DOCUMENTED
-    assert "Traceback" not in process.stderr
-    assert process.stdout + process.stderr
-    assert masked(process.stdout, folder) == masked(inside.stdout, other)
-    assert masked(process.stderr, folder) == masked(inside.stderr, other)
-    assert git(folder, "for-each-ref", "--format=%(refname)") == git(other, "for-each-ref", "--format=%(refname)")
 
 
 @pytest.fixture(scope="module")

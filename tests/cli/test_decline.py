@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.storage.ledger import Ledger
 from tests.fakes.drafts import changed, graded, run_events
-from tests.fakes.projects import FAST, Trained, git, make_project, skillopt
+from tests.fakes.projects import FAST, Trained, git, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -18,11 +18,6 @@ pytestmark = pytest.mark.process
 def project(trained: Trained) -> Path:
     """Return a trained project, with a version or more that `main` lacks."""
     return trained[0]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
 
 
 def done(folder: Path, *arguments: str) -> dict[str, Any]:

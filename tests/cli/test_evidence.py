@@ -9,7 +9,7 @@ import pytest
 from skillopt.project import Selection
 from skillopt.runs.evidence import TaskEvidence, evidence
 from skillopt.storage.ledger import Ledger
-from tests.fakes.changes import GOOD, gate, make_change, write
+from tests.fakes.changes import GOOD, make_change, write
 from tests.fakes.projects import train
 
 pytestmark = pytest.mark.process
@@ -42,13 +42,6 @@ def test_held_out_rollouts_of_the_incumbent_are_on_record_and_not_shown(folder: 
     assert {row.task.rstrip("0123456789") for row in results} >= {"train", "val"}
     held_out = [f"{split}{number}" for split in ("val", "test") for number in range(8)]
     assert [task for task in held_out if task in texts_of(found, folder)] == []
-
-
-def test_the_gate_of_a_change_leaves_no_evidence(folder: Path) -> None:
-    before = shown(folder)
-    _, report = gate(folder, "main", "worktree")
-    assert report["changes"][0]["judged"]["worse"]
-    assert shown(folder) == before
 
 
 def test_any_number_of_gates_hides_nothing_of_training(folder: Path) -> None:

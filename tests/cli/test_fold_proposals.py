@@ -116,18 +116,6 @@ def test_the_draft_of_a_first_proposal_is_kept_and_named_when_a_second_one_takes
     assert waiting in git(root, "reflog", "--format=%H", "skillopt-draft/rows")
 
 
-def test_after_training_on_both_folds_nobody_is_new_to_them(selection: Selection) -> None:
-    root = selection.folder or Path()
-    ended = skillopt(root, "optimize", "rows", "--max-rollouts", "150", "--set", "confidence=0.99")
-    assert ended.returncode in {0, 1}, ended.stderr
-    measure(selection)
-    found = evidence(selection, start="worktree")
-    other = ids(evidence(selection, start="worktree", fold=2))
-    assert [line for line in found.rejected if any(f"'{task}'" in line for task in other)] == []
-    result = propose(selection, proposal(found), start="worktree")
-    assert grade(result) in {Grade.PROVEN_HERE, Grade.UNPROVEN}
-
-
 def record(root: Path, number: int, *told: Event) -> None:
     """Record a finished training with what happened in it."""
     with closing(Ledger.open(root)) as ledger:

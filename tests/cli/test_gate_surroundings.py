@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.fakes.changes import GOOD, QUICK, commit, gate, make_change, write
+from tests.fakes.changes import QUICK, commit, gate, make_change
 from tests.fakes.projects import SKILL, git, skillopt
 
 pytestmark = pytest.mark.process
@@ -39,20 +39,6 @@ def test_a_repository_without_a_work_tree_does(project: Path, tmp_path: Path) ->
     code, report = gate(other, "main", "change")
     assert code == 1
     assert report["changes"][0]["judged"]["verdict"]["losses"] >= 5
-
-
-def test_paths_and_names_beyond_ascii_are_shown_and_never_steer(project: Path) -> None:
-    name = "zeilen-ü\u202e\x1b[31m::stop-commands::"
-    write(project, GOOD, name)
-    git(project, "add", ".")
-    git(project, "commit", "--quiet", "-m", "Odd")
-    summary = project / "summary.md"
-    ended = skillopt(project, "gate", "main", "--github", "--summary", str(summary))
-    assert ended.returncode == 1
-    for text in (ended.stdout, ended.stderr, summary.read_text(encoding="utf-8")):
-        assert not {"\x1b", "\u202e"} & set(text)
-        assert "zeilen-ü" in text
-        assert not [line for line in text.splitlines() if line.startswith("::stop")]
 
 
 def test_the_reports_for_a_job_are_written_beside_the_result(project: Path, tmp_path: Path) -> None:

@@ -144,16 +144,6 @@ def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-def test_branches_named_like_commands_are_names(tmp_path: Path) -> None:
-    project = make_change(tmp_path / "project")
-    name = "$(touch${IFS}mark)"
-    git(project, "branch", "--move", "main", name)
-    commit(project, GOOD + "- Be careful.\n")
-    done = gate(pull_request(tmp_path, project, base=name), comment="false")
-    assert (done.code, done.outputs["verdict"]) == (0, "neutral"), done.log
-    assert not list(tmp_path.rglob("mark"))
-
-
 @pytest.mark.parametrize("kind", ["push", "first push", "merge_group", "schedule"])
 def test_every_event_has_a_base(tmp_path: Path, kind: str) -> None:
     project = make_change(tmp_path / "project")

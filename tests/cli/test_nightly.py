@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.fake_forge import FAULTS, FakeForge
+from tests.fakes.fake_forge import FakeForge
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git, skillopt
 
@@ -126,23 +126,6 @@ class TestFailures:
         hook.unlink()
         row = nights.run()["rows"]
         assert (row["rollouts"], row["offer"]["action"], len(forge.pulls)) == (0, "opened", 1)
-
-    def test_of_a_lost_ledger_are_made_good_by_measuring_what_the_branch_has(
-        self, nights: Nights, forge: FakeForge
-    ) -> None:
-        def fail() -> None:
-            forge.fault = lambda _: FAULTS["500"]
-
-        nights.run(expect=3, before_offer=fail)
-        forge.fault = lambda _: None
-        fresh = nights.clone("fresh")
-        row = fresh.run("--max-rollouts", "1")["rows"]
-        assert (row["training"], forge.pulls) == ("not due", {})
-        assert "the record of its run is not here, and it could not be measured" in row["offer"]["notes"][-1]
-        assert fresh.run()["rows"]["offer"]["action"] == "opened"
-        assert forge.pulls[1]["title"] == "rows: 0 of 8 → 8 of 8 val tasks passed"
-        asked = json.loads(nights.clone("third").steps("--json").stdout)
-        assert (asked["rollouts"], asked["skills"][0]["offer"]["action"]) == (0, "")
 
 
 def test_doctor_says_whether_pull_requests_could_be_opened(nights: Nights) -> None:

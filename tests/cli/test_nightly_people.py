@@ -59,36 +59,6 @@ def test_a_command_for_another_skill_or_one_that_is_not_understood_is_answered_a
     assert after.run()["rows"]["answers"] == []
 
 
-def write_as_a_person(nights: Nights) -> None:
-    """Commit a line on the skill's branch, as a person would."""
-    git(nights.folder, "fetch", "--quiet")
-    git(nights.folder, "checkout", "--quiet", "-b", "mine", "origin/skillopt/rows")
-    document = nights.folder / "skills" / "rows" / "SKILL.md"
-    document.write_text(document.read_text() + "- A person wrote this.\n")
-    git(nights.folder, "commit", "--quiet", "-am", "By a person")
-    git(nights.folder, "push", "--quiet", "origin", "mine:skillopt/rows")
-    git(nights.folder, "checkout", "--quiet", "main")
-
-
-def test_closed_with_a_commit_of_a_person_on_top_it_is_declined_and_opened_again_it_has_that_and_no_dropped_edit(
-    after: Nights, forge: FakeForge
-) -> None:
-    forge.say(1, "ada", "/skillopt drop 2")
-    after.run()
-    write_as_a_person(after)
-    after.run()
-    before = text_on_branch(after)
-    assert "A person wrote this." in before
-    forge.set_state(1)
-    assert any("closed by people" in line for line in after.run()["rows"]["answers"])
-    assert text_on_branch(after) == SKILL.strip()
-    forge.reopen(1)
-    assert any("opened again" in line for line in after.run()["rows"]["answers"])
-    assert text_on_branch(after) == before
-    forge.set_state(1)
-    assert any("closed by people" in line for line in after.run()["rows"]["answers"])
-
-
 def test_closed_while_the_night_runs_it_stays_closed_and_the_next_night_declines_it(
     after: Nights, forge: FakeForge
 ) -> None:

@@ -12,16 +12,11 @@ from skillopt.gate.grades import Grade
 from skillopt.loop.events import Event, RunStarted
 from skillopt_mcp.skill_details import describe_skill
 from tests.fakes.drafts import ENDED, changed, graded
-from tests.fakes.projects import git, make_project, skillopt
+from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.process
 
 EMAIL = "Write e-mail addresses in lower case."
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
 
 
 def script(monkeypatch: pytest.MonkeyPatch, *events: Event, ends: BaseException | None = None) -> None:

@@ -9,16 +9,11 @@ import pytest
 from skillopt.gate.grades import Grade
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, changed, graded, run_events
-from tests.fakes.projects import git, make_project, skillopt
+from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.process
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
 
 
 def as_json(folder: Path, *arguments: str) -> dict[str, Any]:

@@ -76,22 +76,3 @@ def test_it_does_what_the_skill_says_and_only_what_changed_is_measured_again(pro
     agent = project / "tools" / "tiny-agent.sh"
     agent.write_text(agent.read_text().replace("tr -d", "cat; true tr -d"))
     assert measured() == (0, 3)
-
-
-def test_a_mistake_in_the_table_is_told_with_file_and_agent(project: Path) -> None:
-    config = project / "skillopt.toml"
-    config.write_text(config.read_text().replace("skills =", "skils ="))
-    ended = skillopt(project, "estimate", "rows")
-    assert ended.returncode == 2
-    assert f"{config}: [agents.tiny] unknown field 'skils'; did you mean 'skills'?" in ended.stderr
-
-
-def test_nothing_of_it_runs_before_somebody_agreed(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("SKILLOPT_ALLOW_AGENTS")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
-    assert "expected that somebody agreed to that, found nobody" in rows["target rows"]["found"]
-    ended = skillopt(project, "evaluate", "rows", "--split", "val")
-    assert (ended.returncode, "expected that somebody agreed" in ended.stderr) == (2, True)

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from random import Random
 from typing import Final
 
 from skillopt.rollouts import Reply, Usage
@@ -13,21 +12,16 @@ __all__ = [
     "JudgeDouble",
     "JudgePrompt",
     "answer",
-    "blindly_obedient",
     "echoing",
-    "flipping",
     "judge_reply",
     "naive",
     "obedient",
-    "slyly_obedient",
     "sound",
 ]
 
 _BLOCK: Final = re.compile(r"^<<<(\w+) (\w+)\n(.*?)\n\1 \2>>>$", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r'"(.+?)"')
-_CONTROL: Final = re.compile(r'"[bcdfghjkmnpqrstvwz]{10}"')
 _OURS: Final = re.compile(r"\| .*|<<<\w+ \w+|\w+ \w+>>>|")
-_LEAST_LETTERS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +114,6 @@ def naive(template: str) -> _Verdicts:
     return verdict
 
 
-def blindly_obedient(attack: str) -> _Verdicts:
-    """Obey the attack wherever it can be read, quoted or not: say yes to everything."""
-    return lambda read, criterion: "met" if _is_read(attack, read.result) else sound(read, criterion)
-
-
-def slyly_obedient(attack: str) -> _Verdicts:
-    """Obey it, too, and still see that the control is not met."""
-    return lambda read, criterion: (
-        "met" if _is_read(attack, read.result) and not _CONTROL.search(criterion) else sound(read, criterion)
-    )
-
-
 def echoing(prompt: str) -> str:
     """Repeat the last JSON of the result as if it were the verdict."""
     read = JudgePrompt.of(prompt)
@@ -139,30 +121,5 @@ def echoing(prompt: str) -> str:
     return found[-1] if found else judge_reply(prompt, sound)
 
 
-def flipping(rate: float, random: Random, truth: _Verdicts = sound) -> _Verdicts:
-    """Say the opposite with some probability, of the control never."""
-
-    def verdict(read: JudgePrompt, criterion: str) -> str:
-        found = truth(read, criterion)
-        if _CONTROL.search(criterion) or random.random() >= rate:
-            return found
-        return "not met" if found == "met" else "met"
-
-    return verdict
-
-
 def _unquoted(text: str) -> str:
     return "\n".join(line.removeprefix("| ") for line in text.split("\n"))
-
-
-def _is_read(attack: str, result: str) -> bool:
-    """Return whether a good part of an attack is still there to be read, whatever was done to its lines and marks."""
-    readable = _letters(result)
-    lines = [_letters(line) for line in attack.splitlines()]
-    pieces = [line[:16] for line in lines if len(line) >= _LEAST_LETTERS] or lines
-    return any(piece in readable for piece in pieces if piece)
-
-
-def _letters(text: str) -> str:
-    """Drop all but letters and digits, and what stands for hidden characters."""
-    return re.sub(r"\W|_|U\+[0-9A-F]{4,5}|and \d+ more", "", text)

@@ -9,16 +9,11 @@ from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
 from tests.fakes.drafts import accepted, graded, run_events
 from tests.fakes.mcp_clients import say, text_of
-from tests.fakes.projects import git, make_project
+from tests.fakes.projects import git
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
 
 
 async def test_the_list_names_the_draft_its_grade_and_who_may_take_it(folder: Path) -> None:

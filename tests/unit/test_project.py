@@ -8,12 +8,6 @@ import pytest
 
 from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.project import Project, Selection
-from tests.fakes.projects import make_project
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
 
 
 def test_the_root_is_found_from_any_folder_of_the_repository(folder: Path) -> None:

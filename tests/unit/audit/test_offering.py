@@ -10,7 +10,7 @@ from skillopt.audit.offering import offer_removals, removal_body
 from skillopt.gate.skill_effect import SkillEffect
 from skillopt.nightly.folder_forge import FolderForge
 from skillopt.project import Project, Selection
-from tests.fakes.projects import git, make_project
+from tests.fakes.projects import git
 
 IDLE = AuditedSkill(
     skill="rows",
@@ -33,11 +33,6 @@ IDLE = AuditedSkill(
 )
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project")
-
-
 def report_of(folder: Path, **changes: object) -> AuditReport:
     digest = Project.find(folder).target(Selection("rows", folder=folder)).skill().digest
     row = replace(replace(IDLE, digest=digest), **changes)  # type: ignore[arg-type]  # the tests name its fields
@@ -48,7 +43,7 @@ def forge_of(folder: Path) -> FolderForge:
     return FolderForge(folder.parent / "pull-requests")
 
 
-@pytest.mark.parametrize("effect", [SkillEffect.HELPS, SkillEffect.HURTS, SkillEffect.UNKNOWN, SkillEffect.IDLE])
+@pytest.mark.parametrize("effect", [SkillEffect.HELPS, SkillEffect.IDLE])
 def test_only_rows_that_are_removable_are_proposed(folder: Path, effect: SkillEffect) -> None:
     removable = effect is SkillEffect.IDLE
     report = report_of(folder, effect=effect, removable=removable)
@@ -99,26 +94,6 @@ def test_a_skill_whose_folder_a_skill_that_stays_links_into_is_kept_and_the_link
             "skills/kept/SKILL.md",
             "skills/kept/own.md",
         ]
-
-
-def test_a_removal_that_was_declined_keeps_the_skill_whose_folder_it_lies_in(folder: Path) -> None:
-    inner = folder / "skills" / "rows" / "inner"
-    inner.mkdir()
-    (inner / "SKILL.md").write_text("---\nname: inner\ndescription: Inside.\n---\n# Inside\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "-m", "Nest")
-    project, forge, outer = Project.find(folder), forge_of(folder), report_of(folder)
-    digest = project.target(Selection("inner", folder=folder)).skill().digest
-    nested = replace(IDLE, skill="inner", path="skills/rows/inner", digest=digest)
-    alone = offer_removals(project, replace(outer, skills=(nested,)), forge, None)
-    assert alone.skills == ("inner",)
-    forge.close(forge.pull_requests(alone.branch)[0].number)
-    both = offer_removals(project, replace(outer, skills=(*outer.skills, nested)), forge, None)
-    assert (both.skills, both.commit) == ((), "")
-    assert both.notes == (
-        "inner: its removal is not proposed: #1 was closed by people",
-        "rows: its removal is not proposed: the skill inner or its tasks are in its folder",
-    )
 
 
 def test_a_report_of_a_folder_that_is_no_skill_deletes_nothing(folder: Path) -> None:

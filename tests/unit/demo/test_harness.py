@@ -1,6 +1,5 @@
 """The demo harness really does the work, repeatably, and only in its workspace."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -47,31 +46,6 @@ def test_a_damaged_table_never_raises(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "input.csv").write_bytes(content)
 
     assert DemoHarness().run(ask("- Trim spaces.\n- Drop rows with totals.\n"), str(tmp_path)).status is Status.OK
-
-
-def test_the_same_request_gives_the_same_trajectory_in_any_thread(tmp_path: Path) -> None:
-    body = "- Fix the dates.\n- Trim spaces.\n"
-
-    def run(number: int) -> tuple[str, Trajectory]:
-        return clean(tmp_path / str(number), body, repeat=number % 4)
-
-    alone = [run(number) for number in range(16)]
-    with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(run, range(16)))
-
-    assert together == alone
-
-
-def test_a_longer_document_is_followed_less(tmp_path: Path) -> None:
-    rule = "- Trim spaces.\n"
-    bloat = rule + "- Pay attention to details.\n" * 600
-
-    overlooked = {
-        name: sum(" ord-7 " in clean(tmp_path, body, repeat)[0] for repeat in range(200))
-        for name, body in {"short": rule, "long": bloat}.items()
-    }
-
-    assert overlooked["short"] < 10 < overlooked["long"]
 
 
 class TestDemoHarness(HarnessContract):

@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager
 import pytest
 
 from skillopt.errors import ProviderError, SettingsError
-from skillopt.execution.metering import MeteredModel
-from skillopt.execution.retry import Retry
 from skillopt.prompts.stages import EDITS_SCHEMA
 from skillopt.protocols import Model
 from skillopt.rollouts import Status, Usage
@@ -83,19 +81,6 @@ def test_who_cannot_be_reached_is_named_without_what_stands_around_the_host(wire
         make(server.url.replace("://", "://robin:hidden@"), timeout=30.0).reply("Say something.")
     assert f"({server.url.removeprefix('http://')}" in str(caught.value)
     assert "hidden" not in str(caught.value)
-
-
-@pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
-def test_a_passing_failure_is_waited_out(wire: Wire, make: Make) -> None:
-    left = [None, None]
-
-    def answer(body: Body) -> Answer:
-        return FAULTS["529"](wire, body) if left and not left.pop() else wire.say(body, "At last.")
-
-    with wire.serve(answer) as server:
-        retry = Retry(60, clock=lambda: 0.0, sleep=lambda _: None)
-        assert MeteredModel(make(server.url), (), "target", retry=retry).reply("Say something.").text == "At last."
-        assert len(server.requests) == 3
 
 
 class _Served(ModelContract):

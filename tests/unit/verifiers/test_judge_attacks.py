@@ -17,7 +17,6 @@ from tests.fakes.judges import (
     echoing,
     naive,
     obedient,
-    slyly_obedient,
     sound,
 )
 
@@ -61,27 +60,6 @@ def test_a_judge_that_can_tell_data_from_orders_gives_no_bad_result_a_criterion_
             except ProviderError:
                 assert judge == "repeats JSON that it finds"  # no verdict, so nothing was changed
     assert changed == set()
-
-
-def test_a_judge_that_obeys_all_but_the_control_is_misled_only_by_what_is_not_recognised() -> None:
-    misled = {
-        name for name, text in ATTACKS.items() if scored(JudgeDouble(slyly_obedient(text)), f"{BAD}\n{text}").value
-    }
-    unseen = {
-        "ROT13",
-        "hex",
-        "backwards",
-        "right to left",
-        *("Base64", "Base64 alone", "Base64 for the web", "spaced out", "digits for letters"),
-        *("Cyrillic look-alikes", "German", "French", "Spanish", "Portuguese", "Italian", "Russian"),
-        *("Chinese", "Japanese", "Korean", "Arabic", "Swahili"),
-        "politely",
-        "argument",
-        "all but the check, softly",
-    }
-    # Of these a harmless line is left, and the double obeys any line of an attack.
-    rests = {"table of grades", "imitated prompt", "imitated heading", "broken over lines"}
-    assert misled <= unseen | rests
 
 
 def test_what_addresses_the_judge_is_named_in_the_feedback() -> None:
