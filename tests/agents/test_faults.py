@@ -13,10 +13,6 @@ from skillopt.targets.claude_code.client import ClaudeCodeHarness
 from skillopt.targets.codex.client import CodexHarness
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.fakes.faults import KINDS, MESSAGES, RESPONSES, WORDS, provider
-from tools.fake_providers.fake_anthropic import failure as messages_failure
-from tools.fake_providers.fake_anthropic import fake_anthropic
-from tools.fake_providers.fake_openai import failure as responses_failure
-from tools.fake_providers.fake_openai import fake_openai
 
 pytestmark = pytest.mark.agents
 
@@ -90,25 +86,3 @@ def test_a_rollout_with_codex_records_the_fault(program: Callable[[str], str], t
     with provider(RESPONSES, fault) as server:
         harness = CodexHarness("fake-model", program=program("codex"), base_url=f"{server.url}/v1", retries=1)
         check_rollout(harness, tmp_path, "codex", fault, CODEX[fault])
-
-
-def test_claude_gives_up_at_once_when_asked_to_wait_for_ten_minutes(
-    program: Callable[[str], str], tmp_path: Path
-) -> None:
-    answer = messages_failure(429, "rate_limit_error", "Come back later.", {"retry-after": "600"})
-    with fake_anthropic(lambda _: answer) as server:
-        harness = ClaudeCodeHarness(program=program("claude"), base_url=server.url, retries=1)
-        trajectory = harness.run(task(AMPLE), str(tmp_path))
-    assert trajectory.reason == "rate_limit: API Error: Request rejected (429) · Come back later."
-
-
-def test_codex_waits_for_ten_minutes_until_it_is_ended_and_the_reason_is_what_it_would_repeat(
-    program: Callable[[str], str], tmp_path: Path
-) -> None:
-    answer = responses_failure(429, "rate_limit_exceeded", "Come back later.", {"retry-after": "600"})
-    with fake_openai(lambda _: answer) as server:
-        harness = CodexHarness("fake-model", program=program("codex"), base_url=f"{server.url}/v1", retries=1)
-        trajectory = harness.run(task(SHORT), str(tmp_path))
-    assert trajectory.status is Status.INFRA_ERROR
-    assert trajectory.reason.startswith("rate_limit: still repeating a failed request after 4 s: ")
-    assert "last status: 429 Too Many Requests" in trajectory.reason

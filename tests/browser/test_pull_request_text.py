@@ -1,6 +1,5 @@
 """The text of a pull request as GitHub would show it: one screen, boxes, links, and no escapes that a person sees."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,13 +74,3 @@ def test_all_that_is_not_folded_fits_on_about_one_screen(tab: Page, view: OfferV
     tab.look(width=1280)
     assert tab.evaluate("document.querySelectorAll('details').length") >= 3
     assert tab.evaluate("document.querySelector('main').getBoundingClientRect().height") <= 60 * _LINE
-
-
-def test_pictures_of_the_text_can_be_taken_for_a_person_to_look_at(tab: Page, view: OfferView, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("SCREENSHOTS") or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
-    shown(tab, tmp_path, view)
-    for width in WIDTHS:
-        tab.look(width=width)
-        tab.screenshot(folder / f"pull-request-{width}.png")
-        assert (folder / f"pull-request-{width}.png").read_bytes().startswith(b"\x89PNG")

@@ -1,12 +1,11 @@
 """Auditing the skills of a project: real files, real git, the demo target."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.projects import SKILL, git, make_project, skillopt
+from tests.fakes.projects import SKILL, as_json, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -32,10 +31,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def audited(folder: Path, *arguments: str) -> dict[str, Any]:
-    ended = skillopt(folder, "audit", "--json", "-q", *arguments)
-    assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
+    return as_json(folder, "audit", "-q", *arguments)
 
 
 def test_every_skill_has_an_effect_and_a_reason(project: Path) -> None:

@@ -1,15 +1,13 @@
 """No is an answer: versions, a draft or single edits are refused, and training remembers it."""
 
-import json
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from skillopt.storage.ledger import Ledger
 from tests.fakes.drafts import changed, graded, run_events
-from tests.fakes.projects import FAST, Trained, git, skillopt
+from tests.fakes.projects import FAST, Trained, as_json, git, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -20,20 +18,13 @@ def project(trained: Trained) -> Path:
     return trained[0]
 
 
-def done(folder: Path, *arguments: str) -> dict[str, Any]:
-    ended = skillopt(folder, *arguments, "--json")
-    assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
-
-
 def text(folder: Path, commit: str) -> str:
     return git(folder, "show", f"{commit}:skills/rows/SKILL.md")
 
 
 class TestDecline:
     def test_what_is_declined_is_marked_and_the_text_of_the_default_branch_is_the_newest(self, project: Path) -> None:
-        versions = done(project, "log", "rows")["versions"]
+        versions = as_json(project, "log", "rows")["versions"]
         ended = skillopt(project, "decline", "rows", "--reason", "too long\nfor @us")
         assert ended.returncode == 0, ended.stderr
         assert "training will not try again" in ended.stdout
@@ -44,9 +35,9 @@ class TestDecline:
         assert "declined by" in skillopt(project, "show", versions[0]["sha"]).stdout
 
     def test_the_next_training_starts_from_there_and_tries_no_refused_edit(self, project: Path) -> None:
-        refused = done(project, "log", "rows")["edits"]
-        declined = done(project, "decline", "rows", "--reason", "we never asked for this")
-        run = done(project, "optimize", "rows", *FAST)["run"]
+        refused = as_json(project, "log", "rows")["edits"]
+        declined = as_json(project, "decline", "rows", "--reason", "we never asked for this")
+        run = as_json(project, "optimize", "rows", *FAST)["run"]
         with closing(Ledger.open(project, read_only=True)) as ledger:
             assert ledger.run(run).base == declined["commit"]
         contents = {one["edit"]["content"] for one in refused}
@@ -55,10 +46,10 @@ class TestDecline:
 
     def test_taken_back_it_is_the_newest_again(self, project: Path) -> None:
         before = text(project, "skillopt/rows")
-        declined = done(project, "decline", "rows")["declined"]
-        done(project, "decline", "--undo", "rows")
+        declined = as_json(project, "decline", "rows")["declined"]
+        as_json(project, "decline", "--undo", "rows")
         assert text(project, "skillopt/rows") == before
-        assert all(one["declined"] is None for one in done(project, "log", "rows")["versions"])
+        assert all(one["declined"] is None for one in as_json(project, "log", "rows")["versions"])
         ended = skillopt(project, "decline", "--undo", "rows", declined[-1][:10])
         assert ended.returncode == 2
         assert "found that it is not" in ended.stderr
@@ -67,14 +58,14 @@ class TestDecline:
         place = project / "skills" / "rows" / "SKILL.md"
         place.write_text(place.read_text() + "\n- A rule by hand.\n")
         git(project, "commit", "--quiet", "-am", "By hand")
-        commit = done(project, "decline", "rows")["commit"]
+        commit = as_json(project, "decline", "rows")["commit"]
         assert git(project, "rev-parse", f"{commit}^2") == git(project, "rev-parse", "main")
         assert git(project, "merge-tree", "--write-tree", "main", commit) == git(project, "rev-parse", "main^{tree}")
 
 
 class TestDrop:
     def test_one_edit_goes_and_the_others_stay(self, project: Path) -> None:
-        edits = done(project, "log", "rows")["edits"]
+        edits = as_json(project, "log", "rows")["edits"]
         before = text(project, "skillopt/rows")
         ended = skillopt(project, "decline", "rows", "1", "--reason", "wrong")
         assert ended.returncode == 0, ended.stderr
@@ -82,7 +73,7 @@ class TestDrop:
         after = text(project, "skillopt/rows")
         assert edits[0]["edit"]["content"].strip() in before
         assert edits[0]["edit"]["content"].strip() not in after
-        now = done(project, "log", "rows")["edits"]
+        now = as_json(project, "log", "rows")["edits"]
         assert [one["dropped"] for one in now] == [True, *[False] * (len(edits) - 1)]
         assert "was dropped before" in skillopt(project, "decline", "rows", "1").stderr
 
@@ -96,7 +87,7 @@ class TestDrop:
 class TestDrafts:
     def test_an_edit_of_a_draft_is_taken_out_of_it_and_remembered(self, folder: Path) -> None:
         run_events(folder, changed("Trim.", "Sort."), graded("Trim.", "Sort."))
-        done(folder, "decline", "rows", "2", "--reason", "no")
+        as_json(folder, "decline", "rows", "2", "--reason", "no")
         draft = text(folder, "skillopt-draft/rows")
         assert "Trim." in draft
         assert "Sort." not in draft
@@ -108,8 +99,8 @@ class TestDrafts:
 
     def test_a_declined_draft_is_gone_and_can_be_brought_back(self, folder: Path) -> None:
         run_events(folder, changed("Trim."), graded("Trim."))
-        declined = done(folder, "decline", "rows", "draft")["declined"]
+        declined = as_json(folder, "decline", "rows", "draft")["declined"]
         assert git(folder, "branch", "--list", "skillopt-draft/rows") == ""
         assert text(folder, "skillopt/rows") == text(folder, "main")
-        done(folder, "decline", "--undo", "rows", declined[0])
+        as_json(folder, "decline", "--undo", "rows", declined[0])
         assert "Trim." in text(folder, "skillopt/rows")

@@ -5,89 +5,48 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
-from typing import IO
 
 import pytest
 
 from skillopt.storage.ledger import Ledger
-from tests.fakes.held_provider import HeldProvider, read_until
+from tests.fakes.held_provider import HeldRun, held_run, read_until
 from tests.fakes.projects import make_project, unmeasured
-from tools.fake_providers.fake_anthropic import fake_anthropic
 
 pytestmark = pytest.mark.process
 
-WORKERS = 4
-PROVEN = 2
-"""The probe of the optimizer model and the first rollout, which is made alone."""
-
-
-@dataclass(frozen=True)
-class Running:
-    """A run whose calls are all under way and wait for the provider."""
-
-    process: "subprocess.Popen[str]"
-    provider: HeldProvider
-    errors: IO[str]
-
-    def interrupt(self) -> None:
-        """Press Ctrl-C: a terminal signals all processes of the group, those that Ray started too."""
-        os.killpg(self.process.pid, signal.SIGINT)
-
-
-@contextmanager
-def training(folder: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> Iterator[Running]:
-    provider = HeldProvider(PROVEN)
-    command = ["optimize", "rows", "--yes", "--harness", "chat/anthropic/fake", "--model", "anthropic/fake"]
-    with fake_anthropic(provider) as server:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        with subprocess.Popen(
-            [sys.executable, "-m", "skillopt", *command, "--set", f"workers={WORKERS}", *more],
-            cwd=folder,
-            start_new_session=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
-            assert process.stderr is not None
-            try:
-                assert all(provider.asked.acquire(timeout=120) for _ in range(WORKERS))
-                yield Running(process, provider, process.stderr)
-            finally:
-                provider.may.set()
-                process.kill()
-
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return make_project(tmp_path / "project", tasks=6)
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldRun]:
+    """A training whose calls wait for the provider."""
+    with held_run(make_project(tmp_path, tasks=6), monkeypatch, "optimize", "rows", "--yes") as run:
+        yield run
 
 
-def test_one_keeps_what_is_under_way_and_says_how_to_go_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with training(project, monkeypatch) as run:
-        run.interrupt()
-        read_until(run.errors, "waiting for the calls under way")
-        run.provider.may.set()
-        rest = run.errors.read()
-        assert run.process.wait(60) == 130
-    assert "run the same command to continue" in rest
-    with closing(Ledger.open(project)) as ledger:
-        assert ledger.counts().rollouts == 1 + WORKERS
+def interrupt(run: HeldRun) -> None:
+    """Press Ctrl-C: a terminal signals all processes of the group."""
+    os.killpg(run.process.pid, signal.SIGINT)
+
+
+def test_one_keeps_what_is_under_way_and_says_how_to_go_on(run: HeldRun, tmp_path: Path) -> None:
+    interrupt(run)
+    read_until(run.errors, "waiting for the calls under way")
+    run.provider.may.set()
+    assert "run the same command to continue" in run.errors.read()
+    assert run.process.wait(60) == 130
+    with closing(Ledger.open(tmp_path)) as ledger:
+        assert ledger.counts().rollouts == 5  # the first one, which is made alone, and one for each worker
         assert ledger.runs()[0].state == "stopped"
 
 
-def test_a_second_one_does_not_wait(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with training(project, monkeypatch) as run:
-        run.interrupt()
-        read_until(run.errors, "waiting for the calls under way")
-        run.interrupt()
-        rest = run.errors.read()
-        assert run.process.wait(60) == 130
-        assert not run.provider.may.is_set()
-    assert "run the same command to continue" in rest
+def test_a_second_one_does_not_wait(run: HeldRun) -> None:
+    interrupt(run)
+    read_until(run.errors, "waiting for the calls under way")
+    interrupt(run)
+    assert "run the same command to continue" in run.errors.read()
+    assert run.process.wait(60) == 130
+    assert not run.provider.may.is_set()
 
 
 @pytest.mark.parametrize(

@@ -142,20 +142,3 @@ def test_a_description_that_people_change_on_main_closes_its_pull_request_and_is
     assert row["described"].startswith("its description was changed since it was trained; it ended early")
     assert row["description"]["action"] == "closed"
     assert "the description was changed on main beside it" in nights.forge.said(1)[-1]
-
-
-def test_what_people_write_into_a_commit_is_shown_as_code(nights: Nights) -> None:
-    assert nights.forge is not None
-    clone = nights.clone("person").folder
-    git(clone, "checkout", "--quiet", BRANCH)
-    said = git(clone, "log", "-1", "--format=%B").replace("Held-Out: 15", "Held-Out: <b>@team</b> 15")
-    git(clone, "-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "--quiet", "--amend", "-m", said)
-    git(clone, "push", "--quiet", "--force", "origin", BRANCH)
-    nights.forge.pulls.clear()
-    fresh = nights.clone("fresh")
-    for key, value in (("user.name", "Cai"), ("user.email", "cai@example.com")):
-        git(fresh.folder, "config", key, value)
-    assert night(fresh)["description"]["action"] == "opened"
-    body = next(iter(nights.forge.pulls.values()))["body"]
-    assert "<b>" not in body
-    assert "&lt;b&gt;" in body or "&#x3c;b&#x3e;" in body

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skillopt.storage.ledger import Ledger
-from tests.fakes.projects import FAST, git, make_project, skillopt, train
+from tests.fakes.projects import FAST, as_json, git, make_project, skillopt, train
 
 pytestmark = pytest.mark.process
 
@@ -92,10 +92,7 @@ def test_a_sibling_that_is_not_there_is_refused_before_anything_is_run(tmp_path:
 
 
 def audited(folder: Path, *arguments: str) -> dict[str, Any]:
-    ended = skillopt(folder, "audit", "--json", "-q", "--pairs", "4", *arguments)
-    assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
+    return as_json(folder, "audit", "-q", "--pairs", "4", *arguments)
 
 
 LOWER = "\n- Write e-mail addresses in lower case.\n"

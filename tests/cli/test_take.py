@@ -1,26 +1,17 @@
 """The draft on the command line: named by every command that takes a version, and made one by a person's word."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from skillopt.gate.grades import Grade
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import accepted, changed, graded, run_events
-from tests.fakes.projects import git, skillopt
+from tests.fakes.projects import as_json, git, skillopt
 
 pytestmark = pytest.mark.process
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
-
-
-def as_json(folder: Path, *arguments: str) -> dict[str, Any]:
-    ended = skillopt(folder, *arguments, "--json")
-    assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
 
 
 def test_take_makes_the_draft_a_version_with_its_grade_and_the_name_of_who_took_it(folder: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.projects import git, skillopt
+from tests.fakes.projects import as_json, git, skillopt
 from tests.fakes.triggers import make_siblings
 
 pytestmark = pytest.mark.process
@@ -18,10 +18,7 @@ def siblings(tmp_path: Path) -> Path:
 
 
 def asked(folder: Path, *arguments: str) -> dict[str, Any]:
-    ended = skillopt(folder, "trigger", "expense-claims", "--json", *arguments)
-    assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
+    return as_json(folder, "trigger", "expense-claims", *arguments)
 
 
 def test_recall_false_triggers_and_what_was_loaded_are_shown_with_places(siblings: Path) -> None:

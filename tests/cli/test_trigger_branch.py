@@ -1,13 +1,12 @@
 """The branch of descriptions: known to `log`, `clean`, `decline` and the next training, here and as it was fetched."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skillopt.versions.repository import Repository, read_histories
-from tests.fakes.projects import git, skillopt
+from tests.fakes.projects import as_json, git, skillopt
 from tests.fakes.triggers import make_siblings
 
 pytestmark = pytest.mark.process
@@ -15,15 +14,8 @@ pytestmark = pytest.mark.process
 BRANCH = "skillopt-trigger/expense-claims"
 
 
-def done(folder: Path, *arguments: str) -> dict[str, Any]:
-    ended = skillopt(folder, *arguments, "--json")
-    assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
-
-
 def trained(folder: Path) -> dict[str, Any]:
-    return done(folder, "trigger", "expense-claims", "--train", "--repeats", "1")
+    return as_json(folder, "trigger", "expense-claims", "--train", "--repeats", "1")
 
 
 @pytest.fixture
@@ -37,7 +29,7 @@ def project(tmp_path: Path) -> Path:
 def test_a_description_that_was_fetched_is_listed_and_trained_on_from(project: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", str(project), "clone")
     clone = tmp_path / "clone"
-    (version,) = done(clone, "log", "expense-claims")["descriptions"]
+    (version,) = as_json(clone, "log", "expense-claims")["descriptions"]
     assert version["sha"] == git(project, "rev-parse", BRANCH)
     again = trained(clone)
     assert again["reason"] == "every training request goes right"
@@ -59,7 +51,7 @@ def test_a_declined_description_is_marked_and_not_trained_on_from(project: Path)
 
 
 def test_clean_lists_the_branch_and_removes_it_where_it_is_named(project: Path) -> None:
-    rows = {row["name"]: row for row in done(project, "clean")["items"]}
+    rows = {row["name"]: row for row in as_json(project, "clean")["items"]}
     assert rows[BRANCH]["note"] == "accepted descriptions, not merged into what is checked out"
     assert rows[BRANCH]["kept"] == ""
     assert skillopt(project, "clean", "--branches", "--yes").returncode == 0
@@ -76,8 +68,8 @@ def test_a_description_that_was_merged_is_no_version_of_the_body_and_spends_none
 
 def test_a_declined_description_is_the_newest_again_when_that_is_taken_back(project: Path) -> None:
     accepted = git(project, "rev-parse", BRANCH)
-    done(project, "decline", "expense-claims", "description")
-    back = done(project, "decline", "--undo", "expense-claims", "description", "--reason", "it was right")
+    as_json(project, "decline", "expense-claims", "description")
+    back = as_json(project, "decline", "--undo", "expense-claims", "description", "--reason", "it was right")
     assert (back["branch"], back["version"]) == (BRANCH, accepted)
     assert git(project, "diff", "--stat", accepted, BRANCH) == ""
     assert trained(project)["reason"] == "every training request goes right"

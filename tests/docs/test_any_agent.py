@@ -3,11 +3,10 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.fakes.projects import git, make_project, skillopt
+from tests.fakes.projects import as_json, git, make_project, skillopt
 
 pytestmark = pytest.mark.process
 
@@ -37,13 +36,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def told(project: Path, *words: str) -> dict[str, Any]:
-    ended = skillopt(project, *words, "--json")
-    assert ended.returncode == 0, ended.stderr
-    said: dict[str, Any] = json.loads(ended.stdout)
-    return said
-
-
 def test_the_table_has_nine_lines() -> None:
     assert len([line for line in block("toml").splitlines() if line]) == 9
 
@@ -52,7 +44,7 @@ def test_doctor_and_estimate_know_such_an_agent(project: Path, monkeypatch: pyte
     rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
     assert rows["target rows"]["found"].startswith("tiny files=")
     assert rows["target rows login"]["found"] == "credential from TINY_KEY; gives TINY_KEY to api.tiny.example"
-    assert told(project, "estimate", "rows")["harness"] == "tiny/small"
+    assert as_json(project, "estimate", "rows")["harness"] == "tiny/small"
     assert "\nkeys: gives TINY_KEY to api.tiny.example\n" in skillopt(project, "estimate", "rows").stdout
     monkeypatch.delenv("TINY_KEY")
     rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
@@ -65,7 +57,7 @@ def test_doctor_and_estimate_know_such_an_agent(project: Path, monkeypatch: pyte
 def test_it_does_what_the_skill_says_and_only_what_changed_is_measured_again(project: Path) -> None:
     def measured() -> tuple[int, int]:
         """Return how many tasks passed, and how many rollouts that took."""
-        found = told(project, "evaluate", "rows", "--split", "val", "--of", "worktree")
+        found = as_json(project, "evaluate", "rows", "--split", "val", "--of", "worktree")
         return round(3 * found["subjects"][0]["tally"]["passed"]), found["paid_rollouts"]
 
     assert measured() == (0, 3)

@@ -1,13 +1,27 @@
-"""A provider that answers a few requests and holds all others until it may go on."""
+"""A provider that answers a few requests and holds all others until it may go on, and commands that wait for it."""
 
-from collections.abc import Iterable
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Event, Semaphore
+from typing import IO
+
+import pytest
 
 from tools.fake_providers import fake_anthropic as messages
 from tools.fake_providers.loopback import Answer, Body
 
-__all__ = ["HeldProvider", "read_until"]
+__all__ = ["HELD", "HeldProvider", "HeldRun", "held_run", "read_until"]
+
+_WORKERS = 4
+HELD = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", "--set", f"workers={_WORKERS}")
+"""Options of a command whose provider is held."""
+_PROVEN = 2
+"""The probe of the optimizer model and the first rollout, which is made alone."""
 
 
 @dataclass
@@ -25,6 +39,40 @@ class HeldProvider:
             self.asked.release()
             self.may.wait(60)
         return messages.follow_skill(body)
+
+
+@dataclass(frozen=True)
+class HeldRun:
+    """A command whose calls are all under way and wait for the provider."""
+
+    process: "subprocess.Popen[str]"
+    provider: HeldProvider
+    errors: IO[str]
+
+
+@contextmanager
+def held_run(folder: Path, monkeypatch: pytest.MonkeyPatch, *command: str, **environment: str) -> Iterator[HeldRun]:
+    """Start a command in a process group of its own and wait until its rollouts are under way."""
+    provider = HeldProvider(_PROVEN)
+    with messages.fake_anthropic(provider) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        with subprocess.Popen(
+            [sys.executable, "-m", "skillopt", *command, *HELD],
+            cwd=folder,
+            env={**os.environ, **environment},
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stderr is not None
+            try:
+                assert all(provider.asked.acquire(timeout=120) for _ in range(_WORKERS))
+                yield HeldRun(process, provider, process.stderr)
+            finally:
+                provider.may.set()
+                process.kill()
 
 
 def read_until(errors: Iterable[str], words: str) -> None:

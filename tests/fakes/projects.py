@@ -22,6 +22,7 @@ __all__ = [
     "FAST",
     "SKILL",
     "Trained",
+    "as_json",
     "git",
     "make_project",
     "make_tidy_tables",
@@ -126,6 +127,13 @@ def skillopt(folder: Path, *arguments: str, **environment: str) -> "subprocess.C
         code = run(arguments)
     said, told = (stream.buffer.getvalue().decode("utf-8") for stream in (out, error))
     return subprocess.CompletedProcess(["skillopt", *arguments], code, said, told)
+
+
+def as_json(folder: Path, *arguments: str) -> dict[str, Any]:
+    """Run a command that succeeds, and return what it says as JSON."""
+    ended = skillopt(folder, *arguments, "--json")
+    assert ended.returncode == 0, ended.stderr
+    return dict(json.loads(ended.stdout))
 
 
 def skillopt_process(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -127,19 +127,6 @@ def test_a_mark_without_its_code_or_reason_is_refused(comment: str) -> None:
     assert len(findings(f"__all__ = []  {comment}\n")) == 1
 
 
-@pytest.mark.parametrize(
-    "comment",
-    [
-        "# noqa: E501 - the table is easier to read wide",
-        "# noqa: E501, ARG001 - the table is wide",
-        "# type: ignore[misc]  # the library has no types",
-        "# pragma: no cover - only on macOS",
-    ],
-)
-def test_a_mark_with_code_and_reason_passes(comment: str) -> None:
-    assert findings(f"__all__ = []  {comment}\n") == []
-
-
 BROAD = "__all__ = []\ntry:\n    pass\nexcept {caught}:{comment}\n    {body}\n"
 
 

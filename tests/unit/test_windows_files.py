@@ -4,13 +4,11 @@ Nothing here runs on Windows itself: processes, locks and the sandbox are not te
 """
 
 import shutil
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 
 import pytest
 
-from skillopt.errors import SkilloptError
 from skillopt.project import Project
-from skillopt.sandbox.workspace import check_path
 from skillopt.suites import read_tasks
 from skillopt.suites.review_file import read_review
 from tools.formats_table import FIXTURES, fixture_of
@@ -34,12 +32,6 @@ def test_tasks_with_line_ends_of_windows_are_the_same_tasks(tmp_path: Path, name
     ]
     assert [(one.name, one.line) for one in there.skipped] == [(one.name, one.line) for one in here.skipped]
     assert len(there.triggers) == len(here.triggers)
-
-
-@pytest.mark.parametrize("path", [str(PureWindowsPath("data", "input.csv")), r"C:\data\input.csv", r"..\secret"])
-def test_a_path_with_backslashes_is_refused_with_the_form_to_write(path: str) -> None:
-    with pytest.raises(SkilloptError, match=r"expected a relative path like 'data/input\.csv'"):
-        check_path(path)
 
 
 def test_settings_with_line_ends_and_byte_order_mark_of_windows_are_read(tmp_path: Path) -> None:

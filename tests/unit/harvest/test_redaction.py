@@ -10,40 +10,11 @@ from skillopt.harvest.redaction import FindSecrets, Redaction
 from skillopt.harvest.secret_scanner import secret_scanner
 from tests.fakes.planted_secrets import PERSONAL, SECRETS
 
-AROUND = (
-    "Use {} for it.",
-    'config = {{"value": "{}", "other": 1}}',
-    "curl -H 'X-Auth: {}' x",
-    "line one\n{}\nline three",
-    "({}), and then",
-    "KEY={}",
-)
-
 
 @pytest.fixture(scope="module")
 def find() -> Iterator[FindSecrets]:
     with secret_scanner() as found:
         yield found
-
-
-@pytest.mark.parametrize("name", SECRETS)
-@pytest.mark.parametrize("around", AROUND)
-def test_a_secret_of_a_known_shape_is_taken_out_wherever_it_stands(find: FindSecrets, name: str, around: str) -> None:
-    secret = SECRETS[name]
-    text = around.format(
-        f"-----BEGIN RSA PRIVATE KEY-----\n{secret}\n-----END RSA PRIVATE KEY-----" if name == "private key" else secret
-    )
-    redacted = Redaction(find).text(text)
-
-    assert secret not in redacted
-    assert secret[len(secret) // 2 :] not in redacted
-    assert secret[: len(secret) // 2] not in redacted or len(secret) < 24
-
-
-@pytest.mark.parametrize("name", PERSONAL)
-@pytest.mark.parametrize("around", AROUND)
-def test_personal_data_are_taken_out_wherever_they_stand(find: FindSecrets, name: str, around: str) -> None:
-    assert PERSONAL[name] not in Redaction(find).text(around.format(PERSONAL[name]))
 
 
 def test_a_secret_that_is_known_by_the_words_around_it_is_gone_where_it_stands_bare_too(find: FindSecrets) -> None:
