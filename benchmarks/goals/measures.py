@@ -3,7 +3,7 @@
 Owns the measures. Does not own what they must come to (targets) or the runs (samples).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 from statistics import fmean, median
@@ -14,27 +14,37 @@ from benchmarks.peers.arena import Figures
 from skillopt.gate.grades import Grade
 
 __all__ = [
+    "Counted",
     "Year",
     "calls",
     "claims_of",
-    "coverage",
+    "error_of",
+    "false_high",
     "false_years",
     "first_version",
     "gain",
     "harmed",
+    "harmful_offers",
     "idle_calls",
     "in_bin",
+    "intervals",
+    "lines_a_rule",
+    "overstated",
     "proven",
     "reach",
     "reached",
     "rounds",
     "score",
+    "share",
+    "unmeasured",
+    "worse",
 ]
 
 _PROVEN = frozenset({Grade.PROVEN.value, Grade.PROVEN_HERE.value})
 _MANY = 12
 """Tasks of the gate from which an interval is asked to hold what it says."""
 _FEW_CALLS = 2
+_EPSILON = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +115,67 @@ def claims_of(runs: Iterable[Run]) -> list[Claim]:
     return [claim for run in runs for claim in run.handed.claims]
 
 
-def coverage(runs: Sequence[Run]) -> float:
-    """Share of stated 90% intervals that hold the true gain, from 12 tasks of the gate on."""
-    held = [claim.covered for claim in claims_of(runs) if claim.tasks >= _MANY]
-    return fmean(held) if held else 0.0
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A figure of some claims of the runs, which is shown with their number."""
+
+    pick: Callable[[Sequence[Run]], Sequence[Claim]]
+    figure: Callable[[Sequence[Claim]], float]
+
+    def __call__(self, runs: Sequence[Run]) -> float:
+        """Return the figure; 0 where there is no such claim."""
+        found = self.pick(runs)
+        return self.figure(found) if found else 0.0
+
+
+def share(holds: Callable[[Claim], bool]) -> Callable[[Sequence[Claim]], float]:
+    """Return the share of claims of which something holds."""
+    return lambda claims: fmean(holds(claim) for claim in claims)
+
+
+def error_of(claims: Sequence[Claim]) -> float:
+    """Difference of the mean stated probability and the share of claims that are true."""
+    return abs(fmean(claim.probability for claim in claims) - fmean(claim.is_true for claim in claims))
+
+
+def intervals(runs: Sequence[Run]) -> list[Claim]:
+    """List what was stated on 12 tasks of the gate or more."""
+    return [claim for claim in claims_of(runs) if claim.tasks >= _MANY]
+
+
+def worse(runs: Sequence[Run]) -> list[Claim]:
+    """List drafts that are called worse."""
+    return [claim for claim in claims_of(runs) if claim.grade == Grade.WORSE]
+
+
+def overstated(runs: Sequence[Run]) -> float:
+    """Mean of the stated gain of what is handed over less its true gain; nothing handed over states nothing."""
+    claims = [run.handed.claim for run in runs]
+    return fmean(claim.stated - claim.gain if claim else 0.0 for claim in claims)
+
+
+def lines_a_rule(runs: Sequence[Run]) -> float:
+    """Lines that say a rule, for each rule that is said, in what is handed over."""
+    return sum(run.handed.rule_lines for run in runs) / max(1, sum(run.handed.rules for run in runs))
+
+
+def false_high(runs: Sequence[Run]) -> float:
+    """Share of runs with a draft that is called better with 80% or more and is not."""
+    high = (in_bin(run.handed.claims, 0.8, 1.01) for run in runs)
+    return fmean(any(claim.percent and not claim.is_true for claim in claims) for claims in high)
+
+
+def harmful_offers(runs: Sequence[Run]) -> float:
+    """Share of runs that offer a draft which is truly worse: not graded worse, and better with 50% or more."""
+    return fmean(
+        any(claim.grade != Grade.WORSE and claim.gain < -_EPSILON for claim in in_bin(run.handed.claims, 0.5, 1.01))
+        for run in runs
+    )
+
+
+def unmeasured(claim: Claim) -> bool:
+    """Return whether a probability is stated of a text that no task of the gate ran with."""
+    return claim.percent and not claim.ran
 
 
 def in_bin(claims: Iterable[Claim], low: float, high: float) -> list[Claim]:
@@ -117,9 +184,9 @@ def in_bin(claims: Iterable[Claim], low: float, high: float) -> list[Claim]:
 
 
 def false_years(years: Sequence[Year]) -> float:
-    """Share of years with a night whose version, or whose draft called proven, is no better."""
+    """Share of years with a night whose version, or whose draft called proven or proven here, is no better."""
     return fmean(any(night.false_accepts or _states_falsely(night) for night in year.nights) for year in years)
 
 
 def _states_falsely(run: Run) -> bool:
-    return any(claim.grade == Grade.PROVEN and not claim.is_true for claim in run.handed.claims)
+    return any(claim.grade in _PROVEN and not claim.is_true for claim in run.handed.claims)

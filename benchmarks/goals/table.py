@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 
-from benchmarks.goals.measures import claims_of, false_years, in_bin
+from benchmarks.goals.measures import Counted, claims_of, false_years, in_bin
 from benchmarks.goals.samples import OURS, Cell, Samples
 from benchmarks.goals.targets import Target
 from benchmarks.landscapes.handover import Claim
@@ -15,7 +15,7 @@ from benchmarks.landscapes.runs import Run
 
 __all__ = ["format_calibration", "format_cells", "format_goals"]
 
-_YEARS_MUST = 0.10
+_YEARS_MUST = 0.07
 _PRICES = ((0.10, 0.05), (0.05, 0.10))
 """US dollars of a rollout and of a call."""
 _BINS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.97), (0.97, 1.01))
@@ -35,6 +35,7 @@ def _row(target: Target, found: Samples) -> list[str]:
     others = _others(target, found)
     sign = "≤" if target.most else "≥"
     must = f"{sign} {target.must:{target.form}}" if target.must is not None else ""
+    must += f", ≤ {target.limit:{target.form}}" if target.limit is not None else ""
     if others:
         must = f"{must} and {sign} others".removeprefix(" and ")
     goal = f"{sign} {target.goal:{target.form}}" if target.goal is not None else ""
@@ -43,8 +44,10 @@ def _row(target: Target, found: Samples) -> list[str]:
         return [target.what, must, f"none of {broken} runs finished", goal, "no", told]
     value = target.measure(runs)
     bounds = [bound for bound in (target.must, *others.values()) if bound is not None]
-    ends = f"; {broken} of {broken + len(runs)} did not finish" if broken else ""
+    counted = f" of {len(target.measure.pick(runs))}" if isinstance(target.measure, Counted) else ""
+    ends = f"{counted}; {broken} of {broken + len(runs)} did not finish" if broken else counted
     met = not broken and all(target.holds(value, bound) for bound in bounds)
+    met = met and (target.limit is None or value <= target.limit)
     best = target.goal is not None and not broken and target.holds(value, target.goal)
     verdict = "goal" if met and best else "yes" if met and bounds else "no" if bounds else ""
     return [target.what, must, f"{value:{target.form}}{ends}", goal, verdict, told]

@@ -8,28 +8,20 @@ from dataclasses import dataclass, field
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.truth import true_score
 from benchmarks.landscapes.worlds import World
-from skillopt.gate.comparison import Outcome, Tally
+from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import (
-    BaselineMeasured,
     DraftGraded,
     Event,
     GateDecided,
-    HeldOutTestMeasured,
     RunEnded,
     StepStarted,
-    VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.settings import Metric, Preset, Settings
+from skillopt.settings import Metric, Settings
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Suite
 
 __all__ = ["Watch"]
-
-
-def _mean(tally: Tally, metric: Metric) -> float:
-    means = {Metric.SOFT: tally.score, Metric.HARD: tally.passed}
-    return means.get(metric, (tally.score + tally.passed) / 2)
 
 
 @dataclass(slots=True)
@@ -45,11 +37,8 @@ class Watch:
     versions: list[tuple[int, str]] = field(init=False)
     accepts: list[VersionAccepted] = field(default_factory=list)
     draft: DraftGraded | None = None
-    reported: float = 0.0
     spent: float = 0.0
-    verdicts: list[tuple[bool, float]] = field(default_factory=list)
-    held_out: str = ""
-    suspected: list[VerifierSuspected] = field(default_factory=list)
+    gains: list[float] = field(default_factory=list)
     end: RunEnded | None = None
     rounds: list[int] = field(default_factory=list)
     _asked_before: int = 0
@@ -63,24 +52,16 @@ class Watch:
         match event:
             case StepStarted() | RunEnded():
                 self._end_step(event)
-            case BaselineMeasured():
-                self.reported = _mean(event.tally, self.settings.metric)
             case GateDecided():
                 self.spent += event.verdict.error_spent
-                gain = self.truth(event.text) - self.truth(self.document.text)
-                self.verdicts.append((event.verdict.outcome is Outcome.ACCEPT, gain))
+                if event.verdict.outcome is Outcome.ACCEPT:
+                    self.gains.append(self.truth(event.text) - self.truth(self.document.text))
             case DraftGraded():
                 self.draft = event
             case VersionAccepted():
-                verdict = event.verdict
                 self.accepts.append(event)
                 self.document = SkillDocument(event.text)
-                self.reported = verdict.after if self.settings.preset is Preset.PAPER else verdict.expected
                 self.versions.append((event.rollouts, event.text))
-            case HeldOutTestMeasured():
-                self.held_out = event.verdict.outcome.value
-            case VerifierSuspected():
-                self.suspected.append(event)
             case _:
                 pass
 

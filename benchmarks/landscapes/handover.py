@@ -26,7 +26,11 @@ _LEFTOVER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What was stated of a text, and the truth. Gains are of the metric that the run compares."""
+    """What was stated of a text, and the truth. Gains are of the metric that the run compares.
+
+    `tasks` is how many the grade names, `ran` how many tasks of the gate ran with this very text, and `percent` whether
+    the grade in words states its probability.
+    """
 
     kind: str
     grade: str
@@ -37,6 +41,8 @@ class Claim:
     gain: float
     here: float
     tasks: int
+    ran: int = 0
+    percent: bool = True
 
     @property
     def is_true(self) -> bool:
@@ -65,9 +71,16 @@ class Handover:
     first: int | None
     useful: tuple[int, int]
     useless: int
+    rule_lines: int
+    rules: int
     rounds: tuple[int, ...]
     rollouts: int
     calls: int
+
+    @property
+    def claim(self) -> Claim | None:
+        """What is stated of what is handed over; None where that is nothing, or has no grade."""
+        return next((claim for claim in reversed(self.claims) if claim.kind == self.kind), None)
 
     @property
     def harmed(self) -> bool:
@@ -101,6 +114,8 @@ def hand_over(watch: Watch, done: int) -> Handover:
         first=accepts[0].rollouts if accepts else None,
         useful=max((watch.runner.offered[rule] for rule in useful if rule in watch.runner.offered), default=(0, 0)),
         useless=_useless_lines(watch, text, start),
+        rule_lines=sum(bool(_rules(watch, line)) for line in text.splitlines()),
+        rules=len(_rules(watch, text)),
         rounds=tuple(watch.rounds),
         rollouts=done,
         calls=watch.end.calls,
@@ -125,7 +140,14 @@ def _claim(watch: Watch, kind: str, given: Grading, before: str, after: str) -> 
     there, then = (true_score(world, text, metric) for text in (before, after))
     was, now = (true_score_on(world, watch.seed, gate, text, metric) for text in (before, after))
     figures = given.probability, given.gain, given.low, given.high
-    return Claim(kind, given.grade.value, *figures, gain=then - there, here=now - was, tasks=given.tasks)
+    ran = len(watch.runner.tasks_run(after).intersection(gate))
+    percent = "%" in given.reason
+    return Claim(kind, given.grade.value, *figures, then - there, now - was, given.tasks, ran, percent)
+
+
+def _rules(watch: Watch, text: str) -> list[int]:
+    """List the rules of the world that a text says."""
+    return [rule for rule in read(text).rules if rule < watch.world.rules]
 
 
 def _useful_rules(watch: Watch, text: str, start: str) -> frozenset[int]:

@@ -11,7 +11,7 @@ from benchmarks.landscapes.lines import read
 from benchmarks.landscapes.target import Target
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Status
-from skillopt.skills.document import Skill
+from skillopt.skills.document import SkillDocument
 
 __all__ = ["SimulatedRunner"]
 
@@ -33,7 +33,6 @@ class SimulatedRunner:
         self._known: dict[_Key, Rollout] = {}
         self._gaps: dict[_Key, Rollout] = {}
         self.asked = 0
-        self._asked_for: dict[str, Skill] = {}
         self._rounds = 0
         self._calls = 0
         self.offered: dict[int, tuple[int, int]] = {}
@@ -56,6 +55,11 @@ class SimulatedRunner:
         self.offered |= dict.fromkeys(rules, (self.asked, self._calls))
         return found
 
+    def tasks_run(self, text: str) -> frozenset[str]:
+        """Return the ids of the tasks of which a rollout of this very text has ended."""
+        digest = SkillDocument(text).digest
+        return frozenset(task for skill, task, _ in self._known if skill == digest)
+
     def keep_failures(self) -> None:
         """Keep the failures that the loop has gone on without, so that a rerun decides the same."""
         self._known |= self._gaps
@@ -69,9 +73,6 @@ class SimulatedRunner:
     def _rollout(self, request: RolloutRequest) -> Rollout:
         self.asked += 1
         digest = request.skill.digest if request.skill else ""
-        if request.skill:
-            self._asked_for.pop(digest, None)
-            self._asked_for[digest] = request.skill
         key = (digest, request.task.id, request.repeat)
         found = self._known.get(key) or self._gaps.get(key)
         if found is not None:

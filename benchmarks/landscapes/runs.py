@@ -4,8 +4,6 @@ Owns driving the loop and the figures of a run. Does not own following its event
 the end (handover) or tables (table).
 """
 
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.landscapes.failing_models import FadingModel, FailingModel, Offers
@@ -14,17 +12,16 @@ from benchmarks.landscapes.handover import Handover, hand_over
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
-from benchmarks.landscapes.tasks import broken_tasks, make_suite
+from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import best_score, start_of
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.error_budget import ErrorSpent
-from skillopt.loop.events import VerifierSuspected
 from skillopt.loop.optimizer import train
 from skillopt.protocols import Model
 from skillopt.settings import TABLES, Settings, make_settings
-from skillopt.skills.document import SkillDocument, estimate_tokens
-from skillopt.tasks import Split, Suite
+from skillopt.skills.document import SkillDocument
+from skillopt.tasks import Suite
 
 __all__ = ["Job", "Run", "run_job"]
 
@@ -53,7 +50,7 @@ class Job:
         """Train as shipped, or to the cap: no end by epochs, and none by patience."""
         forced: dict[str, object] = {"max_rollouts": self.rollouts, "seed": self.draws, "preset": self.preset}
         if not self.shipped:
-            forced |= {"epochs": 1000, "patience": 0, "max_rollouts": self.rollouts + 2 * self._held_out}
+            forced |= {"epochs": 1000, "patience": 0}
         chosen: dict[str, object] = {**forced, **dict(self.changes)}
         settings = make_settings(("landscapes", {name: value for name, value in chosen.items() if name in TABLES}))
         constants = {name: value for name, value in chosen.items() if name not in TABLES}
@@ -61,22 +58,18 @@ class Job:
 
     @property
     def suite(self) -> Suite:
-        """The tasks."""
-        return make_suite(WORLDS[self.world], self.seed, held_out=not self.shipped)
+        """The tasks, without those that are held out."""
+        return make_suite(WORLDS[self.world], self.seed, held_out=False)
 
     @property
     def draws(self) -> int:
         """The seed of the loop and of the optimizer model, which is another one each night."""
         return self.seed + _NIGHTS_APART * self.night
 
-    @property
-    def _held_out(self) -> int:
-        return len(self.suite.tasks(Split.TEST))
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run was worth. Scores are true scores of the soft kind unless another kind is said."""
+    """What one run was worth; scores are true scores."""
 
     world: str
     preset: str
@@ -84,35 +77,19 @@ class Run:
     changes: tuple[tuple[str, str], ...]
     curve: tuple[tuple[int, float], ...]
     best: float
-    area: float
     reach: int | None
     handed: Handover
     accepted: int
-    gated: int
     false_accepts: int
-    harmful_accepts: int
-    missed: int
-    reported: float
-    reported_true: float
-    held_out: str
-    flagged: tuple[int, int]
-    tokens: int
     asked: int
     done: int
     calls: int
-    reruns: int
-    ended: str
-    wall: float
     spent: float = 0.0
-
-    def at(self, rollouts: int) -> float:
-        """Return the true score of what was the incumbent after so many rollouts."""
-        return next(score for since, score in reversed(self.curve) if since <= rollouts)
 
 
 def run_job(job: Job) -> Run:
     """Run the loop; where too little could be measured, give the same command again, as its message says."""
-    world, settings, suite, began = WORLDS[job.world], job.settings, job.suite, time.perf_counter()
+    world, settings, suite = WORLDS[job.world], job.settings, job.suite
     target, start = Target(world, job.seed, job.night), start_of(world)
     if job.start:
         start = start.with_document(SkillDocument(job.start))
@@ -128,7 +105,7 @@ def run_job(job: Job) -> Run:
                 raise
             runner.begin_again()
         else:
-            return _summary(job, world, watch, reruns, target.done, time.perf_counter() - began)
+            return _summary(job, watch, target.done)
     raise AssertionError("the last rerun either returns or raises")
 
 
@@ -139,11 +116,10 @@ def _model_of(world: World, seed: int) -> Model:
     return FailingModel(model, world.lasting, seed) if world.lasting else model
 
 
-def _summary(job: Job, world: World, watch: Watch, reruns: int, done: int, wall: float) -> Run:
+def _summary(job: Job, watch: Watch, done: int) -> Run:
     if watch.end is None:
         raise AssertionError("the loop ended without saying so")
-    text, best, curve = watch.document.text, best_score(world), watch.curve
-    gains = [gain for accepted, gain in watch.verdicts if accepted]
+    best, curve = best_score(watch.world), watch.curve
     return Run(
         world=job.world,
         preset=job.preset,
@@ -151,37 +127,12 @@ def _summary(job: Job, world: World, watch: Watch, reruns: int, done: int, wall:
         changes=job.changes,
         curve=curve,
         best=best,
-        area=_area(curve, job.rollouts),
         reach=next((since for since, score in curve if score >= _GOOD * best - _EPSILON), None),
         handed=hand_over(watch, done),
-        accepted=len(gains),
-        gated=len(watch.verdicts),
-        false_accepts=sum(gain <= _EPSILON for gain in gains),
-        harmful_accepts=sum(gain < -_EPSILON for gain in gains),
-        missed=sum(not accepted and gain > _EPSILON for accepted, gain in watch.verdicts),
-        reported=watch.reported,
-        reported_true=watch.truth(text, watch.settings.metric),
-        held_out=watch.held_out,
-        flagged=_split(world, watch.suspected),
-        tokens=estimate_tokens(watch.document.body),
-        asked=watch.end.rollouts - (2 * len(job.suite.tasks(Split.TEST)) if watch.held_out else 0),
+        accepted=len(watch.gains),
+        false_accepts=sum(gain <= _EPSILON for gain in watch.gains),
+        asked=watch.end.rollouts,
         done=done,
         calls=watch.end.calls,
-        reruns=reruns,
-        ended=watch.end.reason,
-        wall=wall,
         spent=watch.spent,
     )
-
-
-def _split(world: World, suspected: Sequence[VerifierSuspected]) -> tuple[int, int]:
-    """Count suspects whose verifier is broken, and those whose verifier is sound; a rerun says the same again."""
-    tasks = {event.task for event in suspected}
-    return len(tasks & broken_tasks(world)), len(tasks - broken_tasks(world))
-
-
-def _area(curve: Sequence[tuple[int, float]], rollouts: int) -> float:
-    """Average a step function over the rollouts allowed."""
-    ends = [since for since, _ in curve[1:]] + [rollouts]
-    pieces = zip(curve, ends, strict=True)
-    return sum(score * (max(since, min(end, rollouts)) - since) for (since, score), end in pieces) / rollouts

@@ -21,7 +21,6 @@ __all__ = [
     "DONE",
     "FREE",
     "HOPELESS",
-    "broken_tasks",
     "deck",
     "judge",
     "make_suite",
@@ -42,19 +41,13 @@ FREE = -1
 HOPELESS = -2
 """In place of a rule, this and all below: the part is done as if its rule were not in force, and no line helps."""
 
-_RARITY = 40
 _GOLDEN = 0.618034
 
 
 def deck(world: World) -> tuple[int, ...]:
-    """List rules as often as tasks need them; tasks are dealt from it in turn."""
-    if not world.rare:
-        unseen = {second for _, second in world.pairs} if world.cells else set()
-        return tuple(rule for rule in range(world.rules) if rule not in unseen)
-    share, left = divmod(_RARITY - world.rare, world.rules - world.rare)
-    if left:
-        raise ValueError(f"expected {_RARITY - world.rare} tasks to share equally, found {left} left over")
-    return tuple(rule for rule in range(world.rules) for _ in range(1 if rule < world.rare else share))
+    """List the rules that tasks are dealt from in turn: all but those of a cell that no symptom shows."""
+    unseen = {second for _, second in world.pairs} if world.cells else set()
+    return tuple(rule for rule in range(world.rules) if rule not in unseen)
 
 
 def needed_rules(world: World, seed: int = 0) -> Mapping[str, tuple[Split | None, tuple[int, ...]]]:
@@ -102,11 +95,6 @@ def _rules(world: World, stream: str, number: int) -> tuple[int, ...]:
 def _broken(world: World) -> tuple[str, ...]:
     """List the train tasks with a broken verifier, spread evenly."""
     return tuple(f"{Split.TRAIN.value}-{number * world.train // world.stuck:03d}" for number in range(world.stuck))
-
-
-def broken_tasks(world: World) -> frozenset[str]:
-    """Tasks whose verifier is broken."""
-    return frozenset(_broken(world))
 
 
 @lru_cache(maxsize=256)

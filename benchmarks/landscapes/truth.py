@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 
 from benchmarks.landscapes.lines import START, Reading, block_line, memo_line, read, rule_line
-from benchmarks.landscapes.tasks import FREE, HOPELESS, deck, needed_rules
+from benchmarks.landscapes.tasks import FREE, HOPELESS, needed_rules
 from benchmarks.landscapes.worlds import World
 from skillopt.settings import Metric
 from skillopt.skills.document import Skill, SkillDocument
@@ -119,12 +119,10 @@ def document_of(lines: tuple[str, ...]) -> str:
 
 @cache
 def best_document(world: World) -> str:
-    """Return the document with the greatest true score: of rivals one, then rules in order of their frequency."""
-    frequency = Counter(deck(world))
-    ranked = sorted(range(world.rules), key=lambda rule: -frequency[rule])
+    """Return the document with the greatest true score: of rivals one, and as many rules as pay."""
     found = []
     for losers in product(*world.rivals):
-        kept = [rule for rule in ranked if rule not in losers]
+        kept = [rule for rule in range(world.rules) if rule not in losers]
         found += [document_of(tuple(rule_line(rule) for rule in kept[:count])) for count in range(len(kept) + 1)]
     return max(found, key=lambda text: true_score(world, text))
 

@@ -37,7 +37,6 @@ class World:
 
     about: str
     rules: int = 12
-    rare: int = 0
     train: int = 60
     val: int = 36
     test: int = 120
@@ -233,9 +232,6 @@ WORLDS: Final[dict[str, World]] = {
     "harmful": replace(
         _PLAIN, about="as distractors, half of the useless lines put a rule out of force", habits=Habits(harmful=0.5)
     ),
-    "harmful-deletes": replace(
-        _PLAIN, about="as harmful, a quarter of the edits delete a random line", habits=Habits(harmful=0.5, delete=0.25)
-    ),
     "noise-free": replace(_PLAIN, about="as distractors, without noise", known=1.0, unknown=0.0),
     "null": replace(_PLAIN, about="nothing that a document says changes anything", known=0.6, unknown=0.6),
     "strong": _STRONG,
@@ -246,15 +242,12 @@ WORLDS: Final[dict[str, World]] = {
         harm=0.7,
         habits=replace(_LEARNER, wrong=0.65),
     ),
-    "small": World("6 rules worth 5 points each, on a noisy target", rules=6, known=0.8, unknown=0.5, habits=_MIXED),
     "interacting": World(
         "two pairs of rules that work only together, two pairs that put each other out of force",
         pairs=((0, 1), (2, 3)),
         rivals=((4, 5), (6, 7)),
         habits=_MIXED,
     ),
-    "redundant": World("every rule can be said in three ways, one is enough", wordings=3, habits=_MIXED),
-    "rare": World("5 of 10 rules are needed by 1 task in 40 each", rules=10, rare=5, train=80, val=40, habits=_MIXED),
     "partial": World("every task needs three rules and scores the share of them", parts=3, habits=_MIXED),
     "errors": World("5% of rollouts end in an infrastructure error", errors=0.05, habits=_MIXED),
     "broken-verifiers": World(

@@ -9,9 +9,17 @@ import pytest
 from benchmarks.goals.__main__ import main
 from benchmarks.goals.measures import (
     Year,
+    error_of,
+    false_high,
     false_years,
     first_version,
+    harmful_offers,
+    lines_a_rule,
+    overstated,
     reach,
+    share,
+    unmeasured,
+    worse,
 )
 from benchmarks.goals.targets import GROUPS, TARGETS, YEARS
 from benchmarks.landscapes.handover import Claim, Handover
@@ -46,7 +54,17 @@ def test_one_night_that_calls_proven_what_is_no_better_spoils_the_year(run: Run)
     stated = handed(sound, claims=(claim(0.99, 0.0, grade="proven"),))
     here = handed(sound, claims=(claim(0.99, 0.0, grade="proven here"),))
     years = [Year((sound, other, sound)) for other in (sound, accepted, stated, here)]
-    assert false_years(years) == 0.5
+    assert false_years(years) == 0.75
+
+
+def test_figures_of_claims_count_those_that_they_are_about(run: Run) -> None:
+    claims = (claim(0.4, 0.1, grade="worse"), claim(0.9, -0.1), claim(0.9, 0.1), replace(claim(0.7, 0.0), ran=3))
+    runs = [handed(run, kind="draft", claims=(one,), rule_lines=3, rules=2) for one in claims]
+    assert [one.is_true for one in worse(runs)] == [True]
+    assert share(unmeasured)(claims) == 0.75
+    assert error_of(claims[1:3]) == pytest.approx(0.4)
+    assert (harmful_offers(runs), false_high(runs), lines_a_rule(runs)) == (0.25, 0.25, 1.5)
+    assert overstated(runs) == pytest.approx((0.0 + 0.2 + 0.0 + 0.1) / 4)
 
 
 def test_every_row_is_about_worlds_that_there_are_and_can_be_asked_for() -> None:
