@@ -10,8 +10,14 @@ from pathlib import Path
 from skillopt.errors import UsageError
 from skillopt.execution.metering import expect
 from skillopt.execution.recording import Recording, check_cap, earlier_looks
-from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
-from skillopt.execution.session import open_session, own_drivers, settings_of
+from skillopt.execution.results import (
+    CompareResult,
+    EvaluateResult,
+    OptimizeResult,
+    open_session,
+    own_drivers,
+    settings_of,
+)
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import Event, VersionAccepted
 from skillopt.loop.memory import PeoplesRefusal

@@ -21,13 +21,12 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, files_of, is_left_out, skill_from_files
 from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter, read_leniently
 from skillopt.tasks import File
+from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, snapshot_of
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions
-from skillopt.versions.draft_branch import DRAFT_BRANCHES
 from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects
 from skillopt.versions.repository import read_histories
 from skillopt.versions.revisions import find_skill_folder
-from skillopt.versions.snapshot import Snapshot, snapshot_of
 
 __all__ = [
     "Address",

@@ -16,7 +16,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp_types import NotificationParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from skillopt.errors import RepositoryError, SettingsError
-from skillopt.versions.snapshot import Snapshot, snapshot_of
+from skillopt.versions.branches import Snapshot, snapshot_of
 from skillopt_mcp.catalogue import Catalogue, ServedSkill, skill_address
 
 __all__ = ["VersionWatcher"]

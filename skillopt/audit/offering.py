@@ -19,9 +19,9 @@ from skillopt.runs.plan import read_version
 from skillopt.safety.plurals import count_noun
 from skillopt.suites.config_lines import drop_skills
 from skillopt.tasks import digest_of
+from skillopt.versions.branches import REMOVAL_BRANCH, Removal, RemovalBranch, links_into
 from skillopt.versions.objects import read_found
 from skillopt.versions.remotes import Remote
-from skillopt.versions.removals import REMOVAL_BRANCH, Removal, RemovalBranch, links_into
 from skillopt.versions.repository import Repository
 
 __all__ = ["names_removal", "offer_removals", "removal_body", "removal_title"]

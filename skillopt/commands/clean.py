@@ -26,15 +26,16 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import is_unreported
 from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
-from skillopt.versions.draft_branch import (
+from skillopt.versions.branches import (
     DESCRIPTION_BRANCHES,
     DRAFT_BRANCHES,
+    REMOVAL_BRANCH,
     VERSION_BRANCHES,
     DraftBranch,
+    RemovalBranch,
     list_branches,
     people_commits,
 )
-from skillopt.versions.removals import REMOVAL_BRANCH, RemovalBranch
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 

@@ -18,15 +18,14 @@ from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import ListedDraft, ListedVersions, list_versions, shown_of
 from skillopt.runs.recorded import error_budget
-from skillopt.runs.version_message import grade_of
+from skillopt.runs.run import grade_of
 from skillopt.safety.escaping import escape_terminal
 from skillopt.triggers.branch import DescriptionBranch
-from skillopt.versions.commit_message import TAKEN, Version, commit_kind, single_line
+from skillopt.versions.commit_message import TAKEN, TargetName, Version, commit_kind, single_line, why_stale
 from skillopt.versions.decisions import PersonsWord
 from skillopt.versions.edit_history import EditLine, NumberedEdit
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
-from skillopt.versions.staleness import TargetName, why_stale
 
 __all__ = ["log"]
 

@@ -16,14 +16,13 @@ from skillopt.gate.grades import Grading, grade_words
 from skillopt.project import Selection
 from skillopt.runs.history import Restored, roll_back
 from skillopt.runs.plan import read_version
-from skillopt.runs.run import draft_obstacle, open_draft
-from skillopt.runs.version_message import read_grading
+from skillopt.runs.run import draft_obstacle, open_draft, read_grading
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.folder import files_of
 from skillopt.storage.locks import writer_lock
+from skillopt.versions.branches import FILES_DIGEST
 from skillopt.versions.commit_message import TAKEN
-from skillopt.versions.draft_branch import FILES_DIGEST
 from skillopt.versions.repository import NewVersion
 
 __all__ = ["rollback", "take"]

@@ -14,9 +14,9 @@ from skillopt.runs.history import diff_files, resolve_version
 from skillopt.runs.run import open_draft
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.folder import is_shipped
+from skillopt.versions.branches import DRAFT
 from skillopt.versions.commit_message import Version, commit_kind
 from skillopt.versions.decisions import PersonsWord, edits_of, read_decisions
-from skillopt.versions.draft_branch import DRAFT
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 

@@ -232,11 +232,10 @@ def check_recorded_tools(harness: str, suite: Suite, *, blind: bool = False) -> 
         unknown = [tool for tool in asked_tools(task.verifier) if blind or not is_recorded(tool, harness)]
         if unknown:
             able = ", ".join(sorted(name for name in RECORDED_TOOLS if is_recorded(unknown[0], name)))
-            message = (
+            raise SettingsError(
                 f"task {task.id!r} asks whether the tool {unknown[0]!r} was used, which harness {harness!r} does not "
                 f"tell; set harness to one that does ({able}), or remove the check"
             )
-            raise SettingsError(message)
 
 
 def checks_warning(suite: Suite, sandbox: SandboxChoice) -> str:

@@ -75,8 +75,7 @@ class Recording:
             self.interrupted()
             raise
         if ended is None:
-            message = "the run ended without saying so"
-            raise AssertionError(message)
+            raise AssertionError("the run ended without saying so")
         self._ledger.end_run(self.record.id, "finished", ended.reason)
         return happened, ended
 
@@ -91,11 +90,10 @@ def check_cap(suite: Suite, settings: Settings) -> None:
     """Refuse a cap on rollouts under which no candidate could ever be gated, before anything is spent."""
     least = least_rollouts(suite, settings)
     if settings.max_rollouts is not None and settings.max_rollouts < least:
-        message = (
+        raise SettingsError(
             f"expected max_rollouts of at least {least} (baseline, one batch, one gate), "
             f"found {settings.max_rollouts}; raise it"
         )
-        raise SettingsError(message)
 
 
 def config_of(settings: Settings, identities: Sequence[str]) -> str:

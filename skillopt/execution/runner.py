@@ -197,12 +197,11 @@ class RecordedRunner:
             else:
                 self._answered = True
         if not self._answered and len(self._cut_off) >= _ENOUGH_CUT_OFF:
-            message = (
+            raise InvalidMeasurementError(
                 f"expected answers, found {len(self._cut_off)} rollouts of which each was refused or cut off; the "
                 f"first: {next(iter(self._cut_off.values()))!r}; ask another model, raise its limits, or change the "
                 "tasks"
             )
-            raise InvalidMeasurementError(message)
 
     def keep_failures(self) -> None:
         """Record the rollouts that failed since the last call, which the loop has gone on without."""
@@ -334,8 +333,9 @@ def run_rollout(
         with Workspace.create(request.task.files) as workspace:
             trajectory, score = _run_and_score(harness, request, workspace.path, make_verifier)
     except OSError as error:
-        message = f"could not make a workspace for task {request.task.id!r}: {error}; free some space or set TMPDIR"
-        raise InfrastructureError(message) from error
+        raise InfrastructureError(
+            f"could not make a workspace for task {request.task.id!r}: {error}; free some space or set TMPDIR"
+        ) from error
     trajectory = trajectory.with_texts(readable)  # whatever bytes the target printed, it can be recorded
     score = score and replace(score, feedback=readable(score.feedback))
     status = Status.INFRA_ERROR if score is None else trajectory.status

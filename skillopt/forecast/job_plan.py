@@ -25,7 +25,7 @@ from skillopt.storage.jobs import Job, JobTerms, check_idle, start_job
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import Split
-from skillopt.versions.draft_branch import DRAFT
+from skillopt.versions.branches import DRAFT
 
 __all__ = [
     "JobLimits",

@@ -20,9 +20,9 @@ from skillopt.reports.markdown import inline_code
 from skillopt.runs.decline import decline, drop_offered, undecline
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
+from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import DECLINED
 from skillopt.versions.decisions import PULL_REQUEST, PersonsWord, read_decisions
-from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.edit_history import EditLine
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository

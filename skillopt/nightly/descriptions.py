@@ -28,9 +28,9 @@ from skillopt.tasks import digest_of
 from skillopt.triggers.branch import DescriptionBranch, why_description_due
 from skillopt.triggers.plan import TriggerAsk, has_requests, plan_triggers
 from skillopt.triggers.run import description_basis, train_triggers
+from skillopt.versions.branches import DESCRIPTION_BRANCHES
 from skillopt.versions.commit_message import DECLINED_DESCRIPTION, UNDECLINED, UNDECLINED_DESCRIPTION, Version
 from skillopt.versions.decisions import PersonsWord
-from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES
 
 __all__ = ["train_descriptions"]
 

@@ -16,7 +16,7 @@ from skillopt.errors import SettingsError, UsageError
 from skillopt.protocols import Forge
 from skillopt.safety.credentials import mask
 from skillopt.settings import NightlySettings
-from skillopt.versions.kept_logins import find_kept_token
+from skillopt.versions.remotes import find_kept_token
 
 __all__ = [
     "DRAFT_TITLE",

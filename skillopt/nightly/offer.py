@@ -17,8 +17,8 @@ from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, post_answer
 from skillopt.project import Project, Selection, Target
 from skillopt.storage.locks import writer_lock
 from skillopt.triggers.description import is_described
+from skillopt.versions.branches import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.bundles import check_commits, read_bundle
-from skillopt.versions.draft_branch import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.remotes import Remote, Tips
 
 __all__ = ["offer_night"]

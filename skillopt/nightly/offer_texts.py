@@ -33,7 +33,7 @@ from skillopt.review.result import Required, ReviewAnswer
 from skillopt.rollouts import Usage
 from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.plan import RunPlan, read_version
-from skillopt.runs.version_message import SIBLING, read_grading
+from skillopt.runs.run import SIBLING, read_grading
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import truncate
 from skillopt.safety.lint import find_marks, lint_change

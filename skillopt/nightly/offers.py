@@ -23,13 +23,12 @@ from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_s
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import PullRequest
 from skillopt.runs.plan import read_version
-from skillopt.runs.run import became_version, draft_obstacle
-from skillopt.runs.version_message import grade_of, read_grading
+from skillopt.runs.run import became_version, draft_obstacle, grade_of, read_grading
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import digest_of
+from skillopt.versions.branches import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.commit_message import DROPPED_BY, Version, commit_kind
 from skillopt.versions.decisions import edits_of, read_decisions
-from skillopt.versions.draft_branch import DRAFT_BRANCHES, VERSION_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.remotes import Remote, Tips
 from skillopt.versions.repository import Repository
 

@@ -17,10 +17,9 @@ from skillopt.project import Selection, Target
 from skillopt.runs.plan import Start, read_version
 from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.versions.commit_message import Version
+from skillopt.versions.commit_message import Version, why_stale
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
 from skillopt.versions.repository import Repository
-from skillopt.versions.staleness import why_stale
 
 __all__ = [
     "DefaultBranch",

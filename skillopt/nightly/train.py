@@ -41,9 +41,8 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
 from skillopt.versions.bundles import write_bundle
-from skillopt.versions.kept_logins import find_stored_credentials
 from skillopt.versions.merging import StartPlace, write_start
-from skillopt.versions.remotes import Remote
+from skillopt.versions.remotes import Remote, find_stored_credentials
 
 __all__ = ["train_night"]
 

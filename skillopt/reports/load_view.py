@@ -69,9 +69,9 @@ from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, ResultRow, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Split, Suite
+from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.decisions import declined_runs
-from skillopt.versions.draft_branch import DraftBranch
 
 __all__ = ["RunRecords", "build_view", "digests_of", "find_run", "load_progress", "load_view"]
 

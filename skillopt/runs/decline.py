@@ -20,6 +20,7 @@ from skillopt.skills.edits import Edit
 from skillopt.skills.folder import SKILL_FILE, files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
+from skillopt.versions.branches import DRAFT, DraftBranch
 from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind
 from skillopt.versions.decisions import (
     Decisions,
@@ -32,7 +33,6 @@ from skillopt.versions.decisions import (
     write_dropped,
     write_undeclined,
 )
-from skillopt.versions.draft_branch import DRAFT, DraftBranch
 from skillopt.versions.edit_history import EditLine, NumberedEdit
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository

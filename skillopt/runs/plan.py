@@ -46,9 +46,6 @@ Start = Literal["auto", "worktree", "branch"]
 """Which text to begin with when work tree and branch differ."""
 
 
-_BY_PEOPLE: Final = ("taken", "declined", "undeclined", "dropped")
-
-
 @dataclass(frozen=True, slots=True)
 class RunPlan:
     """Everything that a run needs."""
@@ -159,15 +156,14 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     """
     name, repository = plan.target.name, plan.repository
     newest = next(iter(repository.versions(name)), None)
-    by_people = newest is not None and commit_kind(newest) in _BY_PEOPLE
+    by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "undeclined", "dropped")
     if newest is not None and by_people and not (run.base and repository.contains(run.base, newest.sha)):
         return False  # a person decided since, and what the run would commit is not based on that
     if start == "auto":
         return True
-    if start == "branch":
-        is_own = newest is not None and newest.trailer("Skillopt-Run") == run.id
-        if newest is not None and is_own and newest.sha == repository.branch_tip(name):
-            return True
+    is_own = newest is not None and newest.trailer("Skillopt-Run") == run.id
+    if start == "branch" and newest is not None and is_own and newest.sha == repository.branch_tip(name):
+        return True
     asked = incumbent_of(plan.target, repository, start)
     return asked.digest == decode_skill(name, run.start).digest
 
@@ -213,11 +209,10 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
     texts = (read_version(repository, target.name, commit, path, missing_ok=True) for commit in known)
     if any(text.digest == worktree.digest for text in texts):
         return newest
-    message = (
+    raise UsageError(
         f"{target.folder} was changed after branch skillopt/{target.name} was trained; say where to start: worktree, "
         "to train what lies in the folder, or branch, to go on from the branch (as in --start worktree)"
     )
-    raise UsageError(message)
 
 
 def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:
@@ -229,13 +224,14 @@ def read_version(repository: Repository, name: str, commit: str, path: str, *, m
 
 
 _CAPS: Final = ("max_rollouts", "max_usd", "max_tokens")
-_Caps = tuple[float | None, ...]
+_Caps = dict[str, float | None]
 
 
 def stages_of(ledger: Ledger, record: RunRecord, settings: Settings) -> tuple[Settings, ...]:
     """Return the settings that a run began with, and those with each of the caps that it was raised to."""
     stages, asked = _stages(record, recorded_events(ledger, record.id)), _caps_of(settings)
-    return tuple(_under(settings, caps) for caps in (*stages, *([asked] if _is_higher(asked, stages[-1]) else [])))
+    more = [asked] if _is_higher(asked, stages[-1]) else []
+    return tuple(settings.model_copy(update=caps) for caps in (*stages, *more))
 
 
 def _find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings: Settings) -> RunRecord | None:
@@ -251,40 +247,35 @@ def _find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings
         return record if asked == stages[-1] or higher else None
     ended = next((event for event in reversed(events) if isinstance(event, RunEnded)), None)
     # What folds have joined cannot be parted.
-    joined = settle_folds(suite, _under(settings, stages[0])).folds is not None and ended is not None and ended.accepted
-    return record if ended is not None and ended.capped and higher and not joined else None
+    folded = settle_folds(suite, settings.model_copy(update=stages[0])).folds is not None
+    return record if ended is not None and ended.capped and higher and not (folded and ended.accepted) else None
 
 
 def _check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> None:
     """Refuse to go on with a run under caps higher than those asked for."""
     last, asked = _stages(record, recorded_events(ledger, record.id))[-1], _caps_of(settings)
     if _is_higher(last, asked):
-        changed = [row for row in zip(_CAPS, last, asked, strict=True) if row[1] != row[2]]
+        changed = [name for name in _CAPS if last[name] != asked[name]]
         needed, found = (
-            ", ".join(f"no {row[0]}" if row[side] is None else f"{row[0]}={row[side]:g}" for row in changed)
-            for side in (1, 2)
+            ", ".join(f"no {name}" if caps[name] is None else f"{name}={caps[name]:g}" for name in changed)
+            for caps in (last, asked)
         )
         raise UsageError(f"run {record.id} goes on under {needed}, found {found}; give those caps or higher ones")
 
 
 def _stages(record: RunRecord, events: Sequence[Event]) -> list[_Caps]:
     """List the caps of a run, those that it began with first."""
-    settings = json.loads(json.loads(record.config)[0])
-    raised = (event for event in events if isinstance(event, CapsRaised))
-    return [tuple(settings[name] for name in _CAPS), *(tuple(getattr(one, name) for name in _CAPS) for one in raised)]
+    first = {name: record.settings[name] for name in _CAPS}
+    return [first, *(_caps_of(event) for event in events if isinstance(event, CapsRaised))]
 
 
-def _caps_of(settings: Settings) -> _Caps:
-    return tuple(getattr(settings, name) for name in _CAPS)
-
-
-def _under(settings: Settings, caps: _Caps) -> Settings:
-    return settings.model_copy(update=dict(zip(_CAPS, caps, strict=True)))
+def _caps_of(settings: Settings | CapsRaised) -> _Caps:
+    return {name: getattr(settings, name) for name in _CAPS}
 
 
 def _is_higher(caps: _Caps, than: _Caps) -> bool:
     """Return whether no cap is lower and some cap is higher; None is none at all."""
-    pairs = [(cap or math.inf, other or math.inf) for cap, other in zip(caps, than, strict=True)]
+    pairs = [(caps[name] or math.inf, than[name] or math.inf) for name in _CAPS]
     return all(cap >= other for cap, other in pairs) and any(cap > other for cap, other in pairs)
 
 

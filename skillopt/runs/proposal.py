@@ -227,11 +227,10 @@ def _checked(
             "more are looked at until tomorrow"
         )
     if offered.base and not (len(offered.base) >= SHORT and skill.digest.startswith(offered.base)):
-        message = (
+        raise UsageError(
             f"expected edits for {skill.name} {skill.digest[:SHORT]}, found some for {offered.base[:SHORT]!r}: "
             "the skill changed since; read the evidence again"
         )
-        raise UsageError(message)
     edits: list[Edit] = []
     refused: list[RefusedEdit] = []
     for number, edit in enumerate(offered.edits, 1):

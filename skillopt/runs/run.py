@@ -1,19 +1,26 @@
-"""A run that keeps its accepted versions and its draft in git; a draft is published after a kill, too.
+"""A run that keeps its accepted versions and its draft in git, and the message of each: its numbers, reasons and grade.
 
-What is committed is a function of the recorded events and the versions in git, so doing it again changes nothing.
+What is committed is a function of the recorded events and the versions in git, so doing it again changes nothing: a
+draft is published after a kill, too. Every number comes from the recorded event, none from a model.
 """
 
 import json
+import re
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import fill, indent
 from typing import Final
 
 from skillopt.errors import SkilloptError, VersionConflictError
 from skillopt.execution.recording import Recording
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.grades import UNGRADED, Grade, Grading, grade_words
+from skillopt.gate.comparison import Verdict
+from skillopt.gate.error_budget import ERROR_SPENT
+from skillopt.gate.grades import GRADE, UNGRADED, Grade, Grading, grade_words
+from skillopt.gate.headline import VAL, compared_words, expectation, headline_trailers
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,
@@ -26,18 +33,34 @@ from skillopt.loop.events import (
     newest_draft,
 )
 from skillopt.project import Target
+from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
-from skillopt.runs.version_message import draft_of, version_of
+from skillopt.safety.escaping import disarm, escape_terminal
 from skillopt.safety.lint import find_marks
 from skillopt.safety.text_classes import NEEDS_A_PERSON, LintClass
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Change, Op
+from skillopt.skills.folder import decode_skill, files_of
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
+from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import ACCEPTED, Version
-from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["DraftState", "RecordedRun", "became_version", "draft_obstacle", "open_draft"]
+__all__ = [
+    "SIBLING",
+    "DraftState",
+    "RecordedRun",
+    "Trailers",
+    "became_version",
+    "draft_obstacle",
+    "grade_of",
+    "open_draft",
+    "read_grading",
+    "version_of",
+]
 
 _RUN: Final = "Skillopt-Run"
 
@@ -190,12 +213,20 @@ def _digest(branch: DraftBranch, commit: str) -> str:
 def _new_version(
     repository: Repository, record: RunRecord, draft: DraftChanged | DraftGraded, events: Sequence[tuple[str, Event]]
 ) -> NewVersion:
+    """Return the commit of a draft; no changes that are edits are the durable guidance."""
     parent = _incumbent(repository, record, events)
     before = read_version(repository, record.skill, parent, record.skill_path, missing_ok=True)
-    allowed = json.loads(json.loads(record.config)[0])["allow"]
-    marks = find_marks(before.text, draft.text, frozenset(map(LintClass, allowed)))
+    marks = find_marks(before.text, draft.text, frozenset(map(LintClass, record.settings["allow"])))
     at = next(at for at, event in reversed(events) if event is draft)
-    return draft_of(record, draft, at, parent, marks)
+    grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
+    subject = f"draft, {_summary(draft.changes) if draft.changes else _GUIDANCE}"
+    trailers = (
+        ("Gate-Metric", record.settings["metric"]),
+        *_grade_trailers(grading),
+        *([("Rollouts", str(rollouts))] if rollouts else []),
+        *((NEEDS_A_PERSON, disarm(escape_terminal(f"{mark.kind.value}, {mark}"))) for mark in marks),
+    )
+    return _commit(record, draft, (at, parent), (subject, f"{grade_words(grading)}."), trailers)
 
 
 def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple[str, Event]]) -> str:
@@ -206,3 +237,147 @@ def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple
     began = next((at for at, event in events if isinstance(event, RunStarted)), "")
     start = uncommitted_start(repository, record, began)
     return record.base if start is None else repository.write_commit(start)
+
+
+Trailers = Sequence[tuple[str, str]]
+"""(key, value) pairs at the end of a commit's message."""
+
+SIBLING: Final = "Sibling"
+"""Trailer of a version, one for each protected sibling: what was found of it with the version beside."""
+
+_WIDTH = 72
+_GUIDANCE: Final = "renew the durable guidance"
+_VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
+
+
+def version_of(
+    record: RunRecord, event: VersionAccepted, at: str, parent: str, used: tuple[Usage, float]
+) -> NewVersion:
+    """Return the commit of an accepted version; used are the usage of its run and the error spent for it."""
+    verdict, (usage, spent) = event.verdict, used
+    subject = _summary(event.changes) if event.kind == "edits" else _GUIDANCE
+    trailers = (
+        ("Skillopt-Step", str(event.step)),
+        ("Gate-Metric", record.settings["metric"]),
+        *(() if event.grading is None else _grade_trailers(event.grading)),
+        *headline_trailers(verdict),
+        ("Val-Expected", f"{verdict.expected:.4f}"),
+        ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
+        ("Confidence", f"{verdict.confidence:.3f}"),
+        (ERROR_SPENT, f"{spent:.4f}"),
+        ("Rollouts", str(event.rollouts)),
+        ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
+        *((SIBLING, disarm(escape_terminal(words))) for words in event.siblings),
+    )
+    return _commit(record, event, (at, parent), (subject, _result(verdict, record.settings["metric"])), trailers)
+
+
+def _commit(
+    record: RunRecord,
+    event: VersionAccepted | DraftChanged | DraftGraded,
+    place: tuple[str, str],
+    said: tuple[str, str],
+    trailers: Trailers,
+) -> NewVersion:
+    """Make the commit of a text; its message explains each edit with its reason, then says what was shown."""
+    (at, parent), (subject, result) = place, said
+    _, harness, model, *_ = json.loads(record.config)
+    return NewVersion(
+        skill=record.skill,
+        path=record.skill_path,
+        files=files_of(decode_skill(record.skill, record.start).with_document(SkillDocument(event.text))),
+        at=at,
+        parent=parent,
+        expected_tip=None,
+        subject=f"{record.skill}: {subject}",
+        body="\n\n".join([*map(_paragraph, event.changes), fill(result, _WIDTH)]),
+        trailers=(
+            ("Skill", record.skill),
+            ("Skillopt-Run", record.id),
+            *trailers,
+            ("Harness", harness),
+            ("Optimizer-Model", model),
+            ("Suite-Digest", record.suite_digest),
+            *edit_trailers([change.edit for change in event.changes]),
+        ),
+    )
+
+
+def _result(verdict: Verdict, metric: str) -> str:
+    """Say how the validation tasks went."""
+    result = (
+        f"{compared_words(verdict, VAL, metric)}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
+        f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
+    )
+    if expected := expectation(verdict.after, verdict.expected, metric):
+        result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
+    return result
+
+
+def _summary(changes: Sequence[Change]) -> str:
+    counts = Counter(change.edit.op for change in changes)
+    parts = [f"{_VERBS[op]} {'a rule' if count == 1 else f'{count} rules'}" for op in Op if (count := counts[op])]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _paragraph(change: Change) -> str:
+    edit = change.edit
+    place = f" in {disarm(escape_terminal(edit.section))}" if edit.section else ""
+    old, new = (indent(disarm(text.strip()), "    ") for text in (edit.anchor, edit.content))
+    shown = {Op.ADD: new, Op.REWRITE: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
+    tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
+    reason = fill(f"{disarm(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
+    return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
+
+
+_AGAINST: Final = "Grade-Against"
+_FIRST: Final = "first version"
+"""Of a version that builds on a proven one: its figures are of what was added."""
+
+_INTERVAL: Final = re.compile(r"([+-]?\d\.\d+) to ([+-]?\d\.\d+)")
+
+
+def _grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
+    """List the trailers of a grade; None is a draft whose run ended before it was graded."""
+    if grading is None:
+        return ((GRADE, Grade.UNPROVEN.value),)
+    return (
+        (GRADE, grading.grade.value),
+        ("Probability", f"{grading.probability:.3f}"),
+        ("Expected-Gain", f"{grading.gain:+.3f}"),
+        ("Interval", f"{grading.low:+.3f} to {grading.high:+.3f}"),
+        ("Tasks-Judged", str(grading.tasks)),
+        ("Tasks-Changed", str(grading.changed)),
+        *(((_AGAINST, _FIRST),) if grading.increment else ()),
+    )
+
+
+def read_grading(trailers: Trailers) -> Grading | None:
+    """Read a grade with its figures; None where a commit has none, or people changed them."""
+    found = dict(trailers)
+    interval = _INTERVAL.fullmatch(found.get("Interval", ""))
+    grade = grade_of(trailers)
+    if grade is None or interval is None:
+        return None
+    try:
+        return Grading(
+            grade,
+            float(found["Probability"]),
+            float(found["Expected-Gain"]),
+            float(interval[1]),
+            float(interval[2]),
+            int(found["Tasks-Judged"]),
+            int(found["Tasks-Changed"]),
+            "",
+            increment=found.get(_AGAINST) == _FIRST,
+        )
+    except (KeyError, ValueError):
+        return None
+
+
+def grade_of(trailers: Trailers) -> Grade | None:
+    """Read a grade without its figures; None where a commit has none."""
+    try:
+        return Grade(dict(trailers).get(GRADE, ""))
+    except ValueError:
+        return None

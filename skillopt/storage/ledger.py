@@ -81,6 +81,11 @@ class RunRecord:
         last = str(json.loads(self.config)[-1]).partition(" ")[0]
         return last if last in ("proposal", "gate") else "training"
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was set when it began, by the names of the settings."""
+        return dict(json.loads(json.loads(self.config)[0]))
+
 
 @dataclass(frozen=True, slots=True)
 class EventRow:

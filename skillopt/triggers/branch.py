@@ -5,6 +5,7 @@ A branch that was fetched from `origin` counts where there is none here, or wher
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from textwrap import fill
 from typing import Final
 
@@ -24,6 +25,7 @@ from skillopt.tasks import File, digest_of
 from skillopt.triggers.description import with_description
 from skillopt.triggers.loading import HeldOutTriggers, TriggerRate
 from skillopt.triggers.training import TrainedDescription
+from skillopt.versions.branches import DESCRIPTION_BRANCHES, description_commits
 from skillopt.versions.commit_message import (
     DECLINED,
     DECLINED_DESCRIPTION,
@@ -33,10 +35,9 @@ from skillopt.versions.commit_message import (
     Version,
 )
 from skillopt.versions.decisions import PULL_REQUEST, Decisions, PersonsWord
-from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES, description_commits
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
-from skillopt.versions.revisions import find_skill_folder
+from skillopt.versions.revisions import find_skill_folder, read_revision_file
 
 __all__ = [
     "TRIGGER_TRAINING",
@@ -225,16 +226,12 @@ class DescriptionBranch:
             body=body,
             trailers=(("Skill", self.skill), *trailers),
         )
-        self.expect_free()
-        branch = f"{DESCRIPTION_BRANCHES}{self.skill}"
-        here, commit = repository.ref_tip(branch), repository.write_commit(new)
-        if here != commit:
-            repository.move_branch(branch, here, commit)
+        commit = repository.write_commit(new)
+        repository.put_branch(self.name, commit, lambda _: bool(self.line))
         return commit
 
     def _skill_file(self, commit: str, path: str) -> bytes | None:
-        files = self.repository.read_folder(commit, path)
-        return next((file.content for file in files if file.path == SKILL_FILE), None)
+        return read_revision_file(self.repository, commit, (PurePosixPath(path) / SKILL_FILE).as_posix())
 
 
 def _described(files: tuple[File, ...], description: str) -> tuple[File, ...]:

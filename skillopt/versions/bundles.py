@@ -58,8 +58,9 @@ def read_bundle(repository: Repository, path: Path) -> dict[str, str]:
     status, out, problem = try_git(repository.root, ["bundle", "list-heads", place])
     rows = [row.split(" ", 1) for row in os.fsdecode(out).splitlines()]
     if status:
-        message = f"{path}: expected a git bundle, found something else ({single_line(problem)}); nothing was pushed"
-        raise InfrastructureError(message)
+        raise InfrastructureError(
+            f"{path}: expected a git bundle, found something else ({single_line(problem)}); nothing was pushed"
+        )
     strange = [name for _, name in rows if not _REF.fullmatch(name)]
     if strange:
         message = (

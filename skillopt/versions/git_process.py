@@ -52,8 +52,9 @@ def run_git(folder: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str,
     """Run git and give its output; when it fails, the error's message is git's own."""
     status, out, problem = try_git(folder, arguments, stdin, env)
     if status:
-        message = f"git {arguments[0]} failed in {folder}: {single_line(problem)}; mend that and run this again"
-        raise RepositoryError(message)
+        raise RepositoryError(
+            f"git {arguments[0]} failed in {folder}: {single_line(problem)}; mend that and run this again"
+        )
     return out
 
 
@@ -125,5 +126,6 @@ def translate_write_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"cannot write temporary files: {error}; free some space or set TMPDIR, then run this again"
-        raise InfrastructureError(message) from error
+        raise InfrastructureError(
+            f"cannot write temporary files: {error}; free some space or set TMPDIR, then run this again"
+        ) from error

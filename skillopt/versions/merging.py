@@ -8,11 +8,11 @@ from typing import Final
 from skillopt.errors import RepositoryError
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
+from skillopt.versions.branches import snapshot_of
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, translate_write_errors, try_git
 from skillopt.versions.objects import read_found
 from skillopt.versions.repository import NewVersion, Repository
-from skillopt.versions.snapshot import snapshot_of
 
 __all__ = ["Conflict", "StartPlace", "default_tip", "find_conflicts", "merge_texts", "start_conflicts", "write_start"]
 

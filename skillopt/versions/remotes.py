@@ -13,22 +13,25 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import which
 from typing import Final
 
-from skillopt.errors import RemoteError, UsageError, VersionConflictError
+from skillopt.errors import InfrastructureError, RemoteError, RepositoryError, UsageError, VersionConflictError
 from skillopt.safety.credentials import mask
-from skillopt.versions.commit_message import single_line
-from skillopt.versions.draft_branch import (
+from skillopt.sandbox.processes import run_process
+from skillopt.versions.branches import (
     DESCRIPTION_BRANCHES,
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
     DraftBranch,
     people_commits,
 )
+from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
 from skillopt.versions.repository import Repository
 
-__all__ = ["Remote", "RemoteLogin", "Tips"]
+__all__ = ["Remote", "RemoteLogin", "Tips", "find_kept_token", "find_stored_credentials"]
 
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 _SETTINGS: Final = (
@@ -97,11 +100,10 @@ class Remote:
         if not url:
             return None
         if not _PLACE.match(url):
-            message = (
+            raise UsageError(
                 f"remote {name!r}: expected an address with https, ssh or file, or a path, found "
                 f"{mask(single_line(url))!r}; change it with `git remote set-url {name} ADDRESS`"
             )
-            raise UsageError(message)
         return cls(repository, name, url, login)
 
     @staticmethod
@@ -139,11 +141,10 @@ class Remote:
         if not tip or (here is not None and repository.contains(here, tip)):
             return
         if here is not None and not repository.contains(tip, here):
-            message = (
+            raise VersionConflictError(
                 f"{name} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To "
                 f"go on from theirs: git fetch {self.name} {name}, then git branch -f {name} {tip}"
             )
-            raise VersionConflictError(message)
         repository.check_branch(name)
         repository.move_branch(ref, here, tip)
 
@@ -219,8 +220,7 @@ class Remote:
             raise VersionConflictError(_moved(branch, self.name))
         refusal = next((row.split("\t")[-1] for row in text.splitlines() if row.startswith("!")), "")
         said = mask(single_line(f"{refusal} {problem}"))
-        message = f"git could not {arguments[0]} with {self._shown}: {said}; {self._advice(said)}"
-        raise RemoteError(message)
+        raise RemoteError(f"git could not {arguments[0]} with {self._shown}: {said}; {self._advice(said)}")
 
     def _refuse_detours(self) -> None:
         """Refuse to send a token where the repository's own configuration leads requests elsewhere, or unchecked."""
@@ -257,3 +257,61 @@ class Remote:
 
 def _moved(branch: str, name: str) -> str:
     return f"someone moved {branch} on {name} meanwhile; it was left alone, run this again to see what is there"
+
+
+_SECONDS: Final = 20
+_KEPT: Final = (
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "GH_CONFIG_DIR",
+)
+_SILENT: Final = {"GIT_ASKPASS": "", "SSH_ASKPASS": "", "GCM_INTERACTIVE": "never"}
+
+
+def find_kept_token(host: str) -> str:
+    """Ask for the token of a forge, without any question to the user; empty where nobody keeps one."""
+    return _from_gh(host) or _from_git(host)
+
+
+def _from_gh(host: str) -> str:
+    if which("gh") is None:
+        return ""
+    env = {name: os.environ[name] for name in _KEPT if os.environ.get(name)}
+    try:
+        ended = run_process(["gh", "auth", "token", "--hostname", host], str(Path.home()), env, _SECONDS)
+    except InfrastructureError:
+        return ""
+    return ended.stdout.strip() if ended.status == 0 else ""
+
+
+def _from_git(host: str) -> str:
+    asked = f"protocol=https\nhost={host}\n\n".encode()
+    try:
+        # At home, not in the project, whose configuration could name a program.
+        status, out, _ = try_git(Path.home(), ["credential", "fill"], asked, _SILENT)
+    except (InfrastructureError, RepositoryError, RuntimeError):
+        return ""
+    rows = (row.partition("=") for row in os.fsdecode(out).splitlines())
+    return next((value for key, _, value in rows if key == "password"), "") if status == 0 else ""
+
+
+_PASSWORD: Final = re.compile(r"https?://[^/@\s]*:[^/@\s]+@")
+
+
+def find_stored_credentials(repository: Repository) -> tuple[str, ...]:
+    """List the keys of git's configuration that hold a token: headers with a login, addresses with a password.
+
+    A checkout that keeps its credentials leaves one there, and so may an address that somebody pasted.
+    """
+    headers = [
+        key
+        for key, value in read_config(repository.root, r"^http\..*extraheader$")
+        if value.casefold().lstrip().startswith("authorization:")
+    ]
+    addresses = [
+        key for key, value in read_config(repository.root, r"^remote\..*\.(push)?url$") if _PASSWORD.match(value)
+    ]
+    return (*headers, *addresses)

@@ -82,8 +82,9 @@ class Repository:
                 advice = "if you trust its owner, run `git config --global --add safe.directory` with its path"
             elif "not a git repository" not in problem:
                 advice = "give a folder of a work tree or a bare repository"
-            message = f"expected a git repository around {path}, found none ({single_line(problem)}); {advice}"
-            raise RepositoryError(message)
+            raise RepositoryError(
+                f"expected a git repository around {path}, found none ({single_line(problem)}); {advice}"
+            )
         return cls(Path(os.fsdecode(out.removesuffix(b"\n"))))
 
     @property
@@ -112,8 +113,9 @@ class Repository:
         try:
             return folder.resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError as error:
-            message = f"{folder} lies outside the repository {self.root}; move the skill into it"
-            raise RepositoryError(message) from error
+            raise RepositoryError(
+                f"{folder} lies outside the repository {self.root}; move the skill into it"
+            ) from error
 
     def head(self) -> str | None:
         """Return the commit that HEAD is at, None before the first commit."""
@@ -133,8 +135,7 @@ class Repository:
         """Resolve the name of a version (a commit, branch or tag) to a commit."""
         found = self.ref_tip(text) if text.isprintable() and not text.startswith("-") else None
         if found is None:
-            message = f"expected a version (a commit, branch or tag), found {text!r}; see `skillopt log`"
-            raise UsageError(message)
+            raise UsageError(f"expected a version (a commit, branch or tag), found {text!r}; see `skillopt log`")
         return found
 
     def ignored(self, paths: Sequence[Path]) -> frozenset[Path]:
@@ -192,8 +193,7 @@ class Repository:
         """Refuse to move a branch that is checked out: its work tree would seem to undo each new version."""
         if place := self.checked_out_in(f"refs/heads/{name}"):
             found = f"expected branch {name} free to move, found it checked out in {place}"
-            message = f"{found}; switch to another branch there, then run this again"
-            raise VersionConflictError(message)
+            raise VersionConflictError(f"{found}; switch to another branch there, then run this again")
 
     def write_commit(self, new: NewVersion) -> str:
         """Write the commit of a version, which no branch leads to yet, and give it."""
@@ -218,11 +218,10 @@ class Repository:
                     raise
             else:
                 return commit
-        message = (
+        raise VersionConflictError(
             f"expected branch skillopt/{new.skill} at {new.expected_tip or 'no commit'}, found it at "
             f"{tip or 'no commit'}; it was left alone, see `git log skillopt/{new.skill}`"
         )
-        raise VersionConflictError(message)
 
     def contains(self, tip: str, commit: str) -> bool:
         """Return whether a commit is another one or one of its ancestors."""
@@ -241,8 +240,7 @@ class Repository:
             move = ["update-ref", "-d", branch, tip or none]
         status, _, problem = try_git(self.root, move, env=disabled_hooks(self.root) | self._signer())
         if status:
-            message = f"git could not move {name}: {single_line(problem)}; mend that and run this again"
-            raise RepositoryError(message)
+            raise RepositoryError(f"git could not move {name}: {single_line(problem)}; mend that and run this again")
 
     def put_branch(self, name: str, commit: str | None, is_ours: Callable[[str], bool]) -> None:
         """Move a branch to a commit, or remove it, unless a person has committed there or it is checked out."""
@@ -305,8 +303,9 @@ class Repository:
 
 def _branch(skill: str) -> str:
     if not SKILL_NAME.fullmatch(skill):
-        message = f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
-        raise UsageError(message)
+        raise UsageError(
+            f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
+        )
     return f"{_BRANCHES}{skill}"
 
 

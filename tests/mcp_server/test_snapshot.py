@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SkillError
-from skillopt.versions.snapshot import snapshot_of
+from skillopt.versions.branches import snapshot_of
 from skillopt_mcp.catalogue import ServedSkill, served_page, served_skill
 from tests.fakes.mcp_clients import accept
 from tests.fakes.projects import git

@@ -8,10 +8,9 @@ from skillopt.errors import InfrastructureError
 from skillopt.execution.metering import OutOfBudget
 from skillopt.gate.grades import Grade
 from skillopt.project import Project, Selection
-from skillopt.runs.run import open_draft
-from skillopt.runs.version_message import read_grading
+from skillopt.runs.run import open_draft, read_grading
+from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import Version
-from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import Repository
 from tests.fakes.drafts import KilledError, changed, graded, grading, run_events
 from tests.fakes.projects import git, make_project

@@ -9,7 +9,7 @@ import pytest
 from skillopt.gate.comparison import Outcome, PairedTask, Verdict
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
-from skillopt.runs.version_message import version_of
+from skillopt.runs.run import version_of
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.skills.folder import encode_skill

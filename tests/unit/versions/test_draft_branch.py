@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.errors import VersionConflictError
 from skillopt.tasks import File
-from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.branches import DraftBranch
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, make_repository

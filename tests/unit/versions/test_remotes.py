@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.tasks import File
-from skillopt.versions.draft_branch import VERSION_BRANCHES, DraftBranch, people_commits
+from skillopt.versions.branches import VERSION_BRANCHES, DraftBranch, people_commits
 from skillopt.versions.remotes import Remote, RemoteLogin
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git

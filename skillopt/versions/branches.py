@@ -1,0 +1,277 @@
+"""Branches of versions, drafts, descriptions and removals: their names, where they end, and how ours are replaced.
+
+Index, work tree, HEAD and hooks are not touched.
+
+Invariant: only a commit that training or an audit wrote is replaced or removed. A commit of a person, on top of it or
+in its place, stays, and so does a branch that is checked out.
+"""
+
+import os
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import VersionConflictError
+from skillopt.skills.folder import is_shipped
+from skillopt.tasks import File, digest_of
+from skillopt.versions.commit_message import Version, compose_message, of_description
+from skillopt.versions.git_process import disabled_hooks, run_git
+from skillopt.versions.objects import LINK, read_objects
+from skillopt.versions.repository import SKILL_NAME, NewVersion, Repository
+
+__all__ = [
+    "DESCRIPTION_BRANCHES",
+    "DRAFT",
+    "DRAFT_BRANCHES",
+    "FILES_DIGEST",
+    "REMOVAL_BRANCH",
+    "REMOVED",
+    "VERSION_BRANCHES",
+    "DraftBranch",
+    "Removal",
+    "RemovalBranch",
+    "Snapshot",
+    "description_commits",
+    "links_into",
+    "list_branches",
+    "people_commits",
+    "snapshot_of",
+]
+
+DRAFT: Final = "draft"
+"""What users call it where a version can be named."""
+
+DRAFT_BRANCHES: Final = "refs/heads/skillopt-draft/"
+
+VERSION_BRANCHES: Final = "refs/heads/skillopt/"
+
+DESCRIPTION_BRANCHES: Final = "refs/heads/skillopt-trigger/"
+"""Branches of descriptions, which trigger training writes."""
+
+_LONGEST_LINE: Final = 100
+
+FILES_DIGEST: Final = "Files-Digest"
+"""Trailer with the digest of the skill's files, by which a commit that somebody amended is told from ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftBranch:
+    """The branch of a skill's draft."""
+
+    repository: Repository
+    skill: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The name of the branch."""
+        return f"skillopt-draft/{self.skill}"
+
+    @property
+    def tip(self) -> str | None:
+        """Its newest commit, None when there is no branch."""
+        return self.repository.ref_tip(f"{DRAFT_BRANCHES}{self.skill}")
+
+    def read(self) -> Version | None:
+        """Read the draft, None when there is none; the tip may be a commit of a person."""
+        tip = self.tip
+        return None if tip is None else self.repository.commit(tip)
+
+    def publish(self, new: NewVersion) -> str:
+        """Write a draft in place of the one that is there; writing it again changes nothing."""
+        trailers = (*new.trailers, (FILES_DIGEST, _digest(new.files)))
+        commit = self.repository.write_commit(replace(new, trailers=trailers))
+        self.repository.put_branch(self.name, commit, self.is_ours)
+        return commit
+
+    def remove(self) -> None:
+        """Remove the draft, if there is one."""
+        self.repository.put_branch(self.name, None, self.is_ours)
+
+    def is_ours(self, commit: str) -> bool:
+        """Return whether training wrote a commit, as it is."""
+        version = self.repository.commit(commit)
+        if version.trailer("Skill") != self.skill or not version.trailer(FILES_DIGEST):
+            return False
+        before = self.repository.tree(version.parent, "") if version.parent else []
+        changed = {name for _, _, name in set(self.repository.tree(commit, "")) ^ set(before)}
+        prefix = "" if self.path == "." else f"{self.path}/"
+        as_written = _digest(self.repository.read_folder(commit, self.path)) == version.trailer(FILES_DIGEST)
+        return as_written and all(name.startswith(prefix) for name in changed)
+
+
+def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:
+    """List the branches of versions, drafts and descriptions, by their full names, with their newest commits."""
+    listed = run_git(repository.root, "for-each-ref", "--format=%(objectname) %(refname)", *_OURS)
+    rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
+    return tuple((name, sha) for sha, name in rows)
+
+
+def people_commits(repository: Repository, skill: str, tip: str, *options: str) -> list[str]:
+    """List the commits to a tip, within what options of `rev-list` say, that are not of a skill's training."""
+    ours = {version.sha for version in repository.versions(skill, tip)}
+    ours |= {version.sha for version in description_commits(repository, skill, tip)}
+    return [sha for sha in run_git(repository.root, "rev-list", tip, *options).decode().split() if sha not in ours]
+
+
+def description_commits(repository: Repository, skill: str, tip: str) -> tuple[Version, ...]:
+    """List what training and people's decisions committed for a skill's description, newest first.
+
+    It ends with the first commit of a person.
+    """
+    found: list[Version] = []
+    sha = tip
+    while sha and len(found) < _LONGEST_LINE:
+        version = repository.commit(sha)
+        if version.trailer("Skill") != skill or not of_description(version):
+            break
+        found.append(version)
+        sha = version.parent
+    return tuple(found)
+
+
+def _digest(files: Iterable[File]) -> str:
+    contents = {file.path: file.content for file in files if is_shipped(file.path)}
+    return digest_of(*(part for path in sorted(contents) for part in (path, contents[path])))
+
+
+_REMOTE_HEAD: Final = "refs/remotes/origin/HEAD"
+_REMOTE: Final = "refs/remotes/origin/"
+_HEADS: Final = "refs/heads/"
+_USUAL: Final = ("main", "master")
+_LISTED: Final = (_HEADS, _REMOTE_HEAD, *(f"{_REMOTE}{name}" for name in _USUAL))
+_OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A repository and where its branches end. What is read of equal snapshots is equal."""
+
+    repository: Repository
+    branches: tuple[tuple[str, str], ...]
+    default: str
+    branch: str
+
+    @property
+    def tips(self) -> Mapping[str, str]:
+        """The newest commit of every skill's branch, by the skill's name."""
+        return dict(self.branches)
+
+
+def snapshot_of(folder: Path) -> Snapshot:
+    """Read the branch tips of the repository around a folder."""
+    repository = Repository.find(folder)
+    listed = run_git(repository.root, "for-each-ref", "--format=%(HEAD)|%(objectname) %(refname) %(symref)", *_LISTED)
+    rows = [
+        (mark, *row.split(" ")) for mark, _, row in (row.partition("|") for row in os.fsdecode(listed).splitlines())
+    ]
+    tips = {name: sha for _, sha, name, _ in rows}
+    here = next((name for mark, _, name, _ in rows if mark == "*"), "")
+    ours = (
+        (name.removeprefix(VERSION_BRANCHES), sha) for name, sha in tips.items() if name.startswith(VERSION_BRANCHES)
+    )
+    branches = tuple(row for row in ours if SKILL_NAME.fullmatch(row[0]))
+    remote = next((target.removeprefix(_REMOTE) for _, _, _, target in rows if target.startswith(_REMOTE)), "")
+    if remote:
+        tips[f"{_REMOTE}{remote}"] = tips[_REMOTE_HEAD]
+    else:  # as after `git init` and `git fetch`, which do not ask the remote for its default branch
+        remote = next((name for name in _USUAL if f"{_REMOTE}{name}" in tips), "")
+    # The remote says which branch is the default one, and where it ends unless what is committed here goes on from it.
+    named = [name for name in (f"{_HEADS}{remote}", f"{_REMOTE}{remote}") if name in tips]
+    if len(named) > 1 and not repository.contains(tips[named[0]], tips[named[1]]):
+        named = named[1:]
+    usual = [*(f"{_HEADS}{name}" for name in _USUAL), *([] if here.startswith(_OURS) else [here])]
+    chosen = next((name for name in named or usual if name in tips), "")
+    if not chosen and not here and (head := repository.head()):  # a detached HEAD
+        return Snapshot(repository, branches, head, "HEAD")
+    shown = chosen.removeprefix(_HEADS).removeprefix("refs/remotes/")
+    return Snapshot(repository, branches, tips.get(chosen, ""), shown)
+
+
+REMOVAL_BRANCH: Final = "skillopt-audit/removals"
+
+REMOVED: Final = "Removed-Skill"
+"""Trailer with the name of a skill and the digest of the text that was audited; one for each skill."""
+
+_TREE: Final = "Audit-Tree"
+"""Trailer with the tree of the commit, by which a commit that somebody amended is told from ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Skills to be removed."""
+
+    base: str
+    folders: tuple[str, ...]
+    files: tuple[tuple[str, bytes], ...]
+    subject: str
+    body: str
+    skills: tuple[str, ...]
+
+
+def links_into(repository: Repository, commit: str, folders: tuple[str, ...]) -> list[str]:
+    """List the symbolic links of a commit outside of some folders that lead into them."""
+    linked = [(name, sha) for mode, sha, name in repository.tree(commit, "") if mode == LINK]
+    led = zip(linked, read_objects(repository.root, [sha for _, sha in linked]), strict=True)
+    ends = {name: posixpath.join(posixpath.dirname(name), os.fsdecode(content)) for (name, _), content in led}
+    return [
+        name for name, end in ends.items() if not _inside(name, folders) and _inside(posixpath.normpath(end), folders)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalBranch:
+    """The branch of removals, here and on a remote."""
+
+    repository: Repository
+
+    @property
+    def tip(self) -> str:
+        """Its newest commit here, empty when there is no branch."""
+        return self.repository.ref_tip(f"{_HEADS}{REMOVAL_BRANCH}") or ""
+
+    def write(self, removal: Removal) -> str:
+        """Write the commit, which no branch leads to yet; the same removal gives the same commit.
+
+        Links that lead into a removed folder go with it.
+        """
+        root, base = self.repository.root, removal.base
+        env = disabled_hooks(root) | self.repository.signature(self.repository.commit(base).at)
+        gone = [name for _, _, name in self.repository.tree(base, "") if _inside(name, removal.folders)]
+        gone += links_into(self.repository, base, removal.folders)
+        files = [("100644", name, content) for name, content in removal.files]
+        tree = self.repository.write_tree(base, gone, files, env)
+        trailers = (*((REMOVED, skill) for skill in removal.skills), (_TREE, tree))
+        message = compose_message(removal.subject, removal.body, trailers).encode("utf-8", "replace")
+        return run_git(root, "commit-tree", "-p", base, "-F", "-", tree, stdin=message, env=env).decode().strip()
+
+    def is_ours(self, commit: str) -> bool:
+        """Return whether an audit wrote a commit, as it is."""
+        tree = self.repository.commit(commit).trailer(_TREE)
+        return bool(tree) and tree == run_git(self.repository.root, "rev-parse", f"{commit}^{{tree}}").decode().strip()
+
+    def still_fits(self, commit: str, removal: Removal) -> bool:
+        """Return whether a commit removes the same from an older commit, in which nothing of it was different."""
+        version = self.repository.commit(commit)
+        same = self.is_ours(commit) and version.values(REMOVED) == removal.skills
+        if not same or not self.repository.contains(removal.base, version.parent):
+            return False
+        places = (*removal.folders, *(name for name, _ in removal.files))
+        tree = self.repository.tree
+        return all(tree(version.parent, place) == tree(removal.base, place) for place in places)
+
+    def check(self, tip: str, where: str) -> None:
+        """Refuse to replace what an audit did not write."""
+        if tip and not self.is_ours(tip):
+            found = f"{REMOVAL_BRANCH} {where} has commits of people ({tip[:10]}); it was left alone"
+            raise VersionConflictError(f"{found}. Merge it, rename it or delete it, then run this again")
+
+    def publish(self, commit: str) -> None:
+        """Move the branch here to a commit."""
+        self.repository.put_branch(REMOVAL_BRANCH, commit, self.is_ours)
+
+
+def _inside(name: str, folders: tuple[str, ...]) -> bool:
+    return any(name == folder or name.startswith(f"{folder}/") for folder in folders)
