@@ -4,7 +4,7 @@ Every comparison has repeats of its own, it stops as soon as it is decided, and 
 error. Too little measured is no verdict.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from statistics import fmean
@@ -27,7 +27,7 @@ from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.sign_flips import draw_patterns
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
-from skillopt.settings import GateRule, Settings
+from skillopt.settings import GateRule, Metric, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
@@ -157,19 +157,34 @@ class Gate:
         grading = estimate_grading(Grade.PROVEN, gains, prior, increment=True)
         return replace(verdict, outcome=outcome, reason=reason, grading=grading)
 
+    def run_ahead(self, texts: Sequence[tuple[Skill, Task]]) -> tuple[Rollout, ...]:
+        """Run texts with the repeat of the round to come, which asks for the same rollouts: they are made once."""
+        return self._runner.rollouts([RolloutRequest(skill, task, self._repeat) for skill, task in texts])
+
     def grade(
-        self, place: str, incumbent: Skill, candidate: Skill, rounds: int = 0, prior: Prior | None = None
+        self,
+        place: str,
+        incumbent: Skill,
+        candidate: Skill,
+        rounds: int = 0,
+        prior: Prior | None = None,
+        crossed: Mapping[str, Skill] | None = None,
     ) -> Grading:
         """Grade a candidate at the end of a run, by what was measured of it and by fresh repeats.
 
         The fresh repeats may still make it `proven` where error is left, else `proven here`. What earlier
         comparisons of the same two texts measured counts for the estimate, not for that proof: the candidate is here
         because they went well enough. The comparison behind a grade is in `graded`.
+
+        With two folds, `crossed` maps tasks that taught a part of the candidate to the part that they did not teach.
+        The claim about new tasks then rests on these parts, and is refused where the whole candidate does worse.
         """
         sides, spent = (incumbent, candidate), self.error_spent
-        grade = self._measured_grade(sides, min(rounds, HERE_ROUNDS))
+        grade, unseen = self._measured_grade(sides, min(rounds, HERE_ROUNDS), crossed or {})
         pairs = self.measured(incumbent, candidate)
-        grading = self._graded(pairs, grade, prior or Prior())
+        if crossed:  # what the parts gain on new tasks is less than the whole, and what the whole gains here is more
+            unseen.add(pairs)
+        grading = self._graded(unseen if crossed else pairs, grade, prior or Prior())
         self.graded = None
         if pairs.before:
             verdict = compare_pairs(pairs, self._settings, GateRule.STRICT, place)
@@ -184,9 +199,9 @@ class Gate:
         """Return all paired rollouts of two texts by now."""
         return self._seen.get(_key((incumbent, candidate)), Pairs())
 
-    def _measured_grade(self, sides: _Sides, rounds: int) -> Grade:
+    def _measured_grade(self, sides: _Sides, rounds: int, crossed: Mapping[str, Skill]) -> tuple[Grade, Pairs]:
         """Run all tasks again and again while another round may bring a better grade."""
-        fresh, test, grade = Pairs(), None, Grade.UNPROVEN
+        fresh, unseen, test, grade = Pairs(), Pairs(), None, Grade.UNPROVEN
         proving = self._settings.gate is GateRule.SEQUENTIAL and not self.exhausted
         bits = len(self._order) * HERE_ROUNDS
         patterns = draw_patterns(bits, Random(f"{self._settings.seed}/here/{self._repeat}"))
@@ -194,22 +209,31 @@ class Gate:
         for _ in range(rounds):
             pairs = self._pairs(sides, self._order, self._next_repeat())
             fresh.add(pairs)
+            unseen.add(self._crossed(pairs, crossed))
             metric = self._choice.see(fresh.rollouts)
             if proving:
                 test = test or self._begin(sides, min(rounds, GATE_ROUNDS), halved=False)
-                found = test.look(fresh.gains(self._order, metric), whole=True)
+                found = test.look(unseen.gains(self._order, metric), whole=True)
                 proving = found is None
                 if found is not None:
-                    explained = found and self._is_explained(fresh)
+                    explained = found and self._is_explained(unseen)
                     self._choice.conclude(sides[0].digest, test, shown=found, explained=explained)
-                    if found and not explained:
-                        return Grade.PROVEN
+                    if found and not explained and _mean_gain(fresh, metric) >= _mean_gain(unseen, metric):
+                        return Grade.PROVEN, unseen
             shown = here.look([task[0] if task else None for task in pairs.gains(self._order, metric)])
             if shown and not self._is_explained(fresh):
                 grade = Grade.PROVEN_HERE
             if here.over or (grade is Grade.PROVEN_HERE and not proving):
                 break
-        return grade
+        return grade, unseen
+
+    def _crossed(self, pairs: Pairs, crossed: Mapping[str, Skill]) -> Pairs:
+        """Return pairs of a round with what parts of the candidate did in its place on some tasks."""
+        tasks = [task for task in self._order if task.id in crossed]
+        repeat = self._repeat - 1
+        found = self._runner.rollouts([RolloutRequest(crossed[task.id], task, repeat) for task in tasks])
+        parts = {rollout.task_id: rollout for rollout in found}
+        return Pairs(list(pairs.before), [parts.get(rollout.task_id, rollout) for rollout in pairs.after])
 
     def _graded(self, pairs: Pairs, grade: Grade, prior: Prior) -> Grading:
         gains = task_gains(pairs.before, pairs.after, self._settings.metric).values()
@@ -316,6 +340,11 @@ def resolvable_gain(tasks: int, settings: Settings) -> float | None:
     return least_gain(
         tasks, 1.0 - error * COMPARISON_SHARE if settings.gate is GateRule.SEQUENTIAL else settings.confidence
     )
+
+
+def _mean_gain(pairs: Pairs, metric: Metric) -> float:
+    gains = task_gains(pairs.before, pairs.after, metric).values()
+    return fmean(gains) if gains else 0.0
 
 
 def _costs(pairs: Pairs) -> tuple[TaskCosts, ...]:

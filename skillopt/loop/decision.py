@@ -19,6 +19,7 @@ from skillopt.loop.events import (
     TasksSetAside,
     VersionAccepted,
 )
+from skillopt.loop.merging import merge_folds, parts_of_folds
 from skillopt.loop.policy import IDLE
 from skillopt.loop.training_run import TrainingRun
 from skillopt.safety.lint import find_marks
@@ -48,7 +49,7 @@ def gate_is_due(run: TrainingRun) -> bool:
     That is when its lead on train is clear, when steps bring nothing new, or while the rollouts last.
     """
     policy, tasks = run.policy, len(run.val)
-    if run.cross is not None:  # folds are judged once, together
+    if run.folded:  # folds are judged once, together
         return False
     if not run.draft.lines or run.gated == run.draft.skill.digest:
         return False
@@ -60,7 +61,7 @@ def gate_is_due(run: TrainingRun) -> bool:
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
     """Measure the first skill on `val`; repeated, it tells the noise before anything is decided."""
-    folded = run.cross is not None
+    folded = run.folded
     repeats = run.gate.baseline(run.start, whole=folded)
     if folded:  # the first rollout of every task, made before any edit, is what learning begins with
         for policy in run.policies:
@@ -92,7 +93,7 @@ def run_gate(
             raise
         yield StepFailed(step, "gate", str(error))  # what keeps failing on these texts says nothing of the next ones
         return
-    yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked, judged=run.judged(candidate))
+    yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked, folded=run.folded)
     if verdict.outcome is Outcome.ACCEPT:
         yield from accept(run, step, candidate, changes, verdict, epoch)
     elif candidate.digest in run.siblings.refused or not _waits(run, verdict.outcome):
@@ -137,7 +138,7 @@ def accept(
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
     """Gate what still waits, with the rollouts that were kept back for it; what folds have joined is graded at once."""
     run.runner.release(run.siblings.kept)
-    if run.cross is None and run.draft.lines and run.gated != run.draft.skill.digest:
+    if not run.folded and run.draft.lines and run.gated != run.draft.skill.digest:
         try:
             yield from run_gate(run, step)
         except BudgetReached as reached:
@@ -175,6 +176,8 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     draft = run.draft
     if not draft.lines:
         return
+    if run.folded:
+        yield from merge_folds(run)
     text, changes = draft.skill.document.text, draft.pending
     try:
         grading = _grade(run)
@@ -187,7 +190,7 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     asked, verdict = run.runner.rollouts_asked, run.gate.graded
     if verdict is not None:
         told = replace(verdict, outcome=Outcome.REJECT, reason=problem) if outcome is Outcome.REJECT else verdict
-        yield GateDecided(run.step, "edits", changes, told, text, asked, judged=run.judged(draft.skill))
+        yield GateDecided(run.step, "edits", changes, told, text, asked, folded=run.folded)
     if verdict is not None and outcome is Outcome.ACCEPT:
         yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
     elif outcome is Outcome.REJECT:
@@ -223,14 +226,14 @@ def _drop_graded(run: TrainingRun, fall: str) -> Iterator[Event]:
 
 def _grade(run: TrainingRun) -> Grading:
     """Grade by fresh repeats as far as the caps allow, else by what is known."""
-    sides = (run.draft.incumbent, run.draft.skill)
-    tasks = len(run.val)
-    # With folds the baseline of every task is one side of the first round.
+    sides, prior = (run.draft.incumbent, run.draft.skill), expected_gain(run)
+    crossed = parts_of_folds(run) if run.folded else {}
+    cost = 2 * len(run.val) + len(crossed)
     left = max(0, run.runner.left - run.siblings.kept)
-    rounds = (left + (tasks if run.cross else 0)) // (2 * tasks)
-    prior = expected_gain(run)
+    # With folds the baseline and the merge have made the rollouts of the first round.
+    rounds = left // cost + (1 if run.folded else 0)
     try:
-        return run.gate.grade("grade", *sides, rounds, prior)
+        return run.gate.grade("grade", *sides, rounds, prior, crossed)
     except BudgetReached:
         return run.gate.grade("grade", *sides, 0, prior)
 

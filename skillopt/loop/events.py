@@ -253,8 +253,8 @@ class GateDecided(Event):
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
     `kind` is `edits`, `slow update`, or `change` for one by people. `text` is the candidate's SKILL.md, `passed`
-    whether a change is what was asked for; None for candidates. With two folds, `judged` has the digests of what was
-    run on the tasks of each in the candidate's place.
+    whether a change is what was asked for; None for candidates. `folded` says that two folds taught, so that
+    the tasks compared are all tasks.
     """
 
     step: int
@@ -264,7 +264,7 @@ class GateDecided(Event):
     text: str = ""
     rollouts: int | None = None
     passed: bool | None = None
-    judged: tuple[str, ...] = ()
+    folded: bool = False
 
     @property
     def outcome(self) -> str:
@@ -275,7 +275,7 @@ class GateDecided(Event):
 
     def __str__(self) -> str:
         what = count_noun(len(self.changes), "edit") if self.changes else self.kind
-        verdict, words = self.verdict, compared_words(self.verdict, "" if self.judged else VAL)
+        verdict, words = self.verdict, compared_words(self.verdict, "" if self.folded else VAL)
         flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
         reason = "" if self.outcome == Outcome.ACCEPT else f", {_cut(verdict.reason)}"
         return f"gate, {what}: {words}, {flips}: {self.outcome}{reason}"

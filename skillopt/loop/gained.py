@@ -45,13 +45,13 @@ def gained_by_run(events: Iterable[Event]) -> Headline | None:
     if tests:
         return tests[-1].headline
     if verdicts:
-        return headline_of_versions(verdicts, "" if gates and gates[-1].judged else VAL)
+        return headline_of_versions(verdicts, "" if gates and gates[-1].folded else VAL)
     return gained_by_gate(gates[-1]) if gates and gates[-1].kind == "change" else None
 
 
 def gained_by_gate(event: GateDecided) -> Headline | None:
     """Compare candidate and incumbent of a gate, as far as they were measured."""
-    return headline_of_verdict(event.verdict, "" if event.judged else VAL)
+    return headline_of_verdict(event.verdict, "" if event.folded else VAL)
 
 
 def gained_by_draft(events: Iterable[Event]) -> Headline | None:

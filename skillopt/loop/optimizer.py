@@ -98,7 +98,7 @@ def _take_steps(run: TrainingRun, policy: Policy) -> Course[None]:
         step = run.step
         yield from take_step(run, policy, step)
         yield from run.draft_changed(step)
-        if run.cross is None:
+        if not run.folded:
             return
 
 

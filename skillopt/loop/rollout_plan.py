@@ -19,6 +19,9 @@ SECOND_FOLD: Final = " fold 2"
 _MOST: Final = 4
 """Baseline and gate take at most the fourth part of a cap, and so does the held-out test: learning needs the rest."""
 
+_MOST_OF_FOLDS: Final = 3
+"""With two folds the gate takes at most the third part."""
+
 
 @dataclass(frozen=True, slots=True)
 class RolloutPlan:
@@ -41,10 +44,14 @@ def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
     if cap is None:
         return RolloutPlan(baseline, gate, test, None)
     most = cap // _MOST
-    # The gate comes first: a draft that cannot be judged is worth less than one that was measured against noise.
-    gate = min(gate, max(1, most - min(val, most // 3)))
-    # With folds the baseline is the first rollout of every task that learning would need anyway.
-    baseline = min(baseline, val if suite.folds else most - gate)
+    if suite.folds:
+        # The baseline is the first rollout of every task, which learning would need anyway; the drafts of both folds
+        # are run crosswise, and the merged text as a whole.
+        baseline, gate = min(val, cap), min(gate, cap // _MOST_OF_FOLDS)
+    else:
+        # The gate comes first: a draft that cannot be judged is worth less than one that was measured against noise.
+        gate = min(gate, max(1, most - min(val, most // 3)))
+        baseline = min(baseline, most - gate)
     return _with_learning(RolloutPlan(baseline, gate, test if test <= most else 0, None), cap)
 
 

@@ -14,110 +14,20 @@ from skillopt.loop.draft import Draft, Line
 from skillopt.loop.edit_checks import Refusal, find_leaking_edits
 from skillopt.loop.events import DraftChanged, EditRefused, Event, VerifierSuspected
 from skillopt.loop.evidence import TrainEvidence
+from skillopt.loop.folds import drop_edits, join_lines, lines_left_out
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.policy import MOST_TRIES, Policy
 from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.siblings import Sibling, SiblingGuard, rollouts_kept
-from skillopt.protocols import RolloutRequest, Runner
-from skillopt.rollouts import Reply, Rollout, Status, Stream
+from skillopt.protocols import Runner
+from skillopt.rollouts import Rollout, Status, Stream
 from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
-from skillopt.skills.edits import Edit, Op
+from skillopt.skills.edits import Edit
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = [
-    "CrossFoldRunner",
-    "EpochProgress",
-    "SuspectVerifiers",
-    "TrainingRun",
-    "drop_edits",
-    "join_lines",
-    "lines_left_out",
-]
-
-
-class CrossFoldRunner:
-    """Runs, in the place of the joined draft, on each task the draft that was not learned from it.
-
-    So a gate on all tasks compares texts with tasks that their edits were not derived from. A fold without a draft
-    leaves the tasks of the other one as they are: ties.
-    """
-
-    def __init__(self, runner: CappedRunner, folds: Sequence[Sequence[Task]]) -> None:
-        self._runner = runner
-        self._fold_of = {task.id: number for number, fold in enumerate(folds) for task in fold}
-        self._drafts: dict[str, tuple[Skill, ...]] = {}
-
-    def set_drafts(self, joined: Skill, drafts: Iterable[Skill]) -> None:
-        """Return which drafts stand behind the joined one."""
-        self._drafts[joined.digest] = tuple(drafts)
-
-    def judged(self, joined: Skill) -> tuple[str, ...]:
-        """Return the digests of what runs on the tasks of each fold in the place of the joined draft."""
-        return tuple(draft.digest for draft in reversed(self._drafts.get(joined.digest, ())))
-
-    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
-        """Run rollouts; a text is run once where both sides are the same."""
-        wanted = [self._crossed(request) for request in requests]
-        keys = [(request.skill.digest if request.skill else "", request.task.id, request.repeat) for request in wanted]
-        unique = dict(zip(keys, wanted, strict=True))
-        found = dict(zip(unique, self._runner.rollouts(list(unique.values())), strict=True))
-        return tuple(found[key] for key in keys)
-
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
-        """Ask the optimizer model, which knows no folds."""
-        return self._runner.replies(prompts, schema)
-
-    def _crossed(self, request: RolloutRequest) -> RolloutRequest:
-        drafts = self._drafts.get(request.skill.digest) if request.skill else None
-        if not drafts:
-            return request
-        own = self._fold_of[request.task.id]
-        return RolloutRequest(drafts[1 - own], request.task, request.repeat)
-
-
-def join_lines(joined: Draft, drafts: Sequence[Draft]) -> list[Skill]:
-    """Make the lines of both folds those of the joined draft; list what each fold's draft is with these lines alone.
-
-    A line that stands there already is left out, and so is one whose text a line of the other fold replaces. Of the
-    orders tried, the one that keeps lines for the most tasks counts: added lines mostly fit into a rewritten section.
-    """
-    lines: dict[tuple[str, ...], Line] = {}
-    for draft in drafts:
-        for line in draft.lines:
-            lines.setdefault(_said(line.edit), line)
-    forwards = list(lines.values())
-    backwards = [line for draft in reversed(drafts) for line in draft.lines if line in forwards]
-    orders = (forwards, backwards, sorted(forwards, key=lambda line: line.edit.op is not Op.REWRITE))
-    joined.set(max(map(joined.fitting, orders), key=_mended))
-    there = {_said(line.edit) for line in joined.lines}
-    return [draft.build([line for line in draft.lines if _said(line.edit) in there]) for draft in drafts]
-
-
-def lines_left_out(joined: Draft, drafts: Sequence[Draft]) -> list[Line]:
-    """List the lines of folds that the joined draft does not say."""
-    there = {_said(line.edit) for line in joined.lines}
-    return [line for draft in drafts for line in draft.lines if _said(line.edit) not in there]
-
-
-def drop_edits(draft: Draft, refused: Sequence[Refusal]) -> list[Refusal]:
-    """Take the lines out of a draft that say what was refused, under whatever id; give them with the reasons."""
-    reasons = {_said(edit): reason for edit, reason in refused}
-    gone = [(line.edit, reasons[_said(line.edit)]) for line in draft.lines if _said(line.edit) in reasons]
-    if gone:
-        draft.set([line for line in draft.lines if _said(line.edit) not in reasons])
-    return gone
-
-
-def _said(edit: Edit) -> tuple[str, ...]:
-    """Return what makes two edits the same."""
-    return edit.op.value, edit.anchor, edit.section, edit.content.strip()
-
-
-def _mended(lines: Sequence[Line]) -> tuple[int, int]:
-    """Count the tasks that lines are cited for, and the lines."""
-    return len({name for line in lines for name in line.targets}), len(lines)
+__all__ = ["EpochProgress", "SuspectVerifiers", "TrainingRun"]
 
 
 _LONGEST_REASON: Final = 200
@@ -201,8 +111,7 @@ class TrainingRun:
         kept = rollouts_kept(siblings, settings) + (self.plan.gate if settings.patch_tests else 0)
         self.runner = CappedRunner(runner, settings, self.plan.test, kept)
         self.siblings = SiblingGuard(siblings, skill, settings, self.runner)
-        self.cross = CrossFoldRunner(self.runner, suite.folds) if suite.folds else None
-        self.gate = Gate(self.val, settings, self.cross or self.runner, looked=spent)
+        self.gate = Gate(self.val, settings, self.runner, looked=spent)
         self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
         self.answers = Answerer(self.runner.replies, self.rollouts.measure)
         self.policy = self._policy("learning", self.tasks, MOST_TRIES)
@@ -220,6 +129,8 @@ class TrainingRun:
         self.progress = EpochProgress()
         self.gated = self.told = ""
         self._proposals = 0
+        self.doubles: dict[Line, str] = {}
+        """Lines of folds that the joined draft does without, and why."""
         self._lost: frozenset[str] = frozenset()
 
     def _policy(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Policy:
@@ -264,17 +175,21 @@ class TrainingRun:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
         yield from self.suspects.add_rollouts(step, self.rollouts.read())
 
+    @property
+    def folded(self) -> bool:
+        """Whether two folds teach, each with a draft of its own, and all their tasks judge."""
+        return len(self.policies) > 1
+
     def join(self, step: int | None = None) -> Iterator[Event]:
         """Join what the folds have learned to one draft, without what carries protected text.
 
-        What the joined draft may not say goes from every draft: the gate runs those of the folds in its place. What it
-        has no place for stays in its fold's draft, and out of what the gate runs.
+        What the joined draft may not say goes from every draft. What it has no place for stays in its fold's draft.
         """
         drafts = [policy.evidence.draft for policy in self.policies]
-        judged: list[Skill] = []
         while True:
-            if self.cross is not None:
-                judged = join_lines(self.draft, drafts)
+            if self.folded:
+                learned = [[line for line in draft.lines if line not in self.doubles] for draft in drafts]
+                join_lines(self.draft, learned)
             leaking = self.leaking_edits(self.draft.incumbent, self.draft.waiting)
             if not leaking:
                 break
@@ -282,17 +197,12 @@ class TrainingRun:
                 for edit, reason in drop_edits(policy.evidence.draft, leaking):
                     policy.evidence.memory.refused(edit, reason)
             yield from (EditRefused(step or self.step, edit, reason) for edit, reason in leaking)
-        if self.cross is not None:
-            self.cross.set_drafts(self.draft.skill, judged)
-            lost = {line.edit.id: line.edit for line in lines_left_out(self.draft, drafts)}
+        if self.folded:
+            lost = {line.edit.id: line.edit for line in lines_left_out(self.draft, learned)}
             yield from (
                 EditRefused(step or self.step, edit, _REPLACED) for name, edit in lost.items() if name not in self._lost
             )
             self._lost = frozenset(lost)
-
-    def judged(self, candidate: Skill) -> tuple[str, ...]:
-        """Return the digests of what runs on each fold in a candidate's place; none without folds."""
-        return self.cross.judged(candidate) if self.cross is not None else ()
 
     def draft_changed(self, step: int | None = None) -> Iterator[Event]:
         """Tell of the draft where it is another text than the one told of last."""

@@ -244,9 +244,7 @@ def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, 
     for _, event in events:
         if isinstance(event, GateDecided | VersionAccepted) and event.text:
             found.append(_text_digest(start, event.text))
-        if isinstance(event, GateDecided):
-            found += event.judged
-        elif isinstance(event, HeldOutTestMeasured) and event.released:
+        if isinstance(event, HeldOutTestMeasured) and event.released:
             found.append(event.released)
     return tuple(dict.fromkeys(found))
 
@@ -375,23 +373,16 @@ def _draft(head: RunView, recorded: RunRecords, events: Sequence[Event]) -> Draf
 
 
 def _heat(recorded: RunRecords, versions: Sequence[VersionView], metric: Metric) -> Iterator[HeatRow]:
-    """Show how each task went under each version, or with folds under what was run on its fold in a version's place."""
+    """Show how each task went under each version."""
     results: dict[tuple[str, str], list[ResultRow]] = defaultdict(list)
     for row in recorded.results:
         results[row.skill, row.task].append(row)
-    judged = {
-        (_text_digest(recorded.start, event.text), task): one
-        for _, event in recorded.events
-        if isinstance(event, GateDecided) and event.text
-        for one, fold in zip(event.judged, recorded.folds, strict=False)
-        for task in fold
-    }
     digests = [version.digest for version in versions]
     splits = {task: split.value for task, split in recorded.splits.items()}
     splits |= {task: name for name, fold in zip(FOLDS, recorded.folds, strict=False) for task in fold}
     others = sorted({task for skill, task in results if skill in digests} - splits.keys())
     for task in (*splits, *others):
-        rows = [results.get((judged.get((skill, task), skill), task), []) for skill in digests]
+        rows = [results.get((skill, task), []) for skill in digests]
         yield HeatRow(task, splits.get(task, ""), tuple(_cell(one, metric) for one in rows))
 
 

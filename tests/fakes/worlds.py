@@ -53,6 +53,7 @@ class World:
 
     needs: Mapping[str, Sequence[str]]
     harmful: frozenset[str] = frozenset()
+    clashing: frozenset[str] = frozenset()
     crashing: frozenset[str] = frozenset()
     first_only: bool = False
     flips: float = 0.0
@@ -66,6 +67,7 @@ class World:
         if name in self.dead:
             return scored(request, None)
         heard = frozenset() if said & self.harmful else said
+        heard -= self.clashing if self.clashing <= said else frozenset()
         unmet = [need for need in self.needs[name] if not _met(need, heard)]
         unmet = ["output"] if said & self.crashing else unmet
         key = f"{request.skill.digest if request.skill else ''}/{name}/{request.repeat}"

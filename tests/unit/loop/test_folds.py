@@ -1,6 +1,7 @@
 """Two folds that swap roles: what one was taught is judged on the other."""
 
 import json
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -8,16 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import EditError
-from skillopt.loop.caps import CappedRunner
+from skillopt.loop.course import Course, go
+from skillopt.loop.decision import grade_draft, measure_baseline
 from skillopt.loop.draft import Draft, Line
-from skillopt.loop.events import DraftChanged, EditRefused
-from skillopt.loop.training_run import CrossFoldRunner, TrainingRun, join_lines, lines_left_out
-from skillopt.protocols import RolloutRequest
+from skillopt.loop.events import DraftChanged, EditRefused, VersionAccepted
+from skillopt.loop.evidence import TrainEvidence
+from skillopt.loop.folds import join_lines, lines_left_out
+from skillopt.loop.merging import merge_folds, parts_of_folds
+from skillopt.loop.training_run import TrainingRun
 from skillopt.settings import make_settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File, Split, Suite, VerifierSpec
-from skillopt.testing import ScriptedRunner
 from tests.fakes.worlds import SKILL, World, line, missing, words_of
 
 PLACE = World({f"val-{at}": ("alpha",) for at in range(4)})
@@ -25,30 +28,64 @@ TASKS = [task for _, task in PLACE.suite((0, 4, 0)).splits]
 FOLDS = (TASKS[:2], TASKS[2:])
 
 
-def drafts(*words: str) -> list[Draft]:
-    """Return one draft a fold, each with a line that says a word."""
-    made = [Draft(SKILL) for _ in words]
-    for draft, word in zip(made, words, strict=True):
-        draft.set([line(word, {})] if word else [])
-    return made
+def folded(world: World) -> TrainingRun:
+    """Return a run with the tasks of a world in two folds, after its baseline."""
+    tasks = [task for _, task in world.suite((0, len(world.needs), 0)).splits]
+    half = len(tasks) // 2
+    suite = Suite("words", tuple((Split.VAL, task) for task in tasks), folds=((*tasks[:half],), (*tasks[half:],)))
+    run = TrainingRun(SKILL, suite, make_settings(), world.runner(str))
+    list(measure_baseline(run))
+    return run
 
 
-def crossed(*words: str) -> tuple[CrossFoldRunner, ScriptedRunner, Skill]:
-    """Return a runner that knows the drafts of both folds, what it runs, and the joined draft."""
-    inner = PLACE.runner(str)
-    runner = CrossFoldRunner(CappedRunner(inner, make_settings(), 0), FOLDS)
-    made, joined = drafts(*words), Draft(SKILL)
-    join_lines(joined, made)
-    runner.set_drafts(joined.skill, [draft.skill for draft in made])
-    return runner, inner, joined.skill
+def learn(run: TrainingRun, *words: Mapping[str, Sequence[str]]) -> None:
+    """Let each fold learn words, each for some of its tasks."""
+    for policy, said in zip(run.policies, words, strict=True):
+        targets = {word: {name: [word] for name in names} for word, names in said.items()}
+        policy.evidence.draft.set([line(word, of) for word, of in targets.items()])
+    list(run.draft_changed())
 
 
-def test_the_tasks_of_each_fold_are_run_with_the_draft_of_the_other_one() -> None:
-    runner, inner, joined = crossed("alpha", "beta")
-    found = runner.rollouts([RolloutRequest(joined, task, 0) for task in TASKS])
-    said = {request.task.id: words_of(request.skill) - {"keep"} for request in inner.requests}
-    assert said == {"val-0": {"beta"}, "val-1": {"beta"}, "val-2": {"alpha"}, "val-3": {"alpha"}}
-    assert [rollout.score.passed for rollout in found if rollout.score] == [False, False, True, True]
+def test_a_rule_that_both_folds_word_is_said_once_and_the_merged_text_runs_on_every_task() -> None:
+    world = World({f"val-{at}": ("alpha|alias",) for at in range(8)}, clashing=frozenset({"alpha", "alias"}))
+    run = folded(world)
+    learn(run, {"alpha": ("val-0", "val-1")}, {"alias": ("val-5", "val-6")})
+    for policy in run.policies:
+        for one in policy.evidence.draft.lines:
+            one.targets = dict.fromkeys(one.targets, missing("alpha|alias"))
+
+    graded = [event for event in grade_draft(run) if isinstance(event, VersionAccepted)]
+
+    assert len(words_of(run.draft.skill) & world.clashing) == 1
+    assert [len(event.verdict.fixed) for event in graded] == [8]
+    ran = {request.task.id for request in world.requests if request.skill == run.draft.incumbent}
+    assert ran == set(world.needs)
+
+
+def test_a_line_that_the_other_fold_replaced_by_luck_comes_back() -> None:
+    world = World({f"val-{at}": ("alpha",) if at < 4 else ("beta",) for at in range(8)})
+    run = folded(world)
+    learn(run, {"alpha": ("val-0", "val-1")}, {"beta": ("val-5",)})
+    run.doubles[run.policies[0].evidence.draft.lines[0]] = "by luck"
+    list(merge_folds(run))
+    assert words_of(run.draft.skill) == {"keep", "alpha", "beta"}
+    assert run.doubles == {}
+
+
+def test_a_line_that_stands_in_the_way_of_the_other_fold_is_located_and_left_out() -> None:
+    needs = {f"val-{at}": ("alpha",) for at in range(4)} | {"val-4": ("poison",)}
+    needs |= {f"val-{at}": ("beta",) for at in range(5, 8)}
+    run = folded(World(needs, clashing=frozenset({"alpha", "poison"})))
+    learn(run, {"alpha": ("val-0", "val-1", "val-2")}, {"poison": ("val-4",), "beta": ("val-5", "val-6")})
+    for policy in run.policies:
+        list(go([_seen(policy.evidence)], run.answers))
+    refused = [event.edit.id for event in merge_folds(run) if isinstance(event, EditRefused)]
+    assert refused == ["poison"]
+    assert words_of(run.draft.skill) == {"keep", "alpha", "beta"}
+
+
+def _seen(evidence: TrainEvidence) -> Course[None]:
+    yield from evidence.run(evidence.draft.skill, evidence.tasks)
 
 
 def test_a_line_that_leaks_with_those_of_the_other_fold_goes_from_every_draft_that_the_gate_runs() -> None:
@@ -66,12 +103,9 @@ def test_a_line_that_leaks_with_those_of_the_other_fold_goes_from_every_draft_th
     dropped = {event.edit.content for event in refused}
     assert dropped
     assert list(run.draft_changed()) == []
-    assert run.cross is not None
-    run.cross.rollouts([RolloutRequest(run.draft.skill, task, 0) for task in tasks])
-    ran = {request.task.id: request.skill.text for request in inner.requests if request.skill}
-    assert [text for text in ran.values() for content in dropped if content in text] == []
-    assert ["- alpha" in ran[task.id] for task in tasks] == [False, False, True, True]
-    assert ["- beta" in ran[task.id] for task in tasks] == [True, True, False, False]
+    texts = [run.draft.skill.text, *(policy.evidence.draft.skill.text for policy in run.policies)]
+    assert [text for text in texts for content in dropped if content in text] == []
+    assert [("- alpha" in text, "- beta" in text) for text in texts] == [(True, True), (True, False), (False, True)]
     assert first.memory.rejected + second.memory.rejected
 
 
@@ -127,7 +161,8 @@ def test_every_edit_that_the_joined_draft_lists_is_in_its_text_and_no_other(
     made, joined = [Draft(BEGUN), Draft(BEGUN)], Draft(BEGUN)
     for draft, lines in zip(made, (first, second), strict=True):
         draft.set(lines)
-    judged = join_lines(joined, made)
+    learned = [draft.lines for draft in made]
+    join_lines(joined, learned)
 
     text, listed = joined.skill.text, joined.waiting
     assert [change.edit for change in joined.pending] == listed
@@ -136,9 +171,8 @@ def test_every_edit_that_the_joined_draft_lists_is_in_its_text_and_no_other(
         assert edit.content.strip() in text
         assert edit.op not in (Op.DELETE, Op.REPLACE) or edit.anchor not in text
         assert Draft(BEGUN).build([line for line in joined.lines if line.edit is not edit]).text != text
-    lost = [line.edit for line in lines_left_out(joined, made)]
+    lost = [line.edit for line in lines_left_out(joined, learned)]
     assert {edit.content for edit in lost if edit.content} & set(text.splitlines()) == set()
-    assert [edit.content for edit in lost if edit.content and any(edit.content in one.text for one in judged)] == []
 
 
 def test_rules_of_one_fold_stay_beside_the_section_that_the_other_one_rewrote() -> None:
@@ -147,11 +181,11 @@ def test_rules_of_one_fold_stay_beside_the_section_that_the_other_one_rewrote() 
     made[0].set(rules)
     made[1].set([Line(Edit("b", Op.REWRITE, section="How", content="- anew"), {"val-2": missing("y")})])
 
-    join_lines(joined, made)
+    join_lines(joined, [draft.lines for draft in made])
 
     assert {edit.id for edit in joined.waiting} == {"a1", "a2", "a3", "b"}
     assert joined.skill.text.endswith("## How\n\n- anew\n- rule 1\n- rule 2\n- rule 3\n")
-    assert lines_left_out(joined, made) == []
+    assert lines_left_out(joined, [draft.lines for draft in made]) == []
 
 
 def test_an_edit_without_a_place_in_the_joined_draft_is_told_once_with_the_reason_and_not_judged() -> None:
@@ -169,7 +203,7 @@ def test_an_edit_without_a_place_in_the_joined_draft_is_told_once_with_the_reaso
     drafted = [event for event in told if isinstance(event, DraftChanged)]
     assert [(event.edit.id, "the other fold" in event.reason) for event in refused] == [("a", True)]
     assert [[change.edit.id for change in event.changes] for event in drafted] == [["b"]]
-    assert run.cross is not None
-    run.cross.rollouts([RolloutRequest(run.draft.skill, task, 0) for task in TASKS])
-    assert not any("- uno" in request.skill.text for request in inner.requests if request.skill)
+    for policy in run.policies:
+        policy.evidence.start.update(dict.fromkeys(policy.evidence.tasks, missing("x")))
+    assert not any("- uno" in part.text for part in parts_of_folds(run).values())
     assert "- uno" in first.draft.skill.text

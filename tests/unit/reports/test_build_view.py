@@ -11,7 +11,7 @@ from skillopt.loop.events import (
     StepStarted,
     VersionAccepted,
 )
-from skillopt.reports.load_view import RunRecords, build_view, digests_of
+from skillopt.reports.load_view import RunRecords, build_view
 from skillopt.reports.view import CellState, Fate, RunView
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.storage.ledger import ResultRow
@@ -98,20 +98,16 @@ SECOND = Edit("f2", Op.ADD, section="Values", content="- Round.", tasks=("c", "a
 
 
 def folded_view() -> RunView:
-    """Each fold taught one edit, which mends the tasks of the other fold."""
+    """Each fold taught one edit; the text with both mends all tasks."""
     changes = apply_edits(START.document, [FIRST, SECOND])
-    judged = [START.with_document(apply_edits(START.document, [edit]).document).digest for edit in (SECOND, FIRST)]
+    merged = START.with_document(changes.document).digest
     results = [ResultRow(task, START.digest, 0, 0.0, passed=False) for task in "abcd"]
-    results += [
-        ResultRow(task, digest, 0, 1.0, passed=True)
-        for fold, digest in zip(FOLDS, judged, strict=True)
-        for task in fold
-    ]
+    results += [ResultRow(task, merged, 0, 1.0, passed=True) for task in "abcd"]
     found = verdict(Outcome.ACCEPT, fixed=tuple("abcd"), broken=())
     told: list[tuple[str, Event]] = [
         (AT, PatchTested(1, (FIRST,), ("a",), ("a",))),
         (AT, PatchTested(2, (SECOND,), ("c",), ("c",))),
-        (AT, GateDecided(2, "edits", changes.changes, found, changes.document.text, judged=tuple(judged))),
+        (AT, GateDecided(2, "edits", changes.changes, found, changes.document.text, folded=True)),
         (AT, VersionAccepted(1, 1, 2, "edits", changes.document.text, changes.changes, found, 8)),
     ]
     splits = dict.fromkeys("abcd", Split.VAL)
@@ -124,13 +120,8 @@ def test_of_two_folds_both_motivate_edits() -> None:
     assert (view.folded, view.splits) == (True, {"fold 1": 2, "fold 2": 2})
 
 
-def test_a_task_of_a_fold_went_as_under_the_draft_that_was_run_on_it() -> None:
+def test_each_task_of_a_fold_went_as_under_the_merged_text() -> None:
     view = folded_view()
     states = [(row.split, [cell.state for cell in row.cells]) for row in view.heat]
     mended = [CellState.FAILED, CellState.PASSED]
     assert states == [("fold 1", mended)] * 2 + [("fold 2", mended)] * 2
-
-
-def test_the_rollouts_of_both_drafts_of_folds_are_wanted() -> None:
-    gate = GateDecided(2, "edits", (), verdict(Outcome.REJECT), "joined", judged=("second", "first"))
-    assert digests_of(START, [(AT, gate)])[2:] == ("second", "first")
