@@ -66,6 +66,8 @@ def measure_baseline(run: TrainingRun) -> Iterator[Event]:
     if folded:  # the first rollout of every task, made before any edit, is what learning begins with
         for policy in run.policies:
             policy.begin(repeats[0])
+        failing = sum(bool(found) for policy in run.policies for found in policy.evidence.start.values())
+        run.runner.release(run.siblings.kept + len(run.val) + failing)
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
     floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
     yield BaselineMeasured(measured, floor, gain)

@@ -43,20 +43,23 @@ def drop_edits(draft: Draft, refused: Sequence[Refusal]) -> list[Refusal]:
 
 
 def find_doubles(evidence: TrainEvidence, crossed: Mapping[str, Rollout]) -> list[Line]:
-    """List the lines of a fold whose tasks the draft of the other fold mends: it says the same, in whatever words.
+    """List the lines of a fold whose tasks the draft of the other fold mends, the surest first.
+
+    It says the same then, in whatever words.
 
     Args:
         evidence: What the fold has learned.
         crossed: Rollouts of its tasks under the draft of the other fold, by task.
     """
     rates = evidence.rates
-    found = []
+    found: list[tuple[float, Line]] = []
     for line in evidence.draft.lines:
         ran = {name: crossed[name] for name in line.targets if name in crossed and crossed[name].score is not None}
         told = [line.mends(name, symptoms_of(evidence.tasks[name], rollout)) for name, rollout in ran.items()]
-        if sum(rates.for_it if mended else -rates.against for mended in told) > 0:
-            found.append(line)
-    return found
+        sure = sum(rates.for_it if mended else -rates.against for mended in told)
+        if sure > 0:
+            found.append((sure, line))
+    return [line for _, line in sorted(found, key=lambda pair: -pair[0])]
 
 
 def _said(edit: Edit) -> tuple[str, ...]:

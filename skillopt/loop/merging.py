@@ -69,9 +69,13 @@ def _run_ahead(run: TrainingRun, texts: Mapping[str, Skill]) -> dict[str, Rollou
 
 
 def _find_doubles(run: TrainingRun, crossed: Mapping[str, Rollout]) -> None:
-    """Leave the doubles of one fold out of the merged text, those that make it shorter."""
-    doubles = [find_doubles(policy.evidence, crossed) for policy in run.policies]
-    gone = max(doubles, key=lambda lines: sum(len(line.edit.content) for line in lines))
+    """Leave the doubles of one fold out of the merged text, those that make it shorter.
+
+    A double has a twin in the other fold, which is a double itself: no more go than the other fold has.
+    """
+    first, second = (find_doubles(policy.evidence, crossed) for policy in run.policies)
+    pairs = min(len(first), len(second))
+    gone = max(first[:pairs], second[:pairs], key=lambda lines: sum(len(line.edit.content) for line in lines))
     run.doubles |= dict.fromkeys(gone, _DOUBLE)
 
 
