@@ -27,12 +27,12 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 54_160,  # to reach: 51,000
+    "skillopt mcp_server": 54_200,  # to reach: 51,000
     "tests": 37_400,  # to reach: 36,000
     "benchmarks tools": 10_500,
     "skillopt/commands": 6_500,  # to reach: 6,200
-    "skillopt/loop": 3_975,  # to reach: 3,200
-    "skillopt/gate": 1_900,  # to reach: 1,600
+    "skillopt/loop": 4_125,  # to reach: 3,200
+    "skillopt/gate": 1_925,  # to reach: 1,600
     "skillopt/prompts": 1_320,
     "skillopt/skills": 2_040,  # to reach: 2,000
     "skillopt/safety": 1_730,  # to reach: 1,700
