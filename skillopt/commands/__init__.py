@@ -1,4 +1,1 @@
-"""The command line, one file per command: arguments in, results on stdout, progress on stderr, exit codes.
-
-What a command does is in commands.
-"""
+"""The command line, one file per command: arguments in, results on stdout, progress on stderr, exit codes."""

@@ -275,10 +275,7 @@ def _pair_usd(project: Project, subjects: Sequence[AuditSubject]) -> float | Non
 
 
 def _audit(plan: _AuditPlan, observer: RunObserver) -> AuditReport:
-    """Compare every skill with no skill, where an answer is nearest first, until all have one or a cap is reached.
-
-    Doing it again costs nothing; on another target it begins anew.
-    """
+    """Compare every skill with no skill, where an answer is nearest first, until all have one or a cap is reached."""
     meter = Meter(caps_of(plan.settings))
     if not plan.subjects:
         return _report(plan, [], "", meter)

@@ -1,7 +1,4 @@
-"""The command `clean`: what the program has put into a project, with its size, and removing it.
-
-With `--records` it removes old recorded answers.
-"""
+"""The command `clean`: what the program has put into a project, with its size, and removing it."""
 
 import shutil
 import sys

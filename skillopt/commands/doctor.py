@@ -85,10 +85,7 @@ def _lines(check: _Check) -> list[str]:
 
 
 def _unagreed_agents() -> tuple[AgentTerms, ...]:
-    """Find the agents of skillopt.toml to which nobody agreed yet; none where it cannot be read.
-
-    They are those with tables of its own, and those that it runs without a sandbox.
-    """
+    """Find the agents, with own tables or without a sandbox, to which nobody agreed yet; none if unreadable."""
     try:
         project = Project.find(Path.cwd())
         targets = [project.target(Selection(name)).settings for name in project.entries]

@@ -1,7 +1,4 @@
-"""Run a command and end with the documented exit code; our errors become one line on stderr.
-
-Secrets are masked in all that a command prints, whoever writes it.
-"""
+"""Run a command and end with the documented exit code; our errors become one line on stderr, secrets are masked."""
 
 import os
 import sys

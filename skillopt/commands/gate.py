@@ -1,7 +1,4 @@
-"""The command `gate`: may this change of skills be merged, whoever made it?
-
-Every skill that differs is checked as text (review.checks), then measured against its old text (review.gate).
-"""
+"""The command `gate`: may this change of skills be merged, whoever made it?"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack

@@ -200,10 +200,7 @@ def _skill_lines(one: _HarvestedSkill) -> Iterator[str]:
 def _harvest(
     selection: Selection, places: Sequence[Path], count: int, takes: tuple[bool, bool], *, quiet: bool
 ) -> _Harvested:
-    """Read the past sessions of this repository, and write candidates for tasks; nothing becomes a task by this.
-
-    All is read and written on this machine only, and secrets and personal data are taken out before.
-    """
+    """Read the past sessions of this repository, on this machine only, and write candidates, redacted, for tasks."""
     project = selection.project()
     clients = project.settings().harvest
     if not clients:
@@ -346,10 +343,7 @@ def waiting_candidates(project: Project, skill: str) -> tuple[ReviewEntry, ...]:
 
 
 def drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple[tuple[str, ...], int]:
-    """Take candidates out, those named or `all`, and count those that wait.
-
-    The words of their prompts are remembered, so that no near copy of them is offered again.
-    """
+    """Take candidates out, those named or `all`, remember their words against copies, and count those that wait."""
     path = candidates_path(project, skill)
     with review_lock(project.root):
         text = _read(path)

@@ -1,7 +1,4 @@
-"""Run the command of a job: `python -m skillopt.commands.job_process FOLDER`.
-
-A job's end is written down whatever its command did.
-"""
+"""Run the command of a job, as `python -m skillopt.commands.job_process FOLDER`, and write down its end."""
 
 import os
 import signal

@@ -1,7 +1,4 @@
-"""The command `log`: the versions of a skill, newest first, and its draft.
-
-Reads git, and the ledger for the error that is left; the configured target is asked for its identity where it can tell.
-"""
+"""The command `log`: the versions of a skill, newest first, and its draft, as git has them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,4 @@
-"""What commands have in common: their options, and making a selection of them.
-
-Commands are imported when they run, so that `--help` is quick.
-"""
+"""What commands have in common: their options, and making a selection of them; imported when they run."""
 
 import inspect
 from collections.abc import Callable

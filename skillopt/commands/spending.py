@@ -25,10 +25,7 @@ _DECLINED: Final = 130
 
 
 def foresee_spending(selection: Selection, start: Start = "auto") -> tuple[Payment, Estimated] | None:
-    """Foresee what a training spends and how it is paid for; None where there is nothing to say.
-
-    That is where demo programs do everything, and where such a training is recorded already and needs no cap.
-    """
+    """Foresee what a training spends and how it is paid for; None for demos and for recorded runs that need no cap."""
     plan = make_plan(selection)
     settings = plan.target.settings
     names = (settings.harness, settings.model, settings.judge or settings.model)

@@ -238,11 +238,7 @@ def _run_trials(
     runs: _Runs,
     trials: int,
 ) -> None:
-    """Go on with a study until so many trials have ended; what an interruption cut short is begun again.
-
-    A study that was interrupted goes on as one that was not: what a trial tries depends on the seed, on its place and
-    on the trials that ended before it.
-    """
+    """Go on with a study until so many trials have ended, as if it had never been interrupted."""
     library = _optuna()
 
     def run(trial: "optuna.Trial") -> float:

@@ -153,10 +153,7 @@ def accepted_text(result: AcceptedTasks) -> str:
 
 
 def _write(selection: Selection, count: int, repeats: int, observer: RunObserver) -> _WrittenTasks:
-    """Draft tasks for a skill and try them; nothing becomes a task by this.
-
-    The same command goes on where it was interrupted; recorded answers are never paid for again.
-    """
+    """Draft tasks for a skill and try them; nothing becomes a task by this, and nothing recorded is paid for again."""
     project = selection.project()
     target = project.target(selection)
     known = tuple[Task, ...]()

@@ -189,10 +189,7 @@ def _finding(finding: ChangeFinding) -> str:
 
 
 def render_annotations(report: GateReport) -> str:
-    """Render the findings as workflow commands, which GitHub shows on the changed lines, errors first.
-
-    Everything is escaped, so that no text ends its command or begins another.
-    """
+    """Render the findings as workflow commands, shown on the changed lines, errors first, all escaped."""
     findings = [finding for change in report.changes for finding in (*_verdicts(change), *change.findings)]
     ordered = sorted(findings, key=lambda finding: (list(Weight).index(finding.weight), not finding.person))
     return "\n".join(_command(finding, strict=report.strict) for finding in ordered[:MOST_ANNOTATIONS])

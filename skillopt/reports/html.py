@@ -1,8 +1,4 @@
-"""Print blocks as one HTML page that needs nothing else: no network, no fonts, no scripts.
-
-The page's policy says what a browser may do with it. Every text that a template shows is escaped first, whoever wrote
-it.
-"""
+"""Print blocks as one HTML page that needs nothing else: no network, no fonts, no scripts; every text is escaped."""
 
 import re
 from base64 import b64encode

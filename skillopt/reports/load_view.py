@@ -1,7 +1,4 @@
-"""Build the view of a run from its events, recorded rollouts and commits; nothing is written.
-
-Decides what became of each edit in the end, and how each task went under each version.
-"""
+"""Build the view of a run from its events, recorded rollouts and commits; nothing is written."""
 
 import json
 from collections import defaultdict
@@ -185,10 +182,7 @@ def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Sui
 
 
 def _in_git(project: Project, record: RunRecord) -> tuple[Mapping[int, str], tuple[str, ...]]:
-    """Return commits of a run's versions by their numbers, 0 for a start that was committed, and of its draft.
-
-    Of the draft they are its commit, the version that a person made of it (each empty where there is none), its marks.
-    """
+    """Return a run's commits by version, 0 a committed start, and its draft: commit, version made of it, and marks."""
     try:
         repository = project.repository()
         versions = repository.versions(record.skill)

@@ -1,8 +1,4 @@
-"""A pull request: what it offers, as one value, and its title and text made of that.
-
-The text says what would be merged, what was measured of it, and how to take or drop each edit. What a reviewer needs is
-on the first screen; all else is folded. Texts of edits, tasks, commits and authors are untrusted.
-"""
+"""A pull request as one value, and its title and text made of that; what a reviewer needs is on the first screen."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -414,10 +410,7 @@ def _plain(name: str) -> str:
 
 
 def lines_by_people(before: str, after: str, versions: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """List the lines of a difference that no version explains, each after its sign.
-
-    Blank lines are left out: they separate what edits bring, and nobody reviews them.
-    """
+    """List the lines of a difference that no version explains, each after its sign, without blank ones."""
     explained: tuple[set[str], set[str]] = set(), set()
     for old, new in versions:
         for lines, known in zip(_differing(old, new), explained, strict=True):

@@ -1,7 +1,4 @@
-"""A run as Markdown, and as an HTML page with the rollouts that it may show, each cut to what a page can hold.
-
-Tasks that went differently come first, then failing ones.
-"""
+"""A run as Markdown, and as an HTML page with the rollouts that it may show, each cut to what a page can hold."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -73,10 +70,7 @@ def render_page(view: RunView, rollouts: Sequence[ReportBlock] = ()) -> str:
 def read_rollouts(
     ledger: Ledger, view: RunView, *, all_splits: bool = False, most: int = _MOST_ROLLOUTS
 ) -> list[ReportBlock]:
-    """Show recorded rollouts: of train tasks, or of the first of two folds, unless all are asked.
-
-    A task whose split is not known may be held out, and is not shown.
-    """
+    """Show recorded rollouts of tasks known to be train, or in the first of two folds, unless all are asked."""
     splits = {row.task: row.split for row in view.heat}
     names = {version.digest: f"v{version.number}" if version.number else "start" for version in view.versions}
     identity = view.target + (f" judge={view.judge}" if view.judge else "")

@@ -1,7 +1,4 @@
-"""Report of a run as blocks, made once for every printer.
-
-Every number is read from the view, so from the ledger; every text from elsewhere is cited.
-"""
+"""Report of a run as blocks, made once for every printer; every text from elsewhere is cited."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

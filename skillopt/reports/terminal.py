@@ -1,7 +1,4 @@
-"""Print blocks as lines of a terminal or a log, and draw the progress of a run with them.
-
-Texts from elsewhere cannot steer the terminal: hidden and control characters are shown as escapes.
-"""
+"""Print blocks as lines of a terminal or a log, which no text can steer, and draw the progress of a run with them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest

@@ -1,8 +1,4 @@
-"""The view of a run: everything that reports show, as one value.
-
-Numbers and texts are as they were recorded, nothing rounded and nothing escaped. Texts of edits, tasks and reasons are
-untrusted wherever they are shown.
-"""
+"""The view of a run: everything that reports show, as one value, as recorded; its texts are untrusted."""
 
 import json
 from collections.abc import Mapping

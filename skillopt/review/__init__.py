@@ -1,4 +1,1 @@
-"""The gate for changes that people make to a skill, and finding the version that broke a task.
-
-Reading two revisions from git is in versions and runs.
-"""
+"""The gate for changes that people make to a skill, and the inspection of rollouts; git is read in versions."""

@@ -40,10 +40,7 @@ class Sign(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something in one rollout: of which sign, what it is in words that fit every rollout, and the place as it stands.
-
-    Acts with the same words are the same act, whichever rollout they are in.
-    """
+    """Something in one rollout: its sign, what it is, in the same words everywhere, and the place as it stands."""
 
     sign: Sign
     what: str

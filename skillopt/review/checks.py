@@ -1,7 +1,4 @@
-"""Static checks of a change by a person: unsound frontmatter, refused text, leaks.
-
-People may do what an edit of the optimizer may not, so only some findings block.
-"""
+"""Static checks of a change by a person, who may do more than a model: unsound frontmatter, refused text, leaks."""
 
 import re
 from bisect import bisect_left

@@ -180,10 +180,7 @@ def holds_answers(path: str) -> bool:
 
 
 def _is_private(place: Path, root: Path) -> bool:
-    """Return whether what lies below a folder is a tool's, such as `.git`, or may hold credentials.
-
-    A file that only shows which variables an `.env` has is one for agents, unless a credential is in it.
-    """
+    """Return whether a path is a tool's, such as `.git`, or may hold credentials; an example `.env` is neither."""
     path = place.relative_to(root)
     if is_left_out(path.as_posix()):
         return True

@@ -42,10 +42,7 @@ class Plan:
 def plan_splits(
     tasks: Sequence[Task], shares: Mapping[Split, float] | None = None, passed: Mapping[str, bool] | None = None
 ) -> Plan:
-    """Divide the tasks of a suite whose author gives them no splits.
-
-    The plan depends on the tasks alone, not on seeds or caps, so that no run learns from what another was judged on.
-    """
+    """Divide tasks without given splits, by the tasks alone, so that no run learns from what another was judged on."""
     if shares is not None:
         return _fixed(tasks, _sizes_of(len(tasks), shares), passed)
     if len(tasks) == 1:

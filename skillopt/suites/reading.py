@@ -23,10 +23,7 @@ _INSTRUCTIONS: Final = frozenset({"claude.md", "agents.md"})
 
 
 def check_inputs(files: Sequence[File]) -> None:
-    """Refuse the input files of a task that are too large, or that an agent or git takes for its configuration.
-
-    Instructions for agents, CLAUDE.md and AGENTS.md, are input like any other.
-    """
+    """Refuse input files that are too large or configure an agent or git; CLAUDE.md and AGENTS.md are just input."""
     for file in files:
         *folders, name = file.path.casefold().split("/")
         of_agents = not _OF_AGENTS.isdisjoint((*folders, name)) and name not in _INSTRUCTIONS
@@ -104,10 +101,7 @@ class Collection:
     _contents: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def add(self, task: Task, line: int, split: Split | None = None) -> None:
-        """Take a task, or skip it where its verifier is wrong or its prompt and files were there before.
-
-        An id that is taken gets a number behind it.
-        """
+        """Take a task, its id numbered where it is taken, or skip it where its verifier is wrong or it is there."""
         try:
             load_verifier(task.verifier)
             check_inputs(task.files)

@@ -1,8 +1,4 @@
-"""Find leaks between the splits of a suite: tasks that are nearly the same, and answers that stand in prompts.
-
-A task in `val` that is a copy of one in `train` tests memory, not the skill. Input files are compared, too. A
-paraphrase passes unseen.
-"""
+"""Find leaks between the splits of a suite: tasks that are nearly the same, and answers that stand in prompts."""
 
 import json
 import re

@@ -1,8 +1,4 @@
-"""Try drafted tasks: which checks can be trusted, and which tasks an agent fails that has the skill.
-
-A check that an empty answer passes, or the request itself, tells nothing. A task that the optimizer model cannot do may
-be wrong. What the target passes with and without the skill needs no skill.
-"""
+"""Try drafted tasks: which checks can be trusted, and which tasks an agent fails that has the skill."""
 
 import json
 import re

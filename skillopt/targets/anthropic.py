@@ -1,7 +1,4 @@
-"""Model `anthropic`: the Messages API, by the official SDK.
-
-Requests with prompt caching and structured replies.
-"""
+"""Model `anthropic`: the Messages API by the official SDK, with prompt caching and structured replies."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""Base of the models of all provider APIs: settings, identity, the bound on a call, and the failures of their SDKs.
-
-The classes of exceptions have the same names and attributes in all SDKs.
-"""
+"""Base of the models of all provider APIs: settings, identity, the bound on a call, and the failures of their SDKs."""
 
 import os
 from collections.abc import Mapping

@@ -1,11 +1,4 @@
-"""Harness `chat`: the target is a model that is asked once, without tools.
-
-A task becomes one prompt (the skill in the system prompt, files written out), and the answer becomes files.
-
-The skill comes first and is the same for tasks of a kind, so that a provider can keep it in its cache. What
-task and files say is data of the user's suite and is fenced; the target may well follow it, as an agent
-would follow a user.
-"""
+"""Harness `chat`: the target is a model that is asked once, without tools, and its answer becomes files."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""Hand-off: a person or another agent does tasks and answers prompts in a folder, between two runs of one command.
-
-One folder per piece of work holds what is asked and an `answer.md` when it is done; a manifest lists what is open.
-"""
+"""Hand-off: a person or another agent does tasks and answers prompts in a folder, between two runs of one command."""
 
 import json
 import re

@@ -1,8 +1,4 @@
-"""Models `openai` and `openai-compatible`: Chat Completions, by the official SDK.
-
-Compatible servers are Ollama, vLLM, llama.cpp and gateways. Where a reply is to be JSON, OpenAI is held to its schema
-and other servers are asked for JSON; one that refuses that is asked without it for good.
-"""
+"""Models `openai` and `openai-compatible` (Ollama, vLLM, llama.cpp, gateways): Chat Completions by the official SDK."""
 
 import json
 import os

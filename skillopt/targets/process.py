@@ -167,10 +167,7 @@ def first_set(*names: str) -> tuple[str, str] | None:
 
 
 def prepare_folder(folder: str, skill_folder: str = "", files: Sequence[File] = ()) -> None:
-    """Make a folder the root of a repository, which stops a client's search above it, and install a skill.
-
-    The repository is what `git init` would make, but for what git takes as given, without starting git.
-    """
+    """Install a skill in a folder that becomes a repository, without starting git; no client searches above it."""
     for name in ("objects", "refs"):
         Path(folder, ".git", name).mkdir(parents=True, exist_ok=True)
     head = Path(folder, ".git", "HEAD")

@@ -1,7 +1,4 @@
-"""Read the logs of sessions line by line in bounded memory: what is half-written, too long or no file is counted.
-
-Nothing is followed out of the folder of sessions: symbolic links and what is no ordinary file are left alone.
-"""
+"""Read the logs of sessions line by line in bounded memory; links and what is no ordinary file are left alone."""
 
 import os
 import stat

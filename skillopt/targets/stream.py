@@ -1,7 +1,4 @@
-"""What the event streams of coding agents have in common: lines, endings, kinds of failure.
-
-A failure is classified by its HTTP status or by the client's words.
-"""
+"""What the event streams of coding agents have in common: lines, endings, kinds of failure."""
 
 import json
 import re

@@ -59,10 +59,7 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
 
 
 def recognise(path: Path) -> tuple[str, Path] | None:
-    """Tell the format of a file or folder, and what its reader is given; None where nothing is known.
-
-    A `.yaml` or `.jsonl` file without a name of another format is native, a `.json` file is read as evals.
-    """
+    """Recognise the format of a file or folder, and what its reader is given; None where nothing is known."""
     if path.is_file():
         return next(((name, path) for name, each in TASK_FORMATS.items() if _is_named(path, each)), _by_suffix(path))
     return next(_in_folder(path), None)

@@ -1,9 +1,4 @@
-"""Read evals of a skill: `evals.json` in its many shapes, `cases`, `test-prompts.json`, and sets of triggers.
-
-The file is a list of evals, or has one under some key, or is one eval; `skillopt docs suite-format` describes the keys,
-which are compared by their letters and digits alone: `mustNot`, `must_not` and `must-not` are one. An eval that cannot
-be run is skipped with its reason; one that only says whether to load the skill is a trigger.
-"""
+"""Read evals of a skill: `evals.json` in its many shapes, `cases`, `test-prompts.json`, and sets of triggers."""
 
 import json
 import posixpath

@@ -1,8 +1,4 @@
-"""Read task folders of Harbor and Terminal-Bench: task.toml, instruction.md, environment/, tests/test.sh.
-
-They are made for containers. Read are those that need none: files copied to one folder, and tests that bash and pytest
-can run there. The paths of that folder, of the tests and of the reward are written as relative ones.
-"""
+"""Read task folders of Harbor and Terminal-Bench that need no container: files in a folder, tests by bash or pytest."""
 
 import re
 import tomllib

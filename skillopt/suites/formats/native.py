@@ -1,8 +1,4 @@
-"""Load a suite in the native format: YAML or JSON lines, described in docs/suite-format.md.
-
-Every mistake is found at load, with its file and line; verifiers are built here once, so that a wrong option costs no
-rollout.
-"""
+"""Load a suite in the native format, YAML or JSON lines; every mistake is found at load, with its file and line."""
 
 import json
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""Read the cases of `claude plugin eval`: folders with case.yaml or prompt.md, and graders.
-
-What says only whether a skill is used is a trigger; what is not run, such as a scaffold script, is no task.
-"""
+"""Read the cases of `claude plugin eval`: folders with case.yaml or prompt.md, and graders."""
 
 from collections.abc import Iterator
 from dataclasses import replace

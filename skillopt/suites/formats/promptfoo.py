@@ -1,7 +1,4 @@
-"""Read configurations of promptfoo: every prompt with every test; providers are passed over.
-
-Assertions that run a script, and prompts that a script makes, cannot be run.
-"""
+"""Read configurations of promptfoo: every prompt with every test; what runs a script is left out."""
 
 import csv
 import io

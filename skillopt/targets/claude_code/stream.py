@@ -1,10 +1,4 @@
-"""Parse what `claude -p --output-format stream-json` prints.
-
-Messages, tool calls with results, consumption, whether a skill was loaded, and how the run ended.
-
-The client says `success` when its provider failed, and its exit status is 0 when it was interrupted,
-so neither decides alone.
-"""
+"""Parse what `claude -p --output-format stream-json` prints; neither `success` nor exit status 0 decides alone."""
 
 import json
 from collections.abc import Iterator

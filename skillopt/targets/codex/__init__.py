@@ -1,4 +1,1 @@
-"""All that knows Codex: its command line, its login, its stream and its past sessions.
-
-What it shares with other agents is in targets.
-"""
+"""All that knows Codex: its command line, its login, its stream and its past sessions."""

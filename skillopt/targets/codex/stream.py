@@ -1,7 +1,4 @@
-"""Parse what `codex exec --json` prints.
-
-Messages, commands with their output, consumption, whether a skill was loaded, and how the run ended.
-"""
+"""Parse what `codex exec --json` prints: messages, commands, consumption, whether a skill was loaded, the end."""
 
 import re
 from collections.abc import Iterator

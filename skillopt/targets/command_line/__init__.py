@@ -1,4 +1,1 @@
-"""Agents that a table of skillopt.toml describes: running their command line, and reading what it prints.
-
-What such a table says is in agent_table.
-"""
+"""Agents that a table of skillopt.toml describes: running their command line, and reading what it prints."""

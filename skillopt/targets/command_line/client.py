@@ -1,11 +1,4 @@
-"""Agents that a table `[agents.NAME]` describes, as targets: their program and their command line.
-
-The skill is installed as a folder where the table says. With `forced` its document stands before the task's prompt;
-with `discovery` the agent has to find it, and where its output does not tell of tools nobody knows whether it did.
-
-An agent gets the keys that its table names, a home of its own and nothing else of the user's, and runs in the sandbox
-as the other agents do.
-"""
+"""Agents that a table `[agents.NAME]` describes, as targets: their program, its command line and what it may see."""
 
 import os
 from collections.abc import Mapping, Sequence
