@@ -60,20 +60,14 @@ class Recording:
                 self._watch.event(event)
                 happened.append(event)
                 ended = event if isinstance(event, RunEnded) else None
-        except KeyboardInterrupt:
-            self._ledger.end_run(self.record.id, "stopped", "interrupted")
+        except (KeyboardInterrupt, InfrastructureError) as error:
+            stopped = isinstance(error, KeyboardInterrupt | OutOfBudget | AnswersPendingError)
+            reason = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+            self._ledger.end_run(self.record.id, "stopped" if stopped else "failed", reason)
             self.interrupted()
-            raise
-        except OutOfBudget as over:
-            self._ledger.end_run(self.record.id, "stopped", str(over))
-            self.interrupted()
-            accepted = sum(isinstance(event, VersionAccepted) for event in happened)
-            return happened, RunEnded(str(over), accepted, 0, 0)
-        except InfrastructureError as error:
-            state = "stopped" if isinstance(error, AnswersPendingError) else "failed"
-            self._ledger.end_run(self.record.id, state, str(error))
-            self.interrupted()
-            raise
+            if not isinstance(error, OutOfBudget):
+                raise
+            return happened, RunEnded(reason, sum(isinstance(one, VersionAccepted) for one in happened), 0, 0)
         if ended is None:
             raise AssertionError("the run ended without saying so")
         self._ledger.end_run(self.record.id, "finished", ended.reason)

@@ -42,7 +42,6 @@ __all__ = [
     "EvaluateResult",
     "OptimizeResult",
     "Scoring",
-    "Session",
     "open_session",
     "own_drivers",
     "settings_of",
@@ -207,7 +206,7 @@ _LOG = logging.getLogger("skillopt")
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class _Session:
     """What is open while a call lasts."""
 
     root: Path
@@ -231,7 +230,7 @@ class Session:
 @contextmanager
 def open_session(
     store: Path | str | None, settings: Settings, suite: Suite, given: Given, *, optimizer: bool = False
-) -> Iterator[Session]:
+) -> Iterator[_Session]:
     """Make the drivers, check what can be checked for nothing, and open the ledger."""
     expect(Suite, suite, "read one with load_suite")
     _expect_named(settings, given, optimizer=optimizer)
@@ -244,7 +243,7 @@ def open_session(
                 root.mkdir(parents=True, exist_ok=True)
         drivers = load_drivers(settings, suite, root, given, optimizer=optimizer)
         _check_verifiers(suite, drivers)
-        yield Session(root, stack.enter_context(closing(Ledger.open(root))), drivers, settings)
+        yield _Session(root, stack.enter_context(closing(Ledger.open(root))), drivers, settings)
 
 
 def _check_verifiers(suite: Suite, drivers: Drivers) -> None:

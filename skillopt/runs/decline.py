@@ -37,7 +37,7 @@ from skillopt.versions.edit_history import EditLine, NumberedEdit
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["Declined", "Dropped", "decline", "drop_offered", "undecline"]
+__all__ = ["Declined", "decline", "drop_offered", "undecline"]
 
 _OF_A_DRAFT: Final = ("Skill", "Skillopt-Run", "Gate-Metric", "Harness", "Optimizer-Model", "Suite-Digest")
 
@@ -56,7 +56,7 @@ class Declined:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class _Dropped:
     """Edits that a person refused, and the commits of the text with them and without."""
 
     skill: str
@@ -72,19 +72,12 @@ class _Place:
 
     repository: Repository
     target: Target
+    name: str
     branch: DraftBranch
     tip: str | None
     onto: str
     word: PersonsWord
     at: str
-
-    @property
-    def name(self) -> str:
-        return self.target.name
-
-    @property
-    def decisions(self) -> Decisions:
-        return read_decisions(self.repository, self.name, self.tip)
 
     def text(self, commit: str) -> tuple[File, ...]:
         """Read the files that ship as a commit has them; of no commit, those of the work tree."""
@@ -111,6 +104,7 @@ def _place(selection: Selection, word: PersonsWord | None, onto: str = "") -> It
         yield _Place(
             repository,
             target,
+            target.name,
             branch,
             repository.branch_tip(target.name),
             onto or default_tip(repository),
@@ -157,7 +151,8 @@ def undecline(
 ) -> Restored:
     """Make a declined version, or draft, the newest version; its edits may be tried again."""
     with _place(selection, word) as place:
-        decisions, repository = place.decisions, place.repository
+        repository = place.repository
+        decisions = read_decisions(repository, place.name, place.tip)
         wanted = _declined(place, decisions, version)
         if repository.ref_tip(wanted) is None:
             found = f"{wanted[:10]} was declined, and its commit is not in this clone"
@@ -190,7 +185,7 @@ def _declined(place: _Place, decisions: Decisions, version: str) -> str:
 
 def drop_offered(
     selection: Selection, edits: Sequence[str], word: PersonsWord | None = None, *, onto: str = ""
-) -> Dropped:
+) -> _Dropped:
     """Take edits out of what training offers, and remember that people refused them; nothing is measured."""
     with _place(selection, word, onto) as place:
         line, tip, draft = _find_line(place, edits)
@@ -205,7 +200,7 @@ def drop_offered(
             write_dropped(place.repository, place.commit(place.text(newest), base=newest), refused, place.word)
         else:
             commit = write_dropped(place.repository, place.commit(files), refused, place.word)
-    return Dropped(place.name, where, tuple(wanted), tip, commit)
+    return _Dropped(place.name, where, tuple(wanted), tip, commit)
 
 
 def _find_line(place: _Place, edits: Sequence[str]) -> tuple[EditLine, str, Version | None]:

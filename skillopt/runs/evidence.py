@@ -4,11 +4,10 @@ Nothing of `val` or `test`, no verifier and no answer is in it, and it spends no
 down, so where that cannot be, nothing is shown.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 
 from skillopt.errors import UsageError
 from skillopt.execution.recording import recorded_events
@@ -30,22 +29,18 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.notes import count_refused, note_shown
 from skillopt.tasks import Split, Task
 
-__all__ = ["ShownRollout", "TaskEvidence", "evidence"]
+__all__ = ["TaskEvidence", "evidence"]
 
 _RUNS = 50
 """Newest runs that are searched for rejected edits."""
 
 _EXAMPLE_TOKENS = 600
-"""Budget of one rollout in short form."""
-
 _WHOLE_TOKENS = 20_000
-"""Budget of one rollout that is asked for; what is longer says how much is left out."""
+"""Budgets of a rollout in short form, and of one that is asked for."""
 
 _REJECTION_TOKENS = 60
-"""Budget of one rejected edit with its reason."""
-
 _REJECTED_TOKENS = 900
-"""Budget of them all, and of what people refused, which comes first."""
+"""Budgets of a rejected edit with its reason, and of them all; what people refused comes first."""
 
 _FIRST_TOKENS = 3_700
 """Tokens (estimated) of all but the skill's text where no tasks are asked for; examples take what the rest leaves."""
@@ -54,11 +49,10 @@ _AROUND = 25
 """Tokens of what stands around one rollout or one part."""
 
 _MOST_NAMED = 3
-"""Unknown tasks that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRollout:
+class _ShownRollout:
     """A rollout of a train task as text, which is untrusted."""
 
     task: str
@@ -79,7 +73,7 @@ class TaskEvidence:
     fold: int
     measured: tuple[EvidenceRow, ...]
     table: str
-    rollouts: tuple[ShownRollout, ...]
+    rollouts: tuple[_ShownRollout, ...]
     refused: tuple[str, ...]
     rejected: tuple[str, ...]
     looks: int
@@ -109,11 +103,17 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     note_shown(root, skill.name, found)
     rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
     known = {task.id for task in train}
-    may_see = partial(_may_see, known=known, few=bool(plan.fold))
     by_people = refusals_before(plan.repository, skill.name, plan.base, plan.suite)
     # What is cut is the edit, not the reason.
     refused = _newest([f"{shorten_middle(one.edit.summary, _REJECTION_TOKENS)}: {one.words}" for one in by_people])
-    tried = [line for events in runs for event in events for line in _rejections(event, may_see)]
+    # With folds an edit that cites no task is of nobody's.
+    tried = [
+        shorten_middle(f"{edit.summary}: {reason}", _REJECTION_TOKENS)
+        for events in runs
+        for event in events
+        for edit, reason in _rejections(event)
+        if known.issuperset(edit.tasks) and (edit.tasks or not plan.fold)
+    ]
     rejected = _newest(tried, _REJECTED_TOKENS - estimate_tokens("\n".join(refused)))
     sections = tuple(section.title for section in skill.document.sections)
     table = write_evidence_table(rows)
@@ -170,19 +170,19 @@ def _summarise(
     return rows, groups
 
 
-def _examples(groups: Sequence[FailureGroup], tokens: int) -> Iterator[ShownRollout]:
+def _examples(groups: Sequence[FailureGroup], tokens: int) -> Iterator[_ShownRollout]:
     """Show one run of each group, the largest first, as far as the tokens go."""
     for group in groups:
         text = render_rollout(group.task, group.rollout, _EXAMPLE_TOKENS)
         tokens -= estimate_tokens(text) + _AROUND
         if tokens < 0:
             return
-        yield ShownRollout(group.task.id, text)
+        yield _ShownRollout(group.task.id, text)
 
 
-def _whole(tasks: Sequence[Task], found: Mapping[str, list[Rollout]]) -> tuple[ShownRollout, ...]:
+def _whole(tasks: Sequence[Task], found: Mapping[str, list[Rollout]]) -> tuple[_ShownRollout, ...]:
     return tuple(
-        ShownRollout(task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
+        _ShownRollout(task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
         for task in tasks
         for rollout in reversed(found.get(task.id, ()))
     )
@@ -204,23 +204,15 @@ def _newest(lines: Sequence[str], left: int = _REJECTED_TOKENS) -> tuple[str, ..
     return tuple(reversed(shown))
 
 
-def _rejections(event: Event, may_see: Callable[[Edit], bool]) -> Iterator[str]:
-    """Return what was not taken, of the edits that were derived from tasks that may be seen."""
-    edits, reason = list[Edit](), ""
+def _rejections(event: Event) -> Iterator[tuple[Edit, str]]:
+    """Yield the edits that were not taken, and why."""
     match event:
-        case EditRefused():
-            edits, reason = [event.edit], event.reason
-        case EditScreened() if not event.kept and event.tasks:
-            edits, reason = [event.edit], event.reason
+        case EditRefused() if event.reason:
+            yield event.edit, event.reason
+        case EditScreened() if not event.kept and event.tasks and event.reason:
+            yield event.edit, event.reason
         case GateDecided() if event.verdict.outcome is not Outcome.ACCEPT:
-            edits = [one.edit for one in event.changes]
-            reason = f"{event.verdict.outcome.value}, {event.verdict.reason}"
+            for one in event.changes:
+                yield one.edit, f"{event.verdict.outcome.value}, {event.verdict.reason}"
         case _:
             pass
-    for edit in filter(may_see, edits if reason else ()):
-        yield shorten_middle(f"{edit.summary}: {reason}", _REJECTION_TOKENS)
-
-
-def _may_see(edit: Edit, *, known: set[str], few: bool) -> bool:
-    """Return whether an edit was derived from tasks that may be seen; with folds one that cites none is of nobody's."""
-    return known.issuperset(edit.tasks) and bool(edit.tasks or not few)

@@ -26,7 +26,6 @@ from skillopt.versions.decisions import PersonsWord, read_decisions
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
-    "Compared",
     "ListedDraft",
     "ListedVersions",
     "Restored",
@@ -126,7 +125,7 @@ def skill_at(branch: DraftBranch, version: str) -> Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class _Compared:
     """Two versions of a skill with the files of both, by path."""
 
     skill: str
@@ -141,7 +140,7 @@ class Compared:
         return diff_files(self.old, self.new)
 
 
-def compare_versions(selection: Selection, before: str | None, after: str | None) -> Compared:
+def compare_versions(selection: Selection, before: str | None, after: str | None) -> _Compared:
     """Read two versions of a skill; from the first text, or to the newest version, where None."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
@@ -159,7 +158,7 @@ def compare_versions(selection: Selection, before: str | None, after: str | None
         for side in (before, after)
     )
     old, new = ({file.path: file.content for file in files if is_shipped(file.path)} for files in sides)
-    return Compared(target.name, before, after, old, new)
+    return _Compared(target.name, before, after, old, new)
 
 
 def pair_documents(

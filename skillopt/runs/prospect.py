@@ -23,7 +23,6 @@ __all__ = [
     "Prospect",
     "chances_of_gains",
     "expect_prospect",
-    "parts_of",
     "rollouts_needed",
     "what_it_can_show",
 ]
@@ -62,7 +61,7 @@ class GainChance:
     here: float
 
 
-def parts_of(task: Task) -> int:
+def _parts_of(task: Task) -> int:
     """Count what a task is scored by: its checks, the criteria of a rubric, some parts of a table, else one."""
     rubrics = (json.loads(spec.options) for spec in task.verifier.parts if spec.kind == "rubric")
     criteria = sum(max(1, len(options.get("criteria", ()))) for options in rubrics)
@@ -161,7 +160,7 @@ def _judging(suite: Suite, settings: Settings) -> _Judging:
     left = inf if plan.learning is None else plan.gate + plan.learning // 2
     judged = len(val) if left >= 2 * len(val) else int(left // 2)
     rounds = _MOST_ROUNDS if left == inf else int(left // (2 * max(1, judged)))
-    partial = settings.metric is not Metric.HARD and fmean(map(parts_of, val)) > 1
+    partial = settings.metric is not Metric.HARD and fmean(map(_parts_of, val)) > 1
     return _Judging(judged, rounds, partial)
 
 

@@ -53,7 +53,6 @@ __all__ = [
     "SIBLING",
     "DraftState",
     "RecordedRun",
-    "Trailers",
     "became_version",
     "draft_obstacle",
     "grade_of",
@@ -139,25 +138,22 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     draft = newest_draft(event for _, event in events)
     grading = draft.grading if isinstance(draft, DraftGraded) else None
     accepted = any(isinstance(event, VersionAccepted) for _, event in events)
-    unfit, commit, replaced = _unfit_reason(grading, accepted=accepted), "", ""
+    unfit = _unfit_reason(grading, accepted=accepted)
     try:
         before = branch.read()
         is_own = before is not None and before.trailer(_RUN) == record.id
-        if draft is not None and not unfit:
-            new = _new_version(repository, record, draft, events)
-            commit = branch.publish(new)
-            if record.kind == "proposal" and before is not None and not is_own:
-                tip = repository.branch_tip(record.skill)
-                there = {_digest(branch, sha) for sha in (commit, tip) if sha}
-                replaced = "" if _digest(branch, before.sha) in there else before.sha
-        elif is_own or became_version(branch):
-            branch.remove()
+        if draft is None or unfit:
+            if is_own or became_version(branch):
+                branch.remove()
+            return None if draft is None else DraftState(branch.name, "", grading, unfit)
+        commit = branch.publish(_draft_version(repository, record, draft, events))
     except VersionConflictError as error:
         return DraftState(branch.name, "", grading, str(error))
-    if draft is None:
-        return None
-    marks = repository.commit(commit).values(NEEDS_A_PERSON) if commit else ()
-    return DraftState(branch.name, commit, grading, unfit, replaced, marks)
+    replaced = ""
+    if record.kind == "proposal" and before is not None and not is_own:
+        there = {_digest(branch, sha) for sha in (commit, repository.branch_tip(record.skill)) if sha}
+        replaced = "" if _digest(branch, before.sha) in there else before.sha
+    return DraftState(branch.name, commit, grading, "", replaced, repository.commit(commit).values(NEEDS_A_PERSON))
 
 
 def _unfit_reason(grading: Grading | None, *, accepted: bool) -> str:
@@ -210,7 +206,7 @@ def _digest(branch: DraftBranch, commit: str) -> str:
     return read_version(branch.repository, branch.skill, commit, branch.path, missing_ok=True).digest
 
 
-def _new_version(
+def _draft_version(
     repository: Repository, record: RunRecord, draft: DraftChanged | DraftGraded, events: Sequence[tuple[str, Event]]
 ) -> NewVersion:
     """Return the commit of a draft; no changes that are edits are the durable guidance."""
@@ -239,7 +235,7 @@ def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple
     return record.base if start is None else repository.write_commit(start)
 
 
-Trailers = Sequence[tuple[str, str]]
+_Trailers = Sequence[tuple[str, str]]
 """(key, value) pairs at the end of a commit's message."""
 
 SIBLING: Final = "Sibling"
@@ -277,7 +273,7 @@ def _commit(
     event: VersionAccepted | DraftChanged | DraftGraded,
     place: tuple[str, str],
     said: tuple[str, str],
-    trailers: Trailers,
+    trailers: _Trailers,
 ) -> NewVersion:
     """Make the commit of a text; its message explains each edit with its reason, then says what was shown."""
     (at, parent), (subject, result) = place, said
@@ -352,7 +348,7 @@ def _grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
     )
 
 
-def read_grading(trailers: Trailers) -> Grading | None:
+def read_grading(trailers: _Trailers) -> Grading | None:
     """Read a grade with its figures; None where a commit has none, or people changed them."""
     found = dict(trailers)
     interval = _INTERVAL.fullmatch(found.get("Interval", ""))
@@ -375,7 +371,7 @@ def read_grading(trailers: Trailers) -> Grading | None:
         return None
 
 
-def grade_of(trailers: Trailers) -> Grade | None:
+def grade_of(trailers: _Trailers) -> Grade | None:
     """Read a grade without its figures; None where a commit has none."""
     try:
         return Grade(dict(trailers).get(GRADE, ""))

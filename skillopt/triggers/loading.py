@@ -24,7 +24,6 @@ __all__ = [
     "DiscoveryRunner",
     "HeldOutTriggers",
     "QueryLoading",
-    "SiblingRecall",
     "TriggerQuality",
     "TriggerRate",
     "count_held_out",
@@ -177,7 +176,7 @@ def _row(skill: str, query: Query, runs: Sequence[tuple[str, ...]]) -> QueryLoad
 
 
 @dataclass(frozen=True, slots=True)
-class SiblingRecall:
+class _SiblingRecall:
     """Held-out requests that should load another skill and did, before and after."""
 
     skill: str
@@ -195,7 +194,7 @@ class HeldOutTriggers:
     false_after: TriggerRate
     requests: int
     runs: int
-    siblings: tuple[SiblingRecall, ...] = ()
+    siblings: tuple[_SiblingRecall, ...] = ()
     fixed: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
 
@@ -220,11 +219,11 @@ def count_held_out(skill: str, queries: Iterable[Query], pairs: Pairs) -> HeldOu
     )
 
 
-def _siblings(skill: str, asked: Sequence[Query], pairs: Pairs) -> Iterator[SiblingRecall]:
+def _siblings(skill: str, asked: Sequence[Query], pairs: Pairs) -> Iterator[_SiblingRecall]:
     for name in sorted({query.expected for query in asked} - {skill, ""}):
         own = [query for query in asked if query.expected == name]
         before, after = (judge_loading(name, own, side).recall for side in (pairs.before, pairs.after))
-        yield SiblingRecall(name, before, after)
+        yield _SiblingRecall(name, before, after)
 
 
 def why_worse(found: HeldOutTriggers) -> str:

@@ -25,9 +25,9 @@ from skillopt.triggers.description import with_description
 from skillopt.triggers.loading import TRIGGER, trigger_verifier
 from skillopt.triggers.queries import Queries, Query, TriggerSet, read_queries, split_queries
 
-__all__ = ["MOST_TRIALS", "TriggerAsk", "TriggerPlan", "expect_trainable", "has_requests", "plan_triggers"]
+__all__ = ["TriggerAsk", "TriggerPlan", "expect_trainable", "has_requests", "plan_triggers"]
 
-MOST_TRIALS: Final = 50
+_MOST_TRIALS: Final = 50
 """Most runs of a request: more tell nothing that more requests would not tell better."""
 
 _TRIALS: Final = 3
@@ -91,8 +91,8 @@ def plan_triggers(ask: TriggerAsk) -> TriggerPlan:
             f"expected requests in a trigger set, found --suite {str(ask.selection.suite)!r}, which names tasks; name "
             "the set with --requests"
         )
-    if not 1 <= ask.repeats <= MOST_TRIALS:
-        raise UsageError(f"expected from 1 to {MOST_TRIALS} runs of each request, found {ask.repeats}")
+    if not 1 <= ask.repeats <= _MOST_TRIALS:
+        raise UsageError(f"expected from 1 to {_MOST_TRIALS} runs of each request, found {ask.repeats}")
     project = ask.selection.project()
     target = project.target(ask.selection)
     discovery = {"skill_mode": SkillMode.DISCOVERY, "gate": GateRule.SEQUENTIAL}

@@ -20,7 +20,6 @@ __all__ = [
     "find_copied_words",
     "read_queries",
     "request_key",
-    "request_words",
     "split_queries",
 ]
 
@@ -145,10 +144,10 @@ _SHORT: Final = 3.0
 """Words from which on a shorter request may not be repeated whole; a name or a term of two words is no copy."""
 
 
-def request_words(text: str) -> tuple[str, ...]:
+def _request_words(text: str) -> tuple[str, ...]:
     """Split a text into words, whatever its case, its punctuation and the form of its characters.
 
-    >>> request_words("Merge the P.D.F-files!")
+    >>> _request_words("Merge the P.D.F-files!")
     ('merge', 'the', 'p', 'd', 'f', 'files')
 
     Where a script puts no spaces between words, each character is one.
@@ -158,7 +157,7 @@ def request_words(text: str) -> tuple[str, ...]:
 
 def request_key(text: str) -> str:
     """Identify a request by its words; one without any by its characters."""
-    return " ".join(request_words(text)) or " ".join(normalize("NFKC", text).casefold().split())
+    return " ".join(_request_words(text)) or " ".join(normalize("NFKC", text).casefold().split())
 
 
 def find_copied_words(text: str, before: str, request: str) -> str:
@@ -167,8 +166,8 @@ def find_copied_words(text: str, before: str, request: str) -> str:
     Six in a row are a copy, and all of a request of three to five. Two characters of a script without spaces count
     as a word. What the description before says as well was not taken.
     """
-    said, known = (f" {' '.join(request_words(one))} " for one in (text, before))
-    for run in _runs(request_words(request)):
+    said, known = (f" {' '.join(_request_words(one))} " for one in (text, before))
+    for run in _runs(_request_words(request)):
         words = f" {' '.join(run)} "
         if words in said and words not in known:
             return words.strip()

@@ -4,7 +4,7 @@ All its trainings share one error: a description that no other improves is repla
 the settings allow, however often it is trained.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from typing import Final
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent, TestChoice
 from skillopt.loop.memory import MOST_LISTED, refusal_words
@@ -150,11 +150,7 @@ def _refused(plan: TriggerPlan, branch: DescriptionBranch) -> tuple[TriedDescrip
 
 
 def train_triggers(
-    ask: TriggerAsk,
-    *,
-    observer: RunObserver | None = None,
-    allowance: Meter | None = None,
-    now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
+    ask: TriggerAsk, *, observer: RunObserver | None = None, allowance: Meter | None = None
 ) -> TrainedTriggers:
     """Train the description of a skill; what is accepted is a commit on `skillopt-trigger/<skill>`.
 
@@ -162,7 +158,7 @@ def train_triggers(
     """
     plan, observer = plan_triggers(ask), observer or RunObserver()
     (train, held_out), root, name = plan.split, plan.project.root, plan.skill.name
-    begun = _begin(plan, allowance)
+    begun, commit, body = _begin(plan, allowance), "", ""
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         earlier = begun.earlier()
         if why := why_exhausted(len(held_out), plan.settings, earlier):
@@ -178,44 +174,30 @@ def train_triggers(
             number=begin_look(root, name, begun.id, request_digests(held_out)),
             earlier=earlier,
             refused=begun.refused,
-            rounds=5,
             told=observer.notice,
         )
         trained = train_description(begun.start, training)
-        if trained.verdict is not None:
-            accepted = trained.verdict.outcome is Outcome.ACCEPT
-            end_look(root, name, begun.id, trained.verdict.error_spent, accepted=accepted)
-        published = _published(begun, trained, recorded, now())
-        write_basis(root, name, begun.basis(trained.description if published[0] else ""))
-    return _trained(begun, trained, published, recorded)
-
-
-def _published(begun: _Training, trained: TrainedDescription, recorded: RecordedRunner, at: str) -> tuple[str, str]:
-    """Commit what was accepted; give the commit and its text for a pull request, both empty for nothing."""
-    verdict, seen, branch = trained.verdict, trained.held_out, begun.branch
-    if verdict is None or seen is None or verdict.outcome is not Outcome.ACCEPT:
-        return "", ""
-    spent = unreported_error(begun.plan.project.root, branch.skill, begun.id) + verdict.error_spent
-    cost = recorded.paid_rollouts, recorded.usage
-    trailers = description_trailers(begun.id, (verdict, spent), seen, begun.basis(), cost)
-    body = description_body(trained, seen)
-    return branch.publish(trained.description, body, trailers, at), body
-
-
-def _trained(
-    begun: _Training, trained: TrainedDescription, published: tuple[str, str], recorded: RecordedRunner
-) -> TrainedTriggers:
-    (train, held_out), (commit, body), plan = begun.plan.split, published, begun.plan
-    budget = ErrorBudget.after(1.0 - plan.settings.confidence, begun.earlier())
+        verdict, seen = trained.verdict, trained.held_out
+        if verdict is not None and seen is not None:
+            accepted = verdict.outcome is Outcome.ACCEPT
+            end_look(root, name, begun.id, verdict.error_spent, accepted=accepted)
+            if accepted:
+                spent = unreported_error(root, name, begun.id) + verdict.error_spent
+                cost = recorded.paid_rollouts, recorded.usage
+                trailers = description_trailers(begun.id, (verdict, spent), seen, begun.basis(), cost)
+                at, body = datetime.now(UTC).isoformat(timespec="seconds"), description_body(trained, seen)
+                commit = begun.branch.publish(trained.description, body, trailers, at)
+        write_basis(root, name, begun.basis(trained.description if commit else ""))
+    budget = ErrorBudget.after(1.0 - plan.settings.confidence, earlier)
     return TrainedTriggers(
         **{one.name: getattr(trained, one.name) for one in fields(trained)},
-        skill=begun.branch.skill,
+        skill=name,
         branch=begun.branch.name,
         commit=commit,
-        outcome=trained.verdict.outcome.value if trained.verdict else "",
+        outcome=verdict.outcome.value if verdict else "",
         train_requests=len(train),
         held_out_requests=len(held_out),
-        error=budget.spend(trained.verdict.error_spent if trained.verdict else 0.0),
+        error=budget.spend(verdict.error_spent if verdict else 0.0),
         pull_request=body,
         skipped=plan.skipped,
         paid_rollouts=recorded.paid_rollouts,

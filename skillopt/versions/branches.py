@@ -27,7 +27,6 @@ __all__ = [
     "DRAFT_BRANCHES",
     "FILES_DIGEST",
     "REMOVAL_BRANCH",
-    "REMOVED",
     "VERSION_BRANCHES",
     "DraftBranch",
     "Removal",
@@ -192,7 +191,7 @@ def snapshot_of(folder: Path) -> Snapshot:
 
 REMOVAL_BRANCH: Final = "skillopt-audit/removals"
 
-REMOVED: Final = "Removed-Skill"
+_REMOVED: Final = "Removed-Skill"
 """Trailer with the name of a skill and the digest of the text that was audited; one for each skill."""
 
 _TREE: Final = "Audit-Tree"
@@ -243,7 +242,7 @@ class RemovalBranch:
         gone += links_into(self.repository, base, removal.folders)
         files = [("100644", name, content) for name, content in removal.files]
         tree = self.repository.write_tree(base, gone, files, env)
-        trailers = (*((REMOVED, skill) for skill in removal.skills), (_TREE, tree))
+        trailers = (*((_REMOVED, skill) for skill in removal.skills), (_TREE, tree))
         message = compose_message(removal.subject, removal.body, trailers).encode("utf-8", "replace")
         return run_git(root, "commit-tree", "-p", base, "-F", "-", tree, stdin=message, env=env).decode().strip()
 
@@ -255,7 +254,7 @@ class RemovalBranch:
     def still_fits(self, commit: str, removal: Removal) -> bool:
         """Return whether a commit removes the same from an older commit, in which nothing of it was different."""
         version = self.repository.commit(commit)
-        same = self.is_ours(commit) and version.values(REMOVED) == removal.skills
+        same = self.is_ours(commit) and version.values(_REMOVED) == removal.skills
         if not same or not self.repository.contains(removal.base, version.parent):
             return False
         places = (*removal.folders, *(name for name, _ in removal.files))

@@ -87,35 +87,23 @@ def parse_commit(sha: str, content: str) -> Version:
 
 
 ACCEPTED: Final = "Val-After"
-"""Trailer of a version that the gate accepted."""
+TAKEN: Final = "Taken-By"
+ROLLBACK: Final = "Rollback-To"
+"""Trailers of a version: one that the gate accepted, a draft that a person took, and an older one again."""
 
 DECLINED: Final = "Declined"
-"""Trailer with a version or draft that people refused; there is one for each."""
-
-DESCRIPTION: Final = "description"
-"""Value of the trailer `Kind` of a commit that changes the description, on a branch of its own or merged from there."""
-
-DECLINED_DESCRIPTION: Final = "description-declined"
-"""Value of the trailer `Kind` of a commit with which a person refuses such ones."""
+UNDECLINED: Final = "Undeclined"
+"""Trailers with a version or draft that people refused, or had refused and want after all; there is one for each."""
 
 DROPPED: Final = "Dropped-Edit"
-"""Trailer with the key of an edit that people refused; there is one for each."""
-
-
 DROPPED_BY: Final = "Dropped-By"
-"""Trailer with who refused single edits: of the decision, and of the draft as it is without them."""
+"""Trailers with the key of each edit that people refused, and with who did; the draft without them has the latter."""
 
-ROLLBACK: Final = "Rollback-To"
-"""Trailer of a version that publishes an older one again."""
-
-TAKEN: Final = "Taken-By"
-"""Trailer of a version that was a draft until a person took it."""
-
-UNDECLINED: Final = "Undeclined"
-"""Trailer with a version or draft that people had refused and want after all."""
-
+DESCRIPTION: Final = "description"
+DECLINED_DESCRIPTION: Final = "description-declined"
 UNDECLINED_DESCRIPTION: Final = "description-undeclined"
-"""Value of the trailer `Kind` of a commit with which a person wants a declined one after all."""
+"""Values of the trailer `Kind` of a commit that changes the description, or with which a person refuses that or wants
+it after all; on a branch of its own, or merged from there."""
 
 _KINDS: Final = (
     (DECLINED, "declined"),

@@ -22,10 +22,8 @@ from skillopt.versions.commit_message import DECLINED, DROPPED, ROLLBACK, UNDECL
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
-    "LONGEST_REASON",
     "PULL_REQUEST",
     "Decisions",
-    "EditRefusal",
     "PersonsWord",
     "declined_runs",
     "dropped_message",
@@ -38,7 +36,7 @@ __all__ = [
     "write_undeclined",
 ]
 
-LONGEST_REASON: Final = 300
+_LONGEST_REASON: Final = 300
 """Characters of a person's reason that are kept."""
 
 PULL_REQUEST: Final = "Pull-Request"
@@ -60,7 +58,7 @@ class PersonsWord:
     def said(cls, by: str, reason: str = "", pull_request: str = "") -> "PersonsWord":
         """Make it of untrusted text: on one line, short, without credentials, mentions and hidden characters."""
         why = disarm(single_line(mask(reason)))
-        short = why if len(why) <= LONGEST_REASON else f"{why[: LONGEST_REASON - 1].rstrip()}…"
+        short = why if len(why) <= _LONGEST_REASON else f"{why[: _LONGEST_REASON - 1].rstrip()}…"
         return cls(disarm(single_line(mask(by)))[:200].rstrip(), short, single_line(mask(pull_request))[:200].rstrip())
 
     @property
@@ -75,7 +73,7 @@ class PersonsWord:
 
 
 @dataclass(frozen=True, slots=True)
-class EditRefusal:
+class _EditRefusal:
     """An edit that people refused: dropped by itself, or declined with the whole text that it was offered in.
 
     Its key is as in `0123456789ab/2`: the first digits of its version's commit, and its place among the edits there.
@@ -116,9 +114,9 @@ class Decisions:
         return frozenset(key for version in self.versions for key in version.values(DROPPED))
 
     @cached_property
-    def refused_edits(self) -> tuple[EditRefusal, ...]:
+    def refused_edits(self) -> tuple[_EditRefusal, ...]:
         """List the edits that stay refused, oldest decision first; of an edit refused twice, the newest word counts."""
-        found: dict[str, EditRefusal] = {}
+        found: dict[str, _EditRefusal] = {}
         for version in reversed(self.versions):
             for row in _refused(version):
                 known = found.pop(row.key, row)
@@ -212,12 +210,12 @@ def _written(refused: Sequence[tuple[str, Edit]]) -> tuple[tuple[str, str], ...]
     return tuple((_REFUSED, f"{key} {_write_edit(edit)}") for key, edit in refused)
 
 
-def _refused(version: Version) -> Iterable[EditRefusal]:
+def _refused(version: Version) -> Iterable[_EditRefusal]:
     kind = commit_kind(version)
     for row in version.values(_REFUSED) if kind in ("declined", "dropped") else ():
         key, _, text = row.partition(" ")
         if _KEY.fullmatch(key) and (edit := _read_edit(text)) is not None:
-            yield EditRefusal(key, edit, kind == "dropped", _word(version, kind.capitalize()))
+            yield _EditRefusal(key, edit, kind == "dropped", _word(version, kind.capitalize()))
 
 
 def _wanted_again(version: Version) -> tuple[str, ...]:

@@ -15,14 +15,14 @@ from skillopt.versions.git_process import run_git
 from skillopt.versions.merging import merge_texts
 from skillopt.versions.repository import Repository
 
-__all__ = ["EditLine", "NumberedEdit", "TextStep"]
+__all__ = ["EditLine", "NumberedEdit"]
 
 _MAKES_EDITS: Final = ("accepted", "taken", "undeclined", "draft")
 _BEGINS_ANEW: Final = ("start", "declined")
 
 
 @dataclass(frozen=True, slots=True)
-class TextStep:
+class _TextStep:
     """A commit of a line of versions, and what it made of SKILL.md."""
 
     commit: Version
@@ -47,7 +47,7 @@ class NumberedEdit:
 class EditLine:
     """The commits of a skill's branch, or of its draft, that the default branch lacks, oldest first."""
 
-    steps: tuple[TextStep, ...]
+    steps: tuple[_TextStep, ...]
 
     @classmethod
     def read(cls, repository: Repository, skill: str, path: str, tip: str, base: str) -> "EditLine":
@@ -59,7 +59,7 @@ class EditLine:
         without = ["--not", base] if base else []
         listed = run_git(repository.root, "rev-list", "--first-parent", "--max-count=1000", tip, *without)
         there = _text_at(repository, path, base) if base else None
-        steps: list[TextStep] = []
+        steps: list[_TextStep] = []
         for sha in listed.decode().split():
             commit = repository.commit(sha)
             after = _text_at(repository, path, sha)
@@ -72,7 +72,7 @@ class EditLine:
             before = _text_at(repository, path, commit.parent) if commit.parent else ""
             if not is_ours and before == after:
                 continue
-            steps.append(TextStep(commit, before, after, kind in _MAKES_EDITS))
+            steps.append(_TextStep(commit, before, after, kind in _MAKES_EDITS))
         return cls(tuple(reversed(steps)))
 
     @property
@@ -117,7 +117,7 @@ class EditLine:
         return text
 
 
-def _taken_out(text: str, step: TextStep, edit: Edit) -> str | None:
+def _taken_out(text: str, step: _TextStep, edit: Edit) -> str | None:
     """Take one edit out where its content stands once, else by merging; None where that conflicts."""
     content, put = edit.content.strip("\n"), edit.anchor if edit.op is Op.REPLACE else ""
     if edit.op in (Op.ADD, Op.REPLACE) and f"\n{content}\n" in f"\n{text}\n":
