@@ -70,7 +70,7 @@ def _others(target: Target, found: Samples) -> dict[str, float]:
 def _night_row(cell: Cell, found: Samples) -> list[str]:
     years = found.years.get(cell, [])
     broken = len(found.broken.get((cell, OURS), ()))
-    what = f"years of {cell.nights} null nights ({cell.world}) with a false `proven`"
+    what = f"years of {cell.nights} null nights ({cell.world}) with a false `proven` or `proven here`"
     reached = f"{false_years(years):.0%}" if years else f"none of {broken} years finished"
     met = bool(years) and not broken and false_years(years) <= _YEARS_MUST
     return [what, f"≤ {_YEARS_MUST:.0%}", reached, "", "yes" if met else "no", ""]

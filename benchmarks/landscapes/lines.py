@@ -44,7 +44,6 @@ START: Final = Skill(
 _RULE = re.compile(r"When symptom S\d\d shows, apply RULE-(\d\d)([a-z])\.")
 _BLOCK = re.compile(r"When symptom S\d\d shows, avoid RULE-(\d\d)x\.")
 _HARM = re.compile(r"Whatever symptom shows, mind HARM-(\d{3})\.")
-_MEMO = re.compile(r"Whatever symptom shows, recall CASE-([a-z]{6})\.")
 _DOUBTFUL = re.compile(r"Whatever symptom shows,|\bavoid RULE-")
 
 
@@ -83,8 +82,8 @@ def is_doubtful(line: str) -> bool:
 class Reading:
     """What a document says.
 
-    Rules, those said in several wordings, those that go too far or are put out of force, how many lines do harm
-    everywhere, and the lines that memorise a task.
+    Rules, those said in several wordings, those that go too far or are put out of force, and how many lines do harm
+    everywhere.
     """
 
     rules: frozenset[int]
@@ -92,7 +91,6 @@ class Reading:
     tempting: frozenset[int]
     blocked: frozenset[int]
     harms: int
-    memos: frozenset[str]
 
 
 def read(text: str) -> Reading:
@@ -105,5 +103,4 @@ def read(text: str) -> Reading:
         frozenset(rule for rule, wording in said if wording == TEMPTING),
         frozenset(int(rule) for rule in _BLOCK.findall(text)),
         len(set(_HARM.findall(text))),
-        frozenset(found[0] for found in _MEMO.finditer(text)),
     )
