@@ -1,7 +1,4 @@
-"""What can do tasks on this machine, and with which key or login: names, never values.
-
-Agents are found by their programs, keys by the names of their variables, and local servers by their lists of models.
-"""
+"""What can do tasks on this machine, and with which key or login: names, never values."""
 
 import json
 import os
@@ -80,10 +77,7 @@ _PROVIDERS: Final = {
 
 
 def find_choices() -> tuple[Choice, ...]:
-    """List what was found here: what is ready before what is not, agents before keys before servers.
-
-    Only LOCAL_SERVERS and the addresses in SKILLOPT_BASE_URL and OPENAI_BASE_URL are asked, for their list of models.
-    """
+    """List what is here, what is ready first: agents, keys, servers; known addresses are asked for their models."""
     found = [*_agents(own=True), *_keys(), *_served(LOCAL_SERVERS)]
     proposer = next((choice for choice in found if not choice.missing), None)
     alone = "it proposes no edits, so an optimizer model is needed too, and none was found"
@@ -153,10 +147,7 @@ def given_keys(harness: str, agents: Mapping[str, AgentTable]) -> str:
 
 
 def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) -> str:
-    """Return what is not there to measure a suite with: a judge, or the key of a target or judge; empty for nothing.
-
-    Agents find their logins in many ways, so they are asked by running them.
-    """
+    """Return which judge or key is missing to measure a suite, empty for nothing; agents are asked by running them."""
     roles = _roles(settings, suite, trains=trains)
     if roles.get("judge", "a model") in {"", "demo"}:
         return "its tasks have rubrics, and there is no model to judge them; set judge"

@@ -1,8 +1,4 @@
-"""Clusters by name.
-
-One process admits every call, keeps the caps, scores and writes the ledger; a cluster only changes where the target
-does a task. So nothing that is decided depends on it.
-"""
+"""Clusters by name: they change where the target does a task, and nothing that is decided."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -27,10 +23,7 @@ class NodeLostError(ProviderError):
 
 
 class Cluster(Harness, Protocol):
-    """A harness whose rollouts run on other machines; `notice` gets messages for the user.
-
-    Its `run` raises NodeLostError when a node goes away meanwhile.
-    """
+    """A harness that runs on other machines, and raises NodeLostError for a lost one; `notice` gets messages."""
 
     notice: Callable[[str], None]
 

@@ -209,10 +209,7 @@ def _handoff(root: Path) -> Path:
 
 
 def _expect_sandbox_in_ci(settings: Settings, suite: Suite, *, agent: bool) -> None:
-    """Refuse to run programs that models steer where `CI` is set and there is no sandbox.
-
-    skillopt.toml can be part of a stranger's change, so what it says of the sandbox is not enough there.
-    """
+    """Refuse to run what models steer without a sandbox in CI, where a stranger's change may have set it so."""
     commands = any(brings_command(task) for _, task in suite.splits)
     runs = [*(["agents"] if agent else []), *(["`command` verifiers"] if commands else [])]
     if not runs or not os.environ.get("CI") or os.environ.get(_CONSENT) == "none":
@@ -239,10 +236,7 @@ def check_recorded_tools(harness: str, suite: Suite, *, blind: bool = False) -> 
 
 
 def checks_warning(suite: Suite, sandbox: SandboxChoice) -> str:
-    """Say in one line that scores of a suite can be gamed because programs of its verifiers run without a sandbox.
-
-    Empty where no verifier starts a program, or all run in the sandbox.
-    """
+    """Say in one line that verifiers start programs without a sandbox, which can game scores; empty where none does."""
     return unboxed_checks(sandbox) if any(brings_command(task) for _, task in suite.splits) else ""
 
 

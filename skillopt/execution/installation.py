@@ -1,7 +1,4 @@
-"""Which package the import name `skillopt` belongs to here: ours, `skillopt-mcp`, or the published `skillopt`.
-
-Both install a folder `skillopt/`. In one environment the one that came last has overwritten files of the other.
-"""
+"""Which package the import name `skillopt` belongs to here: the published `skillopt` overwrites files of ours."""
 
 import re
 import sys

@@ -1,7 +1,4 @@
-"""Masking secrets in what is recorded and printed: values of this process's environment, and what looks like a key.
-
-This is the one place where what a target, a judge or a provider said is cleaned before it is kept or shown.
-"""
+"""Masking of secrets in all that is recorded or printed: values of the environment, and what looks like a key."""
 
 import json
 import os

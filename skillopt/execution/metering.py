@@ -1,8 +1,4 @@
-"""Metering of concurrent model calls and rollouts: each reserves its worst case before it starts.
-
-A call that does not fit beside those under way waits for them to end; one that does not fit alone is not made. Usage is
-counted by role (target, optimizer, judge).
-"""
+"""Metering of concurrent calls by role: each reserves its worst case before it starts, or waits for others to end."""
 
 import time
 from collections import defaultdict
@@ -177,10 +173,7 @@ class Meter:
 
 
 class MeteredModel:
-    """A model that reserves each call before it is made, and repeats one that failed for a transient reason.
-
-    With a masking it is never sent a secret.
-    """
+    """A model that reserves each call, repeats one that failed for a transient reason, and is sent no masked secret."""
 
     def __init__(
         self,

@@ -1,8 +1,4 @@
-"""Ray cluster: runs the target of rollouts as Ray tasks on its nodes.
-
-Ray places tasks where memory is free. The process of a run alone admits calls, scores and writes the ledger. No key
-is sent to a node: it uses what its own environment holds, and masks that in all that it sends back.
-"""
+"""Ray cluster: runs the target of rollouts on its nodes, which are sent no key and mask what they send back."""
 
 import io
 import logging
@@ -104,10 +100,7 @@ def pack(workspace: str) -> bytes:
 
 
 def unpack(packed: bytes, workspace: str) -> None:
-    """Make a workspace look like the one that was packed.
-
-    Nothing is written outside of it: links that lead out, devices and pipes are left out.
-    """
+    """Make a workspace look like the one that was packed; links that lead out, devices and pipes are left out."""
     for entry in list(os.scandir(workspace)):
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path)

@@ -1,7 +1,4 @@
-"""Retry with exponential backoff, jitter and a deadline, for models and forges.
-
-The SDKs' own retries are off: they sleep as long as they are asked to, whatever their timeout is.
-"""
+"""Retry with backoff, jitter and a deadline, for models and forges; the SDKs' own, which know no deadline, are off."""
 
 import time
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""Runner of rollouts and model calls with a cache: each answer comes from the ledger or is recorded there.
-
-Every paid answer is recorded before it is used, so that a rerun pays for nothing twice.
-"""
+"""Runner of rollouts and model calls: each answer comes from the ledger, or is recorded there before it is used."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -74,11 +71,7 @@ class RunObserver:
 
 
 class RecordedRunner:
-    """A runner that records each answer in the ledger before it returns it.
-
-    Failed rollouts are not reused by other runs; within a run, `keep_failures` records those that the loop
-    went on without, so that a rerun of that run decides the same.
-    """
+    """Records each answer, and the failures that the run went on without, so that its rerun decides the same."""
 
     def __init__(
         self,
@@ -177,10 +170,7 @@ class RecordedRunner:
         return replace(reply, text=self._masking.text(readable(reply.text)))
 
     def _known(self, keys: Sequence[str]) -> dict[str, Rollout]:
-        """Look up rollouts; a recorded failure comes before what another run recorded since.
-
-        So this run decides as it did.
-        """
+        """Look up rollouts; the run's own failures come first, so that it decides as it did."""
         known = self._ledger.rollouts(keys) | self._ledger.failures(self._run_id, keys)
         return known | {key: self._failures[key] for key in keys if key in self._failures}
 

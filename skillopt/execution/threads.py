@@ -1,7 +1,4 @@
-"""Thread pool executor, the default: runs calls concurrently on this machine.
-
-Results are yielded in groups, so that the consumer can write a group in one transaction while the pool goes on.
-"""
+"""Thread pool executor, the default, which yields results in groups, each for one transaction."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -23,11 +20,7 @@ _Ended = SimpleQueue["_AnyCall | None"]
 
 
 class ThreadExecutor:
-    """Runs calls on threads.
-
-    After Ctrl-C no more calls start, and those under way, which are paid for, are waited for; a second one ends the
-    programs that they run and waits no longer.
-    """
+    """Runs calls on threads; after Ctrl-C those under way are waited for, after a second one they are ended."""
 
     def __init__(
         self,
@@ -40,11 +33,7 @@ class ThreadExecutor:
         self._drop = drop
 
     def run(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
-        """Begin calls, and yield (index, result) in groups as they end.
-
-        After an exception nothing more is started; what was running is still handed over before the
-        exception is raised, so that nothing paid for is lost.
-        """
+        """Begin calls, and yield (index, result) in groups as they end; before an exception, what was running."""
         ended: _Ended = SimpleQueue()
         if not items:
             return

@@ -1,7 +1,4 @@
-"""Refuse versions, the draft or single edits as a person asks for it, or take that back.
-
-A no is a commit on the skill's branch, from which training goes on with the text that it began with.
-"""
+"""Refuse versions, the draft or single edits as a person asks for it, by a commit on the branch; or take that back."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,8 +1,4 @@
-"""Collect the recorded evidence that a proposer of edits needs, for the command `evidence`.
-
-Nothing of `val` or `test`, no verifier and no answer is in it, and it spends nothing. Which tasks were shown is written
-down, so where that cannot be, nothing is shown.
-"""
+"""Collect for `evidence` what is recorded of train tasks alone; nothing is shown that cannot be noted as shown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing

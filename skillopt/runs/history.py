@@ -212,11 +212,7 @@ def roll_back(selection: Selection, version: str) -> Restored:
 
 
 def _starting_commit(versions: Sequence[Version]) -> str:
-    """Return the commit with the text that training started from: the parent of the first accepted or taken version.
-
-    Where people declined what was trained, or changed the default branch's text beside it, it is the commit from
-    which training then started anew.
-    """
+    """Return the commit that training began from, or began anew from after people declined or changed the text."""
     for version in versions:
         kind = commit_kind(version)
         if kind == "undeclined":
@@ -232,11 +228,7 @@ def _oldest_trained(versions: Sequence[Version]) -> Version | None:
 
 
 def released_of(plan: RunPlan, ledger: Ledger, record: RunRecord) -> Released:
-    """Find the released text that a run is compared with on the held-out test.
-
-    For a run that continues the skill's branch it is the text that the versions there began from; for one that begins
-    with another text, such as one that people wrote meanwhile, it is that text.
-    """
+    """Find the text for the held-out test: what the versions on the branch began from, or people wrote since."""
     name, repository = plan.target.name, plan.repository
     skill = decode_skill(name, record.start)
     versions = repository.versions(name, record.base) if record.base else ()
@@ -259,10 +251,7 @@ def first_text(repository: Repository, skill: str, versions: Sequence[Version], 
 
 
 def refusals_before(repository: Repository, skill: str, base: str, suite: Suite) -> tuple[PeoplesRefusal, ...]:
-    """List the edits that people had refused by a commit, oldest first; every front end that proposes reads them here.
-
-    A reason that gives away something of the suite is left out: it would reach whoever proposes.
-    """
+    """List the edits that people had refused by a commit, oldest first; no reason gives away something of the suite."""
     found = read_decisions(repository, skill, base).refused_edits[-_MOST_REFUSALS:] if base else ()
     words = without_leaks([one.word for one in found], suite)
     return tuple(PeoplesRefusal(one.edit, word.reason, word.by) for one, word in zip(found, words, strict=True))

@@ -1,8 +1,4 @@
-"""Plan of a run before anything is spent: target, suite, drivers, siblings, first text, and the run that it continues.
-
-A run under a cap ends like any other: its draft is gated and graded. Under higher caps it goes on from there, so
-nothing is measured twice; the caps that it was raised to are recorded among its events.
-"""
+"""Plan of a run before anything is spent: target, suite, drivers, siblings, first text, and what run it continues."""
 
 import json
 import math
@@ -150,10 +146,7 @@ def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -
 
 
 def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
-    """Return whether a run began with the text that is asked for.
-
-    The run itself may have moved the branch since: a branch that ends with one of its versions is where it goes on.
-    """
+    """Return whether a run began with the text that is asked for, also where it has moved the branch since."""
     name, repository = plan.target.name, plan.repository
     newest = next(iter(repository.versions(name)), None)
     by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "undeclined", "dropped")
@@ -298,10 +291,7 @@ def protected_siblings(project: Project, target: Target, flags: Mapping[str, obj
 
 
 def _with_siblings(suite: Suite, siblings: Sequence[Sibling]) -> Suite:
-    """Return the tasks that the drivers of a run must be able to run and judge: its own, and those of its siblings.
-
-    A suite refuses twins, so those of siblings get ids and prompts of their own; they are not run from here.
-    """
+    """Add the tasks of siblings for the drivers, with ids and prompts of their own: a suite refuses twins."""
     if not siblings:
         return suite
     more = tuple(

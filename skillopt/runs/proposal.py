@@ -100,10 +100,7 @@ class EditsProposal(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RefusedEdit:
-    """An edit that cannot be tried: its place in the proposal from 1, what it does, and why not.
-
-    `look` says whether the refusal counts as a look at the tasks, for it tells something of their text.
-    """
+    """An edit that cannot be tried, by its place from 1; `look`: the refusal tells something of the text of tasks."""
 
     number: int
     edit: str

@@ -112,10 +112,7 @@ def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
 
 
 def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
-    """Return what a run can show, and refuse one that can show nothing.
-
-    What keeps its models from answering is said before that, as it would be the next refusal.
-    """
+    """Return what a run can show, and refuse one that can show nothing; missing access is named with it."""
     prospect = what_it_can_show(suite, settings)
     try:
         check_cap(suite, settings)

@@ -1,7 +1,4 @@
-"""A project at a git revision: its configuration, its skills and their suites.
-
-They are written to a temporary folder, so that what is read is what was committed, not what is in the work tree.
-"""
+"""A project at a git revision, read as it was committed: its configuration, its skills and their suites."""
 
 from collections.abc import Mapping
 from contextlib import suppress

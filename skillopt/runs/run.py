@@ -1,8 +1,4 @@
-"""A run that keeps its accepted versions and its draft in git, and the message of each: its numbers, reasons and grade.
-
-What is committed is a function of the recorded events and the versions in git, so doing it again changes nothing: a
-draft is published after a kill, too. Every number comes from the recorded event, none from a model.
-"""
+"""A run with its versions and draft in git, which its recorded events alone decide, so that a rerun changes nothing."""
 
 import json
 import re

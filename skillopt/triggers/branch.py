@@ -1,7 +1,4 @@
-"""The git branch `skillopt-trigger/<skill>`: descriptions that the gate accepted, and what people decided about them.
-
-A branch that was fetched from `origin` counts where there is none here, or where it goes on from the one here.
-"""
+"""The git branch `skillopt-trigger/<skill>`, here or as fetched: accepted descriptions, and what people decided."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -105,10 +102,7 @@ class DescriptionBranch:
 
     @property
     def declined_last(self) -> tuple[tuple[str, ...], str]:
-        """The descriptions that were declined last and stay declined, newest first, and in which pull request.
-
-        Nothing where another description was committed since.
-        """
+        """The descriptions declined last, newest first, and where; none where another was committed since."""
         kinds = (DESCRIPTION, DECLINED_DESCRIPTION)
         newest = next((one for one in self.line if one.trailer("Kind") in kinds), None)
         gone = self.declined
@@ -176,10 +170,7 @@ class DescriptionBranch:
         self.repository.check_branch(self.name)
 
     def publish(self, description: str, body: str, trailers: _Trailers, at: str) -> str:
-        """Commit a description; index, work tree, HEAD and hooks are not touched.
-
-        It goes on from the newest description, fetched ones included, and merges HEAD where that has moved on since.
-        """
+        """Commit a description on the newest one, fetched ones included, and merge HEAD where that has moved on."""
         head, tip = self.repository.head() or "", self.tip
         behind = tip is not None and head != "" and not self.repository.contains(tip, head)
         message = "a description that loads it when it should", body

@@ -227,11 +227,7 @@ def _siblings(skill: str, asked: Sequence[Query], pairs: Pairs) -> Iterator[_Sib
 
 
 def why_worse(found: HeldOutTriggers) -> str:
-    """Return why a description is refused that makes more requests go right; empty where nothing speaks against it.
-
-    It may not load the skill for more held-out requests that should not load it, and may not take two requests or
-    more from another skill.
-    """
+    """Return why a description is refused: more false triggers, or two requests taken from a sibling; else empty."""
     if (more := found.false_after.hits) > found.false_before.hits:
         return (
             f"it loads the skill for {more} of {found.false_after.of} held-out requests that should not load it, "

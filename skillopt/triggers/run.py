@@ -1,8 +1,4 @@
-"""Train the description of a skill of a project, and commit what is accepted on its branch.
-
-All its trainings share one error: a description that no other improves is replaced with at most the probability that
-the settings allow, however often it is trained.
-"""
+"""Train the description of a skill of a project within the error that all its trainings share, and commit it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -152,10 +148,7 @@ def _refused(plan: TriggerPlan, branch: DescriptionBranch) -> tuple[TriedDescrip
 def train_triggers(
     ask: TriggerAsk, *, observer: RunObserver | None = None, allowance: Meter | None = None
 ) -> TrainedTriggers:
-    """Train the description of a skill; what is accepted is a commit on `skillopt-trigger/<skill>`.
-
-    The same command goes on where it was interrupted; recorded answers are never paid for again.
-    """
+    """Train the description of a skill, or go on with that; what is accepted is a commit on its branch."""
     plan, observer = plan_triggers(ask), observer or RunObserver()
     (train, held_out), root, name = plan.split, plan.project.root, plan.skill.name
     begun, commit, body = _begin(plan, allowance), "", ""

@@ -1,7 +1,4 @@
-"""Train the description of a skill: propose from requests that go wrong, test, gate on held-out requests.
-
-The body is never touched, and what is not better on the training requests never reaches the gate.
-"""
+"""Train the description of a skill: propose from requests that go wrong, test, gate on held-out requests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -116,10 +116,7 @@ def people_commits(repository: Repository, skill: str, tip: str, *options: str) 
 
 
 def description_commits(repository: Repository, skill: str, tip: str) -> tuple[Version, ...]:
-    """List what training and people's decisions committed for a skill's description, newest first.
-
-    It ends with the first commit of a person.
-    """
+    """List the commits of a skill's description, newest first, down to the first commit of a person."""
     found: list[Version] = []
     sha = tip
     while sha and len(found) < _LONGEST_LINE:
@@ -232,10 +229,7 @@ class RemovalBranch:
         return self.repository.ref_tip(f"{_HEADS}{REMOVAL_BRANCH}") or ""
 
     def write(self, removal: Removal) -> str:
-        """Write the commit, which no branch leads to yet; the same removal gives the same commit.
-
-        Links that lead into a removed folder go with it.
-        """
+        """Write the commit, without links into removed folders, on no branch yet; the same one for the same removal."""
         root, base = self.repository.root, removal.base
         env = disabled_hooks(root) | self.repository.signature(self.repository.commit(base).at)
         gone = [name for _, _, name in self.repository.tree(base, "") if _inside(name, removal.folders)]

@@ -1,7 +1,4 @@
-"""Commit messages of versions: compose one with trailers, parse a raw commit, tell kinds of commits by trailers.
-
-Text from models can forge neither a paragraph nor a trailer, nor control a terminal.
-"""
+"""Messages of commits: compose and parse them, so that text from models forges no trailer and controls no terminal."""
 
 import re
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""What people decided about a skill: versions they declined, edits they dropped. Written to git and read back from it.
-
-The decisions are commits on the skill's branch, so that a fresh clone knows them. Each carries the edits that were
-refused, so that also those of a draft are known whose branch is gone.
-"""
+"""What people decided about a skill, in commits on its branch with the edits refused, so that any clone knows it."""
 
 import json
 import re
@@ -74,10 +70,7 @@ class PersonsWord:
 
 @dataclass(frozen=True, slots=True)
 class _EditRefusal:
-    """An edit that people refused: dropped by itself, or declined with the whole text that it was offered in.
-
-    Its key is as in `0123456789ab/2`: the first digits of its version's commit, and its place among the edits there.
-    """
+    """An edit that people refused; its key is its version's short commit with its place there: `0123456789ab/2`."""
 
     key: str
     edit: Edit

@@ -51,11 +51,7 @@ class EditLine:
 
     @classmethod
     def read(cls, repository: Repository, skill: str, path: str, tip: str, base: str) -> "EditLine":
-        """Read the line to a commit.
-
-        It begins after the newest commit with the default branch's text, or with which training began anew; what was
-        merged or squashed there is no part of it.
-        """
+        """Read the line to a commit, from where it left the default branch's text, or where training began anew."""
         without = ["--not", base] if base else []
         listed = run_git(repository.root, "rev-list", "--first-parent", "--max-count=1000", tip, *without)
         there = _text_at(repository, path, base) if base else None

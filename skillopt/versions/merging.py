@@ -129,11 +129,7 @@ def start_conflicts(place: StartPlace) -> tuple[Conflict, ...]:
 
 
 def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
-    """Merge the default branch into the skill's branch, and give the commit that training starts from.
-
-    Its text is the default branch's, or, where people have changed the skill's branch, what both sides make of it.
-    Where there is nothing to merge, nothing is written.
-    """
+    """Merge the default branch into the skill's branch where it moved on, and return the commit to train from."""
     onto = place.merged
     theirs = place.files(onto) if onto else ()
     has_skill = any(file.path == SKILL_FILE for file in theirs)

@@ -64,10 +64,7 @@ def _read(root: Path, names: Sequence[str]) -> Iterator[_Object]:
 
 
 def list_folders(root: Path, places: Sequence[FolderAt]) -> list[dict[str, str]]:
-    """Return the objects of the files below folders, by their paths there.
-
-    Symbolic links that stay inside the repository are followed, except to a folder that they lie in.
-    """
+    """Return the objects of the files below folders, by their paths there; links inside the repository are followed."""
     found: list[dict[str, str]] = [{} for _ in places]
     objects: dict[str, _Object] = {}
     needed = {_name(place.commit, ".") for place in places}

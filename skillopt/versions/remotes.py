@@ -302,10 +302,7 @@ _PASSWORD: Final = re.compile(r"https?://[^/@\s]*:[^/@\s]+@")
 
 
 def find_stored_credentials(repository: Repository) -> tuple[str, ...]:
-    """List the keys of git's configuration that hold a token: headers with a login, addresses with a password.
-
-    A checkout that keeps its credentials leaves one there, and so may an address that somebody pasted.
-    """
+    """List the keys of git's configuration that hold a login: headers, and addresses with a password."""
     headers = [
         key
         for key, value in read_config(repository.root, r"^http\..*extraheader$")

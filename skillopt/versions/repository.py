@@ -147,10 +147,7 @@ class Repository:
         return frozenset(Path(name) for name in names if name)
 
     def read_folder(self, commit: str, path: str) -> tuple[File, ...]:
-        """Read the files of a folder as a commit has them, sorted by path; none when it is not there.
-
-        Symbolic links that stay inside the repository are followed, all others are left out.
-        """
+        """Read the files of a folder as a commit has them, sorted by path; links out of the repository are left out."""
         (found,) = list_folders(self.root, [FolderAt(commit, path)])
         names = sorted(found)
         contents = read_objects(self.root, [found[name] for name in names])
@@ -164,11 +161,7 @@ class Repository:
         return [(meta.split()[0], meta.split()[2], name) for meta, name in rows]
 
     def versions(self, skill: str, tip: str | None = None) -> tuple[Version, ...]:
-        """List the versions of a skill, newest first: the commits of its branch that say so.
-
-        Commits of people between or on top of them are left out, and so are descriptions that were merged. A `tip` that
-        is known need not be looked up.
-        """
+        """List the versions of a skill, newest first; commits of people and merged descriptions are left out."""
         tip = tip or self.branch_tip(skill)
         if tip is None:
             return ()
@@ -285,10 +278,7 @@ class Repository:
         env: Mapping[str, str],
         known: Mapping[str, str] = MappingProxyType({}),
     ) -> str:
-        """Write the tree of a commit without some files and with others, each as (mode, path, content).
-
-        A file whose known object is the same stays as it is.
-        """
+        """Write the tree of a commit without some files and with others, (mode, path, content), but for known ones."""
         with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
             shas = write_blobs(self.root, [content for _, _, content in files], Path(folder))
             rows = [f"0 {'0' * len(base)}\t{name}\0" for name in gone]
@@ -317,10 +307,7 @@ _PARENT: Final = re.compile(rb"^tree \w+\nparent (\w+)\n")
 
 
 def read_histories(root: Path, tips: Mapping[str, str]) -> dict[str, tuple[Version, ...]]:
-    """List the versions of skills, newest first: the commits of their branches that say so.
-
-    Commits of people between or on top of them are left out.
-    """
+    """List the versions of skills, newest first, without the commits of people between or on top of them."""
     if not tips:
         return {}
     # Branches share the history of the default branch, so that what they have in common is read once.

@@ -1,7 +1,4 @@
-"""Compare two git revisions: which skill folders differ or were renamed, and the files of a revision.
-
-Nothing is written to the repository.
-"""
+"""Compare two git revisions without writing: skill folders that differ or were renamed, and files of a revision."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -112,10 +109,7 @@ def worktree_folders(repository: Repository) -> tuple[str, ...]:
 
 
 def find_skill_folder(repository: Repository, commit: str, name: str) -> str | None:
-    """Find the folder of a skill in a commit by the skill's name; None where there is none, or several.
-
-    The names that the skills of the commit have come first, then the names of their folders.
-    """
+    """Find the folder of a skill in a commit by the skill's name, else the folder's; None for none, or several."""
     texts = [PurePosixPath(path) for _, _, path in repository.tree(commit, "") if path.endswith(SKILL_FILE)]
     folders = [path.parent.as_posix() for path in texts if path.name == SKILL_FILE]
     named = [folder for folder, known in name_skills(folders, name).items() if known == name]
