@@ -128,7 +128,6 @@ def _hidden(secrets: set[str]) -> Iterator[None]:
 
 
 def _overwrite(secrets: set[str]) -> None:
-    """Overwrite secrets in the environment that this process was started with."""
     numbers = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     start, end = int(numbers[_ENV_START]), int(numbers[_ENV_END])
     if not 0 < start < end:

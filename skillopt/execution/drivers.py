@@ -45,11 +45,8 @@ __all__ = [
 ]
 
 _LONGEST_CALL: Final = 600.0
-"""Seconds that an agent's command line gets for one answer."""
-
 _SILENCE: Final = 300.0
-"""Seconds without data after which an API call is given up."""
-
+"""Seconds that an agent's command line gets for one answer, and without data after which an API call is given up."""
 
 _CONSENT: Final = "SKILLOPT_SANDBOX"
 """The variable that a workflow sets to let programs run without a sandbox; a change of skillopt.toml cannot set it."""
@@ -98,12 +95,10 @@ class Drivers:
 
     def verifier(self, spec: VerifierSpec) -> Verifier:
         """Make the verifier of a task."""
-        own = self.verifiers.get(spec.kind)
-        if own is not None:
+        if (own := self.verifiers.get(spec.kind)) is not None:
             return own(spec)
-        return (
-            shared_verifier(spec, self.sandbox) if self.judge is None else load_verifier(spec, self.judge, self.sandbox)
-        )
+        judge, sandbox = self.judge, self.sandbox
+        return shared_verifier(spec, sandbox) if judge is None else load_verifier(spec, judge, sandbox)
 
     @property
     def target_identity(self) -> str:

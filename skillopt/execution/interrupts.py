@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 __all__ = ["EXIT_INTERRUPTED", "ending_on_ctrl_c", "hear_ctrl_c"]
 
 EXIT_INTERRUPTED: Final = 130
-"""Exit code after Ctrl-C."""
 
 T = TypeVar("T")
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Condition
 from typing import Final, TypeVar
 
@@ -29,7 +30,6 @@ __all__ = [
 T = TypeVar("T")
 
 _SHOWN: Final = 80
-"""Most characters of a wrong value that a message shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,6 @@ class Caps:
 
 
 NO_CAPS: Final = Caps()
-"""Nothing is limited."""
 
 # What failed like this may have been billed all the same.
 _PERHAPS_BILLED = frozenset({FailureKind.TIMEOUT, FailureKind.NETWORK, FailureKind.MALFORMED, FailureKind.CRASHED})
@@ -199,25 +198,20 @@ class MeteredModel:
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:
         """Bound what a call consumes."""
-        return self._bound(self._mask(prompt), system)
+        found = self._model.worst_case(self._mask(prompt), system=system)
+        return expect(Usage, found, f"worst_case of {self.identity!r} gives it")
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer one prompt."""
         asked = self._mask(prompt)
         with ExitStack() as stack:
-            calls = [
-                stack.enter_context(meter.call(self._role, lambda: self._bound(asked, system), self._seconds))
-                for meter in self._meters
-            ]
+            bounded = partial(self.worst_case, asked, system=system)
+            calls = [stack.enter_context(meter.call(self._role, bounded, self._seconds)) for meter in self._meters]
             found = self._retry.call(lambda: self._model.reply(asked, system=system, schema=schema), self.identity)
             reply = expect(Reply, found, f"reply of {self.identity!r} gives it")
             for ended in calls:
                 ended(reply.usage)
         return reply
-
-    def _bound(self, prompt: str, system: str) -> Usage:
-        found = self._model.worst_case(prompt, system=system)
-        return expect(Usage, found, f"worst_case of {self.identity!r} gives it")
 
 
 class MeteredHarness:

@@ -316,7 +316,6 @@ def settings_of(settings: Settings | Mapping[str, object] | None, **drivers: obj
 
 
 def _values(settings: BaseModel) -> dict[str, object]:
-    """Return what was set, by name, whatever its table."""
     found: dict[str, object] = {}
     for name in settings.model_fields_set:
         value = getattr(settings, name)
@@ -342,10 +341,8 @@ class _Events(RunObserver):
         self._on_event = on_event
 
     def event(self, event: Event) -> None:
-        """Call back."""
         if self._on_event is not None:
             self._on_event(event)
 
     def notice(self, text: str) -> None:
-        """Log what the user should know."""
         _LOG.warning(text)

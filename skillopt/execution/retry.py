@@ -91,7 +91,6 @@ def _give_up(state: RetryCallState) -> None:
 
 
 def _error(state: RetryCallState) -> ProviderError | ForgeError:
-    """Return the failure of an attempt; other errors are not repeated."""
     failed = state.outcome.exception() if state.outcome else None
     return cast("ProviderError | ForgeError", failed)
 

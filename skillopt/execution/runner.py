@@ -147,7 +147,6 @@ class RecordedRunner:
         return tuple(known[key] for key in keys)
 
     def _store(self, pairs: Sequence[tuple[str, Rollout]]) -> tuple[dict[str, Rollout], dict[str, Rollout]]:
-        """Record what has a score; give what is recorded, and what failed."""
         failed = {key: rollout for key, rollout in pairs if rollout.score is None}
         scored = [pair for pair in pairs if pair[0] not in failed]
         stored = self._ledger.store_rollouts(self._run_id, scored, self._drivers.target_identity)

@@ -86,7 +86,6 @@ class _Place:
         return EditLine.read(self.repository, self.name, self.branch.path, tip, base)
 
     def commit(self, files: tuple[File, ...], base: str = "", merges: str = "") -> NewVersion:
-        """Return the commit of a decision, whose message is to be written."""
         parent = self.tip or base
         return NewVersion(self.name, self.branch.path, files, self.at, parent, expected_tip=self.tip, merges=merges)
 
@@ -216,7 +215,6 @@ def _find_line(place: _Place, edits: Sequence[str]) -> tuple[EditLine, str, Vers
 
 
 def _chosen(place: _Place, line: EditLine, edits: Sequence[str]) -> list[NumberedEdit]:
-    """Find the edits that a user means, by number or by key."""
     wanted = {text.strip() for text in edits}
     chosen = [one for one in line.edits if wanted & {str(one.number), one.key}]
     known = {name for one in chosen for name in (str(one.number), one.key)}

@@ -149,7 +149,6 @@ def _check_known(tasks: Sequence[str], plan: RunPlan) -> None:
 def _summarise(
     measured: Sequence[tuple[Task, list[Rollout]]],
 ) -> tuple[list[EvidenceRow], tuple[FailureGroup, ...]]:
-    """Return a row for each task, failures by group, and the groups."""
     failures = [
         (task, failed[-1]) for task, rollouts in measured if (failed := [one for one in rollouts if not _passed(one)])
     ]

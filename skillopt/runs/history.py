@@ -46,7 +46,6 @@ __all__ = [
 
 _WORKTREE: Final = "worktree"
 _MOST_REFUSALS: Final = 200
-"""Refused edits that a proposer is told of, the newest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,6 @@ def _report(root: Path, found: Job) -> JobReport:
 
 
 def _progress_line(found: Job) -> str:
-    """Return how far a job is: this batch, what it used of its limits, the time, and where it is."""
     noted, limits = found.noted, found.terms.limits
     if noted is None:
         return ""

@@ -81,7 +81,6 @@ class _Judging:
         return int(found) / 100 if (found := self._cell(f"least_{grade}")) else None
 
     def chance(self, grade: str, gain: int) -> float:
-        """Return how often a true gain, in percent, is shown with a grade."""
         return int(self._cell(f"{grade}_{gain}") or 0) / 100
 
     def _cell(self, column: str) -> str:

@@ -153,7 +153,6 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
 
 
 def _unfit_reason(grading: Grading | None, *, accepted: bool) -> str:
-    """Return why a draft is not published, empty where it is."""
     if grading is not None and grading.grade is Grade.WORSE:
         return f"it is {grade_words(grading)}"
     if grading is not None and accepted and grading.probability < _LEAST_LEFTOVER:
@@ -296,7 +295,6 @@ def _commit(
 
 
 def _result(verdict: Verdict, metric: str) -> str:
-    """Say how the validation tasks went."""
     result = (
         f"{compared_words(verdict, VAL, metric)}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
         f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."

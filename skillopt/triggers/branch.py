@@ -47,13 +47,9 @@ __all__ = [
 ]
 
 TRIGGER_TRAINING: Final = "Trigger-Training"
-"""Trailer of a description: id of the training that made it."""
-
 _BEFORE: Final = "Description-Before"
-"""Trailer of a description: digest of the one that its training started from."""
-
 _SIBLINGS: Final = "Siblings-Digest"
-"""Trailer with the digest of the descriptions that were installed beside."""
+"""Trailers of a description: id of its training, digest of the one before, and of those that were installed beside."""
 
 _FETCHED: Final = "refs/remotes/origin/skillopt-trigger/"
 _WIDTH: Final = 72
@@ -226,7 +222,6 @@ class DescriptionBranch:
 
 
 def _described(files: tuple[File, ...], description: str) -> tuple[File, ...]:
-    """Return the files of a commit with another description in SKILL.md."""
     return tuple(
         File(file.path, with_description(SkillDocument.parse(file.content), description).render())
         if file.path == SKILL_FILE
@@ -307,7 +302,6 @@ def _of(rate: TriggerRate) -> str:
 
 
 def _shortened(request: str) -> str:
-    """Write a request of a file for one line of a commit."""
     return disarm(truncate(mask(" ".join(request.split())), _LONGEST_REQUEST))
 
 

@@ -104,7 +104,6 @@ def check_description(
 
 
 def _shape(text: str) -> str:
-    """Return what hosts would not take."""
     if not text.strip():
         return "expected a description, found an empty one"
     if len(text) > MOST_DESCRIPTION:

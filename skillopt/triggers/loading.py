@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 TRIGGER: Final = "trigger"
-"""Kind of the verifier that looks at what was loaded."""
 
 _SECONDS: Final = 180.0
 _UNTOLD: Final = "expected a harness that tells which skills were loaded, found a run that does not"

@@ -122,7 +122,6 @@ def has_requests(selection: Selection) -> bool:
 
 
 def _beside(project: Project, target: Target) -> dict[str, Path]:
-    """Find the folders of the other skills by name."""
     folders = {one.name: project.root / one.path for one in project.discover().skills}
     return {name: folder for name, folder in folders.items() if folder.resolve() != target.folder.resolve()}
 
@@ -141,33 +140,24 @@ def _sets(ask: TriggerAsk, project: Project, target: Target, folders: Mapping[st
     """Yield the files of requests: those named, else those in the skill's folder, and those of its siblings."""
     tasks = find_tasks(target.folder)
     found = (*find_triggers(target.folder), *([tasks] if tasks else []))
-    if not ask.requests:
-        # A skill outside of the project was named by a person, so that its own folder is what its files stay in.
-        inside = target.folder.resolve().is_relative_to(project.root.resolve())
-        _expect_own_files(found, project.root if inside else target.folder)
+    # A skill outside of the project was named by a person, so that its own folder is what its files stay in.
+    inside = target.folder.resolve().is_relative_to(project.root.resolve())
     for path in dict.fromkeys(ask.requests or found):
-        _expect_plain_file(path)
+        _expect_file(path, None if ask.requests else project.root if inside else target.folder)
         yield TriggerSet(path, target.name)
     for name, folder in folders.items() if ask.siblings else ():
-        paths = find_triggers(folder)
-        _expect_own_files(paths, project.root)
-        for path in paths:
-            _expect_plain_file(path)
+        for path in find_triggers(folder):
+            _expect_file(path, project.root)
             yield TriggerSet(path, name, only_positive=True)
 
 
-def _expect_own_files(paths: tuple[Path, ...], root: Path) -> None:
-    """Refuse files of a project that lead out of it: nobody here named them."""
-    for path in paths:
-        if not path.resolve().is_relative_to(root.resolve()):
-            raise SuiteError(
-                f"{path}: expected requests inside {root}, found a link out of it; put a copy in its place, or name "
-                "the file with --requests"
-            )
-
-
-def _expect_plain_file(path: Path) -> None:
-    """Refuse what is no file of its own, or too large; a folder, and what is missing, are refused where it is read."""
+def _expect_file(path: Path, root: Path | None) -> None:
+    """Refuse what leads out of a root though nobody named it, is no file of its own, or is too large."""
+    if root is not None and not path.resolve().is_relative_to(root.resolve()):
+        raise SuiteError(
+            f"{path}: expected requests inside {root}, found a link out of it; put a copy in its place, or name "
+            "the file with --requests"
+        )
     try:
         status = path.stat()
     except OSError:
@@ -185,7 +175,17 @@ def _expect_plain_file(path: Path) -> None:
 def expect_trainable(plan: TriggerPlan) -> str:
     """Refuse what cannot be trained, before anything is spent; give the skill's path in its repository."""
     train, held_out = plan.split
-    _expect_enough(plan, len(train), held_out)
+    if not train or resolvable_gain(len(held_out), plan.settings) is None:
+        raise UsageError(
+            f"expected enough requests to train on some and test on others, found {len(train)} for training and "
+            f"{len(held_out)} held out, of which no gain could be told from luck; write more: 20 are usual, 40 are "
+            "better"
+        )
+    if all(one.expected == plan.skill.name for one in held_out):
+        raise UsageError(
+            f"expected held-out requests that should not load {plan.skill.name!r}, found none of {len(held_out)}: a "
+            "description that loads it always would be accepted; write near misses with should_trigger false"
+        )
     repository = plan.project.repository()
     path = repository.relative(plan.target.folder)
     head = repository.head()
@@ -201,17 +201,3 @@ def expect_trainable(plan: TriggerPlan) -> str:
     except SkillError as error:
         raise UsageError(f"{plan.target.folder}/{error}") from error
     return path
-
-
-def _expect_enough(plan: TriggerPlan, train: int, held_out: tuple[Query, ...]) -> None:
-    if not train or resolvable_gain(len(held_out), plan.settings) is None:
-        raise UsageError(
-            f"expected enough requests to train on some and test on others, found {train} for training and "
-            f"{len(held_out)} held out, of which no gain could be told from luck; write more: 20 are usual, 40 are "
-            "better"
-        )
-    if all(one.expected == plan.skill.name for one in held_out):
-        raise UsageError(
-            f"expected held-out requests that should not load {plan.skill.name!r}, found none of {len(held_out)}: a "
-            "description that loads it always would be accepted; write near misses with should_trigger false"
-        )

@@ -1,7 +1,7 @@
 """Requests that say which skill should be loaded: read from trigger sets and checked for contradictions."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -62,66 +62,54 @@ class Queries:
 
 
 def read_queries(sets: Sequence[TriggerSet], names: Collection[str], root: Path) -> Queries:
-    """Read requests from trigger sets."""
-    reader = _Reader(names, root)
+    """Read requests from trigger sets; what they contradict each other in is refused."""
+    installed = {name.casefold(): name for name in names}
+    found, refused = dict[str, Query](), dict[tuple[str, str], Query]()
+    skipped: list[Skipped] = []
     for one in sets:
         reading = read_tasks(one.path)
-        reader.skipped += reading.skipped
+        skipped += reading.skipped
         for trigger in reading.triggers:
-            reader.take(one, trigger)
-    reader.check_refused()
-    return Queries(tuple(reader.found.values()), tuple(reader.skipped))
+            query = _query(trigger, one, installed, root)
+            if query.expected != one.owner:
+                refused.setdefault((query.key, one.owner), query)
+                if one.only_positive:
+                    continue
+            known = found.setdefault(query.key, query)
+            if known.expected != query.expected:
+                # Where another set only says that its own skill is not meant, a sibling's says which is.
+                if not one.only_positive or known.expected:
+                    raise SuiteError(_contradiction(query, known))
+                found[query.key] = replace(known, expected=one.owner)
+    _expect_none_refused(found.values(), refused)
+    return Queries(tuple(found.values()), tuple(skipped))
 
 
-class _Reader:
-    """Puts requests of several sets together; what they contradict each other in is refused."""
-
-    def __init__(self, names: Collection[str], root: Path) -> None:
-        self._names = {name.casefold(): name for name in names}
-        self._root = root
-        self.found: dict[str, Query] = {}
-        self.skipped: list[Skipped] = []
-        self._refused: dict[tuple[str, str], Query] = {}
-
-    def take(self, one: TriggerSet, trigger: Trigger) -> None:
-        """Take a request of a set."""
-        query = self._query(trigger, one)
-        if query.expected != one.owner:
-            self._refused.setdefault((query.key, one.owner), query)
-            if one.only_positive:
-                return
-        known = self.found.setdefault(query.key, query)
-        if known.expected == query.expected:
-            return
-        # Where another set only says that its own skill is not meant, a sibling's says which is.
-        if not one.only_positive or known.expected:
-            raise SuiteError(_contradiction(query, known))
-        self.found[query.key] = replace(known, expected=one.owner)
-
-    def check_refused(self) -> None:
-        """Refuse a request for which a skill should be loaded by one set, and by that skill's own set should not."""
-        for query in self.found.values():
-            if other := self._refused.get((query.key, query.expected)):
-                raise SuiteError(
-                    f"{other.place}: expected one label for the request {other.text!r:.100}, found that "
-                    f"{query.expected!r} should not be loaded here and that it should be in {query.place}; remove or "
-                    "correct one"
-                )
-
-    def _query(self, trigger: Trigger, one: TriggerSet) -> Query:
-        """Return which skill is expected: one that is named and installed, else the owner where it should be loaded."""
-        written = [text.casefold().rpartition(":")[2] for text in trigger.skills]
-        named = [self._names[name] for name in written if name in self._names]
-        shown = one.path.relative_to(self._root) if one.path.is_relative_to(self._root) else one.path
-        place = f"{shown}:{trigger.line}"
-        if one.owner in named and not (trigger.should_trigger or trigger.implied):
+def _expect_none_refused(found: Iterable[Query], refused: Mapping[tuple[str, str], Query]) -> None:
+    """Refuse a request for which a skill should be loaded by one set, and by that skill's own set should not."""
+    for query in found:
+        if other := refused.get((query.key, query.expected)):
             raise SuiteError(
-                f"{place}: expected one label for the request {trigger.query!r:.100}, found that {one.owner!r} is "
-                "expected and should not be loaded, both here; set should_trigger to true, or name another skill"
+                f"{other.place}: expected one label for the request {other.text!r:.100}, found that "
+                f"{query.expected!r} should not be loaded here and that it should be in {query.place}; remove or "
+                "correct one"
             )
-        owner = one.owner if trigger.should_trigger else ""
-        expected = one.owner if one.owner in named else named[0] if named else owner
-        return Query(trigger.query, expected, place, trigger.split.strip().casefold())
+
+
+def _query(trigger: Trigger, one: TriggerSet, installed: Mapping[str, str], root: Path) -> Query:
+    """Return which skill is expected: one that is named and installed, else the owner where it should be loaded."""
+    written = [text.casefold().rpartition(":")[2] for text in trigger.skills]
+    named = [installed[name] for name in written if name in installed]
+    shown = one.path.relative_to(root) if one.path.is_relative_to(root) else one.path
+    place = f"{shown}:{trigger.line}"
+    if one.owner in named and not (trigger.should_trigger or trigger.implied):
+        raise SuiteError(
+            f"{place}: expected one label for the request {trigger.query!r:.100}, found that {one.owner!r} is "
+            "expected and should not be loaded, both here; set should_trigger to true, or name another skill"
+        )
+    owner = one.owner if trigger.should_trigger else ""
+    expected = one.owner if one.owner in named else named[0] if named else owner
+    return Query(trigger.query, expected, place, trigger.split.strip().casefold())
 
 
 def _contradiction(query: Query, known: Query) -> str:
@@ -138,10 +126,8 @@ _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\
 _WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _ONE_UNSPACED: Final = re.compile(rf"[{_UNSPACED}]")
 _COPIED: Final = 6.0
-"""Words in a row of a request that a description may not repeat: it would be about that request only."""
-
 _SHORT: Final = 3.0
-"""Words from which on a shorter request may not be repeated whole; a name or a term of two words is no copy."""
+"""Words in a row that a description may not take from a request, and fewest of a shorter one that is taken whole."""
 
 
 def _request_words(text: str) -> tuple[str, ...]:
@@ -211,8 +197,5 @@ def _is_held_out(group: Sequence[Query]) -> bool:
     given = {one.split for one in group}
     if given & _TRAIN:
         return False
-    return bool(given & _HELD_OUT) or not any(_drawn_for_training(one.key) for one in group)
-
-
-def _drawn_for_training(key: str) -> bool:
-    return int(digest_of("trigger split", key)[-1], 16) % 2 == 0
+    drawn = (int(digest_of("trigger split", one.key)[-1], 16) % 2 == 0 for one in group)
+    return bool(given & _HELD_OUT) or not any(drawn)

@@ -109,7 +109,6 @@ class _Training:
         )
 
     def earlier(self) -> tuple[ErrorSpent, ...]:
-        """List what trainings before it spent on these held-out requests."""
         plan, branch = self.plan, self.branch
         return spent_by_trainings(plan.project.root, branch.skill, self.id, branch.trained, plan.split[1])
 
@@ -121,7 +120,6 @@ def description_basis(plan: TriggerPlan) -> tuple[TriggerBasis, DescriptionBranc
 
 
 def _begin(plan: TriggerPlan, allowance: Meter | None) -> _Training:
-    """Find what a training starts from."""
     branch = DescriptionBranch(plan.project.repository(), plan.skill.name, expect_trainable(plan))
     branch.expect_free()
     start, refused = branch.newest_of(plan.skill), _refused(plan, branch)

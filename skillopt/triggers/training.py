@@ -182,7 +182,6 @@ class _Search:
 
 
 def _said(verdict: Verdict, held_out: HeldOutTriggers) -> str:
-    """Return what the gate found of the held-out requests."""
     outcome = {
         Outcome.ACCEPT: "better",
         Outcome.REJECT: "not better",

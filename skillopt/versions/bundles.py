@@ -120,7 +120,6 @@ def _outside_of(repository: Repository, commit: str, parents: Sequence[str], def
 
 
 def _strays(repository: Repository, commit: str, before: str, path: str) -> list[str]:
-    """List the files outside of a skill's folder in which a commit differs from another one."""
     changed = [name for _, _, name in _changed(repository, before, commit)]
     if path == ".":
         return [name for name in changed if not is_shipped(name) or name.startswith(".github/")]
@@ -189,7 +188,6 @@ def _frontmatter(content: bytes) -> str:
 
 
 def _content(root: Path, name: str) -> bytes | None:
-    """Read a file as git has it, None where there is no such object."""
     status, content, _ = try_git(root, ["cat-file", "blob", name])
     return None if status else content
 

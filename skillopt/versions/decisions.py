@@ -33,7 +33,6 @@ __all__ = [
 ]
 
 _LONGEST_REASON: Final = 300
-"""Characters of a person's reason that are kept."""
 
 PULL_REQUEST: Final = "Pull-Request"
 """Trailer with the address of the pull request in which people decided."""
@@ -255,7 +254,6 @@ def _write_edit(edit: Edit) -> str:
 
 
 def _read_edit(text: str) -> Edit | None:
-    """Read an edit from JSON; None where somebody changed it so that it is none."""
     try:
         return replace(_EDIT.validate_json(text), line_tasks=())
     except (ValidationError, EditError):

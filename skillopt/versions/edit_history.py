@@ -128,6 +128,5 @@ def _taken_out(text: str, step: _TextStep, edit: Edit) -> str | None:
 
 
 def _text_at(repository: Repository, path: str, commit: str) -> str:
-    """Read SKILL.md as a commit has it; empty where there is none."""
     files = repository.read_folder(commit, path)
     return next((file.content for file in files if file.path == SKILL_FILE), b"").decode("utf-8", "replace")

@@ -79,7 +79,6 @@ def _merge_tree(repository: Repository, ours: str, theirs: str) -> tuple[int, st
 
 
 def _conflicts(path: str, merged: bytes) -> tuple[Conflict, ...]:
-    """Read the conflicts from a text with marks."""
     found: list[Conflict] = []
     sides: tuple[list[str], list[str]] = ([], [])
     at = -1

@@ -13,7 +13,6 @@ from skillopt.versions.git_process import run_git
 __all__ = ["LINK", "FolderAt", "list_folders", "read_found", "read_objects", "size_objects", "write_blobs"]
 
 LINK: Final = "120000"
-"""Mode of a symbolic link."""
 
 _TREE: Final = "40000"
 _DEEPEST: Final = 40

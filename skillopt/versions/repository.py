@@ -248,7 +248,6 @@ class Repository:
         self.move_branch(branch, tip, commit)
 
     def _signer(self) -> dict[str, str]:
-        """Return the variables that name author and committer."""
         name, email = read_identity(self.root)
         parts = {"NAME": name, "EMAIL": email}
         return {f"GIT_{role}_{part}": value for role in _ROLES for part, value in parts.items()}
@@ -300,7 +299,6 @@ def _branch(skill: str) -> str:
 
 
 _LONGEST: Final = 1000
-"""Commits of a branch that are looked at."""
 
 _MARK: Final = b"\nSkill:"
 _PARENT: Final = re.compile(rb"^tree \w+\nparent (\w+)\n")

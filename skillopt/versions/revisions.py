@@ -155,7 +155,6 @@ def _folders(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, bytes]
 
 
 def _around(path: str) -> Iterator[tuple[str, str]]:
-    """Return each folder around a path, and the path in it."""
     yield _ROOT, path
     for at, sign in enumerate(path):
         if sign == "/":
@@ -179,7 +178,6 @@ def _paired(old: _Contents, new: _Contents, renamed: Mapping[str, str]) -> tuple
 def _renamed(
     repository: Repository, commits: tuple[str, str], gone: Sequence[str], come: Sequence[str]
 ) -> dict[str, str]:
-    """Ask git which deleted SKILL.md was renamed to which new one."""
     if not gone or not come:
         return {}
     paths = [SKILL_FILE if folder == _ROOT else f"{folder}/{SKILL_FILE}" for folder in (*gone, *come)]
