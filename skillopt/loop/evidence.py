@@ -137,10 +137,7 @@ def _missing(score: Score) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How a task went when it was run last: the rollout, its symptoms, and the digest of the text that it counts for.
-
-    It is the text that was run, or, after an ablation, that text without lines that nothing was seen to need.
-    """
+    """How a task went when it was run last: the rollout, its symptoms, and the digest of the text that ran."""
 
     rollout: Rollout
     symptoms: frozenset[str]
@@ -196,6 +193,10 @@ class TrainEvidence:
         if is_draft:
             self.seen[name] = seen
         return seen
+
+    def outcomes(self, skill: Skill) -> dict[str, bool]:
+        """Return of each task that ran with this very text whether it passed last."""
+        return {name: not found for (digest, name), found in self._observed.items() if digest == skill.digest}
 
     def cite(self, symptoms: Iterable[str]) -> None:
         """Note that edits were proposed for symptoms."""

@@ -1,5 +1,7 @@
 """One step: reflect on failures, test the patch, go deeper on what is left, ablate."""
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from itertools import chain, count
 
@@ -68,6 +70,29 @@ def test_a_chain_ends_with_as_many_patch_tests_as_are_set_and_the_next_step_goes
     assert len(prompts) == 2
     step(run, 2)
     assert said(run) == {"alpha", "beta", "gamma"}
+
+
+def test_a_prompt_shows_and_counts_only_how_tasks_went_with_the_very_text_that_it_shows() -> None:
+    ran = list[int]()
+
+    def reply(prompt: str) -> str:
+        ran.append(len(place.requests))
+        found = json.loads(propose_words(prompt))
+        useless = {"op": "add", "section": "Rules", "content": f"- useless{len(ran)}", "tasks": ["train-1"]}
+        return json.dumps({"edits": [*found["edits"][:1], useless]})
+
+    place, run, prompts = begun([("alpha", "beta", "gamma"), ("delta", "gamma")], reply, first_only=True)
+    for number in (1, 2):
+        step(run, number)
+    assert len(prompts) > 3
+    for prompt, count_of_runs in zip(prompts, ran, strict=True):
+        skill = re.search(r"<<<skill (\w+)\n(.*?)\nskill \1>>>", prompt, re.DOTALL)
+        named = set(re.findall(r"\btrain-\d+\b", prompt.partition("## Evidence")[2]))
+        assert skill
+        assert named
+        texts = [(one.task.id, one.skill.text) for one in place.requests[:count_of_runs] if one.skill]
+        assert {dict(texts)[name] for name in named} == {skill[2]}
+        assert f"of {len({name for name, text in texts if text == skill[2]})} tasks" in prompt
 
 
 def test_a_patch_that_moves_nothing_ends_the_step_in_words() -> None:
