@@ -58,7 +58,6 @@ from skillopt.reports.view import (
 from skillopt.review.inspection import RunRollouts, find_suspicions
 from skillopt.rollouts import Score
 from skillopt.safety.credentials import mask
-from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.settings import Metric, Settings
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit
@@ -67,7 +66,7 @@ from skillopt.storage.ledger import Ledger, ResultRow, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Split, Suite
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.commit_message import commit_kind
+from skillopt.versions.commit_message import NEEDS_A_PERSON, commit_kind
 from skillopt.versions.decisions import declined_runs
 
 __all__ = ["RunRecords", "build_view", "digests_of", "find_run", "load_progress", "load_view"]

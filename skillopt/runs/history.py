@@ -14,14 +14,13 @@ from skillopt.project import Selection
 from skillopt.runs.plan import RunPlan, read_version
 from skillopt.runs.run import draft_obstacle, grade_of, open_draft, read_grading
 from skillopt.safety.leaks import find_leaks, index_protected_text
-from skillopt.safety.text_classes import NEEDS_A_PERSON
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import diff_documents
 from skillopt.skills.folder import decode_skill, files_of, is_shipped, skill_from_files
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite
 from skillopt.versions.branches import DRAFT, DraftBranch
-from skillopt.versions.commit_message import DROPPED_BY, ROLLBACK, Version, commit_kind
+from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBACK, Version, commit_kind
 from skillopt.versions.decisions import PersonsWord, read_decisions
 from skillopt.versions.repository import NewVersion, Repository
 

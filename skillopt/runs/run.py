@@ -31,9 +31,9 @@ from skillopt.loop.events import (
 from skillopt.project import Target
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
-from skillopt.safety.escaping import disarm, escape_terminal
+from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.lint import find_marks
-from skillopt.safety.text_classes import NEEDS_A_PERSON, LintClass
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Change, Op
 from skillopt.skills.folder import decode_skill, files_of
@@ -41,7 +41,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.commit_message import ACCEPTED, Version
+from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, Version, disarm
 from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.repository import NewVersion, Repository
 

@@ -8,41 +8,24 @@ from collections.abc import Iterator
 
 from skillopt.safety.hidden_unicode import hidden_runs
 
-__all__ = [
-    "disarm",
-    "escape_hidden",
-    "escape_json",
-    "escape_terminal",
-    "escape_terminal_lines",
-    "hidden_pieces",
-    "truncate",
-]
+__all__ = ["escape_hidden", "escape_json", "escape_terminal", "escape_terminal_lines", "truncate"]
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _STEERING_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What JSON may hold as it is and a terminal may obey; JSON escapes the other control characters by itself."""
 
-_ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
 _MOST_NAMES = 12
 """Hidden characters of a run that are named; a run can be a hundred thousand long."""
 
 
-def disarm(text: str) -> str:
-    """Break up what a forge would turn into a mention or a link: names, issue numbers, addresses of issues."""
-    return _ACTIVE.sub(r"\1 ", text)
-
-
 def escape_hidden(text: str) -> str:
     r"""Write hidden characters as their code points, in brackets; line breaks and tabs stay."""
-    return "".join(f"⟨{piece}⟩" if hidden else piece for hidden, piece in hidden_pieces(text))
+    return "".join(f"⟨{_names(piece)}⟩" if hidden else piece for hidden, piece in _pieces(text))
 
 
-def hidden_pieces(text: str) -> Iterator[tuple[bool, str]]:
-    """Split a text into seen text and the code points of hidden characters; `True` marks code points."""
-    for hidden, piece in _pieces(text):
-        names = " ".join(f"U+{ord(character):04X}" for character in piece[:_MOST_NAMES]) if hidden else piece
-        more = len(piece) - _MOST_NAMES if hidden else 0
-        yield hidden, f"{names} and {more} more" if more > 0 else names
+def _names(hidden: str) -> str:
+    names = " ".join(f"U+{ord(character):04X}" for character in hidden[:_MOST_NAMES])
+    return names if len(hidden) <= _MOST_NAMES else f"{names} and {len(hidden) - _MOST_NAMES} more"
 
 
 def truncate(text: str, most: int) -> str:

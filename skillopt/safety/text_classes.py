@@ -4,11 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["MARKED", "NEEDS_A_PERSON", "LintClass", "TextMatch"]
-
-
-NEEDS_A_PERSON: Final = "Needs-A-Person"
-"""Trailer of a draft, one for each thing in it that a person must look at before it becomes a version."""
+__all__ = ["MARKED", "LintClass", "TextMatch"]
 
 
 class LintClass(StrEnum):

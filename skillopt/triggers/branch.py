@@ -12,7 +12,7 @@ from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE
 from skillopt.rollouts import Usage
 from skillopt.safety.credentials import mask
-from skillopt.safety.escaping import disarm, escape_terminal, truncate
+from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.settings import GateRule
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE
@@ -30,6 +30,7 @@ from skillopt.versions.commit_message import (
     UNDECLINED,
     UNDECLINED_DESCRIPTION,
     Version,
+    disarm,
 )
 from skillopt.versions.decisions import PULL_REQUEST, Decisions, PersonsWord
 from skillopt.versions.merging import default_tip

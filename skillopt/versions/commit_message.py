@@ -15,6 +15,7 @@ __all__ = [
     "DESCRIPTION",
     "DROPPED",
     "DROPPED_BY",
+    "NEEDS_A_PERSON",
     "ROLLBACK",
     "TAKEN",
     "UNDECLINED",
@@ -23,12 +24,17 @@ __all__ = [
     "Version",
     "commit_kind",
     "compose_message",
+    "disarm",
     "of_description",
     "parse_commit",
     "single_line",
     "why_stale",
 ]
 
+NEEDS_A_PERSON: Final = "Needs-A-Person"
+"""Trailer of a draft, one for each thing in it that a person must look at before it becomes a version."""
+
+_ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
 _AUTHOR = re.compile(r"^author (.*) <", re.MULTILINE)
@@ -62,6 +68,11 @@ def compose_message(subject: str, body: str, trailers: tuple[tuple[str, str], ..
     lines = "\n".join(f"{single_line(key)}: {single_line(value)}" for key, value in trailers)
     paragraphs = (single_line(subject), _CONTROL.sub("", without_hidden(body)).strip(), lines)
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
+
+
+def disarm(text: str) -> str:
+    """Break up what a forge would turn into a mention or a link: names, issue numbers, addresses of issues."""
+    return _ACTIVE.sub(r"\1 ", text)
 
 
 def single_line(text: str) -> str:

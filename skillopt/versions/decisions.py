@@ -12,9 +12,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import EditError, SkilloptError
 from skillopt.safety.credentials import mask
-from skillopt.safety.escaping import disarm
 from skillopt.skills.edits import Edit
-from skillopt.versions.commit_message import DECLINED, DROPPED, ROLLBACK, UNDECLINED, Version, commit_kind, single_line
+from skillopt.versions.commit_message import (
+    DECLINED,
+    DROPPED,
+    ROLLBACK,
+    UNDECLINED,
+    Version,
+    commit_kind,
+    disarm,
+    single_line,
+)
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
