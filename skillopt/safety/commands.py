@@ -5,12 +5,10 @@ and includes can be meant well, so they are marked for a person; permission keys
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
-from html import unescape
 from typing import Final
 
-from skillopt.safety.hidden_unicode import without_hidden
+from skillopt.safety.disguised_text import as_read
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_commands", "find_piped_command"]
@@ -141,11 +139,7 @@ def find_commands(line: str) -> Iterator[TextMatch]:
 
 def find_piped_command(line: str) -> str:
     """Find the command on a line whose input is run as a program; empty where there is none."""
-    flat = unescape(line[:_LONGEST])
-    if not flat.isascii():
-        flat = unicodedata.normalize("NFKC", without_hidden(flat))
-    if not any(sign in flat for sign in "|(`"):
-        return ""
+    flat = as_read(line[:_LONGEST])
     found = _PIPED_FETCH.search(flat) or _RUN_FETCH.search(flat)
     if found is None and not (flat.lstrip().startswith("|") and flat.count("|") >= _ROW_BARS):
         found = _PIPED.search(flat)

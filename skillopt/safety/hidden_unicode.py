@@ -28,6 +28,7 @@ _FLAG = re.compile(
 _VIRAMA = 9  # The combining class of the signs that join Indic letters.
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _TEXT_STYLE, _EMOJI_STYLE = "\ufe0e", "\ufe0f"
+_SELECTOR = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef\u180b-\u180f]")
 _STYLED = frozenset("\u203c\u2049\u2139\u2122\u3030\u303d")
 _KEYCAP, _KEYCAP_BASES = "\u20e3", frozenset("0123456789#*")
 
@@ -42,7 +43,7 @@ class HiddenRun:
     @property
     def description(self) -> str:
         """Name the characters and say what they spell, when they spell something."""
-        names = list(dict.fromkeys(_name(character) for character in self.text))
+        names = [f"U+{ord(one):04X} {unicodedata.name(one, 'without a name')}" for one in dict.fromkeys(self.text)]
         others = len(names[2:])
         more = f" and {others} more" if others else ""
         decoded = _decode(self.text)
@@ -81,7 +82,7 @@ def _is_hidden(text: str, index: int) -> bool:
         return not _joins(text, index)
     if character in (_TEXT_STYLE, _EMOJI_STYLE):
         return not _styles(text, index)
-    if _is_selector(character) or character in _BLANK:
+    if _SELECTOR.match(character) or character in _BLANK:
         return True
     category = unicodedata.category(character)
     if category == "Cn":
@@ -90,14 +91,6 @@ def _is_hidden(text: str, index: int) -> bool:
         category in ("Cc", "Cf", "Co", "Cs")
         and not (character in _SIGNS and text[index + 1 : index + 2].isalnum())
         and not (index == 0 and character == "\ufeff")
-    )
-
-
-def _is_selector(character: str) -> bool:
-    return (
-        "\ufe00" <= character <= "\ufe0f"
-        or "\U000e0100" <= character <= "\U000e01ef"
-        or "\u180b" <= character <= "\u180f"
     )
 
 
@@ -116,7 +109,7 @@ def _joins(text: str, index: int) -> bool:
         return after.isalpha()
     if text[index] == _ZWNJ:
         return _is_arabic(before[-1:]) and _is_arabic(after)
-    base = before[:1] if before[-1:] == _EMOJI_STYLE or _is_skin_tone(before[-1:]) else before[-1:]
+    base = before[:1] if before[-1:] == _EMOJI_STYLE or "\U0001f3fb" <= before[-1:] <= "\U0001f3ff" else before[-1:]
     return _is_pictograph(base) and _is_pictograph(after)
 
 
@@ -130,16 +123,8 @@ def _is_pictograph(character: str) -> bool:
     )
 
 
-def _is_skin_tone(character: str) -> bool:
-    return "\U0001f3fb" <= character <= "\U0001f3ff"
-
-
 def _is_arabic(character: str) -> bool:
     return "\u0620" <= character <= "\u08ff" and character.isalpha()
-
-
-def _name(character: str) -> str:
-    return f"U+{ord(character):04X} {unicodedata.name(character, 'without a name')}"
 
 
 def _decode(run: str) -> str:

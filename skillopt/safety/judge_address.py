@@ -6,7 +6,6 @@ encoding pass unseen.
 """
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -61,15 +60,6 @@ _REASONS: Final = {
     ),
 }
 _PATTERNS: Final = {reason: re.compile(text, re.IGNORECASE | re.MULTILINE) for reason, text in _REASONS.items()}
-_STEMS: Final = re.compile(
-    r"judge|grad|evaluat|assess|scor|rate|mark|deem|consider|count|treat|accept|give|assign|award|deserv|reply|respond"
-    r"|answer|say|write|if you|you are|being|ignor|disregard|forget|overrid|bypass|instruction|rubric|prompt|task"
-    r"|system|end of|developer|criteri|verdict|approved|certified|verified|confirmed|<<<|>>>|</|<\||\[/?inst|<<sys"
-    r"|_of_turn>|<s>|os>",
-    re.IGNORECASE,
-)
-"""What a line has in it that is worth a closer look, beside all that is not ASCII."""
-
 _ROLE_TOKEN: Final = re.compile(_ROLE_MARK, re.IGNORECASE)
 _BRACKETS: Final = "<>[]|\uff5c"
 _WINDOW: Final = 3
@@ -93,16 +83,10 @@ def addressing_lines(text: str, known: str = "") -> tuple[str, frozenset[int]]:
         for at in range(len(lines) - size + 1):
             window = tuple(range(at, at + size))
             # Only what no part of the window says by itself, or its innocent neighbours were left out, too.
-            if not any(found.get(part) for part in _parts(window)):
+            if not any(found.get(window[i:j]) for j in range(1, size + 1) for i in range(j)):
                 found[window] = _reasons(" ".join(lines[line].strip() for line in window), patterns)
     reasons = dict.fromkeys(reason for some in found.values() for reason in some)
     return "; ".join(reasons), frozenset(line for window, some in found.items() if some for line in window)
-
-
-def _parts(window: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """List the shorter runs of lines in a window."""
-    for size in range(1, len(window)):
-        yield from (window[at : at + size] for at in range(len(window) - size + 1))
 
 
 def leave_out_lines(text: str, lines: frozenset[int]) -> str:
@@ -119,6 +103,4 @@ def quote_lines(text: str) -> str:
 
 def _reasons(line: str, patterns: "dict[str, re.Pattern[str]]") -> list[str]:
     seen = as_read(line)
-    if seen.isascii() and not _STEMS.search(seen):
-        return []
     return [reason for reason, pattern in patterns.items() if pattern.search(seen)]

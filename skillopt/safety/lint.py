@@ -59,6 +59,7 @@ _BLANK_ENTITIES = re.compile(
 )
 _ENTITY = re.compile(r"&#?\w+;")
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
+_KEY = "what looks like a credential"
 _KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL)  # a text that has one may have it again
 
 _ADVICE = {
@@ -128,7 +129,10 @@ def _finding(match: TextMatch) -> LintFinding:
 def _scan(text: str) -> tuple[TextMatch, ...]:
     """Find all matches of all classes, in the order of the text's lines; each edit is compared with one old text."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-    found = [*_hidden(text), *_comments(text), *_commands(text)]
+    found = [*_hidden(text), *_comments(text)]
+    for one in find_load_commands(text):
+        what = "commands run on load" if one.is_block else "a command run on load"
+        found.append(TextMatch(LintClass.COMMAND_SUBSTITUTION, one.text, one.start, one.text, what))
     matches = [replace(match, line=bisect_right(starts, match.line)) for match in found]
     for number, line in enumerate(_LINE_END.split(text), 1):
         for piece in _pieces(line):
@@ -171,12 +175,6 @@ def _comments(text: str) -> Iterator[TextMatch]:
         yield TextMatch(LintClass.HTML_COMMENT, key, start, comment, what, never=marker)
 
 
-def _commands(text: str) -> Iterator[TextMatch]:
-    for found in find_load_commands(text):
-        what = "commands run on load" if found.is_block else "a command run on load"
-        yield TextMatch(LintClass.COMMAND_SUBSTITUTION, found.text, found.start, found.text, what)
-
-
 # What stands on one line is found line by line, and remembered, because versions share most lines.
 
 
@@ -190,12 +188,13 @@ def _pieces(line: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def _line_matches(line: str) -> tuple[TextMatch, ...]:
     flat = as_read(line)
+    secrets = find_credentials(flat)
     return (
         *_markup(line),
         *find_carriers(line),
         *find_mixed_letters(line),
         *find_addresses(flat),
-        *_credentials(flat),
+        *(TextMatch(LintClass.CREDENTIAL, flat[one.start : one.end], 0, f"[{one.kind}]", _KEY) for one in secrets),
         *find_commands(flat),
         *find_encoded_text(line),
         *(find_encoded_text(flat) if flat != line else ()),
@@ -222,9 +221,3 @@ def _entities(line: str) -> Iterator[TextMatch]:
     for match in _BLANK_ENTITIES.finditer(line):
         if len(set(_ENTITY.findall(match[0]))) > 1:
             yield TextMatch(LintClass.HIDDEN_TEXT, match[0], 0, match[0], "blanks that can carry hidden text,")
-
-
-def _credentials(line: str) -> Iterator[TextMatch]:
-    for one in find_credentials(line):
-        what = "what looks like a credential"
-        yield TextMatch(LintClass.CREDENTIAL, line[one.start : one.end], 0, f"[{one.kind}]", what)
