@@ -52,6 +52,11 @@ class File:
     path: str
     content: bytes
 
+    @property
+    def text(self) -> str:
+        """Read it as text; a binary file has none."""
+        return "" if b"\0" in self.content else self.content.decode("utf-8", "ignore")
+
 
 @dataclass(frozen=True, slots=True)
 class VerifierSpec:
@@ -83,6 +88,18 @@ class VerifierSpec:
         return tuple(
             VerifierSpec(each["kind"], json.dumps(each.get("options", {})), self.files, self.inputs) for each in checks
         )
+
+    @property
+    def leaves(self) -> list[str]:
+        """List the texts and numbers of the options."""
+        pending, leaves = [json.loads(self.options)], []
+        while pending:
+            value = pending.pop()
+            if isinstance(value, dict | list):
+                pending += value.values() if isinstance(value, dict) else value
+            elif isinstance(value, str | int | float) and not isinstance(value, bool):
+                leaves.append(str(value))
+        return leaves
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,8 +84,7 @@ def _told(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
 
 def _shown(task: Task) -> str:
     """Put together what the target is shown."""
-    files = (file.content.decode("utf-8", "ignore") for file in task.files if b"\0" not in file.content)
-    return "\n".join((task.prompt, *files))
+    return "\n".join((task.prompt, *(file.text for file in task.files)))
 
 
 def _answers(task: Task) -> Iterator[str]:
