@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from itertools import product
 from math import prod
 
-from benchmarks.landscapes.lines import START, Reading, block_line, memo_line, read, rule_line
+from benchmarks.landscapes.lines import START, Reading, block_line, harm_line, memo_line, read, rule_line
 from benchmarks.landscapes.tasks import FREE, HOPELESS, needed_rules
 from benchmarks.landscapes.worlds import World
 from skillopt.settings import Metric
@@ -43,7 +43,7 @@ def chances(world: World, text: str) -> tuple[float, ...]:
     done = [*(_in_force(world, there, rule) for rule in range(world.rules)), False, True]
     rates = [*(world.rates or ((world.unknown, world.known),) * world.rules), *((world.unknown, world.known),) * 2]
     harmed = [*(_factor(world, reading, rule) for rule in range(world.rules)), 1.0, 1.0]
-    return tuple(factor * cut * rate[known] for known, rate, cut in zip(done, rates, harmed, strict=True))
+    return tuple(min(1.0, factor * cut * rate[known]) for known, rate, cut in zip(done, rates, harmed, strict=True))
 
 
 def chance_of(by_rule: Sequence[float], need: int) -> float:
@@ -120,10 +120,13 @@ def document_of(lines: tuple[str, ...]) -> str:
 @cache
 def best_document(world: World) -> str:
     """Return the document with the greatest true score: of rivals one, and as many rules as pay."""
+    general = tuple(harm_line(number) for number in range(world.habits.choices)) if (world.harm or 0.0) > 1 else ()
     found = []
     for losers in product(*world.rivals):
         kept = [rule for rule in range(world.rules) if rule not in losers]
-        found += [document_of(tuple(rule_line(rule) for rule in kept[:count])) for count in range(len(kept) + 1)]
+        found += [
+            document_of((*general, *(rule_line(rule) for rule in kept[:count]))) for count in range(len(kept) + 1)
+        ]
     return max(found, key=lambda text: true_score(world, text))
 
 

@@ -132,6 +132,14 @@ _TRAPS: Final[dict[str, World]] = {
     "broad": replace(
         _TEMPTING, about="as tempting, 4 of 8 kinds of task pass at the start", known=0.95, unknown=0.05, given=4
     ),
+    "general": replace(
+        _SPLIT,
+        about="30% of the lines, 6 different ones, each raise every chance by 12%; no rule helps",
+        known=0.45,
+        unknown=0.45,
+        harm=1.12,
+        habits=replace(_SOUND, wrong=0.6, harmful=0.5, choices=6),
+    ),
     "wordings-40": replace(_REAL, about="as real-40, every rule has 20 wordings", unsplit=40, wordings=20),
     "null-12": replace(_NULL, about="as real-null, 12 tasks", unsplit=12),
     "null-20": replace(_NULL, about="as real-null, 20 tasks", unsplit=20),

@@ -44,6 +44,7 @@ def test_the_worlds_of_users_have_the_scores_they_were_planted_with() -> None:
         "clash-12 clash-20 clash-40": (0.202, 0.95),
         "memo tempting": (0.08, 0.92),
         "broad": (0.5, 0.95),
+        "general": (0.45, 0.888),
         "mixed-12": (0.16, 0.84),
         "flaky-24": (0.15, 0.85),
     }.items():
