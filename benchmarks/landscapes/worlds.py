@@ -118,7 +118,7 @@ _TEMPTING: Final = replace(
     about="40% of the edits mend their kind of task and leave 30% of two other kinds",
     habits=replace(_SPLIT.habits, wrong=0.1, tempt=0.44),
 )
-_NULL: Final = replace(_REAL, hopeless=0.6)
+_NULL: Final = replace(_REAL, about="no rule helps: 2 of 5 tasks pass anyway, the others never", hopeless=0.6)
 _TRAPS: Final[dict[str, World]] = {
     **{f"clash-{count}": replace(_CLASH, unsplit=count) for count in (12, 20, 40)},
     "memo": replace(
@@ -141,9 +141,9 @@ _TRAPS: Final[dict[str, World]] = {
         habits=replace(_SOUND, wrong=0.6, harmful=0.5, choices=6),
     ),
     "wordings-40": replace(_REAL, about="as real-40, every rule has 20 wordings", unsplit=40, wordings=20),
-    "null-12": replace(_NULL, about="as real-null, 12 tasks", unsplit=12),
-    "null-20": replace(_NULL, about="as real-null, 20 tasks", unsplit=20),
-    "null-split": replace(_NULL, about="as real-null, 40 train and 24 val tasks", train=40, val=24),
+    "null-12": replace(_NULL, unsplit=12),
+    "null-20": replace(_NULL, unsplit=20),
+    "null-split": replace(_NULL, train=40, val=24),
     "null-harm": replace(
         _NULL,
         about="as null-20, 30% of the lines take 15% off everything",
@@ -200,12 +200,6 @@ _USERS: Final[dict[str, World]] = {
         )
         for count in (8, 12, 20, 30, 40)
     },
-    "real-null": replace(
-        _REAL,
-        about="as real-20, where no rule helps: 2 of 5 tasks pass anyway, the others never",
-        unsplit=20,
-        hopeless=0.6,
-    ),
     "diluted": replace(_PLAIN, about="as distractors, every line costs 1% of every chance", line_cost=0.01),
     "able": replace(_ABLE, about="two of 12 rules a task, pass or fail; one proposal in ten is wrong"),
     "packed": replace(
@@ -256,8 +250,6 @@ WORLDS: Final[dict[str, World]] = {
         rivals=((4, 5), (6, 7)),
         habits=_MIXED,
     ),
-    "partial": World("every task needs three rules and scores the share of them", parts=3, habits=_MIXED),
-    "errors": World("5% of rollouts end in an infrastructure error", errors=0.05, habits=_MIXED),
     "broken-verifiers": World(
         "6 of the 60 train tasks never pass: their verifiers expect what no rule brings about; val and test are sound",
         stuck=6,

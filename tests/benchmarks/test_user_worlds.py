@@ -40,7 +40,7 @@ def test_the_worlds_of_users_have_the_scores_they_were_planted_with() -> None:
         "flips-20": (0.2, 0.8),
         "flips-30": (0.3, 0.7),
         "real-8 real-12 real-20 real-30 real-40 wordings-40": (0.42, 0.74),
-        "real-null null-12 null-20 null-split null-harm": (0.42, 0.42),
+        "null-12 null-20 null-split null-harm": (0.42, 0.42),
         "clash-12 clash-20 clash-40": (0.202, 0.95),
         "memo tempting": (0.08, 0.92),
         "broad": (0.5, 0.95),
