@@ -1,11 +1,10 @@
 """The command `evaluate`: score skills on one split, each against the first, task by task."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -25,9 +24,9 @@ from skillopt.execution.drivers import Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.results import NO_SKILL, EvaluateResult, Scoring
 from skillopt.gate.changed_tasks import ChangedTask, OutcomeChange, changed_tasks
-from skillopt.gate.comparison import Tally, Verdict
-from skillopt.gate.headline import Headline, headline_of_verdict, metric_label, tally_words
-from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
+from skillopt.gate.comparison import Verdict
+from skillopt.gate.headline import headline_of_verdict, metric_label, tally_words
+from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
@@ -49,34 +48,6 @@ _COUNTED: Final = {"lower score": "score lower", "higher score": "score higher",
 _WORKTREE = "worktree"
 _INCUMBENT = "incumbent"
 """What training would go on from."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """One skill that was evaluated."""
-
-    name: str
-    digest: str
-    tally: Tally
-    against_first: Verdict | None
-    headline: Headline | None = None
-    changed: tuple[ChangedTask, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Evaluated:
-    """What an evaluation found, subjects in the order asked for.
-
-    `metric` is what they are compared by, `judge` how often the judge agreed with itself; None where none judged.
-    """
-
-    skill: str
-    split: str
-    repeats: int
-    subjects: tuple[_Subject, ...]
-    paid_rollouts: int
-    metric: str = ""
-    judge: JudgeAgreement | None = None
 
 
 @with_run_options
@@ -109,7 +80,7 @@ def evaluate(
 
 def _evaluate(
     selection: Selection, subjects: Sequence[str], split: Split, repeats: int, observer: ProgressObserver
-) -> _Evaluated:
+) -> dict[str, Any]:
     """Score skills on a split."""
     project = selection.project()
     target = project.target(selection)
@@ -124,16 +95,30 @@ def _evaluate(
             observer.notice(suite.left_out)
         scoring = Scoring(ledger, drivers, target.settings, observer)
         measured = scoring.measure(named, suite.tasks_to_evaluate(split), repeats)
-    first = _Subject(measured[0].name, measured[0].digest, measured[0].tally, None)
-    others = (_compared(measured[0], own, scoring.compare(measured[0], own)) for own in measured[1:])
-    metric = target.settings.metric.value
-    judge = judge_agreement(rollout for own in measured for rollout in own.rollouts)
-    return _Evaluated(target.name, split.value, repeats, (first, *others), scoring.paid_rollouts, metric, judge)
+    first, *others = measured
+    return {
+        "skill": target.name,
+        "split": split.value,
+        "repeats": repeats,
+        "subjects": [
+            _compared(first, first, None),
+            *(_compared(first, own, scoring.compare(first, own)) for own in others),
+        ],
+        "paid_rollouts": scoring.paid_rollouts,
+        "metric": target.settings.metric.value,
+        "judge": judge_agreement(rollout for own in measured for rollout in own.rollouts),
+    }
 
 
-def _compared(first: EvaluateResult, own: EvaluateResult, verdict: Verdict) -> _Subject:
-    changed = changed_tasks(verdict, first.rollouts, own.rollouts)
-    return _Subject(own.name, own.digest, own.tally, verdict, headline_of_verdict(verdict), changed)
+def _compared(first: EvaluateResult, own: EvaluateResult, verdict: Verdict | None) -> dict[str, Any]:
+    return {
+        "name": own.name,
+        "digest": own.digest,
+        "tally": own.tally,
+        "against_first": verdict,
+        "headline": headline_of_verdict(verdict) if verdict else None,
+        "changed": changed_tasks(verdict, first.rollouts, own.rollouts) if verdict else (),
+    }
 
 
 def _skill(project: Project, target: Target, subject: str) -> Skill | None:
@@ -146,25 +131,27 @@ def _skill(project: Project, target: Target, subject: str) -> Skill | None:
     return skill_at(open_draft(project.root, project.repository(), target), subject)
 
 
-def _text(result: _Evaluated, *, verbose: bool) -> str:
-    runs = f"{count_noun(result.repeats, 'repeat')} a task, {count_noun(result.paid_rollouts, 'rollout')} newly run"
-    lines = [f"{result.skill} on {result.split}, {runs}"]
-    for subject in result.subjects:
-        lines += _subject(subject, result.subjects[0].name, metric_label(result.metric), verbose=verbose)
-    lines += [result.judge.words] if result.judge else []
+def _text(result: Mapping[str, Any], *, verbose: bool) -> str:
+    runs = (
+        f"{count_noun(result['repeats'], 'repeat')} a task, {count_noun(result['paid_rollouts'], 'rollout')} newly run"
+    )
+    lines = [f"{result['skill']} on {result['split']}, {runs}"]
+    for subject in result["subjects"]:
+        lines += _subject(subject, result["subjects"][0]["name"], metric_label(result["metric"]), verbose=verbose)
+    lines += [result["judge"].words] if result["judge"] else []
     return "\n".join(lines)
 
 
-def _subject(subject: _Subject, first: str, metric: str, *, verbose: bool) -> Iterator[str]:
+def _subject(subject: Mapping[str, Any], first: str, metric: str, *, verbose: bool) -> Iterator[str]:
     """Write a subject: tasks passed first, then the tasks that changed, then what the comparison says."""
-    tally, verdict = subject.tally, subject.against_first
+    tally, verdict = subject["tally"], subject["against_first"]
     missing = f", {tally.missing} not measured" if tally.missing else ""
-    yield f"{subject.name}: {tally_words(tally)}{missing}"
+    yield f"{subject['name']}: {tally_words(tally)}{missing}"
     if verdict is None:
         return
-    if subject.headline is not None:
-        yield f"  {first} → {subject.name}: {subject.headline.words}"
-    yield from _changed(subject.changed, verbose=verbose)
+    if subject["headline"] is not None:
+        yield f"  {first} → {subject['name']}: {subject['headline'].words}"
+    yield from _changed(subject["changed"], verbose=verbose)
     yield (
         f"  gain in {metric} {verdict.gain:+.3f}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse, "
         f"confidence {verdict.confidence:.2f}"

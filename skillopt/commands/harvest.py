@@ -3,20 +3,19 @@
 import json
 import os
 import platform
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption
 from skillopt.commands.output import interruptible, show
-from skillopt.commands.write_tasks import accept_tasks, accepted_text
+from skillopt.commands.write_tasks import accept_tasks, accepted_text, expect_reviewed
 from skillopt.errors import SuiteError, UsageError
 from skillopt.execution.masking import environment_masking
 from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
@@ -45,19 +44,12 @@ if TYPE_CHECKING:  # drivers are imported on use
 
     _SessionLogs: TypeAlias = ClaudeSessions | CodexSessions
 
-__all__ = [
-    "candidates_path",
-    "drop_candidates",
-    "dropped_candidates",
-    "harvest",
-    "waiting_candidates",
-]
+__all__ = ["harvest"]
 
 _LEAST: Final = 2
 _MOST_UNSKILLED: Final = 10
 _LONGEST: Final = 200
 _END: Final = ".review.md"
-_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 _ELSEWHERE: Final = "in other folders"
 _NEWEST: Final = 90 * 86_400
@@ -65,34 +57,6 @@ _NEWEST: Final = 90 * 86_400
 _MOST_REQUESTS: Final = 3_000
 _NOTICE: Final = 200
 """Logs after which it is said how far it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    id: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class _HarvestedSkill:
-    skill: str
-    review: str
-    candidates: tuple[_Candidate, ...]
-    left_out: tuple[tuple[str, str], ...]
-    more: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Harvested:
-    logs: int
-    sessions: int
-    left_out: Mapping[str, int]
-    requests: int
-    corrected: int
-    skipped_lines: int
-    links: int
-    skills: tuple[_HarvestedSkill, ...]
-    unskilled: tuple[tuple[str, int], ...]
 
 
 @dataclass(slots=True)
@@ -141,18 +105,18 @@ def harvest(
         project = selection.project()
         name = project.target(selection).name
     if drop:
-        dropped, waiting = drop_candidates(project, name, ids or ())
+        dropped, waiting = _drop_candidates(project, name, ids or ())
         result = {"skill": skill, "dropped": dropped, "waiting": waiting}
         show(result, lambda _: f"{len(dropped)} dropped, {waiting} wait", as_json=as_json)
         return
     if accept:
-        review = candidates_path(project, name)
+        review = _candidates_path(project, name)
         show(accept_tasks(selection, ids or (), review=review, command="harvest"), accepted_text, as_json=as_json)
         return
     with interruptible():
         found = _harvest(selection, places or (), count, (headless, without_skill), quiet=quiet)
     show(found, lambda one: "\n".join(_lines(one)), as_json=as_json)
-    if not any(one.candidates for one in found.skills):
+    if not any(one["candidates"] for one in found["skills"]):
         raise typer.Exit(1)
 
 
@@ -166,40 +130,40 @@ def _expect_fitting(skill: str | None, ids: Sequence[str], *, decides: tuple[boo
         raise UsageError(f"expected --accept or --drop with ids, found {', '.join(ids)} without; add one of them")
 
 
-def _lines(result: _Harvested) -> Iterator[str]:
-    total = sum(len(one.candidates) for one in result.skills)
+def _lines(result: Mapping[str, Any]) -> Iterator[str]:
+    total = sum(len(one["candidates"]) for one in result["skills"])
     yield (
-        f"{count_noun(total, 'candidate')} from {count_noun(result.requests, 'request')} in "
-        f"{count_noun(result.sessions, 'session')} of this repository, {result.corrected} of them corrected"
+        f"{count_noun(total, 'candidate')} from {count_noun(result['requests'], 'request')} in "
+        f"{count_noun(result['sessions'], 'session')} of this repository, {result['corrected']} of them corrected"
     )
-    if result.left_out:
-        yield "left out: " + ", ".join(f"{number} {reason}" for reason, number in sorted(result.left_out.items()))
-    if result.skipped_lines or result.links:
-        yield f"not read: {count_noun(result.skipped_lines, 'line')}, {count_noun(result.links, 'link')}"
-    for one in result.skills:
+    if result["left_out"]:
+        yield "left out: " + ", ".join(f"{number} {reason}" for reason, number in sorted(result["left_out"].items()))
+    if result["skipped_lines"] or result["links"]:
+        yield f"not read: {count_noun(result['skipped_lines'], 'line')}, {count_noun(result['links'], 'link')}"
+    for one in result["skills"]:
         yield from _skill_lines(one)
-    if result.unskilled:
+    if result["unskilled"]:
         yield "asked again and again without a skill (take them with SKILL --without-skill):"
-        yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result.unskilled)
-    named = next((one for one in result.skills if one.review), None)
+        yield from (f"  {times} times: {escape_terminal(text)}" for text, times in result["unskilled"])
+    named = next((one for one in result["skills"] if one["review"]), None)
     if named is not None:
-        yield f"next: read {named.review}, tick what is right, then skillopt harvest {named.skill} --accept"
+        yield f"next: read {named['review']}, tick what is right, then skillopt harvest {named['skill']} --accept"
 
 
-def _skill_lines(one: _HarvestedSkill) -> Iterator[str]:
-    if one.candidates or one.left_out:
-        yield f"{one.skill}: {count_noun(len(one.candidates), 'candidate')}, {len(one.left_out)} left out"
-    for each in one.candidates:
-        yield f"  {escape_terminal(each.id)}: {each.why}"
-    for name, reason in one.left_out:
+def _skill_lines(one: Mapping[str, Any]) -> Iterator[str]:
+    if one["candidates"] or one["left_out"]:
+        yield f"{one['skill']}: {count_noun(len(one['candidates']), 'candidate')}, {len(one['left_out'])} left out"
+    for each in one["candidates"]:
+        yield f"  {escape_terminal(each['id'])}: {each['why']}"
+    for name, reason in one["left_out"]:
         yield f"  not {escape_terminal(name)}: {escape_terminal(reason)}"
-    if one.more:
-        yield f"  {count_noun(one.more, 'more request')} not looked at: these are enough; take more with -n"
+    if one["more"]:
+        yield f"  {count_noun(one['more'], 'more request')} not looked at: these are enough; take more with -n"
 
 
 def _harvest(
     selection: Selection, places: Sequence[Path], count: int, takes: tuple[bool, bool], *, quiet: bool
-) -> _Harvested:
+) -> dict[str, Any]:
     """Read the past sessions of this repository, on this machine only, and write candidates, redacted, for tasks."""
     project = selection.project()
     clients = project.settings().harvest
@@ -220,12 +184,7 @@ def _harvest(
 
 
 def _expect_reviewed(project: Project, skill: str) -> None:
-    waiting = waiting_candidates(project, skill)
-    if waiting:
-        raise UsageError(
-            f"{candidates_path(project, skill)}: {len(waiting)} candidates wait for you there; tick those to keep and "
-            f"run `skillopt harvest {skill} --accept` or delete the file"
-        )
+    expect_reviewed(_candidates_path(project, skill), skill, "harvest", "candidates")
 
 
 class _Work:
@@ -241,7 +200,7 @@ class _Work:
         self._roots = worktree_roots(repository)
         self._known = {*project.skill_names().values(), *(PurePosixPath(path).name for path in project.skill_names())}
 
-    def harvest(self, target: Target, count: int, *, unskilled: bool) -> _HarvestedSkill:
+    def harvest(self, target: Target, count: int, *, unskilled: bool) -> dict[str, Any]:
         """Write the candidates of one skill."""
         own = {target.name, target.folder.name}
         requests = [
@@ -252,32 +211,36 @@ class _Work:
         files_of = partial(self._files_of, closed=self._closed(target))
         groups = grouped_requests(requests)
         made = make_candidates(groups, self._often, files_of, self._redaction)
-        dropped = dropped_candidates(self._project, target.name)
+        dropped = _dropped_candidates(self._project, target.name)
         known = tasks_in(target.suite_path) if target.suite_path else ()
         kept, left_out = without_twins(made, known, count, dropped)
-        review = candidates_path(self._project, target.name)
+        review = _candidates_path(self._project, target.name)
         if kept:
             with review_lock(self._project.root):
                 _expect_reviewed(self._project, target.name)
                 put_file(review, self._text(target.name, kept, left_out))
-        rows = tuple(_Candidate(one.task.id, one.why) for one in kept)
-        more = len(groups) - len(kept) - len(left_out)
-        return _HarvestedSkill(target.name, str(review) if kept else "", rows, tuple(left_out), more)
+        return {
+            "skill": target.name,
+            "review": str(review) if kept else "",
+            "candidates": [{"id": one.task.id, "why": one.why} for one in kept],
+            "left_out": left_out,
+            "more": len(groups) - len(kept) - len(left_out),
+        }
 
-    def result(self, skills: tuple[_HarvestedSkill, ...]) -> _Harvested:
+    def result(self, skills: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Count it all."""
         read, tally = self._read, self._read.tally
-        return _Harvested(
-            tally.files,
-            read.sessions,
-            dict(read.left_out),
-            len(read.requests),
-            sum(bool(one.corrections) for one in read.requests),
-            tally.long + tally.broken,
-            tally.links,
-            skills,
-            tuple(self._unskilled()),
-        )
+        return {
+            "logs": tally.files,
+            "sessions": read.sessions,
+            "left_out": dict(read.left_out),
+            "requests": len(read.requests),
+            "corrected": sum(bool(one.corrections) for one in read.requests),
+            "skipped_lines": tally.long + tally.broken,
+            "links": tally.links,
+            "skills": skills,
+            "unskilled": list(self._unskilled()),
+        }
 
     def _text(self, skill: str, kept: Sequence[Candidate], left_out: Sequence[tuple[str, str]]) -> str:
         intro = (
@@ -332,19 +295,14 @@ def _in_repository(request: Request, roots: Sequence[str]) -> Iterator[str]:
                 break
 
 
-def candidates_path(project: Project, skill: str) -> Path:
+def _candidates_path(project: Project, skill: str) -> Path:
     """Return the file in which the candidates of a skill wait."""
     return _folder(project) / f"{skill}{_END}"
 
 
-def waiting_candidates(project: Project, skill: str) -> tuple[ReviewEntry, ...]:
-    """Read the candidates of a skill in the order of their file; none where there is no file."""
-    return read_review(_read(candidates_path(project, skill)) if _NAME.fullmatch(skill) else "")
-
-
-def drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple[tuple[str, ...], int]:
+def _drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple[tuple[str, ...], int]:
     """Take candidates out, those named or `all`, remember their words against copies, and count those that wait."""
-    path = candidates_path(project, skill)
+    path = _candidates_path(project, skill)
     with review_lock(project.root):
         text = _read(path)
         waiting = {entry.id: entry for entry in read_review(text)}
@@ -355,7 +313,7 @@ def drop_candidates(project: Project, skill: str, ids: Collection[str]) -> tuple
             hint = f"see `skillopt harvest {skill}`"
             raise UsageError(f"expected the id of a candidate of {skill}, found {strangers[0]!r}; {hint}")
         found = [waiting[name] for name in names]
-        gone = {*dropped_candidates(project, skill), *(word_digests(_prompt(entry)) for entry in found)}
+        gone = {*_dropped_candidates(project, skill), *(word_digests(_prompt(entry)) for entry in found)}
         put_file(_dropped_path(project, skill), json.dumps(sorted(sorted(words) for words in gone)) + "\n")
         if len(found) < len(waiting):
             put_file(path, without_entries(text, found))
@@ -372,7 +330,7 @@ def _prompt(entry: ReviewEntry) -> str:
         return entry.block
 
 
-def dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:
+def _dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:
     """Return the word digests of what a person has dropped; the words themselves are not kept."""
     try:
         found = json.loads(_read(_dropped_path(project, skill)) or "[]")

@@ -2,11 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -20,13 +19,11 @@ from skillopt.commands.options import (
 )
 from skillopt.errors import SkilloptError, SuiteError, UsageError
 from skillopt.execution.drivers import collected_code_note, load_drivers
-from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
+from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
-from skillopt.runs.prospect import Prospect, what_it_can_show
+from skillopt.runs.prospect import what_it_can_show
 from skillopt.runs.recorded import (
-    CriterionMarks,
-    TaskOutcomes,
     count_outcomes,
     marks_of_criteria,
     recorded_rollouts,
@@ -37,8 +34,8 @@ from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger
 from skillopt.suites import plan_suite, read_tasks
 from skillopt.suites.formats import find_triggers
-from skillopt.suites.reading import Reading, Skipped, Trigger
-from skillopt.suites.split_leaks import SplitLeak, find_split_leaks
+from skillopt.suites.reading import Reading, Trigger
+from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 
 __all__ = ["suite"]
@@ -62,45 +59,6 @@ suite = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _CheckedSuite:
-    """What a suite's tasks can tell."""
-
-    skill: str
-    tasks: tuple[TaskOutcomes, ...]
-    criteria: tuple[CriterionMarks, ...]
-    undecided: tuple[CriterionMarks, ...]
-    judge: JudgeAgreement | None
-    leaks: tuple[SplitLeak, ...]
-    prospect: Prospect
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class _SuiteTask:
-    """One task."""
-
-    id: str
-    part: str
-    checks: tuple[str, ...]
-    criteria: int
-    files: int
-
-
-@dataclass(frozen=True, slots=True)
-class _ShownSuite:
-    """What a suite holds."""
-
-    name: str
-    format: str
-    path: str
-    tasks: tuple[_SuiteTask, ...]
-    skipped: tuple[Skipped, ...]
-    triggers: tuple[int, int]
-    code: str
-    training: str
 
 
 @suite.command()
@@ -139,30 +97,30 @@ def check(
     output.show(_checked(options.select(skill)), lambda one: "\n".join(_check_lines(one)), as_json=as_json)
 
 
-def _check_lines(found: _CheckedSuite) -> Iterator[str]:
+def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _outcome_lines(found)
     yield from _judge_lines(found)
     yield from _leak_lines(found)
-    yield f"what it can show: {found.prospect.words}"
+    yield f"what it can show: {found['prospect'].words}"
 
 
-def _outcome_lines(found: _CheckedSuite) -> Iterator[str]:
-    runs = sum(task.runs for task in found.tasks)
-    known = sum(task.standing != "too few runs" for task in found.tasks)
-    tasks = count_noun(len(found.tasks), "task")
-    yield f"{escape_terminal(found.skill)}: {tasks}, {count_noun(runs, 'recorded rollout')}"
-    if found.problem:
-        yield f"recorded rollouts could not be looked up: {escape_terminal(found.problem.splitlines()[0])}"
+def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    runs = sum(task.runs for task in found["tasks"])
+    known = sum(task.standing != "too few runs" for task in found["tasks"])
+    tasks = count_noun(len(found["tasks"]), "task")
+    yield f"{escape_terminal(found['skill'])}: {tasks}, {count_noun(runs, 'recorded rollout')}"
+    if found["problem"]:
+        yield f"recorded rollouts could not be looked up: {escape_terminal(found['problem'].splitlines()[0])}"
     elif not known:
-        yield f"no task has runs enough to say how it goes: run `skillopt evaluate {found.skill} --repeats 3`"
+        yield f"no task has runs enough to say how it goes: run `skillopt evaluate {found['skill']} --repeats 3`"
     for standing, note in _STANDINGS.items():
-        named = [escape_terminal(task.task) for task in found.tasks if task.standing == standing]
+        named = [escape_terminal(task.task) for task in found["tasks"] if task.standing == standing]
         if named:
             yield f"{len(named)} of {count_noun(known, 'task')} {note}: {_some(named)}"
 
 
-def _leak_lines(found: _CheckedSuite) -> Iterator[str]:
-    leaks = found.leaks
+def _leak_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    leaks = found["leaks"]
     yield f"{count_noun(len(leaks), 'leak')} between tasks:" if leaks else "no leak between tasks was found"
     for leak in leaks[:_MOST_LEAKS]:
         told = "" if leak.task == leak.other else f" and {escape_terminal(leak.other)} ({leak.parts[1]})"
@@ -171,18 +129,18 @@ def _leak_lines(found: _CheckedSuite) -> Iterator[str]:
         yield f"  … {len(leaks) - _MOST_LEAKS} more (--json lists them)"
 
 
-def _judge_lines(found: _CheckedSuite) -> Iterator[str]:
-    if found.judge is not None:
-        yield found.judge.words
-    if found.undecided:
-        of = count_noun(len(found.criteria), "criterion", "criteria")
-        yield f"{len(found.undecided)} of {of} the judge cannot decide; word them more exactly:"
-    for one in found.undecided[:_MOST_CRITERIA]:
+def _judge_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    if found["judge"] is not None:
+        yield found["judge"].words
+    if found["undecided"]:
+        of = count_noun(len(found["criteria"]), "criterion", "criteria")
+        yield f"{len(found['undecided'])} of {of} the judge cannot decide; word them more exactly:"
+    for one in found["undecided"][:_MOST_CRITERIA]:
         said = f"two readings differ {one.differs:.0%} of the time"
         cannot = f", {one.cannot_tell:.0%} cannot tell" if one.cannot_tell else ""
         yield f"  {escape_terminal(f'{one.task} {one.number}. {truncate(one.text, _LONGEST)}')}: {said}{cannot}"
-    if len(found.undecided) > _MOST_CRITERIA:
-        yield f"  … {len(found.undecided) - _MOST_CRITERIA} more (--json lists them)"
+    if len(found["undecided"]) > _MOST_CRITERIA:
+        yield f"  … {len(found['undecided']) - _MOST_CRITERIA} more (--json lists them)"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -190,35 +148,35 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + more
 
 
-def _lines(found: _ShownSuite) -> Iterator[str]:
-    skipped = f", {len(found.skipped)} cannot be run" if found.skipped else ""
-    where = f" in {_short(found.path)} (format {found.format})" if found.tasks else ""
-    yield f"{escape_terminal(found.name)}: {count_noun(len(found.tasks), 'task')}{where}{skipped}"
-    width = max((len(task.id) for task in found.tasks[:_MOST_TASKS]), default=0)
-    for task in found.tasks[:_MOST_TASKS]:
-        yield f"  {task.part:<6}  {escape_terminal(task.id.ljust(width))}  {_scored(task)}"
-    if len(found.tasks) > _MOST_TASKS:
-        yield f"  … {len(found.tasks) - _MOST_TASKS} more (--json lists them)"
-    if judged := sum(task.criteria > 0 for task in found.tasks):
-        of = f"{judged} of {count_noun(len(found.tasks), 'task')}"
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    skipped = f", {len(found['skipped'])} cannot be run" if found["skipped"] else ""
+    where = f" in {_short(found['path'])} (format {found['format']})" if found["tasks"] else ""
+    yield f"{escape_terminal(found['name'])}: {count_noun(len(found['tasks']), 'task')}{where}{skipped}"
+    width = max((len(task["id"]) for task in found["tasks"][:_MOST_TASKS]), default=0)
+    for task in found["tasks"][:_MOST_TASKS]:
+        yield f"  {task['part']:<6}  {escape_terminal(task['id'].ljust(width))}  {_scored(task)}"
+    if len(found["tasks"]) > _MOST_TASKS:
+        yield f"  … {len(found['tasks']) - _MOST_TASKS} more (--json lists them)"
+    if judged := sum(task["criteria"] > 0 for task in found["tasks"]):
+        of = f"{judged} of {count_noun(len(found['tasks']), 'task')}"
         yield f"{of} need a judge: a model, named by the setting `judge`"
-    if found.skipped:
+    if found["skipped"]:
         yield "cannot be run:"
-        for each in found.skipped:
+        for each in found["skipped"]:
             yield f"  {_short(str(each.path))}:{each.line}: {escape_terminal(f'{each.name}: {each.reason}')}"
-    should, should_not = found.triggers
+    should, should_not = found["triggers"]
     if should or should_not:
         yield (
             f"{count_noun(should + should_not, 'trigger')} ({should} should load the skill, {should_not} should not); "
             "not tasks: they say when the skill should load"
         )
-    yield from (f"note: {escape_terminal(note)}" for note in (found.code, found.training) if note)
+    yield from (f"note: {escape_terminal(note)}" for note in (found["code"], found["training"]) if note)
 
 
-def _scored(task: _SuiteTask) -> str:
-    kinds = [kind if count == 1 else f"{count} {kind}" for kind, count in Counter(task.checks).items()]
-    judged = [f"judge ({count_noun(task.criteria, 'criterion', 'criteria')})"] if task.criteria else []
-    files = f"; {count_noun(task.files, 'file')}" if task.files else ""
+def _scored(task: Mapping[str, Any]) -> str:
+    kinds = [kind if count == 1 else f"{count} {kind}" for kind, count in Counter(task["checks"]).items()]
+    judged = [f"judge ({count_noun(task['criteria'], 'criterion', 'criteria')})"] if task["criteria"] else []
+    files = f"; {count_noun(task['files'], 'file')}" if task["files"] else ""
     return f"{', '.join(kinds + judged)}{files}"
 
 
@@ -228,7 +186,7 @@ def _short(path: str) -> str:
     return escape_terminal(str(place.relative_to(here) if place.is_relative_to(here) else path))
 
 
-def _checked(selection: Selection) -> _CheckedSuite:
+def _checked(selection: Selection) -> dict[str, Any]:
     """Check a suite by what is recorded."""
     project = selection.project()
     target = project.target(selection)
@@ -241,19 +199,20 @@ def _checked(selection: Selection) -> _CheckedSuite:
     except SkilloptError as error:
         problem = str(error) if (project.root / ".skillopt" / "ledger.db").exists() else ""
     criteria = marks_of_criteria(rollouts)
-    return _CheckedSuite(
-        target.name,
-        count_outcomes(suite, rollouts),
-        criteria,
-        tuple(sorted((one for one in criteria if one.undecided), key=lambda one: -max(one.differs, one.cannot_tell))),
-        judge_agreement(rollout for own in rollouts.values() for rollout in own),
-        find_split_leaks(suite),
-        what_it_can_show(suite, target.settings),
-        problem,
-    )
+    undecided = [one for one in criteria if one.undecided]
+    return {
+        "skill": target.name,
+        "tasks": count_outcomes(suite, rollouts),
+        "criteria": criteria,
+        "undecided": sorted(undecided, key=lambda one: -max(one.differs, one.cannot_tell)),
+        "judge": judge_agreement(rollout for own in rollouts.values() for rollout in own),
+        "leaks": find_split_leaks(suite),
+        "prospect": what_it_can_show(suite, target.settings),
+        "problem": problem,
+    }
 
 
-def _shown(name: str | None, suite: Path | None) -> _ShownSuite:
+def _shown(name: str | None, suite: Path | None) -> dict[str, Any]:
     """Read the suite of a skill, or a file or folder of tasks; nothing is run."""
     selection, named = Selection(name, suite=suite), Path.cwd() / name if name else None
     project = selection.project()
@@ -270,22 +229,22 @@ def _shown(name: str | None, suite: Path | None) -> _ShownSuite:
     return _contents(read_tasks(path), tuple(other for other in others if other != path))
 
 
-def _contents(reading: Reading, others: tuple[Path, ...]) -> _ShownSuite:
+def _contents(reading: Reading, others: tuple[Path, ...]) -> dict[str, Any]:
     triggers = [*reading.triggers, *_triggers(others)]
     should = sum(each.should_trigger for each in triggers)
     suite = plan_suite(reading) if reading.tasks else None
     tasks = tuple(_tasks(suite)) if suite else ()
     few = "training needs at least two tasks, so that a change learnt from one is judged on another"
-    return _ShownSuite(
-        reading.name,
-        reading.format if tasks else "",
-        str(reading.path) if tasks else "",
-        tasks,
-        reading.skipped,
-        (should, len(triggers) - should),
-        collected_code_note(suite) if suite else "",
-        "" if len(tasks) > 1 else f"{few}; `evaluate` and `gate` work with one" if tasks else few,
-    )
+    return {
+        "name": reading.name,
+        "format": reading.format if tasks else "",
+        "path": str(reading.path) if tasks else "",
+        "tasks": tasks,
+        "skipped": reading.skipped,
+        "triggers": (should, len(triggers) - should),
+        "code": collected_code_note(suite) if suite else "",
+        "training": "" if len(tasks) > 1 else f"{few}; `evaluate` and `gate` work with one" if tasks else few,
+    }
 
 
 def _holds_no_skill(path: Path) -> bool:
@@ -301,14 +260,14 @@ def _triggers(paths: tuple[Path, ...]) -> Iterator[Trigger]:
             continue
 
 
-def _tasks(suite: Suite) -> Iterator[_SuiteTask]:
+def _tasks(suite: Suite) -> Iterator[dict[str, Any]]:
     folds = {task.id: number for number, fold in enumerate(suite.folds or (), 1) for task in fold}
     for split, task in suite.splits:
         yield _task(task, f"fold {folds[task.id]}" if task.id in folds else split)
 
 
-def _task(task: Task, part: str | Split) -> _SuiteTask:
+def _task(task: Task, part: str | Split) -> dict[str, Any]:
     kinds = tuple(spec.kind for spec in task.verifier.parts if spec.kind not in JUDGED_KINDS)
     judged = (json.loads(spec.options) for spec in task.verifier.parts if spec.kind in JUDGED_KINDS)
     criteria = sum(len(options.get("criteria", ())) for options in judged)
-    return _SuiteTask(task.id, str(part), kinds, criteria, len(task.files))
+    return {"id": task.id, "part": str(part), "checks": kinds, "criteria": criteria, "files": len(task.files)}

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -25,14 +24,13 @@ from skillopt.execution.runner import RunObserver
 from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import check_coverage
 from skillopt.gate.gate import GATE_ROUNDS
-from skillopt.rollouts import Stream, Usage
+from skillopt.rollouts import Stream
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.triggers.loading import (
     DiscoveryRunner,
     QueryLoading,
-    TriggerQuality,
     TriggerRate,
     judge_loading,
     requests_of,
@@ -47,21 +45,6 @@ _LONGEST: Final = 90
 
 _TESTS: Final = 6
 """Times that training may run the training requests at most: as they are, and of each description on all."""
-
-
-@dataclass(frozen=True, slots=True)
-class _MeasuredTriggers:
-    """When the target loads a skill."""
-
-    skill: str
-    harness: str
-    repeats: int
-    beside: int
-    description: int
-    quality: TriggerQuality
-    skipped: tuple[str, ...]
-    paid_rollouts: int
-    spent: Mapping[str, Usage]
 
 
 @with_run_options
@@ -105,24 +88,24 @@ def trigger(
             show(_measure(ask, observer), partial(_measured, verbose=verbose), as_json=as_json)
 
 
-def _measured(result: _MeasuredTriggers, *, verbose: bool) -> str:
-    quality = result.quality
+def _measured(result: Mapping[str, Any], *, verbose: bool) -> str:
+    quality = result["quality"]
     lines = [
-        f"{_rate(quality.recall)} requests that should load {result.skill} did",
+        f"{_rate(quality.recall)} requests that should load {result['skill']} did",
         f"{_rate(quality.false_triggers)} requests that should not load it did",
     ]
-    said = f"{result.repeats} runs each" if result.repeats > 1 else "1 run each"
-    lines.append(f"beside {result.beside} other skills, {said}; {result.harness}")
+    said = f"{result['repeats']} runs each" if result["repeats"] > 1 else "1 run each"
+    lines.append(f"beside {result['beside']} other skills, {said}; {result['harness']}")
     if quality.unsteady:
         lines.append(f"{quality.unsteady} requests went one way in some runs and the other in others")
     if quality.missing:
         lines.append(f"{quality.missing} requests could not be measured")
     lines += map(_query, (row for row in quality.queries if verbose or (row.runs and not row.right)))
-    lines += _remarks(result.skipped)
-    lines.append(f"newly run: {result.paid_rollouts} runs, the rest was recorded")
-    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
+    lines += _remarks(result["skipped"])
+    lines.append(f"newly run: {result['paid_rollouts']} runs, the rest was recorded")
+    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
     if any(row.runs and not row.right for row in quality.queries):
-        lines.append(f"next: skillopt trigger {result.skill} --train")
+        lines.append(f"next: skillopt trigger {result['skill']} --train")
     return "\n".join(lines)
 
 
@@ -201,7 +184,7 @@ def _foresee(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
     return payment_of(plan.project.root, settings, (settings.harness, *models)), words
 
 
-def _measure(ask: TriggerAsk, observer: RunObserver) -> _MeasuredTriggers:
+def _measure(ask: TriggerAsk, observer: RunObserver) -> dict[str, Any]:
     """Measure when the target loads a skill."""
     plan = plan_triggers(ask)
     drivers = plan.drivers(optimizer=False)
@@ -212,14 +195,14 @@ def _measure(ask: TriggerAsk, observer: RunObserver) -> _MeasuredTriggers:
         requests = requests_of(plan.skill, queries, range(first, first + ask.repeats))
         rollouts = DiscoveryRunner(recorded, plan.discovery).rollouts(requests)
     check_coverage("requests", rollouts, plan.settings.coverage)
-    return _MeasuredTriggers(
-        plan.skill.name,
-        drivers.harness.identity,
-        ask.repeats,
-        len(plan.beside),
-        len(listed_description(plan.skill.document)),
-        judge_loading(plan.skill.name, queries, rollouts),
-        plan.skipped,
-        recorded.paid_rollouts,
-        drivers.meter.by_role,
-    )
+    return {
+        "skill": plan.skill.name,
+        "harness": drivers.harness.identity,
+        "repeats": ask.repeats,
+        "beside": len(plan.beside),
+        "description": len(listed_description(plan.skill.document)),
+        "quality": judge_loading(plan.skill.name, queries, rollouts),
+        "skipped": plan.skipped,
+        "paid_rollouts": recorded.paid_rollouts,
+        "spent": drivers.meter.by_role,
+    }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -19,7 +19,7 @@ from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.project import Project, Selection, Target
 from skillopt.prompts.task_drafts import TaskDraft
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout, Usage
+from skillopt.rollouts import Rollout
 from skillopt.runs.prospect import what_it_can_show
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
@@ -33,37 +33,10 @@ from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, Tried, dra
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["AcceptedTasks", "accept_tasks", "accepted_text", "write_tasks"]
+__all__ = ["AcceptedTasks", "accept_tasks", "accepted_text", "expect_reviewed", "write_tasks"]
 
 _MANY: Final = 1_000_000
 _ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class _DraftedTask:
-    """A draft and what its trials showed."""
-
-    id: str
-    kept: bool
-    result: str
-    detail: str
-    near_miss: bool
-    passed_with: int
-    passed_without: int
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
-class _WrittenTasks:
-    """What was drafted."""
-
-    skill: str
-    review: str
-    drafts: tuple[_DraftedTask, ...]
-    unread: tuple[tuple[str, str], ...]
-    paid_rollouts: int
-    paid_calls: int
-    spent: Mapping[str, Usage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +88,22 @@ def write_tasks(
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = _write(selection, count, repeats, observer)
     show(found, _written, as_json=as_json)
-    if not found.review:
+    if not found["review"]:
         raise typer.Exit(1)
 
 
-def _written(result: _WrittenTasks) -> str:
-    kept = [draft for draft in result.drafts if draft.kept]
-    lines = [f"{len(kept)} of {len(result.drafts)} drafts for {result.skill} are left to choose from"]
-    lines += [_draft(draft) for draft in sorted(result.drafts, key=lambda draft: not draft.kept)]
-    lines += [f"not read {escape_terminal(name)}: {escape_terminal(reason)}" for name, reason in result.unread]
-    lines.append(f"newly run: {result.paid_rollouts} runs, {result.paid_calls} calls for drafts; the rest was recorded")
-    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
-    if result.review:
+def _written(result: Mapping[str, Any]) -> str:
+    kept = [draft for draft in result["drafts"] if draft["kept"]]
+    lines = [f"{len(kept)} of {len(result['drafts'])} drafts for {result['skill']} are left to choose from"]
+    lines += [_draft(draft) for draft in sorted(result["drafts"], key=lambda draft: not draft["kept"])]
+    lines += [f"not read {escape_terminal(name)}: {escape_terminal(reason)}" for name, reason in result["unread"]]
+    lines.append(
+        f"newly run: {result['paid_rollouts']} runs, {result['paid_calls']} calls for drafts; the rest was recorded"
+    )
+    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result["spent"].items()]
+    if result["review"]:
         lines.append(
-            f"next: read {result.review}, tick what is right, then skillopt write-tasks {result.skill} --accept"
+            f"next: read {result['review']}, tick what is right, then skillopt write-tasks {result['skill']} --accept"
         )
     else:
         lines.append(
@@ -137,11 +112,13 @@ def _written(result: _WrittenTasks) -> str:
     return "\n".join(lines)
 
 
-def _draft(draft: _DraftedTask) -> str:
-    near = ", near miss" if draft.near_miss else ""
-    measured = f" ({draft.passed_with} of {draft.runs} with, {draft.passed_without} without)" if draft.runs else ""
-    detail = f": {escape_terminal(draft.detail)}" if draft.detail and not draft.kept else ""
-    return f"{'keep' if draft.kept else 'drop'} {draft.id}{near}: {draft.result}{measured}{detail}"
+def _draft(draft: Mapping[str, Any]) -> str:
+    near = ", near miss" if draft["near_miss"] else ""
+    measured = (
+        f" ({draft['passed_with']} of {draft['runs']} with, {draft['passed_without']} without)" if draft["runs"] else ""
+    )
+    detail = f": {escape_terminal(draft['detail'])}" if draft["detail"] and not draft["kept"] else ""
+    return f"{'keep' if draft['kept'] else 'drop'} {draft['id']}{near}: {draft['result']}{measured}{detail}"
 
 
 def accepted_text(result: AcceptedTasks) -> str:
@@ -152,7 +129,7 @@ def accepted_text(result: AcceptedTasks) -> str:
     return "\n".join([*lines, result.prospect, f"next: skillopt estimate {result.skill}"])
 
 
-def _write(selection: Selection, count: int, repeats: int, observer: RunObserver) -> _WrittenTasks:
+def _write(selection: Selection, count: int, repeats: int, observer: RunObserver) -> dict[str, Any]:
     """Draft tasks for a skill and try them; nothing becomes a task by this, and nothing recorded is paid for again."""
     project = selection.project()
     target = project.target(selection)
@@ -161,7 +138,7 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
         suite_file_of(target.suite_path)
         known = tasks_in(target.suite_path)
     skill, review = target.skill(), _review_path(project, target)
-    _expect_reviewed(review, target.name)
+    expect_reviewed(review, target.name)
     _expect_language_model(target)
     caps = target.settings
     with closing(Ledger.open(project.root)) as ledger:
@@ -179,15 +156,15 @@ def _write(selection: Selection, count: int, repeats: int, observer: RunObserver
     if any(one.result.kept for one in tried):
         model = drivers.model.identity if drivers.model else ""
         put_file(review, render_review(target.name, tried, model=model, target=drivers.harness.identity))
-    return _WrittenTasks(
-        target.name,
-        str(review) if review.exists() else "",
-        tuple(map(_row, tried)),
-        reading.unread,
-        sum(runner.paid_rollouts for runner in work.made),
-        sum(runner.paid_calls for runner in work.made),
-        drivers.meter.by_role,
-    )
+    return {
+        "skill": target.name,
+        "review": str(review) if review.exists() else "",
+        "drafts": list(map(_row, tried)),
+        "unread": reading.unread,
+        "paid_rollouts": sum(runner.paid_rollouts for runner in work.made),
+        "paid_calls": sum(runner.paid_calls for runner in work.made),
+        "spent": drivers.meter.by_role,
+    }
 
 
 def _review_path(project: Project, target: Target) -> Path:
@@ -197,13 +174,13 @@ def _review_path(project: Project, target: Target) -> Path:
     return place.with_name(f"{place.stem if place.suffix in {'.yaml', '.yml', '.jsonl'} else place.name}.review.md")
 
 
-def _expect_reviewed(review: Path, skill: str) -> None:
-    """Refuse to write over drafts that wait."""
+def expect_reviewed(review: Path, skill: str, command: str = "write-tasks", what: str = "drafts") -> None:
+    """Refuse to write over drafts or candidates that wait."""
     waiting = read_review(review.read_text(encoding="utf-8")) if review.exists() else ()
     if waiting:
         raise UsageError(
-            f"{review}: {len(waiting)} drafts wait for you there; tick those to keep and run `skillopt write-tasks "
-            f"{skill} --accept`, or delete the file to draft anew"
+            f"{review}: {len(waiting)} {what} wait for you there; tick those to keep and run `skillopt {command} "
+            f"{skill} --accept`, or delete the file to begin anew"
         )
 
 
@@ -262,17 +239,17 @@ class _Work:
         return self.made[-1]
 
 
-def _row(tried: Tried) -> _DraftedTask:
-    return _DraftedTask(
-        tried.draft.task.id,
-        tried.result.kept,
-        tried.result.value,
-        tried.detail,
-        tried.draft.near_miss,
-        tried.passed_with,
-        tried.passed_without,
-        tried.runs,
-    )
+def _row(tried: Tried) -> dict[str, Any]:
+    return {
+        "id": tried.draft.task.id,
+        "kept": tried.result.kept,
+        "result": tried.result.value,
+        "detail": tried.detail,
+        "near_miss": tried.draft.near_miss,
+        "passed_with": tried.passed_with,
+        "passed_without": tried.passed_without,
+        "runs": tried.runs,
+    }
 
 
 def accept_tasks(
