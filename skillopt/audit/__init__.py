@@ -1,4 +1,1 @@
-"""Which skills of a project help, hurt or lie idle on a target: who is measured, their pairs, and what they show.
-
-The test is in gate, the page in reports, and the user action in commands.
-"""
+"""Which skills of a project help, hurt or lie idle on a target: who is measured, their pairs, and what they show."""

@@ -1,6 +1,7 @@
 """An audit of a project's skills as one HTML page that needs nothing else."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from skillopt.audit.findings import AuditedSkill, AuditReport, SiblingFinding
@@ -8,7 +9,7 @@ from skillopt.reports.blocks import Bullets, Heading, Paragraph, ReportBlock, Ta
 from skillopt.reports.html import print_page
 from skillopt.safety.plurals import count_noun
 
-__all__ = ["render_audit_page"]
+__all__ = ["audit_table", "render_audit_page"]
 
 _ORDER: Final = ("hurts", "idle", "helps", "unknown")
 """What needs a decision comes first."""
@@ -29,7 +30,6 @@ def render_audit_page(report: AuditReport) -> str:
     rows = sorted(report.skills, key=lambda row: (_ORDER.index(row.effect.value), row.skill))
     counts = Counter(row.effect.value for row in rows)
     removable = [row.skill for row in rows if row.removable]
-    columns = (*_COLUMNS, *(("disturbs",) if report.siblings else ()), "why")
     blocks: list[ReportBlock] = [
         Paragraph(", ".join(f"{counts[name]} {name}" for name in _ORDER if counts[name]) + "."),
         *paragraphs(
@@ -37,7 +37,7 @@ def render_audit_page(report: AuditReport) -> str:
             f"Ended early: {cited(report.stopped)}" if report.stopped else "",
         ),
         Heading("Each skill on its own tasks, with it and without it"),
-        Table(columns, [_row(row, siblings=bool(report.siblings)) for row in rows]),
+        audit_table(rows, whole=True),
         Paragraph(
             f"Of the skills said to help or hurt, at most {report.error:.0%} are wrong on average, a wrong direction "
             "included, over all skills of this audit together (e-BH), however often it was looked at. That a skill is "
@@ -50,25 +50,31 @@ def render_audit_page(report: AuditReport) -> str:
         note = "Where no skill falls, one is said to in 10% of audits at most, all skills together."
         beside = Bullets([_sibling(one) for one in report.siblings])
         blocks += [Heading("With the other skills beside them"), beside, Paragraph(note)]
-    heading = f"{count_noun(len(rows), 'skill')} against no skill"
-    return print_page(f"Audit of {len(rows)} skills", "audit", blocks, heading=heading, footer="Written by SkillOpt.")
+    title, heading = f"Audit of {len(rows)} skills", f"{count_noun(len(rows), 'skill')} against no skill"
+    return print_page(title, "audit", blocks, heading=heading, footer="Written by SkillOpt.")
 
 
-def _row(row: AuditedSkill, *, siblings: bool) -> list[str]:
+def audit_table(skills: Sequence[AuditedSkill], *, whole: bool = False) -> Table:
+    """Return a row for each skill; whole with its folder and why."""
+    beside = ("disturbs",) if any(row.disturbs is not None for row in skills) else ()
+    return Table((*_COLUMNS, *beside, *(("why",) if whole else ())), [_row(row, whole=whole) for row in skills])
+
+
+def _row(row: AuditedSkill, *, whole: bool) -> list[str]:
     costs = row.costs
     shares = row.passed_without, row.passed_with
     passed = " → ".join(f"{share:.0%}" for share in shares if share is not None) if None not in shares else "-"
     gain = "-" if row.gain is None else f"{row.gain:+.2f} ({row.low:+.2f} to {row.high:+.2f})"
     return [
-        f"{cited(row.skill)} {cited(row.path)}",
+        f"{cited(row.skill)} {cited(row.path)}" if whole else cited(row.skill),
         f"{row.effect.value}{f', {row.grade}' if row.grade else ''}",
         passed,
         gain,
         f"{row.pairs} / {row.tasks}",
         "-" if costs.tokens is None else f"{costs.tokens:+,.0f}, {costs.turns:+.1f} turns",
         str(row.listing_tokens or "-"),
-        *([list_names(row.disturbs or ())] if siblings else []),
-        cited(row.reason),
+        *([] if row.disturbs is None else [list_names(row.disturbs)]),
+        *([cited(row.reason)] if whole else []),
     ]
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 import typer
 from pydantic import TypeAdapter, ValidationError
 
-from skillopt.audit.audit_page import render_audit_page
+from skillopt.audit.audit_page import audit_table, render_audit_page
 from skillopt.audit.findings import (
     AuditAsk,
     AuditedSkill,
@@ -53,7 +53,6 @@ from skillopt.gate.skill_effect import EFFECT_ERROR, share_error
 from skillopt.nightly.check import ForgeAccess, find_access
 from skillopt.nightly.forges import load_forge
 from skillopt.project import Project
-from skillopt.reports.blocks import Table, cited
 from skillopt.reports.terminal import print_terminal
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun, write_dollars
@@ -163,18 +162,22 @@ def audit(
         raise typer.Exit(report.exit_code)
 
 
-def _options(given: "Mapping[str, object]", settings: list[str] | None) -> list[str]:
+def _options(given: Mapping[str, object], settings: list[str] | None) -> list[str]:
     """Write options as they were given, for the process that audits."""
     named = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
     return [*named, *(f"--set={setting}" for setting in settings or ())]
 
 
-def _text(report: "AuditReport", *, verbose: bool) -> str:
-
+def _text(report: AuditReport, *, verbose: bool) -> str:
     counts = Counter(one.effect.value for one in report.skills)
     listed = ", ".join(f"{counts[name]} {name}" for name in ("helps", "idle", "hurts", "unknown") if counts[name])
     removable = [escape_terminal(one.skill) for one in report.skills if one.removable]
-    lines = [f"{count_noun(len(report.skills), 'skill')}: {listed}", "", _table(report.skills), ""]
+    lines = [
+        f"{count_noun(len(report.skills), 'skill')}: {listed}",
+        "",
+        print_terminal([audit_table(report.skills)]),
+        "",
+    ]
     lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
     lines += [f"{escape_terminal(one.skill)} {escape_terminal(_beside(one))}" for one in report.siblings]
     lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
@@ -192,12 +195,12 @@ def _text(report: "AuditReport", *, verbose: bool) -> str:
     return "\n".join(lines)
 
 
-def _beside(found: "SiblingFinding") -> str:
+def _beside(found: SiblingFinding) -> str:
     """Return what was found of a skill with others beside it."""
     return found.words + (f"; disturbed by {', '.join(found.by)}" if found.by else "")
 
 
-def _offered(offer: "RemovalOffer") -> list[str]:
+def _offered(offer: RemovalOffer) -> list[str]:
     """Return what became of the pull request, and what is left to do."""
     lines = [escape_terminal(note) for note in offer.notes]
     names = escape_terminal(", ".join(offer.skills))
@@ -206,34 +209,6 @@ def _offered(offer: "RemovalOffer") -> list[str]:
     said = f"{offer.action or 'unchanged'}: {offer.url}" if offer.url else "no pull request was opened"
     lines.append(f"proposed for removal: {names}, in {offer.commit[:10]} on {offer.branch}; {said}")
     return [*lines, *([f"next: {offer.next_step}"] if offer.next_step else [])]
-
-
-def _table(skills: "tuple[AuditedSkill, ...]") -> str:
-    columns = "skill", "effect", "passed", "score gained (90% limits)", "pairs", "tasks", "tokens", "turns", "listing"
-    rows: list[tuple[str, ...]] = [columns, *map(_row, skills)]
-    if any(one.disturbs is not None for one in skills):
-        disturbed = [cited(", ".join(one.disturbs or ())) or "-" for one in skills]
-        rows = [(*row, cell) for row, cell in zip(rows, ["disturbs", *disturbed], strict=True)]
-    return print_terminal([Table(rows[0], rows[1:])])
-
-
-def _row(one: "AuditedSkill") -> tuple[str, ...]:
-    passed, gained, costs = "-", "-", one.costs
-    if one.passed_with is not None and one.passed_without is not None:
-        passed = f"{one.passed_without:.0%} → {one.passed_with:.0%}"
-    if one.gain is not None and one.low is not None and one.high is not None:
-        gained = f"{one.gain:+.2f} ({one.low:+.2f} to {one.high:+.2f})"
-    return (
-        cited(one.skill),
-        one.effect.value,
-        passed,
-        gained,
-        str(one.pairs),
-        str(one.tasks),
-        "-" if costs.tokens is None else f"{costs.tokens:+,.0f}",
-        "-" if costs.turns is None else f"{costs.turns:+.1f}",
-        str(one.listing_tokens) if one.listing_tokens else "-",
-    )
 
 
 def _plan(ask: AuditAsk) -> _AuditPlan:
