@@ -83,19 +83,3 @@ def test_a_branch_that_a_person_rewrote_is_left_alone_and_offered_as_it_is_by_a_
     assert (third.code, third.offer, story.tip()) == (0, "updated", tip), third
     story.check_claims()
     fresh.check_unchanged()
-
-
-def test_a_main_that_was_rewritten_is_what_the_text_is_measured_against(story: Story) -> None:
-    def another_history(folder: Path) -> None:
-        document = folder / SKILL_FILE
-        document.write_text(document.read_text() + "- Keep the header row.\n")
-        git(folder, "commit", "--quiet", "--amend", "-am", "Another beginning")
-
-    old = git(story.nights.bare, "rev-parse", "main")
-    story.force("main", another_history)
-    second = story.night()
-    assert second.code == 0, second.errors
-    (number,) = [number for number, pull in story.forge.pulls.items() if pull["state"] == "open"]
-    story.check_claims(number, old=old)
-    assert second.paid == second.result["rollouts"]
-    story.check_unchanged()

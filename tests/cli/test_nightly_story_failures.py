@@ -31,21 +31,6 @@ def test_an_expired_token_and_a_limit_are_found_before_anything_is_paid(story: S
     story.check_claims()
 
 
-def test_a_token_that_expires_during_training_costs_nothing_twice(story: Story) -> None:
-    def expire() -> None:
-        story.forge.fault = lambda _: FAULTS["401"]
-
-    story.edit(BRANCH, "Keep the header row.")
-    before = story.pull()["body"]
-    second = story.night(before_offer=expire)
-    assert (second.code, second.step) == (3, "offer")
-    assert (second.paid > 0, story.pull()["body"]) == (True, before)
-    story.forge.mend()
-    third = story.night()
-    assert (third.code, third.paid, third.offer) == (0, 0, "updated")
-    story.check_claims()
-
-
 @pytest.mark.parametrize("after", [False, True])
 def test_an_offer_that_is_cut_at_any_write_is_completed_by_the_next_and_nothing_is_there_twice(
     story: Story, tmp_path: Path, *, after: bool

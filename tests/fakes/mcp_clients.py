@@ -28,6 +28,7 @@ __all__ = [
     "Pipe",
     "accept",
     "ask",
+    "failed",
     "install_server",
     "pipe",
     "say",
@@ -82,6 +83,13 @@ async def ask(client: Client, method: str, **params: object) -> dict[str, Any]:
     """Send a request that the client has no method for."""
     request = Request[dict[str, Any], str](method=method, params=params)
     return (await client.session.send_request(request, _Answer)).root
+
+
+async def failed(client: Client, tool: str, **arguments: object) -> str:
+    """Call a tool that is expected to refuse, and give its text."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return text_of(result)
 
 
 async def say(client: Client, tool: str, **arguments: object) -> str:

@@ -8,7 +8,7 @@ from mcp import Client
 from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
 from tests.fakes.drafts import accepted, graded, run_events
-from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.mcp_clients import failed, say
 from tests.fakes.projects import git
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
@@ -48,6 +48,4 @@ async def test_beside_a_draft_the_committed_text_is_served_and_nothing_goes_back
         served = {(resource.meta or {})["io.github.skillopt/version"] for resource in listed}
         assert served == {git(folder, "rev-parse", "main")}
         assert "Not trained" in await say(client, "read_skill", name="rows")
-        result = await client.call_tool("rollback_skill", {"name": "rows", "version": "draft"})
-        assert result.is_error
-        assert "accepted version" in text_of(result)
+        assert "accepted version" in await failed(client, "rollback_skill", name="rows", version="draft")

@@ -7,7 +7,7 @@ from mcp import Client
 
 from skillopt.skills.document import estimate_tokens
 from skillopt_mcp.server import make_server
-from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.mcp_clients import failed, say
 from tests.fakes.projects import make_project, make_tidy_tables, skillopt
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
@@ -45,14 +45,11 @@ async def test_whole_runs_come_last_repeat_first_for_the_tasks_asked_for_and_no_
 
 async def test_an_unknown_task_is_told_with_the_nearest_train_tasks_and_a_held_out_one_alike(measured: Path) -> None:
     async with Client(make_server(measured)) as client:
-        for name in ("trian1", "val1"):
-            result = await client.call_tool("get_evidence", {"name": "rows", "tasks": [name]})
-            assert result.is_error
-            assert f"expected ids of train tasks, found '{name}'" in text_of(result)
-            assert "'val" not in text_of(result).replace("found 'val1'", "")
-        assert "did you mean 'train1'" in text_of(
-            await client.call_tool("get_evidence", {"name": "rows", "tasks": ["trian1"]})
-        )
+        for name, hint in (("trian1", "did you mean 'train1'"), ("val1", "")):
+            told = await failed(client, "get_evidence", name="rows", tasks=[name])
+            assert f"expected ids of train tasks, found '{name}'" in told
+            assert hint in told
+            assert "'val" not in told.replace("found 'val1'", "")
 
 
 async def test_a_task_that_was_not_measured_is_named(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from skillopt.runs.job_report import job, jobs
 from skillopt.storage.jobs import list_jobs
 from skillopt_mcp.server import make_server
 from tests.fakes.jobs import record_job
-from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.mcp_clients import failed, say
 from tests.fakes.projects import make_project
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
@@ -27,10 +27,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def refused(project: Path, **arguments: object) -> str:
     async with Client(make_server(project)) as client:
-        result = await client.call_tool("start_job", {"name": "rows", **arguments})
-    assert result.is_error
+        told = await failed(client, "start_job", name="rows", **arguments)
     assert not jobs(folder=project)
-    return text_of(result)
+    return told
 
 
 async def test_a_start_repeats_what_runs_what_it_is_likely_to_take_and_the_limits(project: Path) -> None:
@@ -55,8 +54,7 @@ async def test_a_job_that_is_paid_for_needs_a_cap_on_dollars(project: Path, work
 async def test_a_second_job_of_a_skill_is_refused_with_the_first_ones_id(project: Path) -> None:
     first = record_job(project, "rows", ["evaluate"]).name
     async with Client(make_server(project)) as client:
-        result = await client.call_tool("start_job", {"name": "rows"})
-    assert f"job {first} runs for 'rows' already" in text_of(result)
+        assert f"job {first} runs for 'rows' already" in await failed(client, "start_job", name="rows")
     assert len(list_jobs(project)) == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 from mcp import Client
 
 from skillopt_mcp.server import make_server
-from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.mcp_clients import failed, say
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, make_repository
 
@@ -27,9 +27,7 @@ async def test_many_skills_come_in_pages_that_name_each_once(tmp_path: Path) -> 
         rows = [line.split()[1] for page in pages for line in page.splitlines() if line.startswith("| skill-")]
         assert rows == [f"skill-{number:04}" for number in range(230)]
         assert all(len(page.encode()) < 40_000 for page in pages)
-        result = await client.call_tool("list_skills", {"page": 4})
-        assert result.is_error
-        assert "expected a page from 1 to 3, found 4" in text_of(result)
+        assert "expected a page from 1 to 3, found 4" in await failed(client, "list_skills", page=4)
 
 
 async def test_what_is_served_untrained_is_the_default_branch_and_not_what_is_checked_out(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from mcp import Client
 from skillopt.tasks import File
 from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
-from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, say, text_of
+from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, failed, say
 from tests.fakes.projects import git, make_project
 from tests.fakes.repositories import FOLDER, make_repository
 
@@ -32,12 +32,6 @@ def configure(folder: Path, old: str, new: str) -> None:
     """Replace a line of skillopt.toml; without an old one, put the new one first."""
     config = folder / "skillopt.toml"
     config.write_text(config.read_text().replace(old, new, 1))
-
-
-async def failed(client: Client, tool: str, **arguments: object) -> str:
-    result = await client.call_tool(tool, arguments)
-    assert result.is_error
-    return text_of(result)
 
 
 @EVERY_PROTOCOL

@@ -10,7 +10,7 @@ from mcp import Client
 from skillopt.runs.job_report import job
 from skillopt.storage.locks import writer_lock
 from skillopt_mcp.server import make_server
-from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.mcp_clients import failed, say
 from tests.fakes.projects import git
 
 pytestmark = [pytest.mark.anyio, pytest.mark.process]
@@ -22,12 +22,6 @@ GOOD = {
     "rationale": "addresses came in capitals",
     "tasks": ["train1", "train3"],
 }
-
-
-async def failed(client: Client, tool: str, **arguments: object) -> str:
-    result = await client.call_tool(tool, arguments)
-    assert result.is_error
-    return text_of(result)
 
 
 def ended(folder: Path, told: str) -> str:

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from benchmarks.demo.advice import ADVICE, IRRELEVANT, Symptom
-from benchmarks.demo.diagnosis import diagnose, read_feedback
 from benchmarks.demo.model import DemoModel
 from benchmarks.demo.rule_reading import read_sentence
 from skillopt.prompts.evidence import fence
@@ -17,7 +16,7 @@ from skillopt.prompts.stages import (
 )
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import Op, apply_edits
+from skillopt.skills.edits import Op
 
 SKILL = """---
 name: tidy
@@ -65,24 +64,6 @@ def reflection(feedback: dict[str, str], skill: str = SKILL, rejected: tuple[str
     )
 
 
-def test_details_come_from_the_evidence() -> None:
-    feedback = "\n".join(
-        [
-            cell("d", "2024-03-05", "03/05/2024"),
-            cell("phone", "+441512345", "01512345"),
-            cell("id", "A-000007", "A-7"),
-            'output.csv: expected columns ["quantity", "phone"], found ["qty", "tel"]',
-        ]
-    )
-    details = {finding.symptom: finding.details for finding in diagnose([read_feedback("t", feedback)])}
-
-    assert details[Symptom.DATES]["first"] == "month"
-    assert details[Symptom.DATES]["second"] == "day"
-    assert details[Symptom.PHONE]["code"] == "44"
-    assert details[Symptom.IDS]["width"] == "6"
-    assert details[Symptom.SYNONYMS]["pairs"] == "`qty` to `quantity`, `tel` to `phone`"
-
-
 def filled(rule: str) -> str:
     for name, value in DETAILS.items():
         rule = rule.replace(f"{{{name}}}", value)
@@ -117,20 +98,6 @@ def test_a_bad_rule_asks_for_something_else_than_the_good_ones(symptom: Symptom)
 
     assert all(rule.readings for rule in bad)
     assert all(not good & {str(operation) for operation in reading} for rule in bad for reading in rule.readings)
-
-
-def test_a_reflection_is_answered_with_edits_that_apply() -> None:
-    prompt = reflection({"t-1": cell("paid", "true", "Y"), "t-2": cell("d", "2024-03-05", "05/03/2024")})
-    document = SkillDocument(SKILL)
-
-    for seed in range(20):
-        edits = [
-            edit.named(str(at)) for at, edit in enumerate(read_reflection(DemoModel(seed).reply(prompt).text).edits)
-        ]
-
-        assert len(edits) == 2
-        assert all(edit.tasks for edit in edits)
-        assert apply_edits(document, edits).document.text != SKILL
 
 
 def test_a_line_that_does_harm_is_deleted() -> None:

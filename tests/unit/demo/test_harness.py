@@ -52,17 +52,3 @@ class TestDemoHarness(HarnessContract):
     @pytest.fixture
     def harness(self) -> Harness:
         return DemoHarness(seed=1)
-
-
-def test_a_skill_beside_is_followed_when_it_names_words_of_the_request(tmp_path: Path) -> None:
-    def answered(description: str) -> str:
-        text = f"---\nname: other\ndescription: {description}\n---\n- Remove empty rows.\n"
-        request = RolloutRequest(
-            Skill("tidy", SkillDocument("- Trim spaces.\n")), TASK, beside=(Skill("other", SkillDocument(text)),)
-        )
-        (tmp_path / "input.csv").write_text(MESSY)
-        DemoHarness().run(request, str(tmp_path))
-        return (tmp_path / "output.csv").read_text()
-
-    assert answered("Use it to clean input and to write output.").endswith("05/03/2024\n")
-    assert answered("Letters to customers.").endswith(",\n")

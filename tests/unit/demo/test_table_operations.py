@@ -38,13 +38,6 @@ OPERATIONS = st.sampled_from(OperationKind).flatmap(
 )
 
 
-def change(kind: OperationKind, cell: str, *, header: str = "amount", value: str = "") -> str:
-    table = DemoTable((header, "other"), ((cell, "Anna Berg"),))
-    after = apply_operations(table, [Operation(kind, value=value)])
-    assert after.rows[0][1] == "Anna Berg"
-    return after.rows[0][0]
-
-
 def test_the_later_of_two_contradicting_operations_wins() -> None:
     day, month = Operation(K.ISO_DATES, value="day"), Operation(K.ISO_DATES, value="month")
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable
 
 from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
-from skillopt.harvest.near_copies import word_digests
 from skillopt.harvest.redaction import Redaction
 from skillopt.harvest.requests import Request
 from skillopt.tasks import File, Task, VerifierSpec
@@ -70,15 +69,6 @@ def test_a_candidate_that_is_nearly_a_task_or_another_candidate_is_left_out() ->
     assert [one.task.prompt for one in kept] == ["Write a poem on the rain"]
     assert [reason for _, reason in left_out] == ["nearly the same as known"]
     assert [one.task.prompt for one in left] == ["Sort the list by its date"]
-
-
-def test_what_says_nearly_the_same_as_something_that_was_dropped_is_not_offered_again() -> None:
-    found = chosen(asked("Clean the vendor table of June, please"), asked("Write a poem on the rain"))
-    dropped = [word_digests("clean the vendor table of May")]
-    kept, left_out = without_twins(found, [], 9, dropped)
-
-    assert [one.task.prompt for one in kept] == ["Write a poem on the rain"]
-    assert left_out == [(found[0].task.id, "nearly the same as one that you dropped")]
 
 
 def test_requests_on_the_same_large_files_never_become_two_tasks_that_splits_could_part() -> None:

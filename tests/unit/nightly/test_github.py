@@ -81,22 +81,6 @@ def test_each_failure_says_what_to_do(
     assert "\n" not in str(told.value)
 
 
-def test_every_method_translates_what_fails(server: FakeForge, forge: Forge) -> None:
-    server.fault = lambda _: FAULTS["403 permission"]
-    requests = (
-        forge.facts,
-        lambda: forge.comments(1),
-        lambda: forge.label(1, ["skills"]),
-        lambda: forge.create("skillopt/rows", "main", "Title", "Body"),
-        lambda: forge.update(1, "Title", "Body"),
-        lambda: forge.comment(1, "news", "text"),
-        lambda: forge.close(1),
-    )
-    for request in requests:
-        with pytest.raises(ForgeAccessError, match="of acme/skills: HTTP 403"):
-            request()
-
-
 def test_where_a_repository_has_no_drafts_the_title_says_that_it_is_one(server: FakeForge) -> None:
     server.has_drafts = False
     forge = github(server.url)

@@ -16,11 +16,6 @@ from skillopt.verifiers import load_verifier
 from tests.contracts.verifier_contract import VerifierContract, make_spec, score_file
 
 EXPECTED = b"id,name,amount\n1,ada,2.50\n2,bob,3.00\n3,cyd,4.00\n"
-LINE = re.compile(
-    r"output\.csv(: missing|: expected columns \[.*\], found \[.*\]|: expected \d+ rows, found \d+"
-    r"| row \d+ column (?P<column>\".*?\"): expected (?P<expected>\".*\"), found (?P<found>\".*\")"
-    r"| row \d+: expected \d+ cells, found \d+| row \d+: (missing|unexpected) row (?P<row>\{.*\}))"
-)
 
 
 def spec(content: bytes = EXPECTED, **options: object) -> VerifierSpec:
