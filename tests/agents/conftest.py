@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents.rows import TASK
 from tools.fetch_agents import cache_folder, find_agent
 
 _SECRETS = (
@@ -26,6 +27,15 @@ def no_login(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test finds a key or a login of whoever runs it."""
     for name in _SECRETS:
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """Return a folder with the input of the task of these tests."""
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "input.csv").write_bytes(TASK.files[0].content)
+    return folder
 
 
 @pytest.fixture(scope="session")

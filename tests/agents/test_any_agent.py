@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from skillopt.agent_table import read_agent_tables
-from skillopt.protocols import Harness, RolloutRequest
+from skillopt.protocols import Harness
 from skillopt.rollouts import Status
 from skillopt.settings import SkillMode
-from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.command_line.client import CommandLineHarness
-from skillopt.tasks import File, Task, VerifierSpec
+from tests.agents.rows import RULE, ask
 from tests.contracts.harness_contract import HarnessContract
 from tests.fakes.fake_gemini import fake_gemini
 from tests.fakes.listed_skills import follow_listed_skill
@@ -22,13 +21,6 @@ from tools.fetch_agents import find_agent
 
 pytestmark = pytest.mark.agents
 
-SKILL = Skill(
-    "rows",
-    SkillDocument(
-        "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n- Write e-mail addresses in lower case.\n"
-    ),
-)
-TASK = Task("t1", "Clean input.csv.", VerifierSpec("table"), (File("input.csv", b"id,email\n1,ANN@Example.com\n"),))
 KEYS = {"opencode": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY", "copilot": "COPILOT_PROVIDER_API_KEY"}
 AGENTS = tuple(KEYS)
 
@@ -52,14 +44,6 @@ def name(request: pytest.FixtureRequest) -> str:
 def provider(name: str) -> Iterator[LoopbackServer]:
     with fake_gemini() if name == "gemini" else fake_anthropic(follow_listed_skill) as server:
         yield server
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    folder = tmp_path / "workspace"
-    folder.mkdir()
-    (folder / "input.csv").write_bytes(TASK.files[0].content)
-    return folder
 
 
 def harness_of(
@@ -92,7 +76,7 @@ def test_a_skill_that_is_listed_is_loaded_and_changes_what_the_agent_does(
     name: str, provider: LoopbackServer, agent: Callable[[str], str], workspace: Path
 ) -> None:
     harness = harness_of(name, provider, agent, SkillMode.DISCOVERY)
-    trajectory = harness.run(RolloutRequest(SKILL, TASK), str(workspace))
+    trajectory = harness.run(ask(RULE), str(workspace))
     assert (trajectory.status, trajectory.answer) == (Status.OK, "Wrote output.csv.")
     assert trajectory.messages[1].text == "skill rows loaded: yes (discovery)"
     assert trajectory.files_changed == ("output.csv",)
@@ -115,5 +99,5 @@ def test_a_key_that_the_provider_refuses_is_missing_data(
         else failure(401, "authentication_error", "invalid x-api-key")
     )
     with serve(lambda _: refused) as server:
-        trajectory = harness_of(name, server, agent).run(RolloutRequest(SKILL, TASK), str(workspace))
+        trajectory = harness_of(name, server, agent).run(ask(RULE), str(workspace))
     assert (trajectory.status, trajectory.reason[:6]) == (Status.INFRA_ERROR, "auth: ")

@@ -6,33 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.protocols import Harness, Model, RolloutRequest
+from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.claude_code.client import ClaudeCodeHarness, ClaudeCodeModel
-from skillopt.tasks import File, Task, VerifierSpec
+from tests.agents.rows import HEAD, OTHER, RULE, ask
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
 from tools.fake_providers.fake_anthropic import fake_anthropic, follow_skill, message
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.agents
-
-HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n"
-RULE = "- Write e-mail addresses in lower case.\n"
-TASK = Task("t1", "Clean input.csv.", VerifierSpec("table"), (File("input.csv", b"id,email\n1,ANN@Example.com\n"),))
-
-
-def ask(body: str, task: Task = TASK) -> RolloutRequest:
-    return RolloutRequest(Skill("rows", SkillDocument(HEAD + body), (File("scripts/x.sh", b"#!/bin/sh\n"),)), task)
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    folder = tmp_path / "workspace"
-    folder.mkdir()
-    (folder / "input.csv").write_bytes(TASK.files[0].content)
-    return folder
 
 
 @pytest.fixture
@@ -127,9 +111,6 @@ def test_a_long_prompt_reaches_the_model_whole(program: str) -> None:
 
     with fake_anthropic(count) as server:
         assert ClaudeCodeModel(program=program, base_url=server.url).reply("lorem " * 60_000).text == "60000"
-
-
-OTHER = "---\nname: letters\ndescription: Writes letters.\n---\n# Letters\n\n- Be brief.\n"
 
 
 def test_a_skill_beside_is_listed_to_the_model_and_never_forced(program: str, workspace: Path) -> None:

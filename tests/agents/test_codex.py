@@ -7,33 +7,17 @@ from typing import Literal
 
 import pytest
 
-from skillopt.protocols import Harness, Model, RolloutRequest
+from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.targets.codex.client import CodexHarness, CodexModel
-from skillopt.tasks import File, Task, VerifierSpec
+from tests.agents.rows import HEAD, OTHER, RULE, ask
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
 from tools.fake_providers.fake_openai import failed_response, fake_openai, follow_skill, response, shell
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.agents
-
-HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n"
-RULE = "- Write e-mail addresses in lower case.\n"
-TASK = Task("t1", "Clean input.csv.", VerifierSpec("table"), (File("input.csv", b"id,email\n1,ANN@Example.com\n"),))
-
-
-def ask(body: str, task: Task = TASK, head: str = HEAD) -> RolloutRequest:
-    return RolloutRequest(Skill("rows", SkillDocument(head + body)), task)
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    folder = tmp_path / "workspace"
-    folder.mkdir()
-    (folder / "input.csv").write_bytes(TASK.files[0].content)
-    return folder
 
 
 @pytest.fixture
@@ -85,9 +69,6 @@ def test_a_skill_that_the_client_does_not_take_is_missing_data(
     trajectory = codex(program, provider).run(request, str(workspace))
     assert trajectory.status is Status.INFRA_ERROR
     assert "did not take the skill 'rows': missing field `description`" in trajectory.reason
-
-
-OTHER = "---\nname: letters\ndescription: Writes letters.\n---\n# Letters\n\n- Be brief.\n"
 
 
 def test_a_skill_beside_is_listed_to_the_model_and_never_forced(program: str, workspace: Path) -> None:

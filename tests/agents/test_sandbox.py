@@ -21,7 +21,7 @@ from skillopt.targets.claude_code.client import ClaudeCodeHarness
 from skillopt.targets.codex.client import CodexHarness
 from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.targets.stream import ClientRun
-from tests.agents.test_claude_code import RULE, TASK, ask
+from tests.agents.rows import RULE, TASK, ask
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
 from tools.fake_providers.loopback import LoopbackServer, as_json, serve
