@@ -41,8 +41,8 @@ from skillopt.review.result import (
     Weight,
 )
 from skillopt.rollouts import Usage
-from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.plan import RunPlan
+from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text

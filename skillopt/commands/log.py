@@ -19,8 +19,7 @@ from skillopt.runs.run import grade_of
 from skillopt.safety.escaping import escape_terminal
 from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.commit_message import TAKEN, TargetName, Version, commit_kind, single_line, why_stale
-from skillopt.versions.decisions import PersonsWord
-from skillopt.versions.edit_history import EditLine, NumberedEdit
+from skillopt.versions.decisions import EditLine, NumberedEdit, PersonsWord
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 

@@ -22,8 +22,7 @@ from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import DECLINED
-from skillopt.versions.decisions import PULL_REQUEST, PersonsWord, read_decisions
-from skillopt.versions.edit_history import EditLine
+from skillopt.versions.decisions import PULL_REQUEST, EditLine, PersonsWord, read_decisions
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 

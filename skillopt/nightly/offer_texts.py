@@ -31,8 +31,8 @@ from skillopt.reports.view import RunView
 from skillopt.review.gate import Demand
 from skillopt.review.result import Required, ReviewAnswer
 from skillopt.rollouts import Usage
-from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.plan import RunPlan, read_version
+from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.run import SIBLING, read_grading
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import truncate
@@ -45,10 +45,9 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import Decisions
-from skillopt.versions.edit_history import EditLine, NumberedEdit
+from skillopt.versions.decisions import Decisions, EditLine, NumberedEdit
 from skillopt.versions.merging import find_conflicts
-from skillopt.versions.repository import Repository, commits_between
+from skillopt.versions.repository import Repository
 
 __all__ = [
     "ClaimSources",
@@ -130,7 +129,7 @@ def _changed_by_people(place: OfferPlace, line: EditLine) -> tuple[Version, ...]
     ours = {step.commit.sha for step in line.steps if step.commit.trailer("Skill") != place.skill}
     return tuple(
         one
-        for one in commits_between(place.repository, place.base, place.tip)
+        for one in reversed(place.repository.line(place.tip, place.base))
         if one.sha in ours and all(place.text(one.sha) != place.text(side) for side in (one.parent, one.merged) if side)
     )
 

@@ -21,6 +21,8 @@ from skillopt.versions.branches import DRAFT, DraftBranch
 from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind
 from skillopt.versions.decisions import (
     Decisions,
+    EditLine,
+    NumberedEdit,
     PersonsWord,
     dropped_message,
     edit_trailers,
@@ -30,7 +32,6 @@ from skillopt.versions.decisions import (
     write_dropped,
     write_undeclined,
 )
-from skillopt.versions.edit_history import EditLine, NumberedEdit
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 

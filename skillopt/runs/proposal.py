@@ -1,23 +1,26 @@
-"""Test and gate edits that somebody else wrote, such as the agent that asks, for the command `propose`."""
+"""Runs of what somebody else wrote: edits, which are tested and gated, and changed skills against their old text."""
 
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import EditError, UsageError
+from skillopt.execution.recording import record_of
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.comparison import Outcome, Pairs, Verdict
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, GateDecided
 from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
+from skillopt.review.gate import ChangeGate, Demand
+from skillopt.review.result import Judged, ReviewAnswer, Standing
 from skillopt.rollouts import Usage
 from skillopt.runs.history import first_text, refusals_before
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
@@ -33,11 +36,14 @@ from skillopt.tasks import Split, digest_of
 
 __all__ = [
     "SHORT",
+    "ChangeMeasurement",
+    "ChangedTexts",
     "EditsProposal",
     "ProposalEdit",
     "ProposalResult",
     "RefusedEdit",
     "check",
+    "measure_change",
     "parse_proposal",
     "propose",
 ]
@@ -45,7 +51,6 @@ __all__ = [
 SHORT = 12
 """Characters of a digest that name an incumbent."""
 
-_WORK = "proposal"
 _MOST_BYTES = 1_000_000
 
 
@@ -258,7 +263,54 @@ def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Chan
             for edit in (change.edit for change in proposal)
         )
     )
-    work = f"{_WORK} {edits}{SECOND_FOLD if plan.fold > 1 else ''}"
+    work = f"proposal {edits}{SECOND_FOLD if plan.fold > 1 else ''}"
     config = json.dumps([plan.target.settings.identity, *plan.identities, work])
-    looks = len(runs_on(ledger, _WORK, skill.name, plan.suite_digest)) + refused
+    looks = len(runs_on(ledger, "proposal", skill.name, plan.suite_digest)) + refused
     return record_run(plan, ledger, skill, config, looks)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTexts:
+    """Two texts of a skill."""
+
+    before: Skill
+    after: Skill
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeMeasurement:
+    """What measuring a change came to."""
+
+    standing: Standing
+    reason: str
+    judged: Judged | None
+    run: str
+    looks: int
+    rollouts: int
+    paid_rollouts: int
+    pairs: Pairs
+
+
+def measure_change(
+    plan: RunPlan, change: ChangedTexts, demand: Demand, ledger: Ledger, observer: RunObserver
+) -> ChangeMeasurement:
+    """Compare two texts of a skill on the suite of a plan; asked the same, it is the same run."""
+    before, after, suite = change.before, change.after, plan.suite
+    config = json.dumps([plan.target.settings.identity, *plan.identities, f"gate {demand} {after.digest}"])
+    name = digest_of("gate", after.name, before.digest, config, suite.digest)[:12]
+    looks = [run for run in runs_on(ledger, "gate", after.name, suite.digest) if run.id != name]
+    renamed = replace(before, name=after.name)
+    record = record_of(renamed, suite, config, len(looks), path=plan.skill_path, base=change.base)
+    record = ledger.begin_run(replace(record, id=name))
+    run = RecordedRun(plan, ledger, record, observer)
+    gate = ChangeGate(before, after, suite, plan.target.settings, run.runner, demand)
+    spent = [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)]
+    _, ended = run.drive(gate.events(spent))
+    judged = gate.judged
+    standing = Standing.INVALID if judged is None else Standing(judged.answer.value)
+    reason = ended.reason if judged is None else judged.reason
+    if judged is not None and judged.answer is not ReviewAnswer.REFUSED and judged.test is None and demand.release:
+        standing, reason = Standing.INVALID, f"not compared on test: {ended.reason}"
+    paid = run.runner.paid_rollouts
+    return ChangeMeasurement(standing, reason, judged, record.id, record.seed + 1, ended.rollouts, paid, gate.pairs)

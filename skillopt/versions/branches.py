@@ -10,6 +10,7 @@ import os
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +50,6 @@ VERSION_BRANCHES: Final = "refs/heads/skillopt/"
 DESCRIPTION_BRANCHES: Final = "refs/heads/skillopt-trigger/"
 """Branches of descriptions, which trigger training writes."""
 
-_LONGEST_LINE: Final = 100
 
 FILES_DIGEST: Final = "Files-Digest"
 """Trailer with the digest of the skill's files, by which a commit that somebody amended is told from ours."""
@@ -117,15 +117,8 @@ def people_commits(repository: Repository, skill: str, tip: str, *options: str) 
 
 def description_commits(repository: Repository, skill: str, tip: str) -> tuple[Version, ...]:
     """List the commits of a skill's description, newest first, down to the first commit of a person."""
-    found: list[Version] = []
-    sha = tip
-    while sha and len(found) < _LONGEST_LINE:
-        version = repository.commit(sha)
-        if version.trailer("Skill") != skill or not of_description(version):
-            break
-        found.append(version)
-        sha = version.parent
-    return tuple(found)
+    ours = takewhile(lambda one: one.trailer("Skill") == skill and of_description(one), repository.line(tip))
+    return tuple(ours)
 
 
 def _digest(files: Iterable[File]) -> str:

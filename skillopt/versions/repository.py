@@ -38,7 +38,7 @@ from skillopt.versions.git_process import (
 )
 from skillopt.versions.objects import FolderAt, list_folders, read_objects, write_blobs
 
-__all__ = ["SKILL_NAME", "NewVersion", "Repository", "commits_between", "read_histories"]
+__all__ = ["SKILL_NAME", "NewVersion", "Repository", "read_histories"]
 
 SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 """What a skill's name must match in full to have a branch."""
@@ -166,6 +166,13 @@ class Repository:
         if tip is None:
             return ()
         return read_histories(self.root, {skill: tip})[skill]
+
+    def line(self, tip: str, base: str = "") -> tuple[Version, ...]:
+        """List the newest commits to a tip that a base lacks, newest first, without those that came in by merges."""
+        asked = ["rev-list", "--first-parent", f"--max-count={_LONGEST}", tip, *(["--not", base] if base else [])]
+        shas = run_git(self.root, *asked).decode().split()
+        contents = zip(shas, read_objects(self.root, shas), strict=True)
+        return tuple(parse_commit(sha, content.decode("utf-8", "replace")) for sha, content in contents)
 
     def commit(self, sha: str) -> Version:
         """Read a commit, which need not be a version."""
@@ -329,13 +336,3 @@ def _walk(skill: str, tip: str, contents: Mapping[str, bytes]) -> Iterator[Versi
                 yield version
         found = _PARENT.search(content)
         sha = found[1].decode() if found else ""
-
-
-_MOST_BETWEEN: Final = 500
-
-
-def commits_between(repository: Repository, base: str, tip: str) -> tuple[Version, ...]:
-    """List the commits from a base to a tip, oldest first, without those that came in by merges."""
-    without = ["--not", base] if base else []
-    listed = run_git(repository.root, "rev-list", "--first-parent", f"--max-count={_MOST_BETWEEN}", tip, *without)
-    return tuple(map(repository.commit, reversed(listed.decode().split())))

@@ -8,8 +8,7 @@ from skillopt.errors import UsageError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File
-from skillopt.versions.decisions import edit_trailers
-from skillopt.versions.edit_history import EditLine
+from skillopt.versions.decisions import EditLine, edit_trailers
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
