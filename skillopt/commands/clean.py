@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -38,22 +37,16 @@ from skillopt.versions.revisions import find_skill_folder
 
 __all__ = ["clean"]
 
+_RUNS, _BRANCHES = "runs", "branches"
 _KILO, _MEGA = 1024, 1_000_000
 _MOST_DAYS = 36_500
-
-
-class _Trace(StrEnum):
-    """What the program leaves behind, by kind."""
-
-    RUNS = "runs"
-    BRANCHES = "branches"
 
 
 @dataclass(frozen=True, slots=True)
 class _Removable:
     """Something that can be removed."""
 
-    kind: _Trace
+    kind: str
     name: str
     size: int | None
     note: str
@@ -88,14 +81,14 @@ def clean(
     stay with their events, the rollouts that gates compared, and all answers of each skill's newest run and of skills
     with a run that can go on.
     """
-    wanted = {_Trace.RUNS: runs, _Trace.BRANCHES: branches}
-    root, kinds = Project.find(Path.cwd()).root, {kind for kind, named in wanted.items() if named}
+    root = Project.find(Path.cwd()).root
+    kinds = {kind for kind, named in ((_RUNS, runs), (_BRANCHES, branches)) if named}
     if records and kinds:
         raise typer.BadParameter("expected --records alone, found other kinds; remove these by another call")
     if records:
         _clean_records(root, days, dry_run=dry_run, yes=yes, as_json=as_json)
         return
-    found = _list_traces(root, kinds or set(_Trace))
+    found = [one for one in (*_state(root), *_branches(root)) if one.kind in (kinds or {_RUNS, _BRANCHES})]
     remove = bool(kinds) and not dry_run and not all(one.kept for one in found)
     if remove:
         if not yes:
@@ -124,18 +117,14 @@ def _is_terminal() -> bool:
 def _listed(found: Sequence[_Removable], *, asked: bool) -> str:
     if not found:
         return "nothing to remove"
-    lines = [_line(one) for one in found]
-    if not asked:
-        lines.append("nothing was removed; remove with --records, --runs or --branches")
-    return "\n".join(lines)
+    hint = [] if asked else ["nothing was removed; remove with --records, --runs or --branches"]
+    return "\n".join([*map(_line, found), *hint])
 
 
 def _removed(found: Sequence[_Removable]) -> str:
     gone = [one for one in found if not one.kept]
-    lines = [_line(one) for one in found if one.kept]
-    return "\n".join(
-        [*lines, f"removed {', '.join(one.name for one in gone)}: {_bytes(sum(one.size or 0 for one in gone))}"]
-    )
+    told = f"removed {', '.join(one.name for one in gone)}: {_bytes(sum(one.size or 0 for one in gone))}"
+    return "\n".join([*(_line(one) for one in found if one.kept), told])
 
 
 def _line(one: _Removable) -> str:
@@ -152,19 +141,16 @@ def _bytes(size: float) -> str:
     return f"{size:.1f} GiB"
 
 
-def _list_traces(root: Path, kinds: Collection[_Trace]) -> list[_Removable]:
-    """List what the program has put into a project: its state and its branches."""
-    return [one for one in (*_state(root), *_branches(root)) if one.kind in kinds]
-
-
-def _remove(root: Path, chosen: Sequence[_Removable], kinds: Collection[_Trace]) -> None:
+def _remove(root: Path, chosen: Sequence[_Removable], kinds: Collection[str]) -> None:
     """Remove what was listed and has no reason to be kept."""
     _refuse_while_busy(root)
-    for one in chosen:
-        if not one.kept:
-            (_remove_branch if one.kind is _Trace.BRANCHES else _remove_path)(root, one)
+    for one in (one for one in chosen if not one.kept):
+        if one.kind == _BRANCHES:
+            Repository.find(root).move_branch(f"refs/heads/{one.name}", one.tip, None)
+        else:
+            _remove_path(root / one.name)
     state = root / ".skillopt"
-    if _Trace.RUNS in kinds and state.is_dir() and {path.name for path in state.iterdir()} <= {".gitignore"}:
+    if _RUNS in kinds and state.is_dir() and {path.name for path in state.iterdir()} <= {".gitignore"}:
         shutil.rmtree(state)
 
 
@@ -176,7 +162,7 @@ def _state(root: Path) -> Iterator[_Removable]:
     for path in sorted(state.iterdir()) if state.is_dir() else ():
         if path.name != ".gitignore":
             note = _NOTES.get(path.name, "state of runs")
-            yield _Removable(_Trace.RUNS, f".skillopt/{path.name}", _size(path), note)
+            yield _Removable(_RUNS, f".skillopt/{path.name}", _size(path), note)
 
 
 _NOTES: Final = {
@@ -202,18 +188,18 @@ def _branches(root: Path) -> Iterator[_Removable]:
         note = "a draft"
         merged = "merged" if head and repository.contains(head, tip) else "not merged into what is checked out"
         if name.startswith(VERSION_BRANCHES):
-            count = len(repository.versions(name.removeprefix(VERSION_BRANCHES), tip))
-            note = f"{count} accepted {'version' if count == 1 else 'versions'}, {merged}"
+            versions = repository.versions(name.removeprefix(VERSION_BRANCHES), tip)
+            note = f"{count_noun(len(versions), 'accepted version')}, {merged}"
         if name.startswith(DESCRIPTION_BRANCHES):
             note = f"accepted descriptions, {merged}"
-        yield _Removable(_Trace.BRANCHES, shown, None, note, kept, tip)
+        yield _Removable(_BRANCHES, shown, None, note, kept, tip)
     removals = RemovalBranch(repository)
     if removals.tip:
         place = repository.checked_out_in(f"refs/heads/{REMOVAL_BRANCH}")
         kept = f"it is checked out in {place}" if place else ""
         if not removals.is_ours(removals.tip):
             kept = f"a person has committed there ({removals.tip[:10]}); remove it with git branch -D"
-        yield _Removable(_Trace.BRANCHES, REMOVAL_BRANCH, None, "proposed removals of skills", kept, removals.tip)
+        yield _Removable(_BRANCHES, REMOVAL_BRANCH, None, "proposed removals of skills", kept, removals.tip)
 
 
 def _why_kept(repository: Repository, name: str, tip: str) -> str:
@@ -239,8 +225,7 @@ def _refuse_while_busy(root: Path) -> None:
             raise BusyError(f"job {job.id} is running; wait for it, or end it with `skillopt jobs {job.id} --cancel`")
 
 
-def _remove_path(root: Path, one: _Removable) -> None:
-    path = root / one.name
+def _remove_path(path: Path) -> None:
     try:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -248,10 +233,6 @@ def _remove_path(root: Path, one: _Removable) -> None:
             path.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"cannot remove {path}: {error.strerror or error}; make it writable") from error
-
-
-def _remove_branch(root: Path, one: _Removable) -> None:
-    Repository.find(root).move_branch(f"refs/heads/{one.name}", one.tip, None)
 
 
 def _size(path: Path) -> int:

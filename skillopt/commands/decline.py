@@ -18,7 +18,7 @@ from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.commit_message import DESCRIPTION
 from skillopt.versions.decisions import PersonsWord
 
-__all__ = ["decline"]
+__all__ = ["decline", "restored_text"]
 
 _LONGEST_NUMBER = 3
 
@@ -57,7 +57,7 @@ def decline(
     if version == DESCRIPTION:
         _decline_description(selection, said, undo=undo, as_json=as_json)
     elif undo:
-        show(undecline(selection, version, said), _undeclined_text, as_json=as_json)
+        show(undecline(selection, version, said), restored_text, as_json=as_json)
     else:
         show(decline_versions(selection, version, said), _declined_text, as_json=as_json)
 
@@ -84,7 +84,7 @@ def _decline_description(selection: Selection, said: PersonsWord | None, *, undo
         branch = DescriptionBranch(repository, target.name, repository.relative(target.folder))
         commit, shas = (branch.undecline if undo else branch.decline)(word, now)
     if undo:
-        show(Restored(target.name, branch.name, shas[0], commit), _undeclined_text, as_json=as_json)
+        show(Restored(target.name, branch.name, shas[0], commit), restored_text, as_json=as_json)
     elif as_json:
         found = {"skill": target.name, "branch": branch.name, "commit": commit, "declined": shas}
         typer.echo(as_json_text(found | {"by": word.by, "reason": word.reason}))
@@ -110,5 +110,6 @@ def _declined_text(result: Declined) -> str:
     return "\n".join([*lines, f"to take it back: skillopt decline --undo {result.skill} {result.declined[-1][:SHORT]}"])
 
 
-def _undeclined_text(result: Restored) -> str:
+def restored_text(result: Restored) -> str:
+    """Say which text a branch has again."""
     return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"

@@ -3,9 +3,9 @@
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -16,24 +16,13 @@ from skillopt.safety.plurals import count_noun
 from skillopt.suites import brings_command, read_tasks
 from skillopt.suites.foreign_files import task_id
 from skillopt.suites.formats import TASK_FORMATS
-from skillopt.suites.reading import Reading, Skipped
+from skillopt.suites.reading import Reading
 from skillopt.suites.writing import write_suite
 from skillopt.tasks import File
 
 __all__ = ["import_tasks"]
 
 _SHOWN: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Imported:
-    source: str
-    format: str
-    to: str
-    tasks: int
-    commands: int
-    triggers: int
-    skipped: tuple[Skipped, ...]
 
 
 def import_tasks(
@@ -57,22 +46,30 @@ def import_tasks(
         _write(folder, write_suite(reading.name, reading.tasks, reading.shares))
     asked = not TASK_FORMATS[reading.format].commands
     commands = sum(brings_command(task) for _, task in reading.tasks) if asked else 0
-    counts = len(reading.tasks), commands, len(reading.triggers)
-    show(_Imported(str(path), reading.format, str(folder), *counts, reading.skipped), _text, as_json=as_json)
+    imported = {
+        "source": str(path),
+        "format": reading.format,
+        "to": str(folder),
+        "tasks": len(reading.tasks),
+        "commands": commands,
+        "triggers": len(reading.triggers),
+        "skipped": reading.skipped,
+    }
+    show(imported, _text, as_json=as_json)
 
 
-def _text(result: _Imported) -> str:
-    tasks = count_noun(result.tasks, "task")
-    lines = [f"{tasks} of {result.source} ({result.format}) written to {result.to}"]
-    if result.commands:
-        bring = "task brings" if result.commands == 1 else "tasks bring"
-        lines.append(f"{result.commands} {bring} commands that judge your runs; read them before a run")
-    if result.triggers:
-        lines.append(f"{result.triggers} requests say only when the skill should be loaded; they are no tasks")
-    if result.skipped:
-        lines.append(f"{len(result.skipped)} left out:")
-        lines += [f"  {each}" for each in result.skipped]
-    lines.append(f"next: skillopt estimate SKILL --suite {result.to}")
+def _text(result: Mapping[str, Any]) -> str:
+    tasks = count_noun(result["tasks"], "task")
+    lines = [f"{tasks} of {result['source']} ({result['format']}) written to {result['to']}"]
+    if result["commands"]:
+        bring = "task brings" if result["commands"] == 1 else "tasks bring"
+        lines.append(f"{result['commands']} {bring} commands that judge your runs; read them before a run")
+    if result["triggers"]:
+        lines.append(f"{result['triggers']} requests say only when the skill should be loaded; they are no tasks")
+    if result["skipped"]:
+        lines.append(f"{len(result['skipped'])} left out:")
+        lines += [f"  {each}" for each in result["skipped"]]
+    lines.append(f"next: skillopt estimate SKILL --suite {result['to']}")
     return "\n".join(lines)
 
 

@@ -2,9 +2,9 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -35,20 +35,6 @@ _DEMO: Final = "a program that understands table rules only, not a language mode
 
 _Chooser = Callable[[Sequence[Choice]], Choice | None]
 """Asks a person for one of several choices; None leaves it open."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Initialized:
-    """What was written."""
-
-    config: str
-    created: bool
-    added: tuple[str, ...]
-    skills: tuple[FoundSkill, ...]
-    listed: tuple[str, ...]
-    choices: tuple[Choice, ...]
-    chosen: Choice | None
-    scaffolds: tuple[str, ...] = ()
 
 
 def init(
@@ -92,36 +78,36 @@ def _told(choice: Choice) -> str:
     return f'{label}harness = "{choice.harness}", model = "{choice.model}"{missing}'
 
 
-def _text(result: _Initialized) -> str:
-    state = "wrote" if result.created else "extended" if result.added else "kept"
-    lines = [f"{state} {result.config}"]
-    lines += [f"  + {line}" for line in result.added]
+def _text(result: Mapping[str, Any]) -> str:
+    state = "wrote" if result["created"] else "extended" if result["added"] else "kept"
+    lines = [f"{state} {result['config']}"]
+    lines += [f"  + {line}" for line in result["added"]]
     lines += _choice_lines(result)
-    lines += [f"wrote {path}; put tasks of your own into it" for path in result.scaffolds]
+    lines += [f"wrote {path}; put tasks of your own into it" for path in result["scaffolds"]]
     lines += _skill_lines(result)
-    return "\n".join([*lines, *(["next: skillopt doctor"] if result.skills else [])])
+    return "\n".join([*lines, *(["next: skillopt doctor"] if result["skills"] else [])])
 
 
-def _choice_lines(result: _Initialized) -> Iterator[str]:
-    if result.chosen is not None:
-        yield f"chose {_told(result.chosen)}"
-    elif result.choices:
+def _choice_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    if result["chosen"] is not None:
+        yield f"chose {_told(result['chosen'])}"
+    elif result["choices"]:
         yield "harness and model are left open; choose with --harness and --model, or --yes for the first:"
-        yield from (f"  {_told(choice)}" for choice in result.choices)
-    elif result.created:
+        yield from (f"  {_told(choice)}" for choice in result["choices"])
+    elif result["created"]:
         found = "found no agent, API key or local model server"
         yield f"{found}; set harness and model in the file (skillopt docs architecture)"
 
 
-def _skill_lines(result: _Initialized) -> Iterator[str]:
-    for skill in result.skills:
-        if skill.name in result.listed:
+def _skill_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    for skill in result["skills"]:
+        if skill.name in result["listed"]:
             yield _skill(skill)
-    more = len(result.skills) - len(result.listed)
+    more = len(result["skills"]) - len(result["listed"])
     if more:
-        others = f"{more} more skills" if result.listed else f"{more} skills"
+        others = f"{more} more skills" if result["listed"] else f"{more} skills"
         yield f"{others} have no tasks and no table; commands take them by name, skillopt write-tasks NAME drafts tasks"
-    if not result.skills:
+    if not result["skills"]:
         yield HOW_TO_BEGIN
 
 
@@ -132,7 +118,7 @@ def _skill(skill: FoundSkill) -> str:
     return f"skill {name}: {skill.path}, no tasks yet: skillopt write-tasks {name}, or init --scaffold {name}"
 
 
-def _init(harness: str, model: str, scaffold: Sequence[str], choose: _Chooser | None) -> _Initialized:
+def _init(harness: str, model: str, scaffold: Sequence[str], choose: _Chooser | None) -> dict[str, Any]:
     """Write skillopt.toml at the project's root, or add to it what is missing; lines that are there stay."""
     project = Project.find(Path.cwd())
     found = project.discover().skills
@@ -149,7 +135,16 @@ def _init(harness: str, model: str, scaffold: Sequence[str], choose: _Chooser | 
         put_file(project.config, after)
     added = () if created else (*lines.top, *(line for own in lines.skills.values() for line in own))
     listed = tuple(skill.name for skill in found if skill.name in {*project.entries, *lines.skills})
-    return _Initialized(str(project.config), created, added, found, listed, choices, chosen, tuple(suites.values()))
+    return {
+        "config": str(project.config),
+        "created": created,
+        "added": added,
+        "skills": found,
+        "listed": listed,
+        "choices": choices,
+        "chosen": chosen,
+        "scaffolds": tuple(suites.values()),
+    }
 
 
 def _choice(

@@ -3,18 +3,19 @@
 A model must not take a draft: there is no tool of the MCP server for it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from skillopt.commands.decline import restored_text
 from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, show
 from skillopt.errors import UsageError, VersionConflictError
-from skillopt.gate.grades import Grading, grade_words
+from skillopt.gate.grades import grade_words
 from skillopt.project import Selection
-from skillopt.runs.history import Restored, roll_back
+from skillopt.runs.history import roll_back
 from skillopt.runs.plan import read_version
 from skillopt.runs.run import draft_obstacle, open_draft, read_grading
 from skillopt.safety.escaping import escape_terminal
@@ -43,22 +44,10 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Publish an older version as a new commit."""
-    show(roll_back(Selection(skill), version), _rollback_text, as_json=as_json)
+    show(roll_back(Selection(skill), version), restored_text, as_json=as_json)
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """A draft that is a version now."""
-
-    skill: str
-    branch: str
-    commit: str
-    by: str
-    grading: Grading | None
-    remarks: tuple[str, ...]
-
-
-def _take(selection: Selection) -> _Taken:
+def _take(selection: Selection) -> dict[str, Any]:
     """Make the draft of a skill its newest version."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
@@ -88,15 +77,18 @@ def _take(selection: Selection) -> _Taken:
         branch.remove()
     texts = (before.document.text, after.document.text)
     remarks = (*(finding.message for finding in lint_change(*texts)), *map(str, find_marks(*texts)))
-    return _Taken(target.name, f"skillopt/{target.name}", commit, signed, read_grading(draft.trailers), remarks)
+    return {
+        "skill": target.name,
+        "branch": f"skillopt/{target.name}",
+        "commit": commit,
+        "by": signed,
+        "grading": read_grading(draft.trailers),
+        "remarks": remarks,
+    }
 
 
-def _taken_text(result: _Taken) -> str:
-    lines = [f"{result.branch} is now {result.commit[:SHORT]}, taken by {escape_terminal(result.by)}"]
-    lines.append(f"what was shown of it: {grade_words(result.grading)}")
-    lines += [f"look at this: {escape_terminal(remark)}" for remark in result.remarks]
-    return "\n".join([*lines, f"to undo: skillopt log {result.skill}; skillopt rollback {result.skill} VERSION"])
-
-
-def _rollback_text(result: Restored) -> str:
-    return f"{result.branch} is now {result.commit[:SHORT]}, with the text of {result.version[:SHORT]}"
+def _taken_text(result: Mapping[str, Any]) -> str:
+    lines = [f"{result['branch']} is now {result['commit'][:SHORT]}, taken by {escape_terminal(result['by'])}"]
+    lines.append(f"what was shown of it: {grade_words(result['grading'])}")
+    lines += [f"look at this: {escape_terminal(remark)}" for remark in result["remarks"]]
+    return "\n".join([*lines, f"to undo: skillopt log {result['skill']}; skillopt rollback {result['skill']} VERSION"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -33,23 +33,10 @@ from skillopt.suites.trials import FixedAnswers, RunRequests, Trials, Tried, dra
 from skillopt.targets.chat import ChatHarness
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["AcceptedTasks", "accept_tasks", "accepted_text", "expect_reviewed", "write_tasks"]
+__all__ = ["accept_tasks", "accepted_text", "expect_reviewed", "write_tasks"]
 
 _MANY: Final = 1_000_000
 _ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptedTasks:
-    """What became of drafts."""
-
-    skill: str
-    suite: str
-    accepted: tuple[str, ...]
-    tasks: int
-    waiting: int
-    config: tuple[str, ...]
-    prospect: str
 
 
 @with_run_options
@@ -121,12 +108,12 @@ def _draft(draft: Mapping[str, Any]) -> str:
     return f"{'keep' if draft['kept'] else 'drop'} {draft['id']}{near}: {draft['result']}{measured}{detail}"
 
 
-def accepted_text(result: AcceptedTasks) -> str:
+def accepted_text(result: Mapping[str, Any]) -> str:
     """Say what became of drafts that were accepted."""
-    lines = [f"{len(result.accepted)} drafts are tasks now: {', '.join(map(escape_terminal, result.accepted))}"]
-    lines.append(f"{result.suite} has {result.tasks} tasks; {result.waiting} drafts wait")
-    lines += [f"skillopt.toml + {line}" for line in result.config]
-    return "\n".join([*lines, result.prospect, f"next: skillopt estimate {result.skill}"])
+    lines = [f"{len(result['accepted'])} drafts are tasks now: {', '.join(map(escape_terminal, result['accepted']))}"]
+    lines.append(f"{result['suite']} has {result['tasks']} tasks; {result['waiting']} drafts wait")
+    lines += [f"skillopt.toml + {line}" for line in result["config"]]
+    return "\n".join([*lines, result["prospect"], f"next: skillopt estimate {result['skill']}"])
 
 
 def _write(selection: Selection, count: int, repeats: int, observer: RunObserver) -> dict[str, Any]:
@@ -254,14 +241,14 @@ def _row(tried: Tried) -> dict[str, Any]:
 
 def accept_tasks(
     selection: Selection, ids: Sequence[str] = (), *, review: Path | None = None, command: str = "write-tasks"
-) -> AcceptedTasks:
+) -> dict[str, Any]:
     """Append drafts of the review file to the skill's suite, and name the suite in skillopt.toml if it is missing."""
     project = selection.project()
     with review_lock(project.root):
         return _accept(project, project.target(selection), ids, review, command)
 
 
-def _accept(project: Project, target: Target, ids: Sequence[str], review: Path | None, command: str) -> AcceptedTasks:
+def _accept(project: Project, target: Target, ids: Sequence[str], review: Path | None, command: str) -> dict[str, Any]:
     review = review or _review_path(project, target)
     text = review.read_text(encoding="utf-8") if review.exists() else ""
     entries = read_review(text)
@@ -277,15 +264,15 @@ def _accept(project: Project, target: Target, ids: Sequence[str], review: Path |
     else:
         put_file(review, without_entries(text, chosen))
     whole = load_suite(target.suite_path or suite)
-    return AcceptedTasks(
-        target.name,
-        str(suite),
-        accepted,
-        len(whole.splits),
-        len(entries) - len(chosen),
-        tuple(line for own in lines.skills.values() for line in own),
-        what_it_can_show(whole, target.settings).words,
-    )
+    return {
+        "skill": target.name,
+        "suite": str(suite),
+        "accepted": accepted,
+        "tasks": len(whole.splits),
+        "waiting": len(entries) - len(chosen),
+        "config": [line for own in lines.skills.values() for line in own],
+        "prospect": what_it_can_show(whole, target.settings).words,
+    }
 
 
 def _chosen(entries: Sequence[ReviewEntry], ids: Sequence[str], review: Path, command: str) -> tuple[ReviewEntry, ...]:
