@@ -49,10 +49,7 @@ def exposure_warning(choice: SandboxChoice, environment: Mapping[str, str]) -> s
 
 
 def run_without_credentials(argv: Sequence[str], folder: Path) -> int:
-    """Run a program that gets the environment without tokens of forges, and give its exit status.
-
-    What it says on stderr is seen; the rest is not. An interrupt is passed on to it, and it decides when it ends.
-    """
+    """Run a program without tokens of forges, stderr seen and an interrupt passed on, and return its exit status."""
     secrets = {os.environ[name] for name in forge_token_names(os.environ)}
     kept = _without(os.environ, secrets)
     with _hidden(secrets):
@@ -106,10 +103,7 @@ def _passing_on(process: "subprocess.Popen[bytes]") -> Iterator[None]:
 
 @contextmanager
 def _hidden(secrets: set[str]) -> Iterator[None]:
-    """Overwrite secrets where the system shows this process's environment, and let no other process look into it.
-
-    The variables of `os.environ` are taken out while the block runs, because Python keeps a copy of them elsewhere.
-    """
+    """Overwrite secrets where the system shows this process's environment; `os.environ` lacks them meanwhile."""
     if sys.platform != "linux":
         yield
         return

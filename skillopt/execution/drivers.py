@@ -1,19 +1,19 @@
 """The drivers of a run: the target's harness, the optimizer model and the judge, with retries and metering."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from skillopt.agent_table import find_agent_table
 from skillopt.errors import SettingsError
 from skillopt.execution.access import expect_chosen
-from skillopt.execution.cluster import Cluster, open_cluster
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.masking import Masking, environment_masking
-from skillopt.execution.metering import NO_CAPS, Caps, Meter, MeteredHarness, MeteredModel
+from skillopt.execution.metering import NO_CAPS, Caps, Cluster, Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.prompts.judging import JUDGING
@@ -41,6 +41,7 @@ __all__ = [
     "identify_target",
     "load_drivers",
     "load_target",
+    "open_cluster",
     "shared_verifier",
 ]
 
@@ -182,6 +183,22 @@ def load_drivers(
         cluster,
         settings.workers,
     )
+
+
+def open_cluster(settings: Settings, harness: Harness, tasks: Sequence[Task], *, own: bool) -> Cluster | None:
+    """Return the cluster that the settings name; None for threads of this process. Nothing is connected yet."""
+    if not settings.ray:
+        return None
+    if not own and settings.harness == "handoff":
+        raise SettingsError('harness = "handoff" is done by people on this machine; leave ray out')
+    try:
+        made = import_module("skillopt.execution.ray_cluster").RayCluster(settings, harness, tasks, own=own)
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"ray = {settings.ray!r}: expected the package ray, found none; install it with `pip install "
+            "'PATH-OF-CLONE[ray]'`, or leave ray out for threads of this machine"
+        ) from error
+    return cast("Cluster", made)  # it has no type: Ray is an extra
 
 
 def _mark(settings: Settings, suite: Suite) -> str:

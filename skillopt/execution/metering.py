@@ -7,10 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Condition
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError, UsageError
-from skillopt.execution.cluster import Cluster, NodeLostError
 from skillopt.execution.masking import Masking
 from skillopt.execution.retry import Retry
 from skillopt.protocols import Harness, Model, RolloutRequest
@@ -19,9 +18,11 @@ from skillopt.rollouts import Reply, Status, Trajectory, Usage
 __all__ = [
     "NO_CAPS",
     "Caps",
+    "Cluster",
     "Meter",
     "MeteredHarness",
     "MeteredModel",
+    "NodeLostError",
     "OutOfBudget",
     "expect",
     "shown",
@@ -214,13 +215,29 @@ class MeteredModel:
         return reply
 
 
-class MeteredHarness:
-    """A harness that reserves each rollout before it is begun.
+class NodeLostError(ProviderError):
+    """A node went away while the target did a task there; whether that was billed is not known."""
 
-    A rollout whose node is lost is run once more, and each of the two is metered by itself: what a lost call cost is
-    not known, so that a cap counts its worst case. Only a rollout that is one call is retried: one that failed in an
-    agent has left something behind.
-    """
+    def __init__(self, said: str) -> None:
+        super().__init__(FailureKind.CRASHED, f"{FailureKind.CRASHED}: {said}")
+
+
+class Cluster(Harness, Protocol):
+    """A harness that runs on other machines, and raises NodeLostError for a lost one; `notice` gets messages."""
+
+    notice: Callable[[str], None]
+
+    def ready(self) -> None:
+        """Connect and compare all nodes with this machine, once; raise SettingsError where they differ."""
+        ...
+
+    def drop(self) -> None:
+        """End all that runs on the nodes."""
+        ...
+
+
+class MeteredHarness:
+    """A harness that reserves each rollout; one whose node is lost is metered, and run once more on another."""
 
     def __init__(
         self,

@@ -21,8 +21,8 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skillopt.errors import InfrastructureError, ProviderError, SettingsError, SkilloptError
 from skillopt.execution.access import find_login
-from skillopt.execution.cluster import NodeLostError
 from skillopt.execution.masking import environment_masking, secret_variables
+from skillopt.execution.metering import NodeLostError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
 from skillopt.sandbox.bubblewrap import sandbox_warning

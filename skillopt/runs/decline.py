@@ -243,7 +243,6 @@ def _draft_without(
         files=files,
         at=place.at,
         parent=draft.parent,
-        expected_tip=None,
         subject=f"{place.name}: draft, {subject}",
         body=body,
         trailers=(*origin, ("Grade", "unproven"), (DROPPED_BY, place.word.by or "people"), *edit_trailers(kept)),

@@ -182,7 +182,6 @@ def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> New
         trailers=(("Skill", name), ("Skillopt-Run", record.id)),
         at=at,
         parent=base,
-        expected_tip=None,
     )
 
 

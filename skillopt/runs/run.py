@@ -279,7 +279,6 @@ def _commit(
         files=files_of(decode_skill(record.skill, record.start).with_document(SkillDocument(event.text))),
         at=at,
         parent=parent,
-        expected_tip=None,
         subject=f"{record.skill}: {subject}",
         body="\n\n".join([*map(_paragraph, event.changes), fill(result, _WIDTH)]),
         trailers=(

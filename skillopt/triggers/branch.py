@@ -208,7 +208,6 @@ class DescriptionBranch:
             files=_described(repository.read_folder(merges or parent, self.path), text),
             at=at,
             parent=parent,
-            expected_tip=None,
             merges=merges,
             subject=f"{self.skill}: {subject}",
             body=body,

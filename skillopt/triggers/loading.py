@@ -1,8 +1,4 @@
-"""Which skill the target loads for a request: tasks, verifier, runner, and how well a skill triggers by its rollouts.
-
-What counts is what was loaded until a run ended, however it ended: one that the model refused, or that took too long,
-and that loaded nothing left the skill alone. A run of which the harness cannot tell what was loaded is not measured.
-"""
+"""Which skill the target loads for a request, by what was loaded until a run ended, and how well a skill triggers."""
 
 import json
 from collections import Counter

@@ -147,11 +147,7 @@ def request_key(text: str) -> str:
 
 
 def find_copied_words(text: str, before: str, request: str) -> str:
-    """Return words in a row that a description took from a request; empty for none.
-
-    Six in a row are a copy, and all of a request of three to five. Two characters of a script without spaces count
-    as a word. What the description before says as well was not taken.
-    """
+    """Return words in a row that a description took from a request and had not before: six, or all of three to five."""
     said, known = (f" {' '.join(_request_words(one))} " for one in (text, before))
     for run in _runs(_request_words(request)):
         words = f" {' '.join(run)} "
@@ -179,12 +175,7 @@ _HELD_OUT: Final = frozenset({"val", "validation", "test", "held-out", "held_out
 
 
 def split_queries(queries: Sequence[Query]) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
-    """Split requests into those to train on and those held out, near copies on the same side.
-
-    A group of near copies is trained on where a `split` that its authors gave says so, else held out where one says
-    that, else trained on where the hash of one of its requests says so. So a request that is added never moves
-    another one from training to held out, where it would be no test.
-    """
+    """Split requests to train on and to hold out, near copies together, as authors say, else by a hash."""
     groups = ([queries[at] for at in group] for group in near_copies([one.key for one in queries]))
     held_out = {one.key for group in groups if _is_held_out(group) for one in group}
     return (

@@ -133,11 +133,7 @@ def _unexpected(
     history: "_History",
     describes: Callable[[bytes, bytes], bool] | None,
 ) -> str:
-    """Return what a commit, before its parents, brings to its skill that training does not write; empty for nothing.
-
-    It may bring new text below the frontmatter of SKILL.md. All else must have been in the remote's history, if that
-    has the skill.
-    """
+    """Return what a commit brings to its skill beyond text below the frontmatter and what was there before."""
     root, prefix, (commit, *parents) = repository.root, "" if path == "." else f"{path}/", line
     sides = [*parents] or [_empty_tree(root)]
     if len(parents) > 1:

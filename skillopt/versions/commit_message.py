@@ -131,11 +131,7 @@ def of_description(version: Version) -> bool:
 
 
 def commit_kind(version: Version) -> str:
-    """Return what a commit is: `accepted`, `taken`, `rollback`, `declined`, `undeclined`, `dropped`, or others.
-
-    The others are `draft`, `start` for the text that training started from, and `people` for a commit of a person,
-    which does not say what skill it is of.
-    """
+    """Return what a commit is: a decision, a version, a `draft`, the `start` of training, or one of `people`."""
     none = "start" if version.trailer("Skill") else "people"
     return next((kind for trailer, kind in _KINDS if version.trailer(trailer)), none)
 

@@ -57,7 +57,7 @@ class NewVersion:
     files: tuple[File, ...]
     at: str
     parent: str
-    expected_tip: str | None
+    expected_tip: str | None = None
     merges: str = ""
     subject: str = ""
     body: str = ""

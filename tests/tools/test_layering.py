@@ -26,7 +26,7 @@ BROKEN = [
     ("skillopt.storage.ledger", "git", "git"),
     ("skillopt.runs.plan", "skillopt.versions.git_process", "git-commands"),
     ("skillopt.commands.optimize", "optuna", "optuna"),
-    ("skillopt.execution.cluster", "ray", "ray"),
+    ("skillopt.execution.drivers", "ray", "ray"),
     ("skillopt.runs.plan", "subprocess", "processes"),
     ("skillopt.storage.ledger", "concurrent.futures", "threads"),
     ("skillopt.verifiers.exact", "skillopt.verifiers.numeric", "drivers"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from skillopt import __version__
 from skillopt.errors import InfrastructureError, SettingsError
 from skillopt.execution import ray_cluster
-from skillopt.execution.cluster import open_cluster
+from skillopt.execution.drivers import open_cluster
 from skillopt.execution.ray_cluster import (
     check_node,
     pack,
