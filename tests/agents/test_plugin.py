@@ -79,20 +79,15 @@ def codex(agent: Callable[[str], str], place: Path) -> Client:
 
 
 def client(program: str, place: Path) -> Client:
-    def run(*arguments: str) -> str:
-        ended = subprocess.run(
-            [program, *arguments],
-            cwd=place / "project",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-        return ended.stdout
+    return lambda *arguments: done([program, *arguments], place / "project")
 
-    return run
+
+def done(command: list[str], where: Path) -> str:
+    ended = subprocess.run(
+        command, cwd=where, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
 
 
 def cached(place: Path, home: str) -> Path:
@@ -154,17 +149,7 @@ def typed(place: Path, program: str, line: str) -> None:
     install_server(place / "programs" / "skillopt-mcp")
     client = line.split(maxsplit=1)[0]
     (place / "programs" / client).symlink_to(program)
-    where = place / ("market" if "marketplace" in line else "project")
-    ended = subprocess.run(
-        ["sh", "-c", line],
-        cwd=where,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    done(["sh", "-c", line], place / ("market" if "marketplace" in line else "project"))
 
 
 CLAUDE_LINES, CODEX_LINES = readme_lines("claude"), readme_lines("codex")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.suites import load_suite
+from skillopt.suites.review_file import read_review
 from tests.fakes.past_sessions import Said, claude_log, codex_log, old_codex_log, write_log
 from tests.fakes.planted_secrets import PERSONAL, SECRETS
 from tests.fakes.projects import git, make_project, skillopt
@@ -173,20 +174,13 @@ def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(pro
     skillopt(project, "harvest")
     waiting = skillopt(project, "harvest")
     assert "2 candidates wait for you there" in waiting.stderr
-    names = [one["id"] for one in json.loads(_listed(project))]
+    names = [entry.id for entry in read_review(review(project).read_text(encoding="utf-8"))]
     assert skillopt(project, "harvest", "rows", names[0], "--drop").stdout == "1 dropped, 1 wait\n"
     assert skillopt(project, "harvest", "rows", names[1], "--accept").returncode == 0
     ended = skillopt(project, "harvest", "rows", "--json")
 
     assert ended.returncode == 1
     assert json.loads(ended.stdout)["skills"][0]["left_out"][0][1].startswith("nearly the same as")
-
-
-def _listed(project: Path) -> str:
-    from skillopt.suites.review_file import read_review  # noqa: PLC0415 - for one test
-
-    entries = read_review(review(project).read_text(encoding="utf-8"))
-    return json.dumps([{"id": entry.id} for entry in entries])
 
 
 @pytest.mark.parametrize(

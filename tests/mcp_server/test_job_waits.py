@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from filelock import FileLock
+from filelock import BaseFileLock, FileLock
 from mcp import Client
 
 from skillopt.rollouts import Usage
@@ -30,13 +30,13 @@ def project(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def running(project: Path, **limits: float) -> Iterator[tuple[str, Path]]:
+def running(project: Path) -> Iterator[tuple[str, Path, BaseFileLock]]:
     """Make a job whose process is this one."""
-    folder = record_job(project, "rows", ["evaluate"], limits=limits)
-    with FileLock(folder / "lock"):
+    folder = record_job(project, "rows", ["evaluate"])
+    with FileLock(folder / "lock") as lock:
         (folder / "pid").write_text("1")
         note_progress_in(folder)
-        yield folder.name, folder
+        yield folder.name, folder, lock
 
 
 @pytest.mark.parametrize("ends", [True, False])
@@ -53,24 +53,18 @@ async def test_a_look_that_waits_is_answered_at_once_where_a_job_ends_or_has_a_v
         else:
             note_progress(JobProgress(news=1))
 
-    folder = record_job(project, "rows", ["evaluate"])
-    lock = FileLock(folder / "lock")
-    lock.acquire()
-    (folder / "pid").write_text("1")
-    note_progress_in(folder)
-    note_progress(NOTED)
-    with anyio.fail_after(MOST_WAITED - 10):
+    with running(project) as (name, folder, lock), anyio.fail_after(MOST_WAITED - 10):
+        note_progress(NOTED)
         async with Client(make_server(project)) as client:
-            given = {"job_id": folder.name, "wait_seconds": MOST_WAITED}
+            given = {"job_id": name, "wait_seconds": MOST_WAITED}
             told = text_of(await client.call_tool("job_status", given, progress_callback=heard))
-    lock.release()
-    assert f"# Job {folder.name}: {'done' if ends else 'running'}" in told
+    assert f"# Job {name}: {'done' if ends else 'running'}" in told
     assert [(done, total) for done, total, _ in lines] == [(34, 120)]
     assert "34 of 120 rollouts" in str(lines[0][2])
 
 
 async def test_a_verdict_that_came_between_two_looks_is_told_at_once_and_only_once(project: Path) -> None:
-    with running(project) as (name, _):
+    with running(project) as (name, *_):
         async with Client(make_server(project)) as client:
             note_progress(JobProgress(news=1))
             await say(client, "job_status", job_id=name, wait_seconds=0)
@@ -83,7 +77,7 @@ async def test_a_verdict_that_came_between_two_looks_is_told_at_once_and_only_on
 
 
 async def test_a_client_that_goes_away_while_it_waits_is_not_waited_for(project: Path) -> None:
-    with running(project) as (name, _), anyio.fail_after(MOST_WAITED - 10):
+    with running(project) as (name, *_), anyio.fail_after(MOST_WAITED - 10):
         async with Client(make_server(project)) as client:
             with anyio.move_on_after(0.5) as gone:
                 await say(client, "job_status", job_id=name, wait_seconds=MOST_WAITED)
