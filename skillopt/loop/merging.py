@@ -8,7 +8,9 @@ and a text with fewer lines did not, the line that is in the way is located by g
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from skillopt.loop.ablation import locate
 from skillopt.loop.caps import BudgetReached
+from skillopt.loop.course import finish
 from skillopt.loop.draft import Line
 from skillopt.loop.events import EditRefused, Event
 from skillopt.loop.folds import find_doubles, lines_left_out
@@ -94,7 +96,8 @@ def _repair(run: TrainingRun, crossed: Mapping[str, Rollout], whole: Mapping[str
         if needed:
             return True
     for name in lost[:_LOCATED]:
-        harmful = _locate(run, name, suspects[name])
+        evidence = next(policy.evidence for policy in run.policies if name in policy.evidence.tasks)
+        harmful = finish(locate(evidence, run.draft.lines, suspects[name], name), run.answers)
         if harmful is not None and _gains_without(run, harmful, lost, whole):
             run.doubles[harmful] = _IN_THE_WAY
             return True
@@ -122,21 +125,6 @@ def _suspects(
             elif any(name in line.targets for line in run.doubles):
                 found[name] = ()
     return found
-
-
-def _locate(run: TrainingRun, name: str, pool: Sequence[Line]) -> Line | None:
-    """Find one line without which a task passes, by halves of what is left out: log2 of the lines in rollouts."""
-
-    def passes_without(lines: Sequence[Line]) -> bool:
-        left = [line for line in run.draft.lines if line not in lines]
-        return _measure(run, run.draft.build(left), [name])[name]
-
-    if not pool or not passes_without(pool):
-        return None
-    while len(pool) > 1:
-        half = pool[: len(pool) // 2]
-        pool = half if passes_without(half) else pool[len(half) :]
-    return pool[0]
 
 
 def _gains_without(run: TrainingRun, line: Line, lost: Sequence[str], whole: Mapping[str, Rollout]) -> bool:

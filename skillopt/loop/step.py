@@ -151,7 +151,7 @@ def ablate_lines(policy: Policy, step: int, chain: Chain) -> Course[None]:
             policy.kept += 1
             memory.kept(test.line.edit)
         else:
-            policy.dropped.append(test.line)
+            policy.dropped += [] if test.broke else [test.line]
             memory.tried(test.line.edit, test.reason, _effect(test))
 
 
