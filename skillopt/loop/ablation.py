@@ -16,9 +16,10 @@ from typing import Final
 from skillopt.loop.course import Course
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import Seen, TrainEvidence
+from skillopt.loop.harm import find_harm, screened
 from skillopt.rollouts import Rollout
 
-__all__ = ["ENOUGH", "LeaveOut", "PatchTest", "ablate", "leave_out", "locate", "run_patch_test"]
+__all__ = ["ENOUGH", "LeaveOut", "PatchTest", "ablate", "leave_out", "run_patch_test"]
 
 _POOR: Final = 0.4
 """Share of moved tasks below which something in the patch may be in the way."""
@@ -60,13 +61,18 @@ def run_patch_test(evidence: TrainEvidence, carried: Sequence[Line], lines: Sequ
         after = {name: after[name] for name in after if name in sound} | apart
         moved = set(after)
     helped = [line for line in lines if _helps(evidence, line, after, measured=bool(apart))]
-    more = yield from _try_elsewhere(evidence, carried, helped, after)
+    more = yield from _try_elsewhere(evidence, carried, helped, after, together=not apart)
     after, moved = {**after, **more}, moved | {name for name, seen in more.items() if _moves(helped, seen)}
     return PatchTest([line for line in helped if _generalises(line, after)], frozenset(moved), after)
 
 
 def _try_elsewhere(
-    evidence: TrainEvidence, carried: Sequence[Line], helped: Sequence[Line], after: Mapping[str, Seen]
+    evidence: TrainEvidence,
+    carried: Sequence[Line],
+    helped: Sequence[Line],
+    after: Mapping[str, Seen],
+    *,
+    together: bool,
 ) -> Course[dict[str, Seen]]:
     """Run lines that helped one task on another that they cite: what one task needs alone may be its answer."""
     once = [
@@ -76,7 +82,9 @@ def _try_elsewhere(
     ]
     others = [name for line in once for name in line.targets if name not in after]
     chosen = evidence.cover(once, list(dict.fromkeys(others)), 1)
-    return (yield from evidence.run(evidence.draft.build([*carried, *helped]), chosen))
+    own = {name: [line for line in helped if together or name in line.targets] for name in chosen}
+    ran = yield from evidence.run_all([(evidence.draft.build([*carried, *mine]), name) for name, mine in own.items()])
+    return {name: seen for name, seen in zip(own, ran, strict=True) if seen is not None}
 
 
 def _generalises(line: Line, after: Mapping[str, Seen]) -> bool:
@@ -131,10 +139,6 @@ _BOTH_FAIL: Final = 0.7
 """What a failure without the line counts against it when the candidate fails, too."""
 
 _MOST_RUNS: Final = 14
-
-_SCREENED: Final = 6
-_MORE_THAN_LUCK: Final = 0.35
-"""Tasks that passed at the start and are run beside new lines, where they are more than this share."""
 
 _AT_A_TIME: Final = 3
 """Lines that are tested side by side: what harms should be gone before others are judged beside it."""
@@ -197,16 +201,15 @@ def ablate(evidence: TrainEvidence, good: Sequence[Line], moved: Collection[str]
     base = [*draft.lines, *(line for line in good if line not in draft.lines)]
     cited = {line: [name for name in line.targets if name in moved] or list(line.targets) for line in good}
     names = evidence.cover(good, list(dict.fromkeys(name for found in cited.values() for name in found)), 1)
-    passing = _passing(evidence)
+    passing = screened(evidence)
     beside = yield from evidence.run(draft.build(base), list(dict.fromkeys([*names, *passing])))
-    harmful = yield from _find_harm(evidence, base, beside, {*passing, *moved})
+    harmful = yield from find_harm(evidence, base, beside, {*passing, *moved})
     base = [line for line in base if line not in harmful]
     if harmful:
         beside = yield from evidence.run(draft.build(base), names)
     tests, over = list[LeaveOut](), list[LeaveOut]()
-    for line in evidence.draw.sample(
-        [line for line in good if line not in harmful], len(good) - len(harmful.keys() & set(good))
-    ):
+    innocent = [line for line in good if line not in harmful]
+    for line in evidence.draw.sample(innocent, len(innocent)):
         alone = [name for name in cited[line] if sum(name in other.targets for other in base) == 1 and name in beside]
         held = [not line.targets[name] & beside[name].symptoms for name in alone]
         found = sum(rates.for_it if gone else -rates.against for gone in held)
@@ -226,69 +229,6 @@ def ablate(evidence: TrainEvidence, good: Sequence[Line], moved: Collection[str]
                 rates.answer(held=outcome)
     draft.set(left)
     return [*over, *tests, *(LeaveOut(line, [name], kept=False, broke=name) for line, name in harmful.items())]
-
-
-def _passing(evidence: TrainEvidence) -> list[str]:
-    """Draw tasks that passed at the start, where that was more than luck: something new may break them."""
-    passed = [name for name, symptoms in evidence.start.items() if not symptoms]
-    if len(passed) < _MORE_THAN_LUCK * len(evidence.start):
-        return []
-    return evidence.draw.sample(passed, min(_SCREENED, len(passed)))
-
-
-def _find_harm(
-    evidence: TrainEvidence, base: Sequence[Line], beside: Mapping[str, Seen], known: Collection[str]
-) -> Course[dict[Line, str]]:
-    """Find lines beside which tasks fail that pass without them: those of other lines, and those that passed before."""
-    harmful: dict[Line, str] = {}
-    if evidence.rates.repeats >= 3:  # noqa: PLR2004 - in so much noise one run says nothing
-        return harmful
-    failing = [name for name, seen in beside.items() if name in known and _own(base, name, seen)]
-    while failing:
-        left = [line for line in base if line not in harmful]
-        pool = [line for line in left if failing[0] not in line.targets]
-        found = yield from locate(evidence, left, pool, failing[0])
-        if found is not None:
-            harmful[found] = failing[0]
-            left.remove(found)
-        else:
-            failing = failing[1:]
-        now = yield from evidence.run(evidence.draft.build(left), failing)
-        failing = [name for name, seen in now.items() if _own(base, name, seen)]
-    return harmful
-
-
-def _own(base: Sequence[Line], name: str, seen: Seen) -> bool:
-    """Return whether a task shows what some line of its own is to mend, or, where it has none, fails."""
-    own = [line.targets[name] for line in base if name in line.targets]
-    return bool(seen.symptoms & frozenset[str]().union(*own) if own else seen.symptoms)
-
-
-def locate(evidence: TrainEvidence, base: Sequence[Line], pool: Sequence[Line], name: str) -> Course[Line | None]:
-    """Find one line beside which a task fails, by bisection: log2 of the lines in rollouts, however many are in the way.
-
-    Args:
-        evidence: What the task belongs to.
-        base: The lines of the text under which the task fails.
-        pool: Those of them that may be in the way; None is found where the task fails without all of them.
-        name: The task.
-    """
-    passing, failing = 0, len(pool)
-
-    def passes_with(count: int) -> Course[bool]:
-        out = pool[count:]
-        ran = yield from evidence.run(evidence.draft.build([line for line in base if line not in out]), [name])
-        return name in ran and not _own(base, name, ran[name])
-
-    if not pool or not (yield from passes_with(0)) or (yield from passes_with(len(pool))):
-        return None
-    while failing - passing > 1:
-        middle = (passing + failing) // 2
-        if (yield from passes_with(middle)):
-            passing = middle
-        else:
-            failing = middle
-    return pool[failing - 1]
 
 
 def leave_out(

@@ -8,12 +8,12 @@ and a text with fewer lines did not, the line that is in the way is located by g
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from skillopt.loop.ablation import locate
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import finish
 from skillopt.loop.draft import Line
 from skillopt.loop.events import EditRefused, Event
 from skillopt.loop.folds import find_doubles, lines_left_out
+from skillopt.loop.harm import locate_harm
 from skillopt.loop.training_run import TrainingRun
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import Skill
@@ -97,7 +97,7 @@ def _repair(run: TrainingRun, crossed: Mapping[str, Rollout], whole: Mapping[str
             return True
     for name in lost[:_LOCATED]:
         evidence = next(policy.evidence for policy in run.policies if name in policy.evidence.tasks)
-        harmful = finish(locate(evidence, run.draft.lines, suspects[name], name), run.answers)
+        harmful = finish(locate_harm(evidence, run.draft.lines, suspects[name], name), run.answers)
         if harmful is not None and _gains_without(run, harmful, lost, whole):
             run.doubles[harmful] = _IN_THE_WAY
             return True

@@ -162,3 +162,30 @@ def test_a_failure_counts_for_a_line_only_where_the_candidate_beside_it_passes()
     assert leave_out(place.evidence(), [alpha], [test], {}) == []
     assert test.evidence < 0
     assert test.held == [False] * len(test.held)
+
+
+def test_a_line_beside_which_tasks_of_another_line_fail_goes_and_the_other_stays() -> None:
+    place = world("alpha", "poison", clashing=frozenset({"alpha", "poison"}), tasks=8)
+    evidence = place.evidence()
+    _, found = learn(evidence, [for_need(place, word, word) for word in ("alpha", "poison")])
+    assert len(kept(found)) == 1
+    (gone,) = (one for one in found if not one.kept)
+    assert gone.reason == f"{gone.broke} fails beside it and passes without it"
+    assert place.needs[gone.broke] == tuple(kept(found))
+
+
+def test_a_line_that_breaks_tasks_that_passed_at_the_start_goes() -> None:
+    needs = {f"train-{at}": () if at % 2 else ("alpha",) for at in range(12)}
+    evidence = World(needs, crashing=frozenset({"alpha"})).evidence()
+    one = line("alpha", {name: ["alpha"] for name, need in needs.items() if need})
+    drive(evidence, evidence.run(evidence.draft.skill, evidence.tasks))
+    (test,) = ablate(evidence, [one], {"train-0"})
+    assert (test.kept, needs[test.broke]) == (False, ())
+
+
+def test_a_line_that_mends_one_task_of_those_that_it_cites_does_not_help() -> None:
+    place = World({f"train-{at}": ("alpha|lucky",) if at == 1 else ("alpha",) for at in range(4)})
+    evidence = place.evidence()
+    drive(evidence, evidence.run(evidence.draft.skill, evidence.tasks))
+    lucky = line("lucky", {name: place.needs[name] for name in place.needs})
+    assert run_patch_test(evidence, lucky).helped == []
