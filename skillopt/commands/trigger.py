@@ -20,7 +20,7 @@ from skillopt.commands.options import (
 from skillopt.commands.output import SHORT, format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
-from skillopt.execution.runner import RunObserver
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forecast.estimate import Payment, payment_of
 from skillopt.gate.comparison import check_coverage
 from skillopt.gate.gate import GATE_ROUNDS
@@ -190,7 +190,7 @@ def _measure(ask: TriggerAsk, observer: RunObserver) -> dict[str, Any]:
     drivers = plan.drivers(optimizer=False)
     queries = plan.queries.queries
     with closing(Ledger.open(plan.project.root)) as ledger:
-        recorded = plan.runner(ledger, drivers, observer)
+        recorded = RecordedRunner(ledger, "", drivers, observer)
         first = Stream.TRIGGERS.repeat(0)
         requests = requests_of(plan.skill, queries, range(first, first + ask.repeats))
         rollouts = DiscoveryRunner(recorded, plan.discovery).rollouts(requests)

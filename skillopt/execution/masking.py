@@ -83,7 +83,8 @@ class Masking:
 
 def secret_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the variables that hold a secret by their values; of several with one value, the last."""
-    values = {value.strip(): name for name, value in environment.items() if _is_secret(name)}
+    secret = (name for name in environment if _SECRET_NAME.search(name) and not _NO_SECRET.search(name))
+    values = {environment[name].strip(): name for name in secret}
     return {value: name for value, name in values.items() if len(value) >= _SHORTEST}
 
 
@@ -91,10 +92,6 @@ def secret_variables(environment: Mapping[str, str]) -> dict[str, str]:
 def environment_masking() -> Masking:
     """Return the masking of the secrets that this process was started with."""
     return Masking.of(os.environ)
-
-
-def _is_secret(name: str) -> bool:
-    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET.search(name)
 
 
 def _forms(secret: str) -> Iterable[str]:

@@ -127,7 +127,8 @@ class RecordedRunner:
             self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, mean))
         self.usage += Usage.total(known[key].usage for key in wanted)
         self._expect_answers(known)
-        return tuple(_for_task(known[key], request) for key, request in zip(keys, requests, strict=True))
+        # The key of a rollout does not depend on the id that its task has in this suite.
+        return tuple(replace(known[key], task_id=one.task.id) for key, one in zip(keys, requests, strict=True))
 
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
         """Ask what is not recorded; answer in the order of the prompts."""
@@ -270,11 +271,6 @@ def _asked(model: Model, prompt: str, schema: str) -> Reply:
 
 def _scores(rollouts: Iterable[Rollout]) -> list[float]:
     return [rollout.score.value for rollout in rollouts if rollout.score is not None]
-
-
-def _for_task(rollout: Rollout, request: RolloutRequest) -> Rollout:
-    """Return a recorded rollout the id its task has in this suite; the key does not depend on it."""
-    return rollout if rollout.task_id == request.task.id else replace(rollout, task_id=request.task.id)
 
 
 _PERMANENT: Final = frozenset(

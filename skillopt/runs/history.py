@@ -43,7 +43,6 @@ __all__ = [
     "without_leaks",
 ]
 
-_WORKTREE: Final = "worktree"
 _MOST_REFUSALS: Final = 200
 
 
@@ -151,7 +150,7 @@ def compare_versions(selection: Selection, before: str | None, after: str | None
         before, after = before or _starting_commit(versions), after or versions[0].sha
     sides = (
         files_of(target.skill())
-        if side == _WORKTREE
+        if side == "worktree"
         else repository.read_folder(resolve_version(branch, side), branch.path)
         for side in (before, after)
     )

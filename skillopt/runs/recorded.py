@@ -161,8 +161,6 @@ def _marks(task: str, at: int, text: str, results: Iterable[Sequence[str]]) -> C
 Part = Literal["target", "optimizer", "judge"]
 """What a driver does in a training, in the order in which a run's configuration lists them."""
 
-_PARTS: Final[tuple[Part, ...]] = get_args(Part)
-
 
 def recorded_rates(ledger: Ledger, skill_digest: str, identity: str, suite: Suite) -> Mapping[str, tuple[int, int]]:
     """Return by task id how many recorded runs of a skill passed, of how many; tasks never run are left out."""
@@ -177,7 +175,7 @@ def recorded_rates(ledger: Ledger, skill_digest: str, identity: str, suite: Suit
 
 def training_runs_of(ledger: Ledger, part: Part, identity: str) -> list[RunRecord]:
     """List the training runs in which a driver had a part, newest first."""
-    place = 1 + _PARTS.index(part)  # before the drivers come the settings
+    place = 1 + get_args(Part).index(part)  # before the drivers come the settings
     return [
         run
         for run in ledger.runs()

@@ -10,14 +10,12 @@ from typing import Final
 from skillopt.errors import SkillError, SuiteError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers
 from skillopt.execution.metering import Caps, Meter
-from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.gate import resolvable_gain
 from skillopt.project import Project, Selection, Target
 from skillopt.protocols import Discovery
 from skillopt.settings import GateRule, Settings, SkillMode
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import SKILL_FILE, find_shared_file, read_document
-from skillopt.storage.ledger import Ledger
 from skillopt.suites.formats import find_tasks, find_triggers
 from skillopt.targets.drivers import find_harness_driver
 from skillopt.tasks import Suite
@@ -73,10 +71,6 @@ class TriggerPlan:
         own = Meter(Caps(rollouts=most)) if most else None
         given = Given(verifiers={TRIGGER: trigger_verifier}, allowance=allowance or own)
         return load_drivers(self.settings, Suite("triggers", ()), self.project.root, given, optimizer=optimizer)
-
-    def runner(self, ledger: Ledger, drivers: Drivers, observer: RunObserver) -> RecordedRunner:
-        """Make a runner that records every answer."""
-        return RecordedRunner(ledger, "", drivers, observer)
 
     @property
     def discovery(self) -> Discovery:

@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.runner import RunObserver
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent, TestChoice
 from skillopt.loop.memory import MOST_LISTED, refusal_words
@@ -154,7 +154,7 @@ def train_triggers(
         earlier = begun.earlier()
         if why := why_exhausted(len(held_out), plan.settings, earlier):
             raise UsageError(why)
-        recorded = plan.runner(ledger, begun.drivers, observer)
+        recorded = RecordedRunner(ledger, "", begun.drivers, observer)
         training = DescriptionTraining(
             train,
             held_out,
