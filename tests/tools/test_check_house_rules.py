@@ -86,7 +86,7 @@ def test_a_public_name_of_two_modules_is_refused(tmp_path: Path) -> None:
     [
         ("benchmarks/speed.py", "from tests.fakes.fake_forge import FakeForge\n"),
         ("benchmarks/speed.py", "def run():\n    import tests\n"),
-        ("tests/test_things.py", "import benchmarks.seeds\n"),
+        ("tests/test_things.py", "import benchmarks.verdicts\n"),
         ("tests/agents/things.py", "from benchmarks import seeds\n"),
     ],
 )
