@@ -92,8 +92,7 @@ def plan_triggers(ask: TriggerAsk) -> TriggerPlan:
     discovery = {"skill_mode": SkillMode.DISCOVERY, "gate": GateRule.SEQUENTIAL}
     settings = target.settings.model_copy(update=discovery)
     _expect_choice(settings)
-    folders = _beside(project, target)
-    queries = read_queries(list(_sets(ask, project, target, folders)), (target.name, *folders), project.root)
+    folders, queries = _read_requests(ask, project, target)
     if not queries.queries:
         raise UsageError(
             f"expected requests that say when skill {target.name!r} should be loaded, found none; write "
@@ -109,15 +108,15 @@ def has_requests(selection: Selection) -> bool:
     target = project.target(selection)
     if not (find_triggers(target.folder) or find_tasks(target.folder)):
         return False
-    folders = _beside(project, target)
-    sets = list(_sets(TriggerAsk(selection), project, target, folders))
-    found = read_queries(sets, (target.name, *folders), project.root)
+    found = _read_requests(TriggerAsk(selection), project, target)[1]
     return any(one.expected == target.name for one in found.queries)
 
 
-def _beside(project: Project, target: Target) -> dict[str, Path]:
+def _read_requests(ask: TriggerAsk, project: Project, target: Target) -> tuple[dict[str, Path], Queries]:
+    """Find the folders of the other skills by name, and read the requests."""
     folders = {one.name: project.root / one.path for one in project.discover().skills}
-    return {name: folder for name, folder in folders.items() if folder.resolve() != target.folder.resolve()}
+    beside = {name: folder for name, folder in folders.items() if folder.resolve() != target.folder.resolve()}
+    return beside, read_queries(list(_sets(ask, project, target, beside)), (target.name, *beside), project.root)
 
 
 def _expect_choice(settings: Settings) -> None:
