@@ -40,14 +40,14 @@ _BUDGETS = {
     "skillopt/verifiers": 2_205,  # to reach: 2,100
     "skillopt/targets": 3_480,
     "skillopt/sandbox": 1_140,
-    "skillopt/execution": 2_600,  # to reach: 2,300
+    "skillopt/execution": 2_470,  # to reach: 2,300
     "skillopt/storage": 1_380,
-    "skillopt/versions": 2_490,  # to reach: 2,100
-    "skillopt/runs": 2_790,  # to reach: 1,700
+    "skillopt/versions": 2_360,  # to reach: 2,100
+    "skillopt/runs": 2_670,  # to reach: 1,700
     "skillopt/reports": 3_220,  # to reach: 3,000
     "skillopt/review": 1_370,  # to reach: 1,300
     "skillopt/nightly": 3_600,
-    "skillopt/triggers": 1_750,  # to reach: 1,400
+    "skillopt/triggers": 1_525,  # to reach: 1,400
     "skillopt/harvest": 960,
     "skillopt/audit": 730,
     "skillopt/forecast": 795,  # to reach: 700
