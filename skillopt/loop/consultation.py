@@ -16,10 +16,7 @@ R = TypeVar("R")
 C = TypeVar("C")
 
 _AWAY: Final = frozenset(
-    {
-        *(FailureKind.AUTH, FailureKind.QUOTA, FailureKind.UNKNOWN_MODEL),
-        *(FailureKind.MISSING_PROGRAM, FailureKind.NETWORK),
-    }
+    (FailureKind.AUTH, FailureKind.QUOTA, FailureKind.UNKNOWN_MODEL, FailureKind.MISSING_PROGRAM, FailureKind.NETWORK)
 )
 """Failures that no other prompt would be spared."""
 

@@ -1,5 +1,6 @@
 """The gate in the loop: when it is due, the baseline, draft against incumbent, and the grade at the end."""
 
+from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -20,9 +21,10 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.loop.merging import merge_folds, parts_of_folds
-from skillopt.loop.policy import IDLE
+from skillopt.loop.policy import IDLE, Policy
 from skillopt.loop.training_run import TrainingRun
 from skillopt.safety.lint import find_marks
+from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
 
@@ -33,7 +35,7 @@ __all__ = [
     "grade_draft",
     "held_back",
     "measure_baseline",
-    "name_stuck_tasks",
+    "name_failing_tasks",
     "run_gate",
     "run_last_gate",
 ]
@@ -240,8 +242,25 @@ def _grade(run: TrainingRun) -> Grading:
         return run.gate.grade("grade", *sides, 0, prior)
 
 
-def name_stuck_tasks(run: TrainingRun) -> Iterator[Event]:
-    """Name the train tasks that fail under every patch and are not waited for."""
-    tasks = tuple(sorted({name for policy in run.policies for name in policy.stuck}))
-    if tasks:
-        yield TasksSetAside(tasks)
+def name_failing_tasks(run: TrainingRun) -> Iterator[Event]:
+    """Name the train tasks that were not seen to pass and that no line answers, with the reason of each."""
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for policy in run.policies:
+        for name, seen in ((name, policy.evidence.seen.get(name)) for name in sorted(policy.evidence.tasks)):
+            if seen is None or not seen.symptoms <= policy.evidence.answered:
+                reasons[_why_failing(run, policy, name)].append(name)
+    if reasons:
+        tasks = sum(len(policy.evidence.tasks) for policy in run.policies)
+        yield TasksSetAside(tuple((reason, tuple(names)) for reason, names in reasons.items()), tasks)
+
+
+def _why_failing(run: TrainingRun, policy: Policy, name: str) -> str:
+    evidence, patches = policy.evidence, policy.patches[name]
+    if name in evidence.unmeasurable or name not in evidence.seen:
+        return "could not be measured" if name in evidence.unmeasurable else "not run"
+    if name in run.suspects.flagged:
+        return "its verifier looks wrong"
+    if patches:
+        return f"failed under {count_noun(patches, 'patch', 'patches')}"
+    refused = evidence.memory.refused_for.get(name)
+    return f"every edit for it was refused: {refused}" if refused else "no edit was proposed for it"

@@ -40,8 +40,7 @@ def check_edits(
     by_people: Sequence[PeoplesRefusal] = (),
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
     """Apply each edit alone; refuse those that people refused, that cannot be applied, or that the lint refuses."""
-    sound: list[Change] = []
-    refused: list[Refusal] = []
+    sound, refused = list[Change](), list[Refusal]()
     for edit in edits:
         try:
             _check_size(edit)
@@ -64,17 +63,14 @@ def join_edits(
 
     A rival is sound and changes the same text as an edit of the patch, so that only one of them can be taken.
     """
-    patch = Patch(document, ())
-    refused: list[Refusal] = []
-    rivals: list[Refusal] = []
+    patch, refused, rivals = Patch(document, ()), list[Refusal](), list[Refusal]()
     for change in ranked:
         try:
             wider = apply_edits(document, [*(kept.edit for kept in patch.changes), change.edit])
         except EditConflictError as error:
             rivals.append((change.edit, f"it rivals a better edit: {error}"))
             continue
-        problem = check_change(document, wider.document, allow)
-        if problem:
+        if problem := check_change(document, wider.document, allow):
             refused.append((change.edit, problem))
         else:
             patch = wider
@@ -91,16 +87,12 @@ def _check_size(edit: Edit) -> None:
 
 
 def find_leaking_edits(
-    protected: ProtectedText,
-    first: SkillDocument,
-    document: SkillDocument,
-    edits: Sequence[Edit],
+    protected: ProtectedText, first: SkillDocument, document: SkillDocument, edits: Sequence[Edit]
 ) -> list[Refusal]:
     """Find edits without which a document carries no protected text, later ones first, each with the reason."""
     draft, known = Draft(Skill("", document)), set(first.text.splitlines())
     harmless: list[str] = []
-    leaks_already = bool(check_leaks(protected, first, document))
-    for line in document.text.splitlines() if leaks_already else ():
+    for line in document.text.splitlines() if check_leaks(protected, first, document) else ():
         # What leaks already is no reason to refuse an edit; a piece of another leak is.
         if line in known:
             continue
@@ -114,11 +106,9 @@ def find_leaking_edits(
 
     if not problem(edits):
         return []
-    kept: list[Edit] = []
-    refused: list[Refusal] = []
+    kept, refused = list[Edit](), list[Refusal]()
     for edit in edits:
-        reason = problem([*kept, edit])
-        if reason:
+        if reason := problem([*kept, edit]):
             refused.append((edit, reason if problem([edit]) else f"together with others, {reason}"))
         else:
             kept.append(edit)

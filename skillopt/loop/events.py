@@ -336,12 +336,15 @@ class DraftGraded(Event):
 
 @dataclass(frozen=True, slots=True)
 class TasksSetAside(Event):
-    """Train tasks that failed under every patch, by id; at the end they are named, not waited for."""
+    """Why train tasks, of how many, still fail when learning ends: each reason with the ids of its tasks."""
 
-    tasks: tuple[str, ...]
+    reasons: tuple[tuple[str, tuple[str, ...]], ...]
+    tasks: int
 
     def __str__(self) -> str:
-        return f"set aside, because they failed under every patch: {_names(self.tasks)}"
+        failing = sum(len(names) for _, names in self.reasons)
+        told = "; ".join(f"{_names(names)} ({reason})" for reason, names in self.reasons)
+        return f"{failing} of {count_noun(self.tasks, 'task')} still {'fails' if failing == 1 else 'fail'}: {told}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,30 +4,25 @@ The same tasks on both sides: the held-out test where it was scored, else the ga
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.headline import (
-    VAL,
-    Headline,
-    headline_of_verdict,
-    headline_of_versions,
-)
+from skillopt.gate.headline import VAL, Headline, headline_of_verdict, headline_of_versions
 from skillopt.loop.events import (
     DraftGraded,
     EditRefused,
     Event,
     GateDecided,
     HeldOutTestMeasured,
-    PatchTested,
     RunEnded,
     RunStarted,
     StepFailed,
+    TasksSetAside,
     TrainMeasured,
     VersionAccepted,
     newest_draft,
 )
-from skillopt.safety.plurals import count_noun, count_were
+from skillopt.safety.plurals import count_noun
 
 __all__ = ["gained_by_draft", "gained_by_gate", "gained_by_run", "why_nothing"]
 
@@ -81,20 +76,9 @@ def why_nothing(events: Iterable[Event]) -> str:
             return held[-1]
         found, verdict = gained_by_gate(gates[-1]), gates[-1].verdict
         return f"the gate did not accept it: {found.words if found else verdict.reason}"
-    return _why_no_gate(happened)
-
-
-def _why_no_gate(happened: Sequence[Event]) -> str:
-    tried = {edit.id for event in happened if isinstance(event, PatchTested) for edit in event.edits}
-    refused = [event for event in happened if isinstance(event, EditRefused)]
-    if tried:
-        return (
-            f"{count_were(len(tried), 'edit')} tried on failing tasks, and none was kept: nothing failed without them"
-        )
-    if refused:
-        (reason, count), *_ = Counter(event.reason for event in refused).most_common(1)
-        return f"{count_were(len(refused), 'edit')} proposed, and all were refused; {count} because {reason}"
     trained = [event.tally for event in happened if isinstance(event, TrainMeasured)]
     if trained and all(tally.passed == 1.0 for tally in trained):
         return "every train task passes already, so there was nothing to learn; add tasks that fail"
-    return "no edit was proposed"
+    left = [str(event) for event in happened if isinstance(event, TasksSetAside)]
+    refused = Counter(event.reason for event in happened if isinstance(event, EditRefused)).most_common(1)
+    return (left or [f"all edits were refused, most because {one}" for one, _ in refused] or ["no edit helped"])[-1]

@@ -71,6 +71,7 @@ class Memory:
         self.by_people = tuple(by_people)
         self._edits: dict[tuple[str, ...], TriedEdit] = {}
         self.accepted: list[str] = []
+        self.refused_for: dict[str, str] = {}
         self.notes = ""
 
     def tried(self, edit: Edit, figures: str, shown: str = "") -> None:
@@ -79,6 +80,7 @@ class Memory:
 
     def refused(self, edit: Edit, reason: str) -> None:
         """Remember an edit that was refused without a rollout, and why."""
+        self.refused_for |= dict.fromkeys(edit.tasks, reason)
         self._remember(edit, TriedEdit(edit.summary, EditFate.REFUSED, reason))
 
     def untried(self, edit: Edit, reason: str) -> None:

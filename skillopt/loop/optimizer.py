@@ -13,7 +13,7 @@ from skillopt.loop.decision import (
     gate_is_due,
     grade_draft,
     measure_baseline,
-    name_stuck_tasks,
+    name_failing_tasks,
     run_gate,
     run_last_gate,
 )
@@ -72,11 +72,14 @@ def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> 
         reason = yield from (_learn(run) if settings.patch_tests else learn_as_published(run))
     except BudgetReached as reached:
         reason, capped = str(reached), True
+    left = list(name_failing_tasks(run)) if settings.patch_tests else []
+    if left and not capped:
+        reason = f"no further edit helped; {left[0]}"
     yield from run.draft_changed()
     yield from run_last_gate(run, run.step)
     if settings.patch_tests:
         yield from grade_draft(run)
-        yield from name_stuck_tasks(run)
+    yield from left
     asked = run.runner.rollouts_asked
     yield from check_newest(run, released, runner)
     yield RunEnded(reason, run.versions, asked + run.test_rollouts, run.runner.calls_asked, capped)

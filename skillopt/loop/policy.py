@@ -95,6 +95,7 @@ class Policy:
         self.evidence = evidence
         self.epochs = Epochs(evidence, metric)
         self.tries: Counter[str] = Counter()
+        self.patches: Counter[str] = Counter()  # that were run on each task
         self.kept, self.proposed = 1.0, 2.5
         self.dropped: list[Line] = []
         self.idle = self.dry = 0

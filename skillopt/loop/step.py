@@ -92,6 +92,7 @@ def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line], *,
     evidence, symptoms = policy.evidence, chain.symptoms
     test = yield from run_patch_test(evidence, [*evidence.draft.lines, *chain.good, *chain.parked], lines)
     edits = tuple(line.edit for line in lines)
+    policy.patches.update(list(test.after))
     yield PatchTested(step, edits, tuple(test.after), tuple(sorted(test.moved)), test.passed)
     for line in lines:
         if line not in test.helped:
@@ -186,6 +187,7 @@ def take_pooled_step(
         free -= _growth(line.edit)
         kept.append(line)
     if kept:
+        policy.patches.update(list(failing))
         draft.set([*draft.lines, *kept])
         policy.kept += len(kept)
     else:

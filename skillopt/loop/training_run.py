@@ -39,7 +39,7 @@ class SuspectVerifiers:
     def __init__(self) -> None:
         self._verdicts: dict[tuple[str, str], set[bool]] = defaultdict(set)
         self._failing: set[str] = set()
-        self._flagged: set[str] = set()
+        self.flagged: set[str] = set()
 
     def add_rollouts(self, step: int, rollouts: Iterable[Rollout]) -> Iterator[VerifierSuspected]:
         """Note train rollouts; flag a task of which the same answer passed once and failed once.
@@ -66,8 +66,8 @@ class SuspectVerifiers:
                 yield from self._flag(step, task, " ".join(plain.split())[:_LONGEST_REASON] or "no reason", "model")
 
     def _flag(self, step: int, task: str, reason: str, by: str) -> Iterator[VerifierSuspected]:
-        if task not in self._flagged:
-            self._flagged.add(task)
+        if task not in self.flagged:
+            self.flagged.add(task)
             yield VerifierSuspected(step, task, reason, by)
 
 

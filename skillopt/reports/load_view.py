@@ -281,7 +281,7 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
         test_withheld=withheld.reason if withheld else "",
         heat=tuple(_heat(recorded, versions, Metric(head.metric) if head.metric else Metric.SOFT)),
         suspects=tuple(_all(events, VerifierSuspected)),
-        set_aside=aside.tasks if aside else (),
+        set_aside=dict(aside.reasons) if aside else {},
         skipped=tuple(_all(events, PromptSkipped)),
         siblings=tuple(map(str, _all(events, SiblingMeasured))),
         draft=_draft(head, recorded, events),

@@ -432,12 +432,11 @@ def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> list[ReportBloc
 
 
 def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    """Name the tasks that failed under every patch, and the prompts that got no answer."""
+    """Name the tasks that still fail and why, and the prompts that got no answer."""
     parts: list[ReportBlock] = []
     if view.set_aside:
-        were = "was" if len(view.set_aside) == 1 else "were"
-        named = f"{were} set aside: {list_names(view.set_aside, limits.rows)}"
-        parts += paragraphs(f"{count_noun(len(view.set_aside), 'task')} failed under every patch and {named}.")
+        rows = [f"{list_names(names, limits.rows)}: {cited(reason)}" for reason, names in view.set_aside.items()]
+        parts += [Paragraph("Learning ended while these tasks still failed:"), Bullets(rows)]
     if view.skipped:
         rows = [
             f"reflection {one.step}, about {list_names(one.tasks, limits.rows)}: {cited(one.reason, _MOST_REASON)}"

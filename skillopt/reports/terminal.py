@@ -132,8 +132,8 @@ def _gates(view: RunView) -> Iterator[tuple[str, str]]:
         yield "", cited(view.gates[-1].verdict.reason)
     if view.siblings:
         yield "siblings", cited(view.siblings[-1])
-    if view.set_aside:
-        yield "set aside", f"failed under every patch: {cited(', '.join(view.set_aside))}"
+    for reason, names in view.set_aside.items():
+        yield "failing", f"{cited(', '.join(names))}: {cited(reason)}"
     if view.skipped:
         prompts, reason = count_noun(len(view.skipped), "prompt"), view.skipped[-1].reason
         yield "skipped", f"{prompts} without an answer, the last: {cited(reason)}"

@@ -224,7 +224,7 @@ class RunView:
     calls: AskedAndPaid = field(default_factory=AskedAndPaid)
     heat: tuple[HeatRow, ...] = ()
     suspects: tuple[VerifierSuspected, ...] = ()
-    set_aside: tuple[str, ...] = ()
+    set_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     skipped: tuple[PromptSkipped, ...] = ()
     siblings: tuple[str, ...] = ()
     suspicions: tuple[Suspicion, ...] = ()

@@ -59,7 +59,7 @@ def attack(view: RunView, text: str = HOSTILE, *names: str) -> RunView:
         gates=tuple(_gate(gate, text) for gate in view.gates),
         steps=tuple(replace(step, failure=step.failure and text) for step in view.steps),
         heat=tuple(replace(row, task=text) for row in view.heat),
-        set_aside=tuple(text for _ in view.set_aside),
+        set_aside={text: (text,)},
         skipped=tuple(replace(one, reason=text, tasks=tuple(text for _ in one.tasks)) for one in view.skipped),
     )
     return replace(attacked, **dict.fromkeys(names, text))  # type: ignore[arg-type]  # all are texts

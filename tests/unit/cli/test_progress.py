@@ -46,14 +46,14 @@ def test_a_step_is_told_in_one_line_at_its_end(capsys: pytest.CaptureFixture[str
             StepFailed(1, "reflection", "no edit was left to try"),
             TrainMeasured(2, passing),
             RunEnded("nothing is left to learn", 0, 9, 2),
-            TasksSetAside(("b",)),
+            TasksSetAside((("no edit was proposed for it", ("b",)),), 2),
         ):
             observer.event(event)
     first, second, last = capsys.readouterr().err.splitlines()
     assert first.startswith("step 1: 1 of 4 train tasks pass")
     assert "; 2 edits tried on 2 failing tasks, of which 1 then passed; ablation removed 1 edit; " in first
     assert second == "step 2: 2 of 2 train tasks pass"
-    assert last.startswith("set aside")
+    assert last == "1 of 2 tasks still fails: b (no edit was proposed for it)"
 
 
 def test_verbose_tells_every_event(capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,11 +62,12 @@ def test_a_suite_without_tasks_to_learn_from_or_to_judge_by_is_refused_before_an
 
 def test_a_suite_of_which_no_task_ever_passes_names_them_and_stops() -> None:
     fresh = count()
-    events, _, runner = ended(
+    events, last, runner = ended(
         [("what nothing says",)], lambda _: reply_with(add(f"w{next(fresh)}", "train-0", "train-5"))
     )
-    (stuck,) = [event for event in events if isinstance(event, TasksSetAside)]
-    assert set(stuck.tasks) <= {f"train-{at}" for at in range(12)}
+    (left,) = [event for event in events if isinstance(event, TasksSetAside)]
+    assert sorted(name for _, names in left.reasons for name in names) == sorted(f"train-{at}" for at in range(12))
+    assert last.reason == f"no further edit helped; {left}"
     assert len(runner.prompts) <= 40
     assert len(runner.requests) <= 150
     assert not [event for event in events if isinstance(event, DraftGraded)]

@@ -61,7 +61,7 @@ EVENTS: list[Event] = [
     DraftChanged(1, "---\nname: é\n---\n", CHANGES),
     DraftGraded("text", CHANGES, GRADING, "d1", 90),
     PatchTested(1, (EDIT,), ("t1", "t2"), ("t2",)),
-    TasksSetAside(("t3",)),
+    TasksSetAside((("not run", ("t3",)),), 3),
     MemoryUpdated(1, "notes"),
     HeldOutTestMeasured(TALLY, TALLY, VERDICT, "d3", 2),
     ReleaseCheckWithheld("looked too often"),

@@ -15,6 +15,7 @@ from skillopt.loop.events import (
     PatchTested,
     RunEnded,
     StepFailed,
+    TasksSetAside,
     TrainMeasured,
     VersionAccepted,
 )
@@ -63,12 +64,12 @@ def test_a_draft_is_told_by_the_gate_that_graded_its_text() -> None:
     [
         (accepted(1, verdict(a=(0, 1))), ""),
         ((TrainMeasured(1, Tally(1, 1, 4, 0)),), "every train task passes already"),
-        ((TrainMeasured(1, Tally(1, 0.5, 4, 0)),), "no edit was proposed"),
+        ((TrainMeasured(1, Tally(1, 0.5, 4, 0)),), "no edit helped"),
+        ((EditRefused(1, EDIT, "it adds a host"),), "all edits were refused, most because it adds a host"),
         (
-            (EditRefused(1, EDIT, "it adds a host"),),
-            "1 edit was proposed, and all were refused; 1 because it adds a host",
+            (EditRefused(1, EDIT, "x"), TasksSetAside((("failed under 2 patches", ("t",)),), 4)),
+            "1 of 4 tasks still fails: t (failed under 2 patches)",
         ),
-        ((PatchTested(1, (EDIT,), ("t",), ()), EditRefused(1, EDIT, "x")), "1 edit was tried on failing tasks"),
         ((accepted(1, verdict(a=(0, 1)))[0], StepFailed(1, "gate", "1 edit waits for a person")), "1 edit waits for"),
         (accepted(1, verdict(a=(1, 0)))[:1], "the gate did not accept it: 1 of 1 → 0 of 1 val tasks passed"),
     ],

@@ -133,10 +133,10 @@ def test_what_waits_is_shown_with_its_grade_what_that_means_and_what_to_do() -> 
 def test_what_a_person_should_check_and_what_was_not_learned_is_named() -> None:
     suspected = VerifierSuspected(2, "train5", "it passed once and failed once", "measured")
     skipped = (PromptSkipped(1, "too long", ("train1",)), PromptSkipped(2, "no `JSON`", ("train2", "train3")))
-    aside = TasksSetAside(("train7", "train8"))
+    aside = TasksSetAside((("failed under 3 patches", ("train7", "train8")),), 9)
     text = render_markdown(make_view(ended=False, events=(*EVENTS, suspected, *skipped, aside)))
     assert "- <code>train5</code>, by what was measured" in text
-    assert "2 tasks failed under every patch and were set aside: <code>train7</code>, <code>train8</code>." in text
+    assert "- <code>train7</code>, <code>train8</code>: <code>failed under 3 patches</code>" in text
     assert "\n- reflection 2, about <code>train2</code>, <code>train3</code>: <code>no &#x60;JSON&#x60;</code>" in text
     assert "## Not learned" not in render_markdown(make_view(ended=False))
 

@@ -58,7 +58,9 @@ def test_a_withheld_release_check_and_unknown_noise_are_told() -> None:
 
 def test_a_run_that_ends_by_what_it_finds_shows_its_step_and_what_was_not_learned() -> None:
     skipped = (PromptSkipped(1, "too long", ("train1",)), PromptSkipped(2, "no JSON", ("train2",)))
-    shown = render_terminal(replace(VIEW, steps_planned=0, skipped=skipped, set_aside=("train7", "train8")))
+    shown = render_terminal(
+        replace(VIEW, steps_planned=0, skipped=skipped, set_aside={"not run": ("train7", "train8")})
+    )
     assert "progress  step 2\n" in shown
-    assert "set aside failed under every patch: train7, train8" in shown
+    assert "failing   train7, train8: not run" in shown
     assert "skipped   2 prompts without an answer, the last: no JSON" in shown
