@@ -209,7 +209,7 @@ class Gate:
         for _ in range(rounds):
             pairs = self._pairs(sides, self._order, self._next_repeat())
             fresh.add(pairs)
-            unseen.add(self._crossed(pairs, crossed))
+            unseen.add(self._crossed(sides[0].digest, pairs, crossed))
             metric = self._choice.see(fresh.rollouts)
             if proving:
                 test = test or self._begin(sides, min(rounds, GATE_ROUNDS), halved=False)
@@ -227,12 +227,12 @@ class Gate:
                 break
         return grade, unseen
 
-    def _crossed(self, pairs: Pairs, crossed: Mapping[str, Skill]) -> Pairs:
-        """Return pairs of a round with what parts of the candidate did in its place on some tasks."""
-        tasks = [task for task in self._order if task.id in crossed]
-        repeat = self._repeat - 1
-        found = self._runner.rollouts([RolloutRequest(crossed[task.id], task, repeat) for task in tasks])
-        parts = {rollout.task_id: rollout for rollout in found}
+    def _crossed(self, incumbent: str, pairs: Pairs, crossed: Mapping[str, Skill]) -> Pairs:
+        """Return pairs of a round with what parts of the candidate did in its place; one that is the incumbent ties."""
+        parts = {rollout.task_id: rollout for rollout in pairs.before if rollout.task_id in crossed}
+        learned = [task for task in self._order if task.id in crossed and crossed[task.id].digest != incumbent]
+        found = self._runner.rollouts([RolloutRequest(crossed[task.id], task, self._repeat - 1) for task in learned])
+        parts |= {rollout.task_id: rollout for rollout in found}
         return Pairs(list(pairs.before), [parts.get(rollout.task_id, rollout) for rollout in pairs.after])
 
     def _graded(self, pairs: Pairs, grade: Grade, prior: Prior) -> Grading:

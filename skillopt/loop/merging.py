@@ -35,9 +35,9 @@ _IN_THE_WAY: Final = "beside the lines of the other fold tasks fail that pass wi
 
 def merge_folds(run: TrainingRun) -> Iterator[Event]:
     """Merge the drafts of both folds to the one text that is graded, as far as the caps allow."""
-    parts = parts_of_folds(run)
+    told, start = set(run.doubles), run.draft.incumbent.digest
     try:
-        crossed = _run_ahead(run, parts)
+        crossed = _run_ahead(run, {name: skill for name, skill in parts_of_folds(run).items() if skill.digest != start})
         _find_doubles(run, crossed)
         yield from run.draft_changed()
         for _ in range(_MOST_REPAIRS):
@@ -48,8 +48,7 @@ def merge_folds(run: TrainingRun) -> Iterator[Event]:
         _run_ahead(run, {task.id: run.draft.skill for task in run.val})
     except BudgetReached:
         yield from run.draft_changed()
-    for line, reason in run.doubles.items():
-        yield EditRefused(run.step, line.edit, reason)
+    yield from (EditRefused(run.step, line.edit, why) for line, why in run.doubles.items() if line not in told)
 
 
 def parts_of_folds(run: TrainingRun) -> dict[str, Skill]:
