@@ -61,6 +61,8 @@ def run_patch_test(evidence: TrainEvidence, carried: Sequence[Line], lines: Sequ
         after = {name: after[name] for name in after if name in sound} | apart
         moved = set(after)
     helped = [line for line in lines if _helps(evidence, line, after, measured=bool(apart))]
+    if evidence.rates.uninformative:
+        return PatchTest(helped, frozenset(moved), after)
     more = yield from _try_elsewhere(evidence, carried, helped, after, together=not apart)
     after, moved = {**after, **more}, moved | {name for name, seen in more.items() if _moves(helped, seen)}
     return PatchTest([line for line in helped if _generalises(line, after)], frozenset(moved), after)
@@ -283,7 +285,7 @@ def _run_round(
         test.without.append(seen.rollout)
         if not test.line.targets[name] & seen.symptoms:
             test.evidence -= evidence.rates.for_it
-        elif evidence.rates.repeats >= 3:  # noqa: PLR2004 - in so much noise the run beside it says nothing
+        elif evidence.rates.uninformative:
             test.evidence += evidence.rates.against
         else:
             failing.append((test, name, seen))

@@ -22,6 +22,7 @@ from skillopt.tasks import JUDGED_KINDS, Task
 __all__ = ["PassRates", "Seen", "TrainEvidence", "symptoms_of"]
 
 _MOST_REPEATS = 5
+_MANY_REPEATS = 3
 _NOISY = 0.32
 """Sum of both kinds of error above which a run of the reference beside another one tells nothing."""
 
@@ -66,6 +67,11 @@ class PassRates:
         """The runs that a decision about one line takes, from 1 to 5."""
         rate = self.answering
         return max(1, min(_MOST_REPEATS, round(2 / (rate * self.for_it - (1 - rate) * self.against))))
+
+    @property
+    def uninformative(self) -> bool:
+        """Whether one run tells so little that a decision about one line takes three or more."""
+        return self.repeats >= _MANY_REPEATS
 
     def rerun(self, *, gone: bool) -> None:
         """Note that a failing task was run again, under the same text, that answers nothing of it."""
