@@ -2,7 +2,7 @@
 
     python -m benchmarks.verdicts [--runs RUNS] [TABLE ...]
 
-Tables: gate, uneven, nights, release, here, grades, change; all of them by default, 400 runs a cell, in six minutes.
+Tables: gate, uneven, nights, release, here, increments, change; all by default, 400 runs a cell, in six minutes.
 Everything here is simulated: a task fails or passes under the incumbent with even odds, the candidate mends or breaks a
 share of them, and a share of all outcomes turns out the other way round. `docs/statistics.md` shows what it prints.
 """
@@ -11,12 +11,11 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from statistics import fmean
 
-from benchmarks.simulated_verdicts import OLD, Change, draw_draft, runner_of, simulated_tasks
+from benchmarks.simulated_verdicts import OLD, Change, runner_of, simulated_tasks
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.gate import Gate
-from skillopt.gate.grades import Grade, prior_from_training
+from skillopt.gate.grades import Grade, Prior
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.loop.release_check import Released, check_release
 from skillopt.protocols import RolloutRequest
@@ -28,7 +27,16 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite
 from skillopt.testing import ScriptedRunner, scored
 
-__all__ = ["GateRates", "change_rates", "gate_rates", "grade_rates", "here_rates", "main", "night_rate", "release_rate"]
+__all__ = [
+    "GateRates",
+    "change_rates",
+    "gate_rates",
+    "here_rates",
+    "increment_rate",
+    "main",
+    "night_rate",
+    "release_rate",
+]
 
 _SIZES = (8, 12, 24, 36)
 _GATES = 5
@@ -36,6 +44,12 @@ _NIGHTS = 52
 _NEW = Skill("words", SkillDocument("new"))
 _NULLS = (Change("same text"), Change("mends 20%, breaks 20%", 0.4, 0.4))
 _GAINS = (Change("mends 25%, breaks 5%", 0.5, 0.1), Change("mends 40%", 0.8))
+_INCREMENTS = (
+    Change("changes nothing"),
+    Change("mends 10%", 0.2),
+    Change("breaks 10%", 0.0, 0.2),
+    Change("breaks 20%", 0.0, 0.4),
+)
 _RARE_LOSSES = ((0.45, 0.1, 0.5), (0.96, 0.04, 0.96))
 """Loss, share of tasks with it, and score before: all other tasks gain just so much that nothing is gained."""
 
@@ -117,29 +131,16 @@ def here_rates(draw: _Draw, tasks: int, runs: int) -> tuple[float, float]:
     return grades.count(Grade.PROVEN) / runs, grades.count(Grade.PROVEN_HERE) / runs
 
 
-def grade_rates(tasks: int, runs: int, real: float) -> str:
-    """Grade drafts by what they gained on 24 train tasks and up to three rounds on `val`; write the row of a table."""
-    bins: dict[str, list[bool]] = {}
-    covered: list[bool] = []
-    of_accepted: list[bool] = []
+def increment_rate(change: Change, tasks: int, runs: int, flips: float = 0.1) -> tuple[float, float]:
+    """Return the share of increments on a proven version that are accepted, and mean rollouts."""
+    accepted = asked = 0
     for run in range(runs):
-        random = Random(f"{run}/{tasks}/{real}/grades")
-        gate, _, world = _gate(tasks, run, random)
-        draft = draw_draft(tasks, real, random)
-        world[:] = draft.val
-        prior = prior_from_training(draft.train_after - draft.train_before, draft.train_tasks)
-        grading = gate.grade("here", OLD, _NEW, rounds=random.randrange(4), prior=prior)
-        inside = grading.low <= draft.gain <= grading.high
-        covered.append(inside)
-        if grading.grade is Grade.PROVEN:
-            of_accepted.append(inside)
-        label = next((name for name, least in _BINS.items() if grading.probability >= least), "below .50")
-        bins.setdefault(label, []).append(draft.gain > 0)
-    cells = [f"{fmean(bins[name]):.2f} ({len(bins[name])})" if name in bins else "-" for name in _BINS]
-    return " | ".join([*cells, f"{fmean(covered):.2f}", f"{fmean(of_accepted):.2f} ({len(of_accepted)})"])
-
-
-_BINS = {".95 to 1": 0.95, ".90 to .95": 0.9, ".80 to .90": 0.8, ".65 to .80": 0.65, ".50 to .65": 0.5}
+        random = Random(f"{run}/{tasks}/increment")
+        gate, runner, world = _gate(tasks, run, random)
+        world[:] = change.draw(tasks, flips, random)
+        accepted += gate.decide_increment("here", OLD, _NEW, Prior()).outcome is Outcome.ACCEPT
+        asked += len(runner.requests)
+    return accepted / runs, asked / runs
 
 
 def change_rates(tasks: int, broken: float, runs: int, flips: float = 0.1) -> tuple[dict[ReviewAnswer, float], float]:
@@ -255,12 +256,12 @@ def _show_here(runs: int) -> None:
             _row(change.name, flips, *(f"{proven:.2f}, {here:.2f}" for proven, here in cells))
 
 
-def _show_grades(runs: int) -> None:
-    titles = (*_BINS, "90% interval covers", "of those proven")
-    _head("Grades: share truly better, by what was said (drafts)", "drafts that help", "val tasks", *titles)
-    for real in (0.3, 0.7, 1.0):
-        for size in _SIZES[:3]:
-            _row(f"{real:.0%}", size, grade_rates(size, runs, real))
+def _show_increments(runs: int) -> None:
+    sizes = (24, 36, 48)
+    _head("Increments on a proven version, flips .1: accepted @rollouts", "of all tasks, it", *sizes)
+    for change in _INCREMENTS:
+        rates = (increment_rate(change, size, runs) for size in sizes)
+        _row(change.name, *(f"{share:.3f} @{asked:.0f}" for share, asked in rates))
 
 
 def _show_change(runs: int) -> None:
@@ -278,7 +279,7 @@ _TABLES: dict[str, Callable[[int], None]] = {
     "nights": _show_nights,
     "release": _show_release,
     "here": _show_here,
-    "grades": _show_grades,
+    "increments": _show_increments,
     "change": _show_change,
 }
 

@@ -6,11 +6,12 @@ not own following a run (following).
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import nan
 
 from benchmarks.landscapes.following import Watch
 from benchmarks.landscapes.lines import read
 from benchmarks.landscapes.truth import true_score, true_score_on
-from skillopt.gate.grades import Grade, Grading
+from skillopt.gate.grades import Against, Grade, Grading
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Split
 
@@ -29,7 +30,7 @@ class Claim:
     """What was stated of a text, and the truth. Gains are of the metric that the run compares.
 
     `tasks` is how many the grade names, `ran` how many tasks of the gate ran with this very text, and `percent` whether
-    the grade in words states its probability.
+    the grade in words states its probability, which is not a number where none is known.
     """
 
     kind: str
@@ -59,7 +60,7 @@ class Claim:
 class Handover:
     """What was handed over: the graded draft, else the last version, else nothing but the first skill.
 
-    A draft counts unless it is `worse`, and after a version only with a probability of at least .8.
+    A draft counts where it is offered, and after a version only with a probability of at least .8.
     """
 
     kind: str
@@ -101,7 +102,7 @@ def hand_over(watch: Watch, done: int) -> Handover:
     if accepts:
         given = accepts[-1].grading
         kind, grade, text = "version", given.grade.value if given else ACCEPTED, accepts[-1].text
-    if draft and draft.grading.grade is not Grade.WORSE and (not accepts or draft.grading.probability >= _LEFTOVER):
+    if draft and draft.grading.offered and (not accepts or (draft.grading.probability or 0.0) >= _LEFTOVER):
         kind, grade, text = "draft", draft.grading.grade.value, draft.text
     useful = _useful_rules(watch, text, start)
     return Handover(
@@ -127,7 +128,8 @@ def _claims(watch: Watch) -> Iterator[Claim]:
     texts = [text for _, text in watch.versions]
     for before, event in zip(texts, watch.accepts, strict=False):
         if event.grading:
-            yield _claim(watch, "version", event.grading, before, event.text)
+            against = texts[0] if event.grading.against is Against.FIRST else before
+            yield _claim(watch, "version", event.grading, against, event.text)
     if watch.draft:
         digests = {SkillDocument(text).digest: text for text in texts}
         before = digests.get(watch.draft.incumbent, texts[-1])
@@ -139,7 +141,8 @@ def _claim(watch: Watch, kind: str, given: Grading, before: str, after: str) -> 
     gate = [task.id for task in watch.suite.tasks(Split.VAL)]
     there, then = (true_score(world, text, metric) for text in (before, after))
     was, now = (true_score_on(world, watch.seed, gate, text, metric) for text in (before, after))
-    figures = given.probability, given.gain, given.low, given.high
+    likely = given.probability if given.probability is not None else nan
+    figures = likely, given.gain, given.low, given.high
     ran = len(watch.runner.tasks_run(after).intersection(gate))
     percent = "%" in given.reason
     return Claim(kind, given.grade.value, *figures, then - there, now - was, given.tasks, ran, percent)

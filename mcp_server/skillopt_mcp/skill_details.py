@@ -170,7 +170,7 @@ def _drafts(logged: ListedVersions | None, name: str) -> list[str]:
         return []
     waits = f"Draft {logged.draft.version.sha[:SHOWN_DIGITS]} waits: {logged.draft.words}."
     show = "To see what it changes, call read_skill with version=draft and since=start."
-    said = [f"{waits} {show} {TAKE.format(name=name)}"]
+    said = [f"{waits} {show} {TAKE.format(name=name) if logged.draft.offered else 'It is kept, and not offered.'}"]
     if logged.draft.marks:
         said += ["A person must look at these lines first (text to judge, no instruction):"]
         said += [quoted("\n".join(logged.draft.marks))]

@@ -145,7 +145,8 @@ def _draft(skill: str, draft: ListedDraft) -> Iterator[str]:
     yield f"draft {'  '.join(cells)}"
     yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
     take = f"to make it a version: skillopt take {skill}"
-    yield f"  {escape_terminal(draft.obstacle) or f'what it changes: skillopt diff {skill} draft; {take}'}"
+    ways = f"what it changes: skillopt diff {skill} draft; {take if draft.offered else 'kept, not offered'}"
+    yield f"  {escape_terminal(draft.obstacle) or ways}"
 
 
 def _description(version: Version, declined: PersonsWord | None) -> str:

@@ -104,7 +104,7 @@ def _used(result: Optimized) -> Iterator[str]:
 def _next(result: Optimized) -> Iterator[str]:
     """Return the one command to go on with."""
     skill = result.skill
-    if result.draft is not None and result.draft.commit:
+    if result.draft is not None and result.draft.offered:
         yield f"next: skillopt take {skill}    (makes the draft a version; read it first: skillopt diff {skill} draft)"
     elif result.versions:
         yield f"next: git merge {result.branch}    (read it first: skillopt diff {skill})"

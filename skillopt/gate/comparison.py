@@ -54,14 +54,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What rollouts of one skill on one split came to.
-
-    Args:
-        score: Mean soft score over measured tasks, in [0, 1], whatever metric the gate compares.
-        passed: Share of measured tasks passed, in [0, 1].
-        measured: Tasks with a score.
-        missing: Tasks without one.
-    """
+    """What rollouts of one skill came to: mean score and share passed of the tasks with a score, and tasks without."""
 
     score: float
     passed: float
@@ -96,24 +89,10 @@ class TaskCosts:
 class Verdict:
     """What the gate found, candidate against incumbent on the tasks measured for both.
 
-    Args:
-        outcome: The decision.
-        reason: The decision in words.
-        before: Mean of the incumbent by the metric compared, in [0, 1].
-        after: The same of the candidate.
-        confidence: That the candidate is better by what the gate's rule compares, one minus a one-sided p-value.
-        wins: Tasks that score higher under the candidate.
-        ties: Tasks that score the same.
-        losses: Tasks that score lower.
-        fixed: Ids of tasks that passed only under the candidate.
-        broken: Ids of tasks that passed only under the incumbent.
-        missing: Tasks not measured for both.
-        costs: What a rollout of incumbent and candidate takes; empty where that was not asked for.
-        error: Standard error of the gain.
-        error_spent: Error that the gate spent on it; an `accept` spends none.
-        grading: What an `accept` shows, with its interval; None for other outcomes.
-        pairs: The tasks measured for both, by id.
-        judge: How often the judge agreed with itself on these rollouts; None where none read anything twice.
+    `before` and `after` are means by the metric compared, `confidence` is one minus a one-sided p-value, `fixed` and
+    `broken` are ids of tasks that passed on one side only, `missing` counts tasks not measured for both, `error` is the
+    standard error of the gain, and `error_spent` what the gate spent on it; an `accept` spends none. Costs are there
+    where they were asked for, a grading where something was accepted, a judge where one read something twice.
     """
 
     outcome: Outcome
@@ -141,12 +120,9 @@ class Verdict:
 
     @property
     def expected(self) -> float:
-        """The candidate's score to expect when it is measured again, in [0, 1].
+        """The candidate's score to expect when it is measured again: a gain that was chosen has luck in it.
 
-        A candidate that was accepted because its gain looked large had luck on its side, and the incumbent had not.
-        So the gain is shrunk by the share of it that error alone would bring, and both sides bear half of that.
-
-        Source: positive-part shrinkage, James and Stein 1961.
+        It is shrunk by the share that error alone would bring (James and Stein 1961), and both sides bear half of that.
         """
         if self.gain <= 0:
             return self.after
@@ -204,19 +180,7 @@ def compare(
     confidence: float,
     coverage: float,
 ) -> Verdict:
-    """Compare a candidate with the incumbent, task by task.
-
-    Args:
-        before: Rollouts of the incumbent.
-        after: Rollouts of the candidate on the same tasks.
-        rule: What the candidate must show.
-        metric: Which number is compared.
-        confidence: What `paired` asks for, in (0.5, 1).
-        coverage: Least share of tasks measured for each side, in (0, 1].
-
-    Returns:
-        The verdict. Exchanging the two sides negates the gain and exchanges wins and losses.
-    """
+    """Compare a candidate with the incumbent, task by task; with the sides exchanged the gain has the other sign."""
     old, new = _by_task(before, metric), _by_task(after, metric)
     # By a hash of the id: partial scores are looked at in order, and ids may be sorted by what is hard.
     tasks = sorted(old.keys() & new.keys(), key=digest_of)
@@ -306,12 +270,7 @@ def task_gains(before: Iterable[Rollout], after: Iterable[Rollout], metric: Metr
 
 
 def noise_floor(repeats: Sequence[Sequence[Rollout]], metric: Metric) -> float | None:
-    """Estimate the standard error of the gain between two measurements of one and the same skill.
-
-    Args:
-        repeats: At least two measurements of the skill on the same tasks; fewer give None.
-        metric: Which number is compared.
-    """
+    """Estimate the standard error of the gain between two measurements of one skill; fewer than two give None."""
     if len(repeats) < 2:  # noqa: PLR2004 - a difference needs two
         return None
     first, second = (_by_task(rollouts, metric) for rollouts in repeats[:2])
@@ -322,10 +281,7 @@ def noise_floor(repeats: Sequence[Sequence[Rollout]], metric: Metric) -> float |
 
 
 def least_gain(tasks: int, confidence: float) -> float | None:
-    """Return the smallest gain in passed tasks that a split could ever certify, in (0, 1].
-
-    That is the case of no loss at all: k wins have p = 2⁻ᵏ. None when the split is too small.
-    """
+    """Return the least gain in passed tasks that a split can certify: k wins, no loss have p = 2⁻ᵏ; None for none."""
     wins = math.ceil(-math.log2(1.0 - confidence) - 1e-9)
     return wins / tasks if 0 < wins <= tasks else None
 

@@ -46,11 +46,7 @@ class ErrorBudget:
 
     @classmethod
     def after(cls, allowed: float, earlier: Iterable[ErrorSpent | float]) -> "ErrorBudget":
-        """Add up what was spent, by run or by comparison, in any order.
-
-        >>> round(ErrorBudget.after(0.1, [0.04, ErrorSpent(0.05, shared=0.5)]).left, 3)
-        0.035
-        """
+        """Add up what was spent, by run or by comparison, in any order."""
         known = (one if isinstance(one, ErrorSpent) else ErrorSpent(one) for one in earlier)
         return cls(allowed, sum(one.error * one.shared for one in known))
 

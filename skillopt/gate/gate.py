@@ -4,6 +4,7 @@ Every comparison has repeats of its own, it stops as soon as it is decided, and 
 error. Too little measured is no verdict.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -21,7 +22,7 @@ from skillopt.gate.comparison import (
     task_gains,
 )
 from skillopt.gate.error_budget import COMPARISON_SHARE, ErrorSpent, GainTest, TestChoice
-from skillopt.gate.grades import Grade, Grading, Prior, estimate_grading
+from skillopt.gate.grades import Against, Grade, Grading, Prior, estimate_grading, grade_words
 from skillopt.gate.here import HERE_ERROR, HERE_ROUNDS, HereTest
 from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.sign_flips import draw_patterns
@@ -31,7 +32,7 @@ from skillopt.settings import GateRule, Metric, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = ["BASELINE_TASKS", "GATE_ROUNDS", "Gate", "resolvable_gain"]
+__all__ = ["BASELINE_TASKS", "GATE_ROUNDS", "INCREMENT_TASKS", "Gate", "resolvable_gain"]
 
 BASELINE_TASKS: Final = 12
 """Tasks of `val` in a sample of the baseline, and between two looks at an increment.
@@ -45,20 +46,23 @@ GATE_ROUNDS: Final = 3
 _HALVED_FROM: Final = 16
 """Tasks from which on the first look is at half of them."""
 
-_HIGHER, _LOWER = 1.0, -4.0
-"""Sums of differences that end an increment: what was seen to be needed on train is rarely worse on `val`."""
+INCREMENT_TASKS: Final = 24
+"""Tasks of `val` from which what is added to a proven version is compared with that version alone."""
+
+_INCREMENT_ROUNDS: Final = 3
+_MARGIN: Final = 0.1
+_GAINED, _LOST = 1.6, -3.0
+"""Logarithms of the likelihood ratio of a gain of the margin against a loss of it (Wald 1945) that end an increment."""
+
+_PSEUDO_PAIRS, _PSEUDO_SQUARE = 12, 0.2
+"""Pairs with the squared difference of a target that flips one outcome in ten, counted with those seen."""
 
 _Sides = tuple[Skill, Skill]
 """Incumbent and candidate."""
 
 
 class Gate:
-    """Decides about candidates on the tasks of one split.
-
-    The sequential rule spends the error that the settings allow over all comparisons of a skill on these tasks: each
-    may spend seven tenths of what is left, pays for what it has used of that, and an `accept` pays nothing. So a skill
-    that no candidate improves gets a false `accept` with at most the probability allowed, however often it is asked.
-    """
+    """Decides about candidates on the tasks of one split; all comparisons of a skill share one error (error_budget)."""
 
     def __init__(
         self,
@@ -136,26 +140,47 @@ class Gate:
         return verdict
 
     def decide_increment(self, place: str, incumbent: Skill, candidate: Skill, prior: Prior) -> Verdict:
-        """Accept a draft that is not lower than the proven version it builds on, by as few tasks as show it.
+        """Accept a draft that does not lose the margin of what the proven version has that it builds on.
 
-        A last rule that three of 36 tasks need cannot be certified by any test on them. Each of its lines was seen to
-        be needed, and the claim of the version stays the one against the start.
+        A last rule that three of 36 tasks need cannot be certified by any test; the claim stays against the start.
         """
         pairs, settings = Pairs(), self._settings
-        order = [(task, Stream.INCREMENT.repeat(at)) for at in range(2) for task in self._order]
+        order = [(task, Stream.INCREMENT.repeat(at)) for at in range(_INCREMENT_ROUNDS) for task in self._order]
         for start in range(0, len(order), BASELINE_TASKS):
             pairs.add(self._increment((incumbent, candidate), order[start : start + BASELINE_TASKS]))
-            verdict = compare_pairs(pairs, settings, GateRule.STRICT, place)
-            total = verdict.gain * len(pairs.before)
-            if total >= (0.0 if start else _HIGHER) or total <= _LOWER:
+            ratio = self._increment_ratio(pairs)
+            if not _LOST < ratio < _GAINED:
                 break
-        accepted = verdict.gain >= 0
-        gain = f"gain in {settings.metric.label} {verdict.gain:+.3f} over a proven version"
+        verdict, accepted = compare_pairs(pairs, settings, GateRule.STRICT, place), ratio >= 0
+        gain = f"gain in {settings.metric.label} {verdict.gain:+.3f} over a proven version, margin {_MARGIN:.2f}"
         reason = f"{gain}, each line seen to be needed: {'not lower' if accepted else 'lower'}"
         outcome = Outcome.ACCEPT if accepted else Outcome.REJECT
         gains = task_gains(pairs.before, pairs.after, settings.metric).values()
-        grading = estimate_grading(Grade.PROVEN, gains, prior, increment=True)
+        grading = estimate_grading(Grade.PROVEN, gains, prior, against=Against.ADDED)
         return replace(verdict, outcome=outcome, reason=reason, grading=grading)
+
+    def decide_whole(self, place: str, first: Skill, incumbent: Skill, candidate: Skill, rounds: int) -> Verdict:
+        """Accept a draft that builds on a version where few tasks decide: the whole text is proven over the first one.
+
+        It is refused, too, where it shows a loss against what was run of the version.
+        """
+        verdict = self.decide(place, first, candidate, rounds, Prior(null=1.0 - self._settings.confidence))
+        if verdict.outcome is not Outcome.ACCEPT or verdict.grading is None:
+            return verdict
+        repeat, ran = Stream.INCREMENT.repeat(0), Pairs()
+        for rollout in self.measured(first, candidate).after:
+            if known := self._increments.get((incumbent.digest, rollout.task_id, repeat)):
+                ran.add(Pairs([known], [rollout]))
+        if self._increment_ratio(ran) <= -_GAINED:
+            return replace(verdict, outcome=Outcome.REJECT, reason=f"{verdict.reason}, but lower than the version")
+        grading = replace(verdict.grading, against=Against.FIRST)
+        return replace(verdict, grading=replace(grading, reason=grade_words(grading)))
+
+    def _increment_ratio(self, pairs: Pairs) -> float:
+        """Return the logarithm of the likelihood ratio of a gain of the margin against a loss of it."""
+        gains = [gain for task in pairs.gains(self._order, self._settings.metric) for gain in task]
+        squares = math.fsum(gain * gain for gain in gains) + _PSEUDO_PAIRS * _PSEUDO_SQUARE
+        return 2.0 * _MARGIN * math.fsum(gains) * (len(gains) + _PSEUDO_PAIRS) / squares
 
     def run_ahead(self, texts: Sequence[tuple[Skill, Task]]) -> tuple[Rollout, ...]:
         """Run texts with the repeat of the round to come, which asks for the same rollouts: they are made once."""
@@ -170,11 +195,9 @@ class Gate:
         prior: Prior | None = None,
         crossed: Mapping[str, Skill] | None = None,
     ) -> Grading:
-        """Grade a candidate at the end of a run, by what was measured of it and by fresh repeats.
+        """Grade a candidate at the end of a run by fresh repeats, which may make it `proven` or `proven here`.
 
-        The fresh repeats may still make it `proven` where error is left, else `proven here`. What earlier
-        comparisons of the same two texts measured counts for the estimate, not for that proof: the candidate is here
-        because they went well enough. The comparison behind a grade is in `graded`.
+        What earlier comparisons measured counts for the estimate, not for that proof. `graded` has the comparison.
 
         With two folds, `crossed` maps tasks that taught a part of the candidate to the part that they did not teach.
         The claim about new tasks then rests on these parts, and is refused where the whole candidate does worse.
@@ -182,9 +205,9 @@ class Gate:
         sides, spent = (incumbent, candidate), self.error_spent
         grade, unseen = self._measured_grade(sides, min(rounds, HERE_ROUNDS), crossed or {})
         pairs = self.measured(incumbent, candidate)
-        if crossed:  # what the parts gain on new tasks is less than the whole, and what the whole gains here is more
-            unseen.add(pairs)
-        grading = self._graded(unseen if crossed else pairs, grade, prior or Prior())
+        both = Pairs([*unseen.before, *pairs.before], [*unseen.after, *pairs.after])
+        # What the parts gain on new tasks is less than the whole, and what the whole gains here is more.
+        grading = self._graded(both if crossed else pairs, grade, prior or Prior(), unseen if crossed else None)
         self.graded = None
         if pairs.before:
             verdict = compare_pairs(pairs, self._settings, GateRule.STRICT, place)
@@ -235,9 +258,12 @@ class Gate:
         parts |= {rollout.task_id: rollout for rollout in found}
         return Pairs(list(pairs.before), [parts.get(rollout.task_id, rollout) for rollout in pairs.after])
 
-    def _graded(self, pairs: Pairs, grade: Grade, prior: Prior) -> Grading:
-        gains = task_gains(pairs.before, pairs.after, self._settings.metric).values()
-        return estimate_grading(grade, gains, prior, partial=self._choice.partial)
+    def _graded(self, pairs: Pairs, grade: Grade, prior: Prior, unseen: Pairs | None = None) -> Grading:
+        gains, apart = (
+            task_gains(some.before, some.after, self._settings.metric).values()
+            for some in (pairs, unseen if unseen and unseen.before else pairs)
+        )
+        return estimate_grading(grade, gains, prior, unseen=apart, partial=self._choice.partial)
 
     def _step_by_step(self, place: str, sides: _Sides, rounds: int) -> tuple[Pairs, Verdict]:
         """Look at half of the tasks, at all of them, then run all again and average."""
@@ -275,10 +301,7 @@ class Gate:
         return self._choice.begin(sides[0].digest, rounds, f"{self._settings.seed}/signs/{self._repeat}", halved=halved)
 
     def _note_version(self, sides: _Sides) -> None:
-        """Keep what was run of a version for the increments to come, one rollout of each task.
-
-        They were lucky, or it would not be the version: that makes the next comparison a little stricter.
-        """
+        """Keep a rollout of each task for increments: lucky ones, which makes the next comparison a little stricter."""
         repeat = Stream.INCREMENT.repeat(0)
         for rollout in self.measured(*sides).after:
             if rollout.score is not None:
@@ -301,11 +324,7 @@ class Gate:
         return [found[at * len(tasks) : (at + 1) * len(tasks)] for at in range(times)]
 
     def _pairs(self, sides: _Sides, tasks: Sequence[Task], repeat: int) -> Pairs:
-        """Run both in one batch, in random order, and with the same repeat.
-
-        Where the baseline measured the incumbent before there was any candidate, that run is its side. What changes
-        with time, such as a model behind an address, must not meet one side before the other.
-        """
+        """Run both in one batch, in random order, with the same repeat; a run of the baseline is the incumbent's."""
         incumbent, candidate = sides
         known = {task.id: self._take_unused(incumbent, task) for task in tasks}
         new = [task for task in tasks if known[task.id] is None]
@@ -332,10 +351,7 @@ class Gate:
 
 
 def resolvable_gain(tasks: int, settings: Settings) -> float | None:
-    """Return the smallest gain in passed tasks that the first gate of a run could ever certify, in (0, 1].
-
-    That is the case of no loss at all. None when the split is too small.
-    """
+    """Return the least gain in passed tasks, without a loss, that the first gate can certify; None for none."""
     error = 1.0 - settings.confidence
     return least_gain(
         tasks, 1.0 - error * COMPARISON_SHARE if settings.gate is GateRule.SEQUENTIAL else settings.confidence

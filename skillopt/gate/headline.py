@@ -60,11 +60,7 @@ class Headline:
 
     @property
     def passed(self) -> str:
-        """Say the tasks passed.
-
-        >>> Headline(2, 40, 48, 0.708, 0.9764, "held-out").passed
-        '2 of 48 → 40 of 48 held-out tasks passed'
-        """
+        """Say the tasks passed."""
         return f"{self.before} → {self.after} {f'{self.place} ' if self.place else ''}tasks passed"
 
     @property
@@ -74,11 +70,7 @@ class Headline:
 
     @property
     def words(self) -> str:
-        """Say all of it.
-
-        >>> Headline(2, 17.5, 48, 0.708, 0.9764).words
-        '2 of 48 → 17.5 of 48 tasks passed (score 0.71 → 0.98)'
-        """
+        """Say all of it."""
         return f"{self.passed} ({self.score})"
 
 
@@ -92,11 +84,7 @@ def passed_words(passed: float, tasks: int) -> str:
 
 
 def tally_words(tally: Tally, place: str = "") -> str:
-    """Return what one skill came to.
-
-    >>> tally_words(Tally(0.71, 0.25, 48, 0))
-    '12 of 48 tasks passed (score 0.71)'
-    """
+    """Return what one skill came to."""
     passed = passed_words(tally.passed * tally.measured, tally.measured)
     return f"{passed} {f'{place} ' if place else ''}tasks passed (score {tally.score:.2f})"
 

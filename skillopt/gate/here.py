@@ -48,11 +48,7 @@ HERE_ROUNDS: Final = len(_WEIGHTS)
 
 
 def here_error(earlier: int) -> float:
-    """Return the error for one of many drafts on the same tasks, such that all of them together keep to the promise.
-
-    >>> [round(here_error(earlier), 4) for earlier in range(3)]
-    [0.07, 0.021, 0.0063]
-    """
+    """Return the error for one of many drafts on the same tasks, such that all of them together keep to the promise."""
     return HERE_ERROR * COMPARISON_SHARE * (1.0 - COMPARISON_SHARE) ** earlier
 
 

@@ -4,10 +4,8 @@ Partial scores are not symmetric: an edit that helps a little everywhere and doe
 a test of signs on the splits without that task (.26 for 12 tasks, at .05). Under the null hypothesis `E d <= margin`
 the e-value is a nonnegative supermartingale that starts at 1, so whoever stops whenever they like sees it at 1/error or
 more with probability `error` at most (Ville 1939), for differences of any distribution on [-1, 1].
-
 - Each difference is played with the bet that is best for reaching 1/error with those that are left (STaR-Bets, Voráček
   and Orabona 2025). It uses up nearly all of the error where bets that know no horizon use half of it.
-- A tie multiplies the e-value by 1 when the margin is 0, and lowers the expected spread, which raises the next bet.
 - A further round over the same tasks is no new evidence about new tasks: each round is a test of its own, on repeats
   averaged inside a task, with a share of the error. Error times e-value is a supermartingale too, so what a round's
   e-value is worth at its end was not spent.

@@ -7,8 +7,7 @@ no loss as large. The claim is about these tasks, not about new ones.
 
 Where several skills are tested at once, which of them help or hurt is decided by e-BH (Wang & Ramdas 2022) over both
 sides of all skills: of the skills said to help or hurt, a share of `error` at most is wrong on average, a wrong
-direction included. It holds whatever the skills have in common, and whenever each test was stopped. With one skill it
-is the chance of being wrong. That a skill is idle is tested for each skill by itself.
+direction included, whatever the skills have in common. That a skill is idle is tested for each skill by itself.
 """
 
 import math

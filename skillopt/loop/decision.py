@@ -7,7 +7,7 @@ from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
-from skillopt.gate.gate import resolvable_gain
+from skillopt.gate.gate import INCREMENT_TASKS, resolvable_gain
 from skillopt.gate.grades import Grade, Grading, Prior, prior_from_training
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.draft import Line
@@ -41,8 +41,7 @@ __all__ = [
 ]
 
 _CLEAR_LEAD: Final = 2.0
-"""Expected z of a paired test on `val` at which a gate is asked: without, the first version comes after half as many
-rollouts again (16 worlds, 10 seeds)."""
+"""Expected z of a paired test on `val` at which a gate is asked: without, first versions take half as long again."""
 
 
 def gate_is_due(run: TrainingRun) -> bool:
@@ -150,11 +149,13 @@ def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
 
 
 def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
-    """Compare with the incumbent; what builds on a proven version only has to be no lower."""
+    """Compare with the incumbent; what builds on a proven version only has to be no lower, where tasks can show it."""
+    place, rounds = f"step {step}", run.runner.affords(2 * len(run.val))
     if run.settings.patch_tests and run.versions and not run.policy.epochs.pooled:
-        return run.gate.decide_increment(f"step {step}", run.draft.incumbent, candidate, expected_gain(run))
-    rounds = run.runner.affords(2 * len(run.val))
-    return run.gate.decide(f"step {step}", run.draft.incumbent, candidate, rounds, expected_gain(run))
+        if len(run.val) < INCREMENT_TASKS:
+            return run.gate.decide_whole(place, run.start, run.draft.incumbent, candidate, rounds)
+        return run.gate.decide_increment(place, run.draft.incumbent, candidate, expected_gain(run))
+    return run.gate.decide(place, run.draft.incumbent, candidate, rounds, expected_gain(run))
 
 
 def _waits(run: TrainingRun, outcome: Outcome) -> bool:
@@ -172,7 +173,7 @@ def expected_gain(run: TrainingRun) -> Prior:
     found = [policy.evidence for policy in run.policies]
     tasks = sum(len(one.start) for one in found)
     mended = sum(one.mended * (one.rates.answering - one.rates.without) * len(one.start) for one in found)
-    return prior_from_training(mended / max(1, tasks), tasks)
+    return prior_from_training(mended / max(1, tasks), tasks, len(run.val))
 
 
 def grade_draft(run: TrainingRun) -> Iterator[Event]:

@@ -166,8 +166,9 @@ def _draft_facts(branch: DraftBranch, state: SkillState, ledger: Ledger) -> Bran
     obstacle = unfit = draft_obstacle(repository, state.target, branch, draft)
     if ledger.find_run(draft.trailer("Skillopt-Run")) is None:
         unfit = unfit or _NO_RECORD
-    elif read_grading(draft.trailers) is None and not draft.trailer(DROPPED_BY):
-        unfit = unfit or grade_words(None)
+    elif not draft.trailer(DROPPED_BY):
+        grading = read_grading(draft.trailers)
+        unfit = unfit or ("" if grading and grading.offered else grade_words(grading))
     moot, mark = obstacle if branch.is_ours(draft.sha) else "", f"<!-- skillopt text: {digest} -->"
     return BranchOffer(branch=branch.name, tip=draft.sha, unfit_reason=unfit, moot_reason=moot, mark=mark)
 

@@ -286,6 +286,8 @@ def _draft(view: RunView) -> list[ReportBlock]:
     if not found.commit:
         return paragraphs(*shown, "It is on no branch.")
     where = f"It is on branch {cited(found.branch)}, and becomes a version when taken:"
+    if grading is not None and not grading.offered:
+        return paragraphs(*shown, f"On branch {cited(found.branch)} it is kept, and not offered.")
     return [*paragraphs(*shown, where), Commands([f"skillopt diff {skill} draft", f"skillopt take {skill}"])]
 
 

@@ -63,6 +63,11 @@ class ListedDraft:
             return "unproven: people dropped edits of it after it was graded"
         return grade_words(self.grading)
 
+    @property
+    def offered(self) -> bool:
+        """Whether people are asked to take it."""
+        return bool(self.version.trailer(DROPPED_BY)) or (self.grading is not None and self.grading.offered)
+
 
 @dataclass(frozen=True, slots=True)
 class ListedVersions:

@@ -15,7 +15,7 @@ from skillopt.execution.recording import Recording
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
-from skillopt.gate.grades import GRADE, UNGRADED, Grade, Grading, grade_words
+from skillopt.gate.grades import GRADE, UNGRADED, Against, Grade, Grading, grade_words
 from skillopt.gate.headline import VAL, compared_words, expectation, headline_trailers
 from skillopt.loop.events import (
     DraftChanged,
@@ -75,6 +75,11 @@ class DraftState:
     note: str = ""
     replaced: str = ""
     marks: tuple[str, ...] = ()
+
+    @property
+    def offered(self) -> bool:
+        """Whether it waits on its branch, and people are asked to take it."""
+        return bool(self.commit) and self.grading is not None and self.grading.offered
 
 
 class RecordedRun(Recording):
@@ -155,7 +160,7 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
 def _unfit_reason(grading: Grading | None, *, accepted: bool) -> str:
     if grading is not None and grading.grade is Grade.WORSE:
         return f"it is {grade_words(grading)}"
-    if grading is not None and accepted and grading.probability < _LEAST_LEFTOVER:
+    if grading is not None and accepted and (grading.probability or 0.0) < _LEAST_LEFTOVER:
         return f"after an accepted version it takes {_LEAST_LEFTOVER:.0%}, and it is {grade_words(grading)}"
     return ""
 
@@ -320,9 +325,6 @@ def _paragraph(change: Change) -> str:
 
 
 _AGAINST: Final = "Grade-Against"
-_FIRST: Final = "first version"
-"""Of a version that builds on a proven one: its figures are of what was added."""
-
 _INTERVAL: Final = re.compile(r"([+-]?\d\.\d+) to ([+-]?\d\.\d+)")
 
 
@@ -332,12 +334,12 @@ def _grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
         return ((GRADE, Grade.UNPROVEN.value),)
     return (
         (GRADE, grading.grade.value),
-        ("Probability", f"{grading.probability:.3f}"),
+        *((("Probability", f"{grading.probability:.3f}"),) if grading.probability is not None else ()),
         ("Expected-Gain", f"{grading.gain:+.3f}"),
         ("Interval", f"{grading.low:+.3f} to {grading.high:+.3f}"),
         ("Tasks-Judged", str(grading.tasks)),
         ("Tasks-Changed", str(grading.changed)),
-        *(((_AGAINST, _FIRST),) if grading.increment else ()),
+        *(((_AGAINST, grading.against.value),) if grading.against else ()),
     )
 
 
@@ -351,14 +353,14 @@ def read_grading(trailers: _Trailers) -> Grading | None:
     try:
         return Grading(
             grade,
-            float(found["Probability"]),
+            float(found["Probability"]) if found["Tasks-Judged"] != "0" else None,
             float(found["Expected-Gain"]),
             float(interval[1]),
             float(interval[2]),
             int(found["Tasks-Judged"]),
             int(found["Tasks-Changed"]),
             "",
-            increment=found.get(_AGAINST) == _FIRST,
+            Against(found.get(_AGAINST, "")),
         )
     except (KeyError, ValueError):
         return None

@@ -76,6 +76,13 @@ def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nigh
     assert row["draft"]["notes"] == ["unproven: its run ended before it was graded"]
 
 
+def test_a_draft_that_is_not_likely_better_gets_no_pull_request(nights: Nights, forge: FakeForge) -> None:
+    run_events(nights.folder, graded(EMAIL, probability=0.4))
+    row = nights.run()["rows"]
+    assert (row["draft"]["action"], forge.pulls) == ("", {})
+    assert row["draft"]["notes"] == ["unproven: +0.18 (-0.06 to +0.36), 40% likely better, on 12 tasks"]
+
+
 def test_commits_of_people_on_the_remote_s_draft_are_kept(nights: Nights) -> None:
     run_events(nights.folder, graded(EMAIL))
     nights.run()

@@ -9,7 +9,7 @@ import pytest
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, TaskCosts
 from skillopt.gate.gate import BASELINE_TASKS, Gate, resolvable_gain
-from skillopt.gate.grades import Grade, Prior
+from skillopt.gate.grades import Against, Grade, Prior, grade_words
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Usage
 from skillopt.settings import Settings
@@ -132,8 +132,45 @@ def test_a_draft_that_does_worse_is_called_worse() -> None:
     runner = ScriptedRunner(lambda request: scored(request, float(request.skill == OLD)), str)
     grading = keeper(runner).grade("end", OLD, NEW, 4, Prior(0.1, 0.1))
     assert grading.grade is Grade.WORSE
-    assert grading.probability < 0.01
+    assert (grading.probability or 0.0) < 0.01
     assert len(runner.requests) == 2 * len(TASKS)
+
+
+@pytest.mark.parametrize(("mended", "broken", "least", "most"), [(0, 2, 0, 9), (0, 5, 0, 2), (3, 0, 27, 30)])
+def test_an_increment_that_breaks_tasks_is_seldom_accepted_and_one_that_mends_some_nearly_always(
+    mended: int, broken: int, least: int, most: int
+) -> None:
+    accepted = 0
+    for seed in range(30):
+        draw = Random(seed)
+
+        def flipping(request: RolloutRequest, draw: Random = draw) -> Rollout:
+            at = TASKS.index(request.task)
+            passes = at < (12 - broken if request.skill == NEW else 12) or (request.skill == NEW and at >= 24 - mended)
+            return scored(request, float(passes != (draw.random() < 0.1)))
+
+        verdict = keeper(ScriptedRunner(flipping, str)).decide_increment("step 2", OLD, NEW, Prior())
+        accepted += verdict.outcome is Outcome.ACCEPT
+        assert verdict.grading is not None
+        assert grade_words(verdict.grading).startswith("proven against the first version; what was added since loses")
+    assert least <= accepted <= most
+
+
+@pytest.mark.parametrize(("passes", "outcome"), [(24, Outcome.ACCEPT), (14, Outcome.REJECT)])
+def test_where_few_tasks_decide_an_increment_is_proven_over_the_first_text_and_refused_below_the_version(
+    passes: int, outcome: Outcome
+) -> None:
+    last = skill("candidate")
+    known = {OLD: 0, NEW: 20, last: passes}
+    runner = ScriptedRunner(
+        lambda request: scored(request, float(TASKS.index(request.task) < known[request.skill or OLD])), str
+    )
+    gate = keeper(runner)
+    assert gate.decide("step 1", OLD, NEW).outcome is Outcome.ACCEPT
+    verdict = gate.decide_whole("step 2", OLD, NEW, last, 3)
+    assert verdict.outcome is outcome
+    assert verdict.grading is not None
+    assert (verdict.grading.against is Against.FIRST) is (outcome is Outcome.ACCEPT)
 
 
 @pytest.mark.parametrize("partial", [False, True])
