@@ -33,7 +33,7 @@ _BUDGETS = {
     "skillopt/commands": 6_300,  # to reach: 6,200
     "skillopt/loop": 4_240,  # to reach: 3,200
     "skillopt/gate": 1_925,  # to reach: 1,600
-    "skillopt/prompts": 1_320,
+    "skillopt/prompts": 1_480,
     "skillopt/skills": 2_040,  # to reach: 2,000
     "skillopt/safety": 1_728,  # to reach: 1,700
     "skillopt/suites": 3_350,  # to reach: 3,000

@@ -48,7 +48,7 @@ def check_edits(
             alone = apply_edits(document, [edit])
             problem = problem or check_change(document, alone.document, allow)
         except EditError as error:
-            problem = str(error)
+            problem = str(error).partition(": ")[2]  # without the edit's id, which tells its proposer nothing
         if problem:
             refused.append((edit, problem))
         else:
@@ -67,8 +67,8 @@ def join_edits(
     for change in ranked:
         try:
             wider = apply_edits(document, [*(kept.edit for kept in patch.changes), change.edit])
-        except EditConflictError as error:
-            rivals.append((change.edit, f"it rivals a better edit: {error}"))
+        except EditConflictError:
+            rivals.append((change.edit, "it changes the same text as another edit, which was tried first"))
             continue
         if problem := check_change(document, wider.document, allow):
             refused.append((change.edit, problem))

@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from skillopt.errors import EditError
 from skillopt.prompts.evidence import shorten_middle
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import Edit, Op, blocks_of
+from skillopt.skills.edits import Edit, Op, apply_edits, blocks_of
 
 __all__ = ["MOST_LISTED", "MOST_REMEMBERED", "Memory", "PeoplesRefusal", "refusal_words", "refused_by_people"]
 
@@ -21,6 +22,8 @@ MOST_REMEMBERED: Final = 24
 
 _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
 _HEADING: Final = re.compile(r"(?m)^#{1,6} .*$")
+_AGAIN: Final = "left out without a loss, and its symptom is there again; it is tried again"
+_UNMOVED: Final = "the tasks that it cites failed in the same way with it"
 _QUOTED_TOKENS: Final = 60
 """Most tokens (estimated) of refused text in the sentence that refuses it again."""
 
@@ -40,11 +43,7 @@ class PeoplesRefusal:
 
 
 def refusal_words(what: str, by: str, reason: str) -> str:
-    """Return who refused something and why.
-
-    >>> refusal_words("it", "Ada", "too long"), refusal_words("it", "", "")
-    ('Ada refused it: too long', 'a person refused it and gave no reason')
-    """
+    """Return who refused something and why."""
     return f"{by or 'a person'} refused {what}{f': {reason}' if reason else ' and gave no reason'}"
 
 
@@ -69,14 +68,24 @@ class Memory:
 
     def __init__(self, by_people: Sequence[PeoplesRefusal] = ()) -> None:
         self.by_people = tuple(by_people)
-        self._edits: dict[tuple[str, ...], TriedEdit] = {}
+        self._edits: dict[tuple[str, ...], tuple[Edit, TriedEdit, frozenset[str]]] = {}
         self.accepted: list[str] = []
         self.refused_for: dict[str, str] = {}
         self.notes = ""
 
-    def tried(self, edit: Edit, figures: str, shown: str = "") -> None:
-        """Remember an edit that was measured and not kept."""
-        self._remember(edit, TriedEdit(edit.summary, EditFate.TRIED, figures, shown))
+    def tried(self, edit: Edit, figures: str, shown: str = "", about: frozenset[str] = frozenset()) -> None:
+        """Remember an edit that was measured and not kept; of one that seemed not to be needed, the symptoms too."""
+        self._remember(edit, TriedEdit(edit.summary, EditFate.TRIED, figures, shown), about)
+
+    def unmoved(self, edit: Edit, shown: str) -> None:
+        """Remember an edit that moved no task so far: beside what is proposed next it may."""
+        self._remember(edit, TriedEdit(edit.summary, EditFate.UNDECIDED, _UNMOVED, shown))
+
+    def settle(self) -> None:
+        """Count edits that moved no task by the end of their step as tried."""
+        for edit, told, _ in list(self._edits.values()):
+            if told.fate is EditFate.UNDECIDED:
+                self.tried(edit, told.reason, told.shown)
 
     def refused(self, edit: Edit, reason: str) -> None:
         """Remember an edit that was refused without a rollout, and why."""
@@ -92,26 +101,36 @@ class Memory:
         """Forget that an edit was not kept before: it was tried again, and stays."""
         self._edits.pop(_key(edit), None)
 
-    def listing(self) -> tuple[TriedEdit, ...]:
-        """Return the newest edits of each fate, oldest first; those that people refused come before all others."""
+    def listing(self, document: SkillDocument, failing: Collection[str] = ()) -> tuple[TriedEdit, ...]:
+        """Return the newest edits of each fate that a proposer may be told of, after those that people refused."""
         people = [TriedEdit(one.edit.summary, EditFate.PEOPLE, one.words) for one in self.by_people]
         counts, own = Counter[EditFate](), list[TriedEdit]()
-        for edit in reversed(self._edits.values()):
-            counts[edit.fate] += 1
-            if counts[edit.fate] <= MOST_LISTED:
-                own.append(edit)
+        for edit, told, about in reversed(self._edits.values()):
+            if told.fate is EditFate.UNTRIED and not _fits(edit, document):
+                continue
+            one = replace(told, fate=EditFate.UNDECIDED, reason=_AGAIN, shown="") if about & set(failing) else told
+            counts[one.fate] += 1
+            if counts[one.fate] <= MOST_LISTED:
+                own.append(one)
         return (*people[-MOST_LISTED:], *reversed(own))
 
     @property
     def rejected(self) -> tuple[str, ...]:
         """What was tried or refused, newest last, in a line each."""
-        found = [edit for edit in self._edits.values() if edit.fate is not EditFate.UNTRIED]
+        found = [told for _, told, _ in self._edits.values() if told.fate is not EditFate.UNTRIED]
         return tuple(f"{edit.summary}: {edit.reason}" for edit in found[-MOST_REMEMBERED:])
 
-    def _remember(self, edit: Edit, told: TriedEdit) -> None:
-        """Put an edit last; what was known of the same one goes."""
+    def _remember(self, edit: Edit, told: TriedEdit, about: frozenset[str] = frozenset()) -> None:
+        """Put an edit last, in place of what was known of the same one."""
         self._edits.pop(_key(edit), None)
-        self._edits[_key(edit)] = told
+        self._edits[_key(edit)] = edit, told, about
+
+
+def _fits(edit: Edit, document: SkillDocument) -> bool:
+    try:
+        return bool(apply_edits(document, [edit]).changes)
+    except EditError:
+        return False
 
 
 def _said(edit: Edit) -> dict[tuple[bool, str], str]:

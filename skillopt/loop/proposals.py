@@ -9,24 +9,12 @@ from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
 from skillopt.gate.here import HERE_ROUNDS, here_error
+from skillopt.loop import events
 from skillopt.loop.ablation import ablate, run_patch_test
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, Course, go
 from skillopt.loop.draft import clip
 from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, join_edits
-from skillopt.loop.events import (
-    DraftChanged,
-    DraftGraded,
-    EditRefused,
-    EditScreened,
-    Event,
-    GateDecided,
-    PatchTested,
-    RunEnded,
-    RunStarted,
-    StepFailed,
-    VersionAccepted,
-)
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.proposing import make_lines
@@ -101,15 +89,15 @@ def check_proposal(
 
 def try_proposal(
     proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, terms: ProposalTerms
-) -> Iterator[Event]:
+) -> Iterator[events.Event]:
     """Test sound edits together, leave each out, and gate what is needed."""
     capped = CappedRunner(runner, settings, 0)
-    yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, 1)
+    yield events.RunStarted(skill.name, skill.digest, suite.name, suite.digest, 1)
     try:
         reason, accepted = yield from _Trial(skill, suite, settings, capped, terms).run(proposal)
     except BudgetReached as reached:
         reason, accepted = str(reached), 0
-    yield RunEnded(reason, accepted, capped.rollouts_asked, 0)
+    yield events.RunEnded(reason, accepted, capped.rollouts_asked, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +110,13 @@ class _Trial:
     runner: CappedRunner
     terms: ProposalTerms
 
-    def run(self, proposal: Sequence[Change]) -> Generator[Event, None, tuple[str, int]]:
+    def run(self, proposal: Sequence[Change]) -> Generator[events.Event, None, tuple[str, int]]:
         """Return why it ended, and how many versions were accepted."""
         skill, settings = self.skill, self.settings
         kept = (yield from self._needed(proposal)) if settings.patch_tests else proposal
         patch, _, _ = join_edits(skill.document, kept, settings.allow)
         if not patch.changes:
-            yield StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
+            yield events.StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
             return "no edit helped on the tasks that it cites", 0
         candidate, text, changes = skill.with_document(patch.document), patch.document.text, patch.changes
         verdict = self._judge(candidate)
@@ -145,18 +133,18 @@ class _Trial:
             if fall:
                 verdict, accepted, here = replace(verdict, outcome=Outcome.REJECT, reason=fall), False, False
         asked = self.runner.rollouts_asked
-        yield GateDecided(1, "edits", changes, verdict, text, rollouts=asked)
+        yield events.GateDecided(1, "edits", changes, verdict, text, rollouts=asked)
         if accepted and problem:
-            yield DraftChanged(1, text, changes)
+            yield events.DraftChanged(1, text, changes)
             return f"it is better, and {problem}", 0
         if accepted:
             words = guard.words(candidate)
-            yield VersionAccepted(1, 1, 1, "edits", text, changes, verdict, asked, verdict.grading, words)
+            yield events.VersionAccepted(1, 1, 1, "edits", text, changes, verdict, asked, verdict.grading, words)
         elif here and verdict.grading is not None:
-            yield DraftGraded(text, changes, verdict.grading, skill.digest, asked)
+            yield events.DraftGraded(text, changes, verdict.grading, skill.digest, asked)
         return f"{verdict.outcome.value}: {verdict.reason}", int(accepted)
 
-    def _needed(self, proposal: Sequence[Change]) -> Generator[Event, None, list[Change]]:
+    def _needed(self, proposal: Sequence[Change]) -> Generator[events.Event, None, list[Change]]:
         """Return the edits that help on the tasks that they cite, and without which something is lost."""
         number = len(self.terms.earlier)
         rollouts = TrainRollouts(self.runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
@@ -196,17 +184,17 @@ def _test(proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
     lines = make_lines([edit for edit in edits if failing.keys() & set(edit.tasks)], failing)
     for edit in edits:
         if not failing.keys() & set(edit.tasks):
-            yield EditRefused(1, edit, "the tasks that it cites pass without it")
+            yield events.EditRefused(1, edit, "the tasks that it cites pass without it")
     if not lines:
         return
     test = yield from run_patch_test(evidence, [], lines)
     tried = tuple(line.edit for line in lines)
-    yield PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), test.passed)
+    yield events.PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), test.passed)
     for line in lines:
         if line not in test.helped:
-            yield EditRefused(1, line.edit, "it moved none of the tasks that it cites")
+            yield events.EditRefused(1, line.edit, "it moved none of the tasks that it cites")
     for one in (yield from ablate(evidence, test.helped, test.moved)):
-        yield EditScreened(1, one.line.edit, one.tasks, *one.scores, one.kept, one.reason)
+        yield events.EditScreened(1, one.line.edit, one.tasks, *one.scores, one.kept, one.reason)
 
 
 def _ungrounded(edit: Edit, train: set[str]) -> str:

@@ -15,21 +15,13 @@ from skillopt.loop.events import EditRefused, EditUnreadable, Event, PromptSkipp
 from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.training_run import TrainingRun
+from skillopt.prompts import stages
 from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollouts
-from skillopt.prompts.failure_groups import FailureGroup, group_failures, render_failures
-from skillopt.prompts.proposed_edits import ProposedEdit, Reflection, read_reflection
-from skillopt.prompts.stages import (
-    EDITS_SCHEMA,
-    RANKING_SCHEMA,
-    REFLECTION_SCHEMA,
-    Aim,
-    Told,
-    ask_merge,
-    ask_ranking,
-    ask_reflection,
-    read_ranking,
-)
+from skillopt.prompts.failure_groups import FailureGroup, group_failures
+from skillopt.prompts.proposed_edits import ProposedEdit, Reflection
+from skillopt.prompts.reflection_replies import ReflectionReader
 from skillopt.rollouts import Rollout
+from skillopt.safety.leaks import ProtectedText
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Patch, split_lines
@@ -50,7 +42,7 @@ class MinibatchReflection:
     """Asks about minibatches, then joins and orders what they propose."""
 
     document: SkillDocument
-    told: Told
+    told: stages.Told
     settings: Settings
     name: str
 
@@ -64,7 +56,7 @@ class MinibatchReflection:
         sides = []
         for failures in (True, False):
             group = [pair for pair in measured if pair[1].score and pair[1].score.passed is not failures]
-            answer = yield from self._ask(group, Aim(failures, budget, self.settings.token_budget))
+            answer = yield from self._ask(group, stages.Aim(failures, budget, self.settings.token_budget))
             sides.append([reply.edits for reply in answer.replies])
             note(answer)
         merged = [(yield from self._merge(sides[0])), (yield from self._merge(sides[1]))]
@@ -74,23 +66,22 @@ class MinibatchReflection:
         """Put edits in order, best first; as many as fit need none, and without an answer they stay as they stand."""
         if len(edits) <= budget:
             return tuple(edits)
-        prompt = ask_ranking(self.document, edits, budget=budget, memory=self.told.memory)
+        prompt = stages.ask_ranking(self.document, edits, budget=budget, memory=self.told.memory)
         try:
-            return (
-                yield from consult(Stage(RANKING_SCHEMA, self.name), prompt, lambda reply: read_ranking(reply, edits))
-            )
+            read = partial(stages.read_ranking, edits=edits)
+            return (yield from consult(Stage(stages.RANKING_SCHEMA, self.name), prompt, read))
         except ReplyError:
             return tuple(edits)
 
-    def _ask(self, group: Sequence[_Measured], aim: Aim) -> Course[Answered[_Measured, Reflection]]:
+    def _ask(self, group: Sequence[_Measured], aim: stages.Aim) -> Course[Answered[_Measured, Reflection]]:
         """Ask about all minibatches of failures or of successes."""
 
         def ask(minibatch: Sequence[_Measured]) -> str:
-            return ask_reflection(self.document, render_rollouts(minibatch, ROLLOUT_TOKENS), aim, self.told)
+            return stages.ask_reflection(self.document, render_rollouts(minibatch, ROLLOUT_TOKENS), aim, self.told)
 
-        stage = Stage(REFLECTION_SCHEMA if aim.failures else EDITS_SCHEMA, self.name)
+        stage = Stage(stages.REFLECTION_SCHEMA if aim.failures else stages.EDITS_SCHEMA, self.name)
         minibatches = _chunks(group, self.settings.minibatch_size)
-        return (yield from consult_in_halves(stage, minibatches, ask, read_reflection))
+        return (yield from consult_in_halves(stage, minibatches, ask, ReflectionReader(self.document)))
 
     def _merge(self, proposals: Sequence[_Edits]) -> Course[_Edits]:
         """Merge proposals in a tree to one; a lone proposal needs no merge, and an unanswered one joins by code."""
@@ -102,9 +93,9 @@ class MinibatchReflection:
         return level[0] if level else ()
 
     def _join(self, group: Sequence[_Edits]) -> Course[_Edits]:
-        prompt = ask_merge(self.document, group, memory=self.told.memory)
+        prompt = stages.ask_merge(self.document, group, memory=self.told.memory)
         try:
-            merged = yield from consult(Stage(EDITS_SCHEMA, self.name), prompt, read_reflection)
+            merged = yield from consult(Stage(stages.EDITS_SCHEMA, self.name), prompt, ReflectionReader(self.document))
         except ReplyError:
             return tuple(edit for edits in group for edit in edits)
         return merged.edits
@@ -122,8 +113,9 @@ class Briefing:
     """What the optimizer model is told beside the evidence, and what people refused."""
 
     document: SkillDocument
-    told: Told
+    told: stages.Told
     by_people: tuple[PeoplesRefusal, ...] = ()
+    protected: ProtectedText | None = None
 
 
 @dataclass(slots=True)
@@ -151,18 +143,16 @@ def propose_edits(
 ) -> Course[Proposal]:
     """Turn rollouts into the patch to try; where no prompt gets an answer the patch is empty and a finding says so."""
     document = briefing.document
-    found, stage = Proposal(Patch(document, ())), Stage(REFLECTION_SCHEMA, f"step {step}")
+    found, stage = Proposal(Patch(document, ())), Stage(stages.REFLECTION_SCHEMA, f"step {step}")
     published = MinibatchReflection(document, briefing.told, settings, stage.name)
     proposed: tuple[ProposedEdit, ...] = ()
     if settings.minibatch_size:
         proposed = yield from published.reflect(measured, budget, partial(found.note, step))
     elif groups := group_failures([pair for pair in measured if pair[1].score and not pair[1].score.passed]):
-        aim = Aim(failures=True, budget=budget, tokens=settings.token_budget)
-
-        def ask(part: Sequence[FailureGroup]) -> str:
-            return ask_reflection(document, render_failures(part)[0], aim, briefing.told)
-
-        answer = yield from consult_in_halves(stage, [groups], ask, read_reflection)
+        aim = stages.Aim(failures=True, budget=budget, tokens=settings.token_budget)
+        read = ReflectionReader(document, [task.id for task, _ in measured], briefing.protected)
+        ask = partial(stages.ask_about_failures, document, aim, briefing.told)
+        answer = yield from consult_in_halves(stage, [groups], ask, read)
         found.note(step, answer)
         proposed = tuple(edit for reply in answer.replies for edit in reply.edits)
     edits = [edit.named(f"s{step}e{number}") for number, edit in enumerate(_joined(proposed), 1)]
@@ -201,7 +191,9 @@ def propose_lines(
     skill = evidence.draft.build(carried)
     yield StepStarted(1, step, settings.edit_budget)
     pairs = [(evidence.tasks[name], seen.rollout) for name, seen in shown.items()]
-    briefing = Briefing(skill.document, Told(digest, memory.listing(), memory.notes), memory.by_people)
+    failing = frozenset[str]().union(*(seen.symptoms for seen in shown.values()))
+    told = stages.Told(digest, memory.listing(skill.document, failing), memory.notes)
+    briefing = Briefing(skill.document, told, memory.by_people, run.protected)
     proposal = yield from propose_edits(briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
     yield from proposal.findings
     yield from run.suspects.add_claims(step, proposal.suspects)

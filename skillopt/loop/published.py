@@ -13,16 +13,8 @@ from skillopt.loop.events import EditRefused, Event, MemoryUpdated, StepFailed, 
 from skillopt.loop.memory import Memory
 from skillopt.loop.proposing import Briefing, propose_edits
 from skillopt.loop.training_run import TrainingRun
+from skillopt.prompts import stages
 from skillopt.prompts.evidence import fence, shorten_middle
-from skillopt.prompts.stages import (
-    META_UPDATE_SCHEMA,
-    SLOW_UPDATE_SCHEMA,
-    Told,
-    ask_meta_update,
-    ask_slow_update,
-    read_meta_update,
-    read_slow_update,
-)
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
 from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
@@ -78,8 +70,8 @@ def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generato
 
 def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) -> SkillDocument:
     """Ask for durable guidance and write it in its protected region; the same document when none came."""
-    stage = Stage(SLOW_UPDATE_SCHEMA, "guidance")
-    asking = consult(stage, ask_slow_update(document, comparison), read_slow_update)
+    stage = Stage(stages.SLOW_UPDATE_SCHEMA, "guidance")
+    asking = consult(stage, stages.ask_slow_update(document, comparison), stages.read_slow_update)
     guidance = finish(asking, Answerer(runner.replies))
     if guidance == document.region(GUIDANCE):
         return document
@@ -88,8 +80,9 @@ def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) 
 
 def _write_notes(runner: Runner, memory: Memory, comparison: str) -> str:
     """Ask the optimizer model for its notes to itself."""
-    prompt = ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
-    return finish(consult(Stage(META_UPDATE_SCHEMA, "notes"), prompt, read_meta_update), Answerer(runner.replies))
+    prompt = stages.ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
+    asking = consult(Stage(stages.META_UPDATE_SCHEMA, "notes"), prompt, stages.read_meta_update)
+    return finish(asking, Answerer(runner.replies))
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:
@@ -142,7 +135,8 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     steps = run.batches * settings.epochs
     budget = scheduled_edits(step, steps, settings.edit_budget, min(settings.min_edits, settings.edit_budget))
     yield StepStarted(epoch, step, budget)
-    briefing = Briefing(draft.skill.document, Told("", memory.listing(), memory.notes), memory.by_people)
+    told = stages.Told("", memory.listing(draft.skill.document), memory.notes)
+    briefing = Briefing(draft.skill.document, told, memory.by_people)
     proposal = finish(propose_edits(briefing, shown, settings, step, budget), run.answers)
     yield from proposal.findings
     for edit, reason in (*proposal.refused, *proposal.untried):

@@ -50,8 +50,6 @@ class Chain:
     fixed: frozenset[str] = frozenset()
     reflections: int = 0
     proposed: int = 0
-    unmoved: list[tuple[Edit, str]] = field(default_factory=list)
-    """Edits that moved nothing, and what the target did with each and without it on one task."""
 
     @property
     def over(self) -> bool:
@@ -75,12 +73,11 @@ def pick_failures(run: TrainingRun, policy: Policy, step: int) -> Course[dict[st
 
 def propose_patch(run: TrainingRun, policy: Policy, step: int, chain: Chain) -> Course[list[Line]]:
     """Ask the optimizer model for lines that mend what fails; it is told what passes with the text that it sees."""
-    evidence = policy.evidence
+    evidence, tasks = policy.evidence, policy.evidence.tasks
     carried = [*evidence.draft.lines, *chain.good, *chain.parked]
     passed = evidence.outcomes(evidence.draft.build(carried))
-    outcomes = [(evidence.tasks[name], good) for name, good in passed.items()]
     fixed = sorted(name for name in chain.fixed if passed.get(name))
-    digest = write_digest(outcomes, fixed, aside=len(policy.stuck))
+    digest = write_digest([(tasks[name], good) for name, good in passed.items()], fixed, aside=len(policy.stuck))
     chain.reflections += 1
     lines = yield from propose_lines(run, evidence, step, carried, chain.shown, digest)
     chain.proposed += len(lines)
@@ -95,10 +92,12 @@ def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line], *,
     policy.patches.update(list(test.after))
     yield PatchTested(step, edits, tuple(test.after), tuple(sorted(test.moved)), test.passed)
     for line in lines:
-        if line not in test.helped:
+        if line in test.helped:
+            evidence.memory.kept(line.edit)
+        else:
             name = next((name for name in line.targets if name in test.after and name in chain.shown), None)
             shown = render_effect(chain.shown[name].rollout, test.after[name].rollout) if name else ""
-            chain.unmoved.append((line.edit, shown))
+            evidence.memory.unmoved(line.edit, shown)
     chain.good += [line for line in chain.parked if line.targets.keys() & test.moved] + test.helped
     chain.parked = [line for line in (*chain.parked, *lines) if policy.idle and line not in chain.good]
     chain.stalled = 0 if test.moved else chain.stalled + asked
@@ -142,10 +141,8 @@ def ablate_lines(policy: Policy, step: int, chain: Chain) -> Course[None]:
     """Keep what something needs; remember the rest."""
     evidence = policy.evidence
     memory = evidence.memory
-    tried = {line.edit.id for line in chain.good}
-    for edit, shown in chain.unmoved:
-        if edit.id not in tried:
-            memory.tried(edit, "it moved none of the tasks that it cites", shown)
+    memory.settle()
+    _inherit(chain.good)
     for test in (yield from ablate(evidence, chain.good, chain.moved)):
         yield EditScreened(step, test.line.edit, test.tasks, *test.scores, test.kept, test.reason)
         if test.kept:
@@ -153,7 +150,17 @@ def ablate_lines(policy: Policy, step: int, chain: Chain) -> Course[None]:
             memory.kept(test.line.edit)
         else:
             policy.dropped += [] if test.broke else [test.line]
-            memory.tried(test.line.edit, test.reason, _effect(test))
+            about = frozenset[str]().union(*({} if test.broke else test.line.targets).values())
+            memory.tried(test.line.edit, test.reason, _effect(test), about)
+
+
+def _inherit(lines: Sequence[Line]) -> None:
+    """Let a line that replaces text of an earlier one, or a part of it, be tried on the tasks of that one too."""
+    replaced = {line.edit.anchor for line in lines if line.edit.op is Op.REPLACE}
+    for at, line in enumerate(lines):
+        for old in lines[:at] if line.edit.anchor in replaced else ():
+            if line.edit.anchor.strip() in old.edit.content:
+                line.targets = {**old.targets, **line.targets}
 
 
 def _effect(test: LeaveOut) -> str:

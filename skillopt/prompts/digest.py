@@ -20,7 +20,7 @@ def write_digest(
     """Say in a few lines how many tasks pass and what changed; empty when nothing is known."""
     if not outcomes:
         return ""
-    lines = [f"{_share([passed for _, passed in outcomes])} tasks pass with this skill."]
+    lines = [f"{_share([passed for _, passed in outcomes])} tasks that ran with this very text pass."]
     tags = Counter(tag for task, _ in outcomes for tag in dict.fromkeys(task.tags))
     parts = [
         f"{tag[:_LONGEST_NAME]} {_share([passed for task, passed in outcomes if tag in task.tags])}"
@@ -29,7 +29,7 @@ def write_digest(
     lines += [f"Passing by tag: {', '.join(parts)}."] * bool(parts)
     lines += [f"The last patch fixed {_names(fixed)}."] * bool(fixed)
     lines += [f"The last patch broke {_names(broken)}."] * bool(broken)
-    lines += [f"{aside} more failed whatever was tried and are set aside."] * (aside > 0)
+    lines += [f"{aside} more failed under every patch so far and are set aside."] * (aside > 0)
     return fence("digest", "\n".join(lines))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Final
 
-from skillopt.rollouts import Message, Rollout
+from skillopt.rollouts import Message, Rollout, Score
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
 
@@ -19,6 +19,9 @@ ROLLOUT_TOKENS: Final = 1500
 """Most tokens (estimated) of one rollout in a prompt: a minibatch of eight then fits beside any skill."""
 
 _TROUBLE = re.compile(r"\b(?:error|failed|failure|exception|traceback|denied|not found)\b", re.IGNORECASE)
+_LEAST_CUT: Final = 80
+"""Characters that a cut takes out at least."""
+
 _GAP_TOKENS = 10
 """Tokens of the line that counts the turns left out."""
 
@@ -30,10 +33,10 @@ def fence(kind: str, text: str) -> str:
 
 
 def shorten_middle(text: str, tokens: int) -> str:
-    """Cut the middle of a text so that about `tokens` (estimated) remain, saying how much is gone."""
-    if estimate_tokens(text) <= tokens:
-        return text
+    """Cut the middle of a text so that about `tokens` (estimated) remain; a cut that saves next to nothing is none."""
     keep = max(tokens * 4, 40)
+    if estimate_tokens(text) <= tokens or len(text) <= keep + _LEAST_CUT:
+        return text
     head, tail = text[: keep * 2 // 3], text[-(keep // 3) :]
     gone = estimate_tokens(text) - estimate_tokens(head) - estimate_tokens(tail)
     return f"{head}\n[... about {gone} tokens left out ...]\n{tail}"
@@ -45,7 +48,8 @@ def render_rollout(task: Task, rollout: Rollout, tokens: int) -> str:
     head = [f"### Task {task.id}", f"status: {rollout.status.value}"]
     if score is not None:
         head.append(f"score: {score.value:.3f} ({'passed' if score.passed else 'not passed'})")
-        head.append(f"feedback:\n{shorten_middle(score.feedback or 'all correct', tokens // 2)}")
+        said = "\n".join([score.feedback or "all correct", *_criteria(score)])
+        head.append(f"feedback:\n{shorten_middle(said, tokens // 2)}")
     head.append(f"prompt:\n{shorten_middle(task.prompt, tokens // 4)}")
     text = "\n".join(head)
     left = tokens - estimate_tokens(text)
@@ -53,6 +57,16 @@ def render_rollout(task: Task, rollout: Rollout, tokens: int) -> str:
     if left > 50 and any(turns):  # noqa: PLR2004 - fewer tokens would show nothing but the cut
         text += f"\ntrajectory:\n{_select_turns(turns, left)}"
     return text
+
+
+def _criteria(score: Score) -> list[str]:
+    """List what a judge was asked and most of its readings found; of train tasks this is evidence like an answer."""
+    if score.judgement is None:
+        return []
+    marks = list(zip(*score.judgement.readings, strict=True)) or [()] * len(score.judgement.criteria)
+    met = [found.count("y") * 2 > sum(mark != "-" for mark in found) for found in marks]
+    told = sorted(zip(met, score.judgement.criteria, strict=True), key=lambda one: one[0])
+    return [f"criterion {'met' if good else 'not met'}: {' '.join(text.split())}" for good, text in told]
 
 
 def _select_turns(turns: Sequence[str], tokens: int) -> str:

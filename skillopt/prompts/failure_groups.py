@@ -10,10 +10,10 @@ from skillopt.rollouts import Rollout
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
 
-__all__ = ["EVIDENCE_TOKENS", "SAME_FEEDBACK", "FailureGroup", "group_failures", "render_failures"]
+__all__ = ["PROMPT_TOKENS", "SAME_FEEDBACK", "FailureGroup", "group_failures", "render_failures"]
 
-EVIDENCE_TOKENS: Final = 12_000
-"""Tokens (estimated) of all failures in one prompt: what a model reads well, and what a small context still holds."""
+PROMPT_TOKENS: Final = 12_000
+"""Tokens (estimated) of a whole prompt: what a model reads well, and what a small context still holds."""
 
 SAME_FEEDBACK: Final = "the same feedback, but for its values: "
 """Begins the line that lists the other tasks of a group."""
@@ -58,7 +58,7 @@ def group_failures(failures: Sequence[tuple[Task, Rollout]]) -> tuple[FailureGro
     return tuple(sorted(groups, key=lambda group: -len(group.others)))
 
 
-def render_failures(groups: Sequence[FailureGroup], tokens: int = EVIDENCE_TOKENS) -> tuple[str, tuple[str, ...]]:
+def render_failures(groups: Sequence[FailureGroup], tokens: int = PROMPT_TOKENS) -> tuple[str, tuple[str, ...]]:
     """Show groups of failures, fenced as untrusted, and give the ids of the tasks that are shown."""
     parts = [_render(group, ROLLOUT_TOKENS) for group in groups]
     if sum(map(estimate_tokens, parts)) > tokens:

@@ -22,8 +22,8 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def schema_of(shape: type[BaseModel]) -> str:
-    """Write the schema of a reply in the subset that providers enforce: every key required, no other allowed."""
-    return json.dumps(_strict(shape.model_json_schema()), sort_keys=True)
+    """Write the schema of a reply in the subset that providers enforce, keys in the order that a model writes them."""
+    return json.dumps(_strict(shape.model_json_schema()))
 
 
 def _strict(part: object) -> object:
@@ -36,7 +36,7 @@ def _strict(part: object) -> object:
         if name in part:
             kept[name] = {inner: _strict(value) for inner, value in part[name].items()}
     if "properties" in kept:
-        kept |= {"required": sorted(part["properties"]), "additionalProperties": False}
+        kept |= {"required": list(part["properties"]), "additionalProperties": False}
     return kept
 
 

@@ -70,6 +70,11 @@ class ProposedEdit(BaseModel):
         return bool(self.content.strip() and lines.strip() and self.content.split() != lines.split())
 
     @property
+    def whole(self) -> bool:
+        """Whether it is the whole text of the skill, which `edits_of_rewrite` reads."""
+        return self.op is Op.REWRITE and not (self.section or self.anchor) and bool(self.text.strip())
+
+    @property
     def key(self) -> tuple[str, ...]:
         """What makes an edit the same edit."""
         return self.op.value, self.anchor, self.section, self.text
@@ -80,7 +85,7 @@ class ProposedEdit(BaseModel):
         return tuple(dict.fromkeys((*self.tasks, *(task for line in self.lines for task in line.tasks))))
 
     def named(self, identity: str) -> Edit:
-        """Return it an id."""
+        """Return the edit under an id."""
         section = "" if self.anchor and self.op is not Op.REWRITE else self.section
         anchor = "" if self.op is Op.REWRITE else self.anchor
         content = "" if self.op is Op.DELETE else self.text
@@ -132,7 +137,8 @@ def _read_edit(raw: object) -> ProposedEdit:
         raise ReplyError(f"expected an object with the key 'op', found {type(raw).__name__}")
     try:
         edit = ProposedEdit.model_validate(_plain(raw))
-        edit.named("of the reply")
+        if not edit.whole:
+            edit.named("of the reply")
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise ReplyError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error

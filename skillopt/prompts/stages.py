@@ -13,10 +13,12 @@ from pydantic import BaseModel, Field
 from skillopt.errors import ReplyError
 from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence, shorten_middle
+from skillopt.prompts.failure_groups import PROMPT_TOKENS, FailureGroup, render_failures
 from skillopt.prompts.json_replies import read_object, schema_of
 from skillopt.prompts.proposed_edits import MOST_EDITS_READ, ProposedEdit
+from skillopt.prompts.reflection_replies import SHORT_SKILL
 from skillopt.prompts.tried_edits import TriedEdit, render_tried
-from skillopt.skills.document import GUIDANCE, SkillDocument
+from skillopt.skills.document import GUIDANCE, SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "SLOW_UPDATE_SCHEMA",
     "Aim",
     "Told",
+    "ask_about_failures",
     "ask_merge",
     "ask_meta_update",
     "ask_ranking",
@@ -39,6 +42,13 @@ __all__ = [
 ]
 
 _NOTHING = "(nothing yet)"
+_LEAST_EVIDENCE: Final = 5_000
+"""Tokens of failures that a prompt has room for, however long the skill is."""
+
+_WHOLE: Final = """\
+- `{"op": "rewrite", "content": "…"}`, without a section: all text below the frontmatter becomes the
+  content; it is read as the single edits that lead there;
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +117,14 @@ def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told)
     }
     if not aim.failures:
         return fill("reflect_successes", **common)
-    return fill("reflect_failures", **common, digest=told.digest or _NOTHING)
+    short = sum(1 for line in document.body.splitlines() if line.strip()) < SHORT_SKILL
+    return fill("reflect_failures", **common, digest=told.digest or _NOTHING, whole=_WHOLE if short else "")
+
+
+def ask_about_failures(document: SkillDocument, aim: Aim, told: Told, groups: Sequence[FailureGroup]) -> str:
+    """Ask for edits from groups of failures, as many as fit beside the rest of a prompt."""
+    room = PROMPT_TOKENS - estimate_tokens(ask_reflection(document, "", aim, told))
+    return ask_reflection(document, render_failures(groups, max(_LEAST_EVIDENCE, room))[0], aim, told)
 
 
 def ask_merge(document: SkillDocument, proposals: Sequence[Sequence[ProposedEdit]], *, memory: str) -> str:

@@ -1,4 +1,4 @@
-"""Show the optimizer model what became of earlier edits: tried with figures, refused with a reason, or still open."""
+"""Show the optimizer model what became of earlier edits; those that it may copy are shown whole or not at all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Final
 
 from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.rollouts import Rollout
+from skillopt.skills.document import estimate_tokens
 
 __all__ = ["HEADINGS", "SHOWN_TOKENS", "EditFate", "TriedEdit", "render_effect", "render_tried"]
 
@@ -14,24 +15,28 @@ SHOWN_TOKENS: Final = 150
 """Most tokens (estimated) of what the target did with one edit."""
 
 _EDIT_TOKENS: Final = 60
+_WHOLE_TOKENS: Final = 200
+
 _REASON_TOKENS: Final = 40
 _PEOPLES_REASON_TOKENS: Final = 80
 
 
 class EditFate(StrEnum):
-    """What became of an edit: `people` refused it, it was `tried` and measured, `refused` unmeasured, or is untried."""
+    """What became of an edit: refused by people, tried and measured, not decided, refused unmeasured, or not tried."""
 
     PEOPLE = "people"
     TRIED = "tried"
+    UNDECIDED = "undecided"
     REFUSED = "refused"
     UNTRIED = "untried"
 
 
 HEADINGS: Final = {
     EditFate.PEOPLE: "Refused by people, with their reason: propose neither these nor the same in other words",
-    EditFate.TRIED: "Tried and not kept, with figures",
+    EditFate.TRIED: "Tried and not kept",
+    EditFate.UNDECIDED: "Not decided: propose one again only in other words or beside what it lacked",
     EditFate.REFUSED: "Refused before a trial",
-    EditFate.UNTRIED: "Not tried yet, still welcome",
+    EditFate.UNTRIED: "Not tried yet: copy one where you still want it",
 }
 """What stands above the edits of each fate."""
 
@@ -51,6 +56,8 @@ def render_tried(edits: Sequence[TriedEdit]) -> str:
     parts = []
     for fate, heading in HEADINGS.items():
         group = [edit for edit in edits if edit.fate is fate]
+        if fate is EditFate.UNTRIED:
+            group = [edit for edit in group if estimate_tokens(edit.summary) <= _WHOLE_TOKENS]
         if group:
             reasons = dict.fromkeys(edit.reason for edit in group)
             blocks = (_block(reason, [edit for edit in group if edit.reason == reason]) for reason in reasons)
@@ -90,4 +97,5 @@ def _block(reason: str, group: Sequence[TriedEdit]) -> str:
 
 def _entry(edit: TriedEdit, reason: str) -> str:
     shown = "".join(f"\n  {line}" for line in shorten_middle(edit.shown, SHOWN_TOKENS).splitlines())
-    return f"- {shorten_middle(edit.summary, _EDIT_TOKENS)}{reason}{shown}"
+    tokens = _WHOLE_TOKENS if edit.fate is EditFate.UNTRIED else _EDIT_TOKENS
+    return f"- {' '.join(shorten_middle(edit.summary, tokens).split())}{reason}{shown}"

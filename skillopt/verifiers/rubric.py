@@ -96,7 +96,7 @@ class RubricVerifier:
         )
         kept = list(dict.fromkeys(sentence for sentence in sentences if sentence and not secret & set(_runs(sentence))))
         warned = [f"The result addresses the judge ({addressed}), which counts for nothing."] if addressed else []
-        return "\n".join([f"{sum(met)} of {len(met)} hidden criteria are met.", *warned, *kept])
+        return "\n".join([f"{sum(met)} of {len(met)} criteria are met.", *warned, *kept])
 
 
 def judged_by(options: RubricOptions, task: str, result: str) -> JudgedResult:

@@ -17,10 +17,10 @@ def test_the_newest_edits_of_each_fate_are_listed_so_that_many_untried_ones_crow
     memory.tried(idea(0), "2 better, 0 worse of 5")
     for number in range(1, 31):
         memory.untried(idea(number), "over the edit budget of its step")
-    fates = [edit.fate for edit in memory.listing()]
+    fates = [edit.fate for edit in memory.listing(DOCUMENT)]
     assert fates.count(EditFate.TRIED) == 1
     assert fates.count(EditFate.UNTRIED) == MOST_LISTED
-    assert "idea30" in memory.listing()[-1].summary
+    assert "idea30" in memory.listing(DOCUMENT)[-1].summary
 
 
 def test_notes_are_written_from_what_was_tried_or_refused_and_never_from_what_waits() -> None:
@@ -38,10 +38,35 @@ def test_an_edit_that_stays_when_it_is_tried_again_is_no_longer_listed_as_not_ke
     memory.tried(idea(1), "left out once: nothing fails without it")
     memory.tried(idea(2), "worse")
     memory.kept(Edit("revived", Op.ADD, content="- idea01"))
-    assert [edit.summary for edit in memory.listing()] == [idea(2).summary]
+    assert [edit.summary for edit in memory.listing(DOCUMENT)] == [idea(2).summary]
 
 
 DOCUMENT = SkillDocument("# Rows\n\n- Keep the header.\n- Trim every cell.\n")
+
+
+def test_what_seemed_not_to_be_needed_is_not_decided_where_its_symptom_fails_again() -> None:
+    memory = Memory()
+    memory.tried(idea(1), "left out once: nothing fails without it", about=frozenset({"no date"}))
+    (fate,) = [edit.fate for edit in memory.listing(DOCUMENT, {"no date"})]
+    (other,) = [edit.fate for edit in memory.listing(DOCUMENT, {"no name"})]
+    assert (fate, other) == (EditFate.UNDECIDED, EditFate.TRIED)
+
+
+def test_an_edit_that_moved_nothing_is_told_at_once_and_counts_as_tried_when_its_step_is_over() -> None:
+    memory = Memory()
+    memory.unmoved(idea(1), "")
+    before = memory.listing(DOCUMENT)
+    memory.settle()
+    assert [edit.fate for edit in (*before, *memory.listing(DOCUMENT))] == [EditFate.UNDECIDED, EditFate.TRIED]
+
+
+def test_an_untried_edit_is_listed_only_while_it_fits_the_skill_that_is_shown() -> None:
+    memory = Memory()
+    memory.untried(Edit("e", Op.REPLACE, "- Trim every cell.", "", "- Trim."), "over the edit budget of its step")
+    assert memory.listing(DOCUMENT)
+    assert not memory.listing(SkillDocument("# Rows\n"))
+
+
 TWO_RULES = PeoplesRefusal(
     Edit("old", Op.REPLACE, "- Sort.", "", "- Sort by name.\n- Write dates as ISO."), "we sort by id", "Ada"
 )
@@ -90,7 +115,7 @@ def test_what_people_refused_is_listed_first_and_not_forgotten_when_it_is_tried_
     memory = Memory([TWO_RULES])
     memory.tried(idea(1), "worse")
     memory.kept(TWO_RULES.edit)
-    assert [(edit.fate, edit.reason) for edit in memory.listing()] == [
+    assert [(edit.fate, edit.reason) for edit in memory.listing(DOCUMENT)] == [
         (EditFate.PEOPLE, "Ada refused it: we sort by id"),
         (EditFate.TRIED, "worse"),
     ]

@@ -93,8 +93,8 @@ def test_alternatives_for_one_line_are_rivals_and_none_of_them_is_refused() -> N
     proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
     assert [(edit.id, reason.partition(":")[0]) for edit, reason in proposal.untried] == [
-        ("s1e2", "it rivals a better edit"),
-        ("s1e3", "it rivals a better edit"),
+        ("s1e2", "it changes the same text as another edit, which was tried first"),
+        ("s1e3", "it changes the same text as another edit, which was tried first"),
     ]
     assert proposal.refused == ()
 
@@ -146,7 +146,7 @@ def test_an_edit_that_people_refused_is_not_tried_and_the_prompt_tells_of_it() -
     runner = runner_that_says({"op": "add", "content": "- NEW "}, {"op": "add", "content": "- other"})
     refused = PeoplesRefusal(Edit("old", Op.ADD, content="- new"), "not ours to say", "Ada")
     memory = Memory([refused])
-    briefing = Briefing(DOCUMENT, Told("", memory.listing(), memory.notes), memory.by_people)
+    briefing = Briefing(DOCUMENT, Told("", memory.listing(DOCUMENT), memory.notes), memory.by_people)
     proposal = propose_edits(runner, briefing, measured(2, 0), make_settings(), 1, 4)
     assert [change.edit.content for change in proposal.patch.changes] == ["- other"]
     assert [(edit.content.strip(), why) for edit, why in proposal.refused] == [

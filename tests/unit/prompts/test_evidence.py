@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.prompts.evidence import fence, render_rollout, render_rollouts, shorten_middle
-from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
+from skillopt.rollouts import Judgement, Message, Rollout, Score, Status, ToolCall, Trajectory
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import File, Task, VerifierSpec
 
@@ -27,13 +27,20 @@ def test_fenced_text_cannot_close_its_own_fence(text: str) -> None:
 def test_shortened_text_keeps_its_budget_and_says_that_it_was_cut(text: str, tokens: int) -> None:
     cut = shorten_middle(text, tokens)
     assert cut == text or "tokens left out" in cut
-    assert cut == text or len(cut) <= tokens * 4 + 60
+    assert cut == text or len(cut) <= tokens * 4 + 80
 
 
 def test_feedback_comes_before_the_trajectory_and_survives_a_long_one() -> None:
     shown = render_rollout(TASK, rollout("row 3 is wrong", "word " * 5000), 300)
     assert shown.index("row 3 is wrong") < shown.index("trajectory:")
     assert estimate_tokens(shown) < 400
+
+
+def test_the_criteria_of_a_judged_task_are_evidence_those_that_are_not_met_first() -> None:
+    judged = Judgement(("It is short.", "It has a date."), ("yn", "y?"), "the result")
+    score = Score(0.5, passed=False, feedback="1 of 2 criteria are met.", judgement=judged)
+    shown = render_rollout(TASK, Rollout("t1", "d", 0, Trajectory(), Status.OK, score), 300)
+    assert "criteria are met.\ncriterion not met: It has a date.\ncriterion met: It is short.\n" in shown
 
 
 def test_tool_calls_are_shown_and_the_verifier_is_not() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.prompts.failure_groups import EVIDENCE_TOKENS, group_failures, render_failures
+from skillopt.prompts.failure_groups import PROMPT_TOKENS, group_failures, render_failures
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task, VerifierSpec
@@ -52,7 +52,7 @@ def test_one_prompt_keeps_its_budget_and_counts_what_it_leaves_out(count: int, w
         for at in range(count)
     ]
     text, shown = render_failures(group_failures(failures))
-    assert estimate_tokens(text) < EVIDENCE_TOKENS * 1.1
+    assert estimate_tokens(text) < PROMPT_TOKENS * 1.1
     assert ("more tasks failed" in text) == (len(shown) < count)
     assert len(shown) >= min(count, 36)
     assert all(f"### Task {task}\n" in text for task in shown)

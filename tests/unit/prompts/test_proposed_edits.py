@@ -47,7 +47,7 @@ def test_line_ends_inside_of_texts_are_let_pass() -> None:
         ({"op": "rename"}, "op: "),
         ({"op": "delete"}, "needs an anchor"),
         ({"op": "add", "content": "  "}, "needs content"),
-        ({"op": "rewrite", "content": "x"}, "needs the section"),
+        ({"op": "rewrite", "section": "Rules"}, "needs content"),
         ({"op": "add", "content": "x" * 30_000}, "at most 20000"),
         ("- x", "expected an object"),
     ],

@@ -1,15 +1,20 @@
 """Prompts and replies of the optimizer model's stages."""
 
+import json
 from contextlib import suppress
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import ReplyError
+from skillopt.prompts.failure_groups import group_failures
 from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import (
+    REFLECTION_SCHEMA,
     Aim,
     Told,
+    ask_about_failures,
     ask_merge,
     ask_ranking,
     ask_reflection,
@@ -19,8 +24,10 @@ from skillopt.prompts.stages import (
     read_slow_update,
 )
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
-from skillopt.skills.document import SkillDocument
+from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
+from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit, Op
+from skillopt.tasks import Task, VerifierSpec
 
 DOCUMENT = SkillDocument("# Rules\n\n- One {{budget}}.\n")
 EDITS = (Edit("s1e1", Op.ADD, content="- a"), Edit("s1e2", Op.ADD, content="- b"))
@@ -39,6 +46,36 @@ def test_a_reflection_prompt_holds_skill_evidence_budget_digest_and_what_became_
     ):
         assert part in prompt
     assert prompt.index("DIGEST") < prompt.index("EVIDENCE")
+
+
+def test_a_prompt_with_24_failures_and_a_full_history_keeps_to_12000_tokens() -> None:
+    tried = [TriedEdit(f"add '- {'rule ' * 30}{at}'", fate, "why " * 20) for at in range(8) for fate in EditFate]
+    trajectory = Trajectory((Message("user", "do"), Message("assistant", "word " * 4_000)))
+    failed = Rollout("t", "", 0, trajectory, Status.OK, Score(0.0, passed=False))
+    failures = [
+        (
+            Task(f"t{at}", "do " * 400, VerifierSpec("exact")),
+            replace(failed, score=Score(0.0, passed=False, feedback=f"{chr(97 + at)} is wrong")),
+        )
+        for at in range(24)
+    ]
+    aim = Aim(failures=True, budget=12)
+    prompt = ask_about_failures(DOCUMENT, aim, Told("DIGEST", tried), group_failures(failures))
+    assert estimate_tokens(prompt) <= 12_000
+    assert all(f"### Task t{at}\n" in prompt for at in range(24))
+
+
+def test_the_prompt_gives_instructions_then_evidence_then_a_whole_example_that_can_be_read() -> None:
+    prompt = ask_reflection(DOCUMENT, "EVIDENCE", Aim(failures=True, budget=3), Told())
+    places = [prompt.index(part) for part in ("Diagnose.", '`"edits": []`', "## Skill", "EVIDENCE", "## Reply")]
+    assert places == sorted(places)
+    (edit,) = read_reflection(prompt.partition("## Reply")[2]).edits
+    assert edit.named("e").line_tasks == (("order-a", "order-b"), ("order-c",))
+    keys = list(json.loads(REFLECTION_SCHEMA)["properties"])
+    assert keys == ["diagnosis", "edits", "suspects"]
+    long = SkillDocument("- a line\n" * 60)
+    assert "without a section" in prompt
+    assert "without a section" not in ask_reflection(long, "EVIDENCE", Aim(failures=True, budget=3), Told())
 
 
 @given(st.text())

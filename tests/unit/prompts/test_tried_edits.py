@@ -22,7 +22,7 @@ def test_tried_refused_and_waiting_edits_stand_under_headings_of_their_own() -> 
     assert "Tried and not kept" in tried
     assert "- add 'a': 2 better, 0 worse of 5: not certain\n  with it: score 0.50" in tried
     assert "- add 'c': it adds a link" in refused
-    assert "still welcome" in waiting
+    assert "Not tried yet" in waiting
     assert render_tried([]) == ""
 
 

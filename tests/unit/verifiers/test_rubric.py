@@ -108,5 +108,5 @@ def test_what_is_judged_is_quoted_behind_a_fence_that_it_cannot_close(tmp_path: 
 def test_feedback_never_gives_a_criterion_away(tmp_path: Path) -> None:
     advice = "Write every date in one form. The rule was: every date is written in ISO form!"
     score = judged(judge_saying("yn", advice=advice), tmp_path, votes=1)
-    assert score.feedback == "1 of 2 hidden criteria are met.\nWrite every date in one form."
+    assert score.feedback == "1 of 2 criteria are met.\nWrite every date in one form."
     assert judged(judge_saying("yy", advice="Fine."), tmp_path, votes=1).feedback == ""
