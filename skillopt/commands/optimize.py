@@ -67,7 +67,8 @@ def _text(result: Optimized) -> str:
 def _gained(result: Optimized) -> Iterator[str]:
     """Return what was gained, or why nothing was accepted."""
     if not result.versions:
-        yield f"no version was accepted: {escape_terminal(result.why_nothing)}"
+        why = "" if result.why_nothing in result.reason else f": {escape_terminal(result.why_nothing)}"
+        yield f"no version was accepted{why}"
         return
     if result.headline is not None:
         yield f"gained: {result.headline.words}"

@@ -21,7 +21,7 @@ DOUBLED: Final = "expected its new text as content or as lines, found both; put 
 
 _SHOWN_TOKENS: Final = 60
 _LONGEST_REASON: Final = 2_000
-_Text = Annotated[str, Field(max_length=20_000)]
+_Text = Annotated[str, Field(max_length=200_000)]
 _Name = Annotated[str, Field(max_length=200)]
 _TEXTS: Final = ("anchor", "section", "content", "rationale")
 _OPS: Final = {

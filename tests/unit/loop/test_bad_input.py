@@ -16,6 +16,7 @@ from skillopt.loop.events import (
 )
 from skillopt.loop.optimizer import train
 from skillopt.settings import make_settings
+from skillopt.skills.edits import Edit, Op
 from skillopt.testing import ScriptedRunner
 from tests.fakes.worlds import SKILL, World, add, named, propose_words, reply_with
 
@@ -100,3 +101,19 @@ def test_a_patch_that_deletes_the_whole_body_is_refused_or_dropped(edit: dict[st
     assert not accepted(events)
     assert not [event for event in events if isinstance(event, DraftGraded)]
     assert len(runner.requests) <= 120
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        reply_with(add("useless", "train-0", "train-1")),
+        reply_with(),
+        reply_with(Edit("long", Op.REWRITE, section="Rules", content="- word\n" * 12_000, tasks=("train-0",))),
+    ],
+    ids=["repeats one edit", "returns an empty list", "rewrites everything at length"],
+)
+def test_a_proposer_that_brings_nothing_is_not_asked_for_ever(reply: str) -> None:
+    events, last, runner = ended([("alpha",)], lambda _: reply)
+    assert not accepted(events)
+    assert last.reason.startswith("no further edit helped; 12 of 12 tasks still fail: ")
+    assert last.calls == len(runner.prompts) <= 13

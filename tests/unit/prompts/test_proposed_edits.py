@@ -48,7 +48,7 @@ def test_line_ends_inside_of_texts_are_let_pass() -> None:
         ({"op": "delete"}, "needs an anchor"),
         ({"op": "add", "content": "  "}, "needs content"),
         ({"op": "rewrite", "section": "Rules"}, "needs content"),
-        ({"op": "add", "content": "x" * 30_000}, "at most 20000"),
+        ({"op": "add", "content": "x" * 300_000}, "at most 200000"),
         ("- x", "expected an object"),
     ],
 )
