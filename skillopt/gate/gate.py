@@ -35,7 +35,10 @@ from skillopt.tasks import Task
 __all__ = ["BASELINE_TASKS", "GATE_ROUNDS", "INCREMENT_TASKS", "Gate", "resolvable_gain"]
 
 BASELINE_TASKS: Final = 12
-"""Tasks of `val` in a sample of the baseline, and between two looks at an increment: a third of a usual split."""
+"""Tasks of `val` in a sample of the baseline, and between two looks at an increment.
+
+Enough to tell whether noise is high, and a third of a usual split.
+"""
 
 GATE_ROUNDS: Final = 3
 """Most runs of each task in a sequential comparison, averaged inside the task; a fourth decides little."""
@@ -69,7 +72,7 @@ class Gate:
         *,
         first_repeat: int = 0,
         looked: Iterable[ErrorSpent | float] = (),
-        here_error: float | None = None,
+        here_error: float = HERE_ERROR,
     ) -> None:
         self._tasks = tasks
         # Drawn once: a sign pattern goes on from one comparison to the next.
@@ -77,15 +80,12 @@ class Gate:
         Random(f"{settings.seed}/gate").shuffle(self._order)
         self._settings = settings
         self._runner = runner
-        self._repeat = first_repeat
+        self._repeat, self._here_error = first_repeat, here_error
         self._recorded: tuple[Rollout, ...] = ()
         self._unused: dict[tuple[str, str], list[Rollout]] = {}
         self._increments: dict[tuple[str, str, int], Rollout] = {}
         self._choice = TestChoice(len(tasks), settings, looked)
-        budget = self._choice.budget
-        self._spent_before = budget.spent
-        # Nights share it as they share the other error, of which their commits say what was spent.
-        self._here_error = HERE_ERROR * budget.left / budget.allowed if here_error is None else here_error
+        self._spent_before = self._choice.budget.spent
         self._seen: dict[tuple[str, str], Pairs] = {}
         self.graded: Verdict | None = None
 
