@@ -23,6 +23,7 @@ class LintClass(StrEnum):
     SENSITIVE_PATH = "sensitive-path"
     ENCODED_TEXT = "encoded-text"
     RAW_HTML = "raw-html"
+    UNGROUNDED = "ungrounded"
 
 
 MARKED: Final = frozenset(

@@ -1,0 +1,100 @@
+"""Find what a change says that stands neither in the skill before nor in the tasks that it was learned from.
+
+Grounded is not harmless and ungrounded is not hostile: it is what a person reads first.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from skillopt.safety.disguised_text import as_read
+from skillopt.safety.escaping import escape_terminal, truncate
+from skillopt.safety.lint import LintFinding
+from skillopt.safety.literals import Literal, LiteralKind, find_literals, normalise, split_prose
+from skillopt.safety.text_classes import LintClass
+from skillopt.safety.words import is_ordinary, language_of, words_of
+
+__all__ = ["find_ungrounded"]
+
+_MOST_FINDINGS: Final = 20
+_LONGEST_EXCERPT: Final = 80
+_LEAST_WORDS: Final = 4
+"""Words of prose on a line from which on its language shows."""
+_WHOLE: Final = frozenset(
+    (LiteralKind.PATH, LiteralKind.QUOTE, LiteralKind.PERMISSION, LiteralKind.REFERENCE, LiteralKind.NAME)
+)
+"""Kinds that are known as a whole or not at all; of others it is enough that all their words are known."""
+
+
+def find_ungrounded(before: str, after: str, sources: Iterable[str]) -> tuple[LintFinding, ...]:
+    """Find the literals of the added text that stand neither in the skill before nor in the sources.
+
+    Sources are the prompts, input files and feedback of the tasks cited, and the rollouts that were shown.
+
+    >>> for found in find_ungrounded("Fill the account column.", "Pay to `DE89 3704 0044`.", ["Fill in the accounts."]):
+    ...     print(found)
+    line 1 names the number or identifier 'DE89 3704 0044', which stands in no task cited and not in the skill before
+    """
+    known = _Known((before, *sources))
+    old = {(one.kind, one.text) for one in find_literals(before)}
+    found: dict[tuple[str, str], LintFinding] = {}
+    for one in find_literals(after):
+        if (one.kind, one.text) not in old and not known.grounds(one):
+            found.setdefault((one.kind, one.text), _finding(f"names the {one.kind}", one.text, one.line))
+    return (*list(found.values())[:_MOST_FINDINGS], *_foreign(before, after, known))
+
+
+def _finding(what: str, text: str, line: int) -> LintFinding:
+    excerpt = truncate(repr(escape_terminal(text)), _LONGEST_EXCERPT)
+    message = f"line {line} {what} {excerpt}, which stands in no task cited and not in the skill before"
+    return LintFinding(LintClass.UNGROUNDED, message, excerpt, line)
+
+
+class _Known:
+    """The words that a change can have been learned from."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        listed = [word for text in texts for word in _read(text)]
+        self.words = Counter(listed)
+        self.joined = f" {' '.join(listed)} "
+        self.language = language_of(word for word in listed if word.isalpha())
+        self.scripts = {script for text in self.words for script in _scripts(text)}
+
+    def grounds(self, literal: Literal) -> bool:
+        """Return whether a literal stands in these texts, whatever its case and signs."""
+        if literal.kind is LiteralKind.CONDITION:
+            return True  # by its own literals
+        words = normalise(literal.text)
+        if f" {' '.join(words)} " in self.joined:
+            return True
+        if literal.kind is LiteralKind.FILE:
+            return f" {' '.join(normalise(literal.text.rstrip('/').rsplit('/', 1)[-1]))} " in self.joined
+        return literal.kind not in _WHOLE and all(word in self.words for word in words)
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> tuple[str, ...]:
+    return tuple(normalise(as_read(text)))
+
+
+def _scripts(word: str) -> set[str]:
+    """Return the scripts of a word's letters, as Unicode names them."""
+    if word.isascii():
+        return {"LATIN"} if any(map(str.isalpha, word)) else set()
+    return {unicodedata.name(letter, "").partition(" ")[0] for letter in word if letter.isalpha()}
+
+
+def _foreign(before: str, after: str, known: _Known) -> Iterator[LintFinding]:
+    """Find lines in a script or language that the skill and its tasks do not use."""
+    old = set(before.splitlines())
+    lines = after.splitlines()
+    for number, prose in split_prose(after):
+        if lines[number - 1] in old:
+            continue
+        words = words_of(prose)
+        new = {script for word in words if len(word) > 1 for script in _scripts(word)} - known.scripts
+        strange = [word for word in words if word not in known.words and not is_ordinary(word, known.language or "en")]
+        if new or (known.language and len(words) >= _LEAST_WORDS and 2 * len(strange) > len(words)):
+            yield _finding("is in a script or language of its own:", prose.strip(), number)
