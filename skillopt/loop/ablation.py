@@ -283,7 +283,7 @@ def _run_round(
             test.skip(name)
             continue
         test.without.append(seen.rollout)
-        if not test.line.targets[name] & seen.symptoms:
+        if not seen.symptoms:
             test.evidence -= evidence.rates.for_it
         elif evidence.rates.uninformative:
             test.evidence += evidence.rates.against
@@ -295,7 +295,7 @@ def _run_round(
             targets = test.line.targets[name]
             test.beside.append(with_it.rollout)
             test.held.append(not targets & with_it.symptoms)
-            broken = (targets & without_it.symptoms) - with_it.symptoms
+            broken = without_it.symptoms - with_it.symptoms
             test.evidence += evidence.rates.against if broken else -_BOTH_FAIL
 
 

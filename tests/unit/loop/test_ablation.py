@@ -84,6 +84,14 @@ def test_both_lines_of_a_rule_that_works_only_in_pairs_stay() -> None:
     assert kept(found) == {"alpha", "beta"}
 
 
+def test_a_line_stays_without_which_its_task_fails_in_a_way_that_was_not_seen_when_it_was_proposed() -> None:
+    place = World({f"train-{at}": ("alpha", "beta") for at in range(6)})
+    evidence = place.evidence()
+    cited = {name: ["alpha"] for name in place.needs}  # the other failure was hidden behind this one
+    _, found = learn(evidence, [line("alpha", cited), line("beta", cited)])
+    assert kept(found) == {"alpha", "beta"}
+
+
 def test_two_tasks_that_failed_without_a_line_and_pass_with_it_alone_need_no_further_run() -> None:
     place = world("alpha")
     evidence = place.evidence()
