@@ -136,7 +136,7 @@ def _reflect_and_test(run: TrainingRun, policy: Policy, step: int, chain: Chain)
         asked = bool(number) or not revived
         patch = (yield from propose_patch(run, policy, step, chain)) if asked else revived
         if not patch:
-            policy.tries.update(chain.symptoms)
+            policy.tries.update(dict.fromkeys(chain.symptoms, 4))  # no edit at all says more than one that fails
             return
         yield from try_patch(policy, step, chain, patch, asked=asked)
         if chain.over:
