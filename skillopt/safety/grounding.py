@@ -14,14 +14,12 @@ from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.lint import LintFinding
 from skillopt.safety.literals import Literal, LiteralKind, find_literals, normalise, split_prose
 from skillopt.safety.text_classes import LintClass
-from skillopt.safety.words import is_ordinary, language_of, words_of
+from skillopt.safety.words import is_foreign, language_of, words_of
 
 __all__ = ["find_ungrounded"]
 
 _MOST_FINDINGS: Final = 20
 _LONGEST_EXCERPT: Final = 80
-_LEAST_WORDS: Final = 4
-"""Words of prose on a line from which on its language shows."""
 _WHOLE: Final = frozenset(
     (LiteralKind.PATH, LiteralKind.QUOTE, LiteralKind.PERMISSION, LiteralKind.REFERENCE, LiteralKind.NAME)
 )
@@ -39,10 +37,10 @@ def find_ungrounded(before: str, after: str, sources: Iterable[str]) -> tuple[Li
     """
     known = _Known((before, *sources))
     old = {(one.kind, one.text) for one in find_literals(before)}
-    found: dict[tuple[str, str], LintFinding] = {}
+    found: dict[str, LintFinding] = {}
     for one in find_literals(after):
         if (one.kind, one.text) not in old and not known.grounds(one):
-            found.setdefault((one.kind, one.text), _finding(f"names the {one.kind}", one.text, one.line))
+            found.setdefault(" ".join(normalise(one.text)), _finding(f"names the {one.kind}", one.text, one.line))
     return (*list(found.values())[:_MOST_FINDINGS], *_foreign(before, after, known))
 
 
@@ -67,7 +65,7 @@ class _Known:
         if literal.kind is LiteralKind.CONDITION:
             return True  # by its own literals
         words = normalise(literal.text)
-        if f" {' '.join(words)} " in self.joined:
+        if all(len(word) == 1 for word in words) or f" {' '.join(words)} " in self.joined:
             return True
         if literal.kind is LiteralKind.FILE:
             return f" {' '.join(normalise(literal.text.rstrip('/').rsplit('/', 1)[-1]))} " in self.joined
@@ -95,6 +93,6 @@ def _foreign(before: str, after: str, known: _Known) -> Iterator[LintFinding]:
             continue
         words = words_of(prose)
         new = {script for word in words if len(word) > 1 for script in _scripts(word)} - known.scripts
-        strange = [word for word in words if word not in known.words and not is_ordinary(word, known.language or "en")]
-        if new or (known.language and len(words) >= _LEAST_WORDS and 2 * len(strange) > len(words)):
+        fresh = [word for word in words if word not in known.words]
+        if new or (known.language and is_foreign(fresh, known.language)):
             yield _finding("is in a script or language of its own:", prose.strip(), number)

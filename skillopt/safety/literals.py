@@ -112,7 +112,7 @@ _LEAD: Final = re.compile(
     r"^\s*(?:[$#>%] |PS> ?)?(?:(?:sudo|env|time|nohup|exec|command|xargs)\s+(?:-\S+\s+)*|\w{1,40}=\S*\s+)*"
 )
 _PROGRAM: Final = re.compile(
-    r"(?:[~.\w-]{0,40}/){0,8}([a-z][\w.+-]{0,40}|[A-Z]{3,12}(?=\s))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
+    r"(?:[~.\w-]{0,40}/){0,8}([a-z][\w.+-]{0,40}(?![\w.(=+-])|[A-Z]{3,12}(?=\s))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
 )
 _CALLING: Final = re.compile(r"\b(?:run|call|execute|invoke|install|start|launch)\b[^.;:]*\Z", re.IGNORECASE)
 _IMPORT: Final = re.compile(
@@ -226,7 +226,7 @@ def _tokens(text: str) -> Iterator[_Found]:
         elif match.lastgroup == "path":
             yield from _path(said)
         elif match.lastgroup == "code":
-            yield _dotted(said)
+            yield from _dotted(said)
         elif match.lastgroup == "money" or (match.lastgroup == "number" and sum(map(str.isdigit, said)) >= _DIGITS):
             yield LiteralKind.NUMBER, said
 
@@ -242,10 +242,11 @@ def _path(said: str) -> Iterator[_Found]:
         yield LiteralKind.FILE, said
 
 
-def _dotted(said: str) -> _Found:
-    if said.endswith("(") or "_" in said or "." not in said:
-        return LiteralKind.CODE, said.rstrip("(")
-    return LiteralKind.FILE if _FILE.fullmatch(said) else LiteralKind.CODE, said
+def _dotted(said: str) -> Iterator[_Found]:
+    if max(map(len, re.split(r"\W+", said))) < 2:  # noqa: PLR2004 - `e.g` and `i.e`
+        return
+    is_file = "." in said and "_" not in said and _FILE.fullmatch(said)
+    yield (LiteralKind.FILE if is_file else LiteralKind.CODE), said.rstrip("(")
 
 
 def _permissions(text: str) -> Iterator[_Found]:
@@ -268,7 +269,8 @@ def _names(text: str) -> Iterator[_Found]:
 
 def _is_plain(word: str) -> bool:
     """Tell a word in capitals, for stress or an abbreviation, from a name."""
-    return word.isupper() and (len(word) < 6 or is_ordinary(word))  # noqa: PLR2004 - abbreviations are short
+    parts = word.strip(".").split("-")
+    return word.isupper() and all(len(part) < 6 or is_ordinary(part) for part in parts)  # noqa: PLR2004 - abbreviations
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
@@ -280,7 +282,7 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
         for statement in _STATEMENT.split(code):
             lead = _LEAD.match(statement)
             match = _PROGRAM.match(statement, lead.end() if lead else 0)
-            if match and not match[0].endswith("("):
+            if match:
                 yield LiteralKind.COMMAND, " ".join(filter(None, match.groups()))
     elif is_span and code.strip() and not any(True for _ in _tokens(code)):
         yield LiteralKind.CODE, code.strip()

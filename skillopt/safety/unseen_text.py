@@ -67,7 +67,10 @@ _CHAT_TOKEN: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST: Final = 200_000
-"""Characters of a text that is parsed; a longer one is refused for its length."""
+_LONGEST_LINE: Final = 10_000
+"""Characters of a text, and of a line, that is parsed; a longer one is refused for its length."""
+_MOST_OPEN: Final = 100
+"""Brackets without an end that are parsed, because each of them is looked for in all that follows."""
 
 
 def find_unseen(body: str) -> Iterator[TextMatch]:
@@ -76,15 +79,21 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
     The line of a match counts from 1 in the body.
     """
     yield from _far_below(body)
-    ends = [line for line in body.splitlines() if _ENDING.search(line)]
+    lines = body.splitlines()
+    ends = [line for line in lines if _ENDING.search(line)]
     if len(ends) > _MOST_ENDINGS:
         key = f"{len(ends)} lines"
         yield TextMatch(LintClass.HIDDEN_TEXT, "line ends", 1, key, "blanks at the ends of")
-    if len(body) > _LONGEST:
-        return
+    if body.count("[") - body.count("]") > _MOST_OPEN:
+        yield _hidden("[", 1, f"over {_MOST_OPEN} brackets that nothing closes, as in")
+    elif len(body) <= _LONGEST and max(map(len, lines), default=0) <= _LONGEST_LINE:
+        yield from _parsed(body, lines)
+
+
+def _parsed(body: str, lines: Sequence[str]) -> Iterator[TextMatch]:
+    """Find unseen text in the parsed page."""
     env: dict[str, Any] = {}
     tokens = _parser().parse(body, env)
-    lines = body.splitlines()
     names = {match["name"].lower() for match in _TAG.finditer(body) if match["closing"]}
     line = 1
     for token in tokens:

@@ -3,23 +3,28 @@
 import gzip
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["is_ordinary", "language_of", "words_of"]
+__all__ = ["is_foreign", "is_ordinary", "language_of", "words_of"]
 
 _LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ar", "fa", "lv", "eu")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _MOST: Final = 2_000
-_SHARE: Final = 0.5
+_LEAST_WORDS: Final = 4
+"""Words of prose from which on their language shows."""
+_LEAST_UNKNOWN: Final = 3
+_FREQUENT: Final = 500
+"""The most frequent word of a language is so many times as frequent as its rarest function words."""
 
 
 @cache
-def _known(language: str) -> frozenset[str]:
+def _counts(language: str) -> dict[str, int]:
     packed = files("spellchecker").joinpath("resources", f"{language}.json.gz").read_bytes()
-    return frozenset(json.loads(gzip.decompress(packed)))
+    counts: dict[str, int] = json.loads(gzip.decompress(packed))
+    return counts
 
 
 def words_of(text: str) -> list[str]:
@@ -29,14 +34,27 @@ def words_of(text: str) -> list[str]:
 
 def is_ordinary(word: str, language: str = "en") -> bool:
     """Return whether a word is in the list of a language, itself or without the ending of a possessive."""
-    folded = word.casefold().replace("\u2019", "'").removesuffix("'s")
-    return folded in _known(language)
+    return word.casefold().replace("\u2019", "'").removesuffix("'s") in _counts(language)
 
 
 def language_of(words: Iterable[str]) -> str:
-    """Return the language that knows the most of some words, empty where none knows half of them."""
+    """Return the first language that knows half of some words, empty where none does."""
     some = list(words)[:_MOST]
-    for language in _LANGUAGES:
-        if sum(word in _known(language) for word in some) >= _SHARE * len(some):
-            return language
-    return ""
+    return next((one for one in _LANGUAGES if 2 * sum(word in _counts(one) for word in some) >= len(some)), "")
+
+
+def is_foreign(words: Sequence[str], language: str) -> bool:
+    """Return whether words that may be a sentence are none of a language: it knows few of them, or not the frequent.
+
+    >>> [is_foreign(one.split(), "en") for one in ("name the missing pages", "les pages manquent dans le rapport")]
+    [False, True]
+    """
+    counts = _counts(language)
+    unknown = [word for word in words if not is_ordinary(word, language)]
+    rare = all(counts.get(word, 0) * _FREQUENT < _highest(language) for word in words)
+    return len(words) >= _LEAST_WORDS and (2 * len(unknown) > len(words) or (rare and len(unknown) >= _LEAST_UNKNOWN))
+
+
+@cache
+def _highest(language: str) -> int:
+    return max(_counts(language).values())

@@ -27,6 +27,8 @@ def test_programs_paths_hosts_variables_and_conditions_of_the_new_text_are_liste
 
 def test_the_same_program_with_another_verb_is_new_and_moved_text_is_not() -> None:
     assert found("Run `git push origin`.") == {Capability.COMMAND: ["git push"]}
+    assert found("Take the token of `git credential fill`.") == {Capability.COMMAND: ["git credential"]}
+    assert found("Write `sitecustomize.py` beside the output.") == {Capability.FILE: ["sitecustomize.py"]}
     assert capability_difference(BEFORE, f"Write the table to `out.csv`.\n\n{BEFORE}") == ()
 
 
