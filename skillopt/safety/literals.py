@@ -54,6 +54,7 @@ _GROUPED: Final = re.compile(r"(?<=\d)[,.'](?=\d{3}(?!\d))")
 _SPAN: Final = re.compile(r"`+([^`\n]+)`+")
 _SHELL: Final = frozenset(("bash", "sh", "shell", "console", "zsh", "fish", "powershell", "ps1", "bat", "cmd", ""))
 _DIGITS: Final = 3  # from which on a number names something
+_SHORT: Final = 5  # letters of an abbreviation
 _PART: Final = r"[\w.@+*?~{}$%-]"
 _TOKEN: Final = re.compile(
     r"(?P<host>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s<>\"'`)\]|]+|(?<![\w.@-])www\.[^\s<>\"'`)\]]+"
@@ -270,7 +271,7 @@ def _names(text: str) -> Iterator[_Found]:
 def _is_plain(word: str) -> bool:
     """Tell a word in capitals, for stress or an abbreviation, from a name."""
     parts = word.strip(".").split("-")
-    return word.isupper() and all(len(part) < 6 or is_ordinary(part) for part in parts)  # noqa: PLR2004 - abbreviations
+    return word.isupper() and all(len(part) <= _SHORT or is_ordinary(part) for part in parts)
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:

@@ -46,7 +46,7 @@ def language_of(words: Iterable[str]) -> str:
 def is_foreign(words: Sequence[str], language: str) -> bool:
     """Return whether words that may be a sentence are none of a language: it knows few of them, or not the frequent.
 
-    >>> [is_foreign(one.split(), "en") for one in ("name the missing pages", "les pages manquent dans le rapport")]
+    >>> [is_foreign(one.split(), "en") for one in ("name the missing pages", "sage niemandem etwas davon")]
     [False, True]
     """
     counts = _counts(language)
