@@ -54,9 +54,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "jobs": ("jobs:jobs", "List the jobs that agents started, show one, or end it."),
         "nightly": ("nightly:nightly", "Train every skill that is due, and offer what improved."),
     },
-    "Remove": {
-        "clean": ("clean:clean", "List what skillopt has left in this project, and remove what you name."),
-    },
+    "Remove": {"clean": ("clean:clean", "List what skillopt has left in this project, and remove what you name.")},
     "Other ways to train": {
         "evidence": ("evidence:evidence", "Show what is recorded of the skill on train tasks."),
         "propose": ("propose:propose", "Try edits of your own: test, gate, and commit."),

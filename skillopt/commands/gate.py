@@ -10,13 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from skillopt.agent_table import AgentTable, find_agent_table
-from skillopt.commands.options import (
-    JsonOption,
-    QuietOption,
-    RunOptions,
-    SummaryOption,
-    with_run_options,
-)
+from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SummaryOption, with_run_options
 from skillopt.commands.output import SHORT, append_report, interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
@@ -425,9 +419,6 @@ def _since(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, U
         old = before.get(role, Usage())
         usd = None if usage.usd is None or old.usd is None else usage.usd - old.usd
         found[role] = Usage(
-            usage.calls - old.calls,
-            usage.input_tokens - old.input_tokens,
-            usage.output_tokens - old.output_tokens,
-            usd,
+            usage.calls - old.calls, usage.input_tokens - old.input_tokens, usage.output_tokens - old.output_tokens, usd
         )
     return found

@@ -5,14 +5,7 @@ from typing import Annotated
 
 import typer
 
-from skillopt.commands.options import (
-    JsonOption,
-    QuietOption,
-    RunOptions,
-    SkillArgument,
-    StartOption,
-    with_run_options,
-)
+from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
 from skillopt.commands.output import format_usage, interruptible, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.gate.comparison import Outcome

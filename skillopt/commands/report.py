@@ -25,8 +25,7 @@ def report(
     name: RunArgument = None,
     *,
     form: Annotated[
-        str | None,
-        typer.Option("--format", "-f", help="markdown, html or json; else by the suffix of --output."),
+        str | None, typer.Option("--format", "-f", help="markdown, html or json; else by the suffix of --output.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of stdout.")] = None,
     all_splits: AllSplitsOption = False,

@@ -10,24 +10,14 @@ from typing import Annotated, Any, Final
 import typer
 
 from skillopt.commands import output
-from skillopt.commands.options import (
-    JsonOption,
-    RunOptions,
-    SkillArgument,
-    SuiteOption,
-    with_run_options,
-)
+from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, SuiteOption, with_run_options
 from skillopt.errors import SkilloptError, SuiteError, UsageError
 from skillopt.execution.drivers import collected_code_note, load_drivers
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
 from skillopt.runs.prospect import what_it_can_show
-from skillopt.runs.recorded import (
-    count_outcomes,
-    marks_of_criteria,
-    recorded_rollouts,
-)
+from skillopt.runs.recorded import count_outcomes, marks_of_criteria, recorded_rollouts
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.folder import SKILL_FILE
@@ -82,12 +72,7 @@ def show(
 
 @suite.command()
 @with_run_options
-def check(
-    skill: SkillArgument = None,
-    *,
-    options: RunOptions,
-    as_json: JsonOption = False,
-) -> None:
+def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOption = False) -> None:
     """Check what the tasks can tell: criteria, outcomes, leaks.
 
     Uses what is recorded and spends nothing: criteria that the judge cannot decide, tasks that always or never pass,

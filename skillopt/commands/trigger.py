@@ -28,13 +28,7 @@ from skillopt.rollouts import Stream
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
-from skillopt.triggers.loading import (
-    DiscoveryRunner,
-    QueryLoading,
-    TriggerRate,
-    judge_loading,
-    requests_of,
-)
+from skillopt.triggers.loading import DiscoveryRunner, QueryLoading, TriggerRate, judge_loading, requests_of
 from skillopt.triggers.plan import TriggerAsk, expect_trainable, plan_triggers
 from skillopt.triggers.run import TrainedTriggers, train_triggers
 

@@ -47,10 +47,7 @@ if TYPE_CHECKING:  # an extra
 __all__ = ["RANGES", "tune", "tuning_suite"]
 
 # Settings that differ in targets, metric, caps or `confidence` cannot be compared, or promise something else.
-RANGES: Final[Mapping[str, tuple[int, int]]] = {
-    "patch_tests": (1, 6),
-    "edit_budget": (2, 40),
-}
+RANGES: Final[Mapping[str, tuple[int, int]]] = {"patch_tests": (1, 6), "edit_budget": (2, 40)}
 _HELD_OUT, _LEAST_HELD_OUT = 0.25, 4
 
 

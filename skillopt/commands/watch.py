@@ -24,11 +24,7 @@ __all__ = ["follow", "watch"]
 _INTERVAL: Final = 1.0
 
 
-def watch(
-    name: RunArgument = None,
-    *,
-    as_json: JsonOption = False,
-) -> None:
+def watch(name: RunArgument = None, *, as_json: JsonOption = False) -> None:
     """Follow a run on the terminal until it ends; Ctrl-C ends the watching only.
 
     Without a terminal, the run is shown once.

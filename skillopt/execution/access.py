@@ -91,8 +91,8 @@ def find_choices() -> tuple[Choice, ...]:
 
 def toml_lines(choice: Choice) -> tuple[str, ...]:
     """Return the lines of skillopt.toml that choose it."""
-    lines = [f'harness = "{choice.harness}"', f'model = "{choice.model}"']
-    return (*lines, *([f'base_url = "{choice.base_url}"'] if choice.base_url else []))
+    base = (f'base_url = "{choice.base_url}"',) if choice.base_url else ()
+    return (f'harness = "{choice.harness}"', f'model = "{choice.model}"', *base)
 
 
 def expect_chosen(settings: Settings, *, harness: bool, model: bool) -> None:
@@ -123,8 +123,7 @@ def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> t
     if driver in AGENTS:
         find = cast("Callable[[], tuple[bool, str]]", load_part(AGENTS[driver].login))  # so the table says
         return find()
-    table = find_agent_table(driver, agents or {})
-    if table is not None:
+    if (table := find_agent_table(driver, agents or {})) is not None:
         return find_table_login(table)
     if driver not in _PROVIDERS:
         return True, "needs no credential"
@@ -141,9 +140,7 @@ def given_keys(harness: str, agents: Mapping[str, AgentTable]) -> str:
     if kind not in AGENTS and find_agent_table(kind, agents) is None:
         return ""
     ready, found = find_login(kind, agents)
-    if not ready:
-        return found
-    return f"gives {kind} the {found}" if kind in AGENTS else found.rpartition("; ")[2]
+    return found if not ready else f"gives {kind} the {found}" if kind in AGENTS else found.rpartition("; ")[2]
 
 
 def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) -> str:

@@ -42,6 +42,7 @@ __all__ = [
     "load_drivers",
     "load_target",
     "open_cluster",
+    "settle_review",
     "shared_verifier",
 ]
 
@@ -98,8 +99,9 @@ class Drivers:
         """Make the verifier of a task."""
         if (own := self.verifiers.get(spec.kind)) is not None:
             return own(spec)
-        judge, sandbox = self.judge, self.sandbox
-        return shared_verifier(spec, sandbox) if judge is None else load_verifier(spec, judge, sandbox)
+        return (
+            shared_verifier(spec, self.sandbox) if self.judge is None else load_verifier(spec, self.judge, self.sandbox)
+        )
 
     @property
     def target_identity(self) -> str:
@@ -124,6 +126,14 @@ class Drivers:
 def shared_verifier(spec: VerifierSpec, sandbox: SandboxChoice = "auto") -> Verifier:
     """Make a verifier that asks no judge, once for all rollouts of its task."""
     return load_verifier(spec, sandbox=sandbox)
+
+
+def settle_review(settings: Settings) -> Settings:
+    """Decide `review` where it is left open: by whether a sandbox bounds who does the tasks."""
+    if settings.review != "auto":
+        return settings
+    free = runs_agent(settings) and (settings.sandbox == "none" or bool(sandbox_warning(settings.sandbox)))
+    return settings.model_copy(update={"review": "always" if free or settings.harness == "handoff" else "listed"})
 
 
 def caps_of(settings: Settings) -> Caps:

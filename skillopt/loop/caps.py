@@ -32,13 +32,7 @@ class CappedRunner:
     """
 
     def __init__(
-        self,
-        runner: Runner,
-        settings: Settings,
-        held_out: int,
-        kept: int = 0,
-        *,
-        place: str = "training",
+        self, runner: Runner, settings: Settings, held_out: int, kept: int = 0, *, place: str = "training"
     ) -> None:
         self._runner = runner
         self._settings = settings

@@ -10,7 +10,7 @@ from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
 from skillopt.gate.gate import INCREMENT_TASKS, resolvable_gain
 from skillopt.gate.grades import Grade, Grading, Prior, prior_from_training
 from skillopt.loop.caps import BudgetReached
-from skillopt.loop.draft import Line
+from skillopt.loop.draft import Line, find_held
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftGraded,
@@ -23,7 +23,6 @@ from skillopt.loop.events import (
 from skillopt.loop.merging import merge_folds, parts_of_folds
 from skillopt.loop.policy import IDLE, Policy
 from skillopt.loop.training_run import TrainingRun
-from skillopt.safety.lint import find_marks
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
@@ -50,9 +49,8 @@ def gate_is_due(run: TrainingRun) -> bool:
     That is when its lead on train is clear, when steps bring nothing new, or while the rollouts last.
     """
     policy, tasks = run.policy, len(run.val)
-    if run.folded:  # folds are judged once, together
-        return False
-    if not run.draft.lines or run.gated == run.draft.skill.digest:
+    # Folds are judged once, together.
+    if run.folded or not run.draft.lines or run.gated == run.draft.skill.digest:
         return False
     # A step that comes after this one takes about as many rollouts as half a gate.
     if policy.idle >= IDLE or run.runner.left - run.siblings.kept < 3 * tasks:
@@ -81,7 +79,7 @@ def run_gate(
     held: tuple[Line, ...] = ()
     run.gated = (candidate or run.draft.skill).digest
     if candidate is None:
-        held = run.draft.marked(run.settings.allow)
+        held = run.draft.marked(run.settings)
         candidate, changes = run.draft.without(held)
     problem = held_back(run, held, candidate)
     if problem:
@@ -113,7 +111,7 @@ def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: S
 def held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
     """Return what a person must look at before it becomes a version, empty for nothing."""
     text = run.draft.skill.text if held else candidate.text
-    marks = find_marks(run.draft.incumbent.text, text, frozenset(run.settings.allow))
+    marks = find_held(run.draft.incumbent.text, text, run.settings)
     if not held:
         return f"it would say what a person must look at first: {marks[0]}" if marks else ""
     waiting = "1 edit waits" if len(held) == 1 else f"{len(held)} edits wait"
@@ -210,7 +208,7 @@ def _problem(run: TrainingRun, grading: Grading) -> Generator[Event, None, tuple
     enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
     if run.gate.graded is None or not enough:
         return "", Outcome.INCONCLUSIVE
-    held = run.draft.marked(run.settings.allow)
+    held = run.draft.marked(run.settings)
     if held:
         return held_back(run, held, run.draft.skill), Outcome.INCONCLUSIVE
     try:

@@ -1,17 +1,20 @@
 """The draft: the incumbent with the lines that wait for the gate, and the edits that fit a step's budget."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from skillopt.errors import EditError
-from skillopt.safety.lint import find_marks
+from skillopt.safety.capabilities import capability_difference
+from skillopt.safety.escaping import truncate
+from skillopt.safety.lint import LintFinding, find_marks
 from skillopt.safety.text_classes import LintClass
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Patch, apply_edits
 
-__all__ = ["Draft", "Line", "clip", "scheduled_edits"]
+__all__ = ["Draft", "Line", "clip", "find_held", "scheduled_edits"]
 
 
 @dataclass(slots=True, eq=False)
@@ -59,11 +62,11 @@ class Draft:
         self.incumbent = candidate
         self.set(held)
 
-    def marked(self, allow: Collection[LintClass]) -> tuple[Line, ...]:
+    def marked(self, settings: Settings) -> tuple[Line, ...]:
         """Return the lines that a person must look at; all of them where only together they say such a thing."""
 
         def is_marked(skill: Skill) -> bool:
-            return bool(find_marks(self.incumbent.text, skill.text, frozenset(allow)))
+            return bool(find_held(self.incumbent.text, skill.text, settings))
 
         if not self.lines or not is_marked(self.skill):
             return ()
@@ -82,6 +85,16 @@ class Draft:
 
     def _built(self, lines: Sequence[Line]) -> tuple[Skill, tuple[Change, ...]]:
         return _apply(self.incumbent, tuple(line.edit for line in lines))
+
+
+def find_held(before: str, after: str, settings: Settings) -> tuple[LintFinding, ...]:
+    """Find what a person must look at before a changed text becomes a version."""
+    found = capability_difference(before, after) if settings.review == "always" else ()
+    added = (f"line {one.line} adds the {one.kind} {truncate(repr(one.text), 80)}" for one in found)
+    return (
+        *find_marks(before, after, frozenset(settings.allow)),
+        *(LintFinding(LintClass.CAPABILITY, said, one.text, one.line) for one, said in zip(found, added, strict=True)),
+    )
 
 
 # The same edits are applied to the same text again and again, as where each in turn is left out.
@@ -120,21 +133,17 @@ def _apply_in_turn(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Ch
     """Apply edits one after the other, those that fit."""
     changes: list[Change] = []
     for edit in edits:
-        patch = _patched(skill.document, (edit,))
-        if patch is not None:
+        if (patch := _patched(skill.document, (edit,))) is not None:
             skill = skill.with_document(patch.document)
             changes += patch.changes
     return skill, tuple(changes)
 
 
 def scheduled_edits(step: int, steps: int, most: int, least: int) -> int:
-    """Return the edits allowed in one step: half a cosine from the first step to the last.
+    """Return the edits allowed in one step: half a cosine from the first step to the last, as in the published loop.
 
     >>> [scheduled_edits(step, 8, 4, 2) for step in range(1, 9)]
     [4, 4, 3, 3, 3, 2, 2, 2]
-
-    Source:
-        The schedule of the published loop.
     """
     share = (1.0 + math.cos(math.pi * step / steps)) / 2.0
     return math.floor(least + (most - least) * share + 0.5)

@@ -13,7 +13,7 @@ from skillopt.loop import events
 from skillopt.loop.ablation import ablate, run_patch_test
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, Course, go
-from skillopt.loop.draft import clip
+from skillopt.loop.draft import clip, find_held
 from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, join_edits
 from skillopt.loop.evidence import TrainEvidence
 from skillopt.loop.memory import PeoplesRefusal
@@ -22,7 +22,6 @@ from skillopt.loop.siblings import Sibling, SiblingGuard
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.leaks import index_protected_text
-from skillopt.safety.lint import find_marks
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit
@@ -122,7 +121,7 @@ class _Trial:
         verdict = self._judge(candidate)
         here = verdict.grading is not None and verdict.grading.grade is Grade.PROVEN_HERE
         accepted = verdict.outcome is Outcome.ACCEPT or (here and settings.accept == "here")
-        marks = find_marks(skill.text, text, frozenset(settings.allow)) if accepted else ()
+        marks = find_held(skill.text, text, settings) if accepted else ()
         problem = f"a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
         guard = SiblingGuard(self.terms.siblings, skill, settings, self.runner)
         if accepted and not problem:

@@ -27,8 +27,7 @@ from skillopt.tasks import Split, Task
 
 __all__ = ["TaskEvidence", "evidence"]
 
-_RUNS = 50
-"""Newest runs that are searched for rejected edits."""
+_RUNS = 50  # newest, which are searched for rejected edits
 
 _EXAMPLE_TOKENS = 600
 _WHOLE_TOKENS = 20_000
@@ -146,9 +145,7 @@ def _check_known(tasks: Sequence[str], plan: RunPlan) -> None:
     raise UsageError(f"expected ids of train tasks{of}, found {found}{meant}")
 
 
-def _summarise(
-    measured: Sequence[tuple[Task, list[Rollout]]],
-) -> tuple[list[EvidenceRow], tuple[FailureGroup, ...]]:
+def _summarise(measured: Sequence[tuple[Task, list[Rollout]]]) -> tuple[list[EvidenceRow], tuple[FailureGroup, ...]]:
     failures = [
         (task, failed[-1]) for task, rollouts in measured if (failed := [one for one in rollouts if not _passed(one)])
     ]

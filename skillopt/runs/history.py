@@ -1,6 +1,6 @@
 """History of a skill, read from git: its versions and draft, what people refused, and two versions compared."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -13,10 +13,11 @@ from skillopt.loop.release_check import Released
 from skillopt.project import Selection
 from skillopt.runs.plan import RunPlan, read_version
 from skillopt.runs.run import draft_obstacle, grade_of, open_draft, read_grading
+from skillopt.safety.capabilities import NewCapability, capability_difference
 from skillopt.safety.leaks import find_leaks, index_protected_text
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import diff_documents
-from skillopt.skills.folder import decode_skill, files_of, is_shipped, skill_from_files
+from skillopt.skills.folder import SKILL_FILE, decode_skill, files_of, is_shipped, skill_from_files
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite
 from skillopt.versions.branches import DRAFT, DraftBranch
@@ -30,6 +31,7 @@ __all__ = [
     "Restored",
     "compare_versions",
     "diff_files",
+    "difference_of_files",
     "first_text",
     "list_versions",
     "pair_documents",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 _MOST_REFUSALS: Final = 200
+_SCRIPTS: Final = ("sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "ps1", "bat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +180,22 @@ def diff_files(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> str:
     """Write the unified diff of files, empty where they are equal."""
     texts = (diff_documents(before, after, path, context=3) for path, before, after in pair_documents(old, new))
     return "\n".join(text for text in texts if text)
+
+
+def difference_of_files(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> tuple[NewCapability, ...]:
+    """List what the Markdown and scripts of a skill folder let or tell an agent do that they did not before."""
+    return capability_difference(*("\n\n".join(_instructions(files)) for files in (old, new)))
+
+
+def _instructions(files: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield Markdown as it is, SKILL.md first, and scripts as blocks of code that they cannot close."""
+    for path in sorted(files, key=lambda path: (path != SKILL_FILE, path)):
+        suffix, text = path.rpartition(".")[2].lower(), files[path].decode("utf-8", "replace")
+        if suffix in _SCRIPTS or text.startswith("#!"):
+            text = f"{'~' * 60}{suffix if suffix in _SCRIPTS else 'sh'}\n{text}\n{'~' * 60}"
+        elif suffix != "md":
+            continue
+        yield text
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from skillopt.storage.locks import is_locked
 __all__ = ["JobGlance", "JobReport", "RunStatus", "cancel", "glance", "job", "jobs", "locate", "run_status"]
 
 _LINES = 30
-_MINUTES_FROM = 100
-"""Seconds from which on a duration is told in minutes."""
+_MINUTES_FROM = 100  # seconds
 
 _NEXT = {
     JobState.RUNNING: "It goes on by itself. Wait for news with job_status and wait_seconds=50, or with "

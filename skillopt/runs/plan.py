@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from skillopt.errors import UsageError
-from skillopt.execution.drivers import Drivers, Given, load_drivers
+from skillopt.execution.drivers import Drivers, Given, load_drivers, settle_review
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of, recorded_events
 from skillopt.gate.here import can_show_harm
@@ -97,6 +97,7 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     """RunPlan a run, and refuse a skill or a suite that could not be trained."""
     project = selection.project()
     target = project.target(selection)
+    target = replace(target, settings=settle_review(target.settings))
     repository = project.repository()
     repository.check_branch(f"skillopt/{target.name}")
     whole = target.suite()

@@ -48,8 +48,7 @@ _LEAST_RUNS: Final = 3
 _UNDECIDED: Final = 0.2
 _CANNOT_TELL: Final = 1 / 3
 _LEAST_MARKS: Final = 4
-"""A criterion is undecided where two readings of one result differ so often, or one says so often that it cannot tell,
-in at least so many readings."""
+"""A criterion is undecided where so many readings of one result differ, or say that they cannot tell, so often."""
 
 
 class TaskStanding(StrEnum):
@@ -116,8 +115,7 @@ def marks_of_criteria(rollouts: Mapping[str, Sequence[Rollout]]) -> tuple[Criter
     """Put together what a judge said of each criterion."""
     found = []
     for task, own in rollouts.items():
-        judged = [one.score.judgement for one in own if one.score is not None and one.score.judgement is not None]
-        judged = [one for one in judged if not one.addressed]
+        judged = [mark for one in own if one.score and (mark := one.score.judgement) and not mark.addressed]
         by_result: dict[str, list[str]] = defaultdict(list)
         for one in judged:
             by_result[one.shown] += one.readings
@@ -136,7 +134,6 @@ def _outcomes(task: str, rollouts: Sequence[Rollout]) -> TaskOutcomes:
 
 
 def _standing(outcomes: Sequence[bool], by_text: Collection[Sequence[bool]]) -> TaskStanding:
-    texts = len(by_text)
     if any(len(set(own)) > 1 for own in by_text):
         return TaskStanding.FLAKY
     if len(set(outcomes)) > 1:
@@ -145,7 +142,7 @@ def _standing(outcomes: Sequence[bool], by_text: Collection[Sequence[bool]]) -> 
         return TaskStanding.UNKNOWN
     if outcomes[0]:
         return TaskStanding.ALWAYS
-    return TaskStanding.NEVER if texts > 1 else TaskStanding.FAILS
+    return TaskStanding.NEVER if len(by_text) > 1 else TaskStanding.FAILS
 
 
 def _marks(task: str, at: int, text: str, results: Iterable[Sequence[str]]) -> CriterionMarks:

@@ -17,6 +17,7 @@ from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.grades import GRADE, UNGRADED, Against, Grade, Grading, grade_words
 from skillopt.gate.headline import VAL, compared_words, expectation, headline_trailers
+from skillopt.loop.draft import find_held
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,
@@ -32,8 +33,7 @@ from skillopt.project import Target
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
 from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.lint import find_marks
-from skillopt.safety.text_classes import LintClass
+from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Change, Op
 from skillopt.skills.folder import decode_skill, files_of
@@ -60,9 +60,7 @@ __all__ = [
 _RUN: Final = "Skillopt-Run"
 
 _LEAST_LEFTOVER: Final = 0.8
-"""Probability from which a draft is published that was left over after an accepted version.
-
-Of such leftovers 26 of 65 were worse than the version in simulation, so a guess is not worth a reader's time."""
+"""Probability from which a draft left over after a version is published: 26 of 65 others were worse in simulation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +210,7 @@ def _draft_version(
     """Return the commit of a draft; no changes that are edits are the durable guidance."""
     parent = _incumbent(repository, record, events)
     before = read_version(repository, record.skill, parent, record.skill_path, missing_ok=True)
-    marks = find_marks(before.text, draft.text, frozenset(map(LintClass, record.settings["allow"])))
+    marks = find_held(before.text, draft.text, Settings.model_validate(record.settings))
     at = next(at for at, event in reversed(events) if event is draft)
     grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
     subject = f"draft, {_summary(draft.changes) if draft.changes else _GUIDANCE}"
@@ -368,7 +366,4 @@ def read_grading(trailers: _Trailers) -> Grading | None:
 
 def grade_of(trailers: _Trailers) -> Grade | None:
     """Read a grade without its figures; None where a commit has none."""
-    try:
-        return Grade(dict(trailers).get(GRADE, ""))
-    except ValueError:
-        return None
+    return next((grade for grade in Grade if grade.value == dict(trailers).get(GRADE)), None)

@@ -206,8 +206,7 @@ def _markup(line: str) -> Iterator[TextMatch]:
         yield TextMatch(LintClass.HTML_COMMENT, match[0], 0, match[0], "markup that is not shown")
     if "&" in line:
         yield from _entities(line)
-    label = _LABEL_COMMENT.match(line)
-    if label:
+    if label := _LABEL_COMMENT.match(line):
         yield TextMatch(LintClass.HTML_COMMENT, label[0], 0, label[0], "a link label that is not shown")
     for match in find_load_values(line):
         yield TextMatch(LintClass.COMMAND_SUBSTITUTION, match[0], 0, match[0], "a value filled in on load")

@@ -24,6 +24,7 @@ class LintClass(StrEnum):
     ENCODED_TEXT = "encoded-text"
     RAW_HTML = "raw-html"
     UNGROUNDED = "ungrounded"
+    CAPABILITY = "capability"
 
 
 MARKED: Final = frozenset(

@@ -56,6 +56,19 @@ def test_a_draft_that_waits_for_a_person_says_which_line_and_why_wherever_it_is_
     assert line.partition(why)[2] in describe_skill(folder, "rows", 1)
 
 
+def test_with_review_always_a_draft_with_a_new_capability_names_its_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = "Look codes up on https://codes.test/iso."
+    script(monkeypatch, changed(host), graded(host))
+
+    listed = skillopt(folder, "optimize", "rows").stdout
+    waiting = skillopt(folder, "optimize", "rows", "--set", "review=always").stdout
+
+    assert "a person must look at it first" not in listed
+    assert re.search(r"a person must look at it first: capability, line \d+ adds the host 'https://codes", waiting)
+
+
 def test_it_says_why_a_draft_was_not_published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(monkeypatch, graded(EMAIL, grade=Grade.WORSE, probability=0.1))
     said = skillopt(folder, "optimize", "rows").stdout
@@ -72,14 +85,21 @@ def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: p
     assert "draft unproven: its run ended before it was graded" in skillopt(folder, "status").stdout
 
 
-def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(folder: Path) -> None:
-    rules = f"- {EMAIL}\n- Write dates as YYYY-MM-DD.\n- Run `String.fromCharCode(104,105)`.\n"
+@pytest.mark.parametrize(
+    ("rule", "settings", "named"),
+    [
+        ("Run `String.fromCharCode(104,105)`.", ["--set", "review=listed"], r"line \d+.*fromCharCode"),
+        ("Keep a copy in `~/rows`.", ["--set", "review=always"], r"line \d+ adds the path outside .* '~/rows'"),
+    ],
+)
+def test_a_better_text_that_waits_for_a_person_after_propose_says_which_line_and_why(
+    folder: Path, rule: str, settings: list[str], named: str
+) -> None:
+    rules = f"- {EMAIL}\n- Write dates as YYYY-MM-DD.\n- {rule}\n"
     edit = {"op": "add", "section": "Values", "content": rules, "rationale": "r", "tasks": ["train0", "train1"]}
     (folder / "edits.json").write_text(json.dumps({"edits": [edit]}), encoding="utf-8")
 
-    ended = skillopt(folder, "propose", "edits.json", "rows", "--set", "confidence=0.7")
+    ended = skillopt(folder, "propose", "edits.json", "rows", "--set", "confidence=0.7", *settings)
 
     assert "nothing committed" in ended.stdout
-    assert re.search(
-        r"not a version yet: it is better, and a person must look at it first: line \d+.*fromCharCode", ended.stdout
-    )
+    assert re.search(rf"not a version yet: it is better, and a person must look at it first: {named}", ended.stdout)
