@@ -13,6 +13,7 @@ from skillopt.errors import SuiteError
 
 __all__ = [
     "JUDGED_KINDS",
+    "RUN_AGENT",
     "File",
     "Split",
     "Suite",
@@ -25,6 +26,9 @@ __all__ = [
 
 JUDGED_KINDS: Final = frozenset({"rubric"})
 """Kinds of verifiers that ask a model to judge."""
+
+RUN_AGENT: Final = "run-agent"
+"""The program with which a check runs the agent's code in a sandbox of its own."""
 
 
 class Split(StrEnum):
@@ -88,6 +92,17 @@ class VerifierSpec:
         return tuple(
             VerifierSpec(each["kind"], json.dumps(each.get("options", {})), self.files, self.inputs) for each in checks
         )
+
+    @property
+    def can_be_gamed(self) -> bool:
+        """Tell whether a check runs the agent's code itself, where that code can reach what decides the score."""
+        commands = (part for part in self.parts if part.kind == "command" and not part.asks_runner)
+        return any(json.loads(part.options).get("runs") == "agent" for part in commands)
+
+    @property
+    def asks_runner(self) -> bool:
+        """Tell whether a program has `run-agent` run the agent's code."""
+        return any(RUN_AGENT in text for text in (self.options, *(file.text for file in self.files)))
 
     @property
     def leaves(self) -> list[str]:

@@ -50,16 +50,13 @@ def _cheats() -> Iterator[Attempt]:
 def _honest() -> Iterator[Attempt]:
     write = f"printf '%s\\n' {ANSWER.strip()} >total.txt"
     for judge in JUDGES:
-        if judge not in {"runs", "imports", "answer", "ruff", "mypy"}:
+        if judge not in {"runs", "answer", "ruff", "mypy"}:
             yield Attempt(f"{judge}: honest work", judge, write)
             yield Attempt(f"{judge}: honest work among other files", judge, f"{write}; {_OTHERS}")
     yield Attempt("answer: honest work", "answer", "true", ANSWER)
     yield Attempt("runs: honest work", "runs", f"echo 'print({ANSWER.strip()})' >answer.py")
     for judge in ("ruff", "mypy"):
         yield Attempt(f"{judge}: honest work", judge, "echo 'total: int = 1' >answer.py; echo 'x = 1' >ruff.toml")
-    yield Attempt(
-        "imports: honest work", "imports", f"printf 'def total(): return \"{ANSWER.strip()}\\\\n\"\\n' >answer.py"
-    )
 
 
 CHEATS: Final = tuple(_cheats())

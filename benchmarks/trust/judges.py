@@ -27,7 +27,7 @@ class Judge:
 
 def _judge(argv: list[str], *files: tuple[str, str], **options: object) -> Judge:
     placed = tuple(File(path, text.encode()) for path, text in files)
-    text = json.dumps({"argv": argv, "timeout": 20, **options})
+    text = json.dumps({"argv": argv, "timeout": 20, "collect": ["total.txt"], **options})
     return Judge("sh" if argv[0] == "python" else argv[0], VerifierSpec("command", text, (_EXPECTED, *placed), INPUTS))
 
 
@@ -68,14 +68,9 @@ if good:
 raise SystemExit(0 if good else 1)
 """
 _RUNS: Final = """
-import pathlib, subprocess, sys
-ended = subprocess.run([sys.executable, "answer.py"], capture_output=True, text=True, timeout=15)
+import pathlib, subprocess
+ended = subprocess.run(["run-agent", "python", "answer.py"], capture_output=True, text=True, timeout=15)
 raise SystemExit(ended.stdout != pathlib.Path("expected.txt").read_text())
-"""
-_IMPORTS: Final = """
-import pathlib
-from answer import total
-raise SystemExit(total() != pathlib.Path("expected.txt").read_text())
 """
 _GIT: Final = """
 set -e
@@ -98,9 +93,8 @@ JUDGES: Final = {
     "git": _judge(["sh", "check.sh"], ("check.sh", _GIT)),
     "node": _judge(["node", "check.js"], ("check.js", _NODE), ("judging.js", _SAME)),
     "node, package": _judge(["node", "check.js"], ("check.js", _NODE), ("judging/index.js", _SAME)),
-    "runs": _judge(["python", "check.py"], ("check.py", _RUNS), collect=["answer.py"]),
-    "ruff": _judge(["python", "-m", "ruff", "check", "--no-cache", "."]),
-    "mypy": _judge(["python", "-m", "mypy", "--cache-dir=/dev/null", "answer.py"]),
-    "imports": _judge(["python", "check.py"], ("check.py", _IMPORTS), collect=["answer.py"]),
+    "runs": _judge(["python", "check.py"], ("check.py", _RUNS), collect=["answer.py"], runs="agent"),
+    "ruff": _judge(["python", "-m", "ruff", "check", "--no-cache", "."], collect=["answer.py"]),
+    "mypy": _judge(["python", "-m", "mypy", "--cache-dir=/dev/null", "answer.py"], collect=["answer.py"]),
 }
 """Name → verifier."""

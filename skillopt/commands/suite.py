@@ -12,7 +12,7 @@ import typer
 from skillopt.commands import output
 from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, SuiteOption, with_run_options
 from skillopt.errors import SkilloptError, SuiteError, UsageError
-from skillopt.execution.drivers import collected_code_note, load_drivers
+from skillopt.execution.drivers import gameable_note, load_drivers
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
@@ -27,6 +27,7 @@ from skillopt.suites.formats import find_triggers
 from skillopt.suites.reading import Reading, Trigger
 from skillopt.suites.split_leaks import find_split_leaks
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
+from skillopt.verifiers.collected_files import executed_names
 
 __all__ = ["suite"]
 
@@ -35,6 +36,9 @@ _MOST_NAMES: Final = 8
 _MOST_CRITERIA: Final = 12
 _MOST_LEAKS: Final = 12
 _LONGEST: Final = 100
+_READS, _APART = "read results", "run the agent's code apart"
+_GAMED, _EXECUTES = "run the agent's code themselves and can be gamed", "may execute results"
+_PROGRAMS: Final = (_READS, _APART, _GAMED, _EXECUTES)
 _STANDINGS: Final = {
     "never passes": "never passed under two texts or more: too hard, or the check is wrong",
     "fails so far": "failed each time under the one text that was run: what training works on",
@@ -84,6 +88,7 @@ def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOpti
 
 def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _outcome_lines(found)
+    yield from _check_kind_lines(found["programs"])
     yield from _judge_lines(found)
     yield from _leak_lines(found)
     yield f"what it can show: {found['prospect'].words}"
@@ -102,6 +107,15 @@ def _outcome_lines(found: Mapping[str, Any]) -> Iterator[str]:
         named = [escape_terminal(task.task) for task in found["tasks"] if task.standing == standing]
         if named:
             yield f"{len(named)} of {count_noun(known, 'task')} {note}: {_some(named)}"
+
+
+def _check_kind_lines(found: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Iterator[str]:
+    """Count the programs that check results by what they do with them, and name those that need a look."""
+    if counts := [f"{len(found[kind])} {kind}" for kind in _PROGRAMS if found[kind]]:
+        yield f"programs that check: {', '.join(counts)}"
+    for task, names in [*found[_GAMED].items(), *found[_EXECUTES].items()][:_MOST_TASKS]:
+        advice = f"may execute {_some(names)}: declare `runs: agent`" if names else "can be gamed: use `run-agent`"
+        yield f"  {escape_terminal(f'{task}: {advice}')}"
 
 
 def _leak_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -191,10 +205,24 @@ def _checked(selection: Selection) -> dict[str, Any]:
         "criteria": criteria,
         "undecided": sorted(undecided, key=lambda one: -max(one.differs, one.cannot_tell)),
         "judge": judge_agreement(rollout for own in rollouts.values() for rollout in own),
+        "programs": _programs(suite),
         "leaks": find_split_leaks(suite),
         "prospect": what_it_can_show(suite, target.settings),
         "problem": problem,
     }
+
+
+def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Sort tasks by what their programs do with the agent's files, with the files that one seems to execute."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {kind: {} for kind in _PROGRAMS}
+    for _, task in suite.splits:
+        for spec in (part for part in task.verifier.parts if part.kind == "command"):
+            options = json.loads(spec.options)
+            read = () if options.get("runs") else options.get("collect") or ()
+            executed = executed_names(read, options["argv"], spec.files)
+            others = _READS if not options.get("runs") else _GAMED if spec.can_be_gamed else _APART
+            found[_EXECUTES if executed else others][task.id] = executed
+    return found
 
 
 def _shown(name: str | None, suite: Path | None) -> dict[str, Any]:
@@ -227,7 +255,7 @@ def _contents(reading: Reading, others: tuple[Path, ...]) -> dict[str, Any]:
         "tasks": tasks,
         "skipped": reading.skipped,
         "triggers": (should, len(triggers) - should),
-        "code": collected_code_note(suite) if suite else "",
+        "code": gameable_note(suite) if suite else "",
         "training": "" if len(tasks) > 1 else f"{few}; `evaluate` and `gate` work with one" if tasks else few,
     }
 
@@ -252,7 +280,8 @@ def _tasks(suite: Suite) -> Iterator[dict[str, Any]]:
 
 
 def _task(task: Task, part: str | Split) -> dict[str, Any]:
-    kinds = tuple(spec.kind for spec in task.verifier.parts if spec.kind not in JUDGED_KINDS)
+    programs = (spec for spec in task.verifier.parts if spec.kind not in JUDGED_KINDS)
+    kinds = tuple(f"{spec.kind}{' (can be gamed)' if spec.can_be_gamed else ''}" for spec in programs)
     judged = (json.loads(spec.options) for spec in task.verifier.parts if spec.kind in JUDGED_KINDS)
     criteria = sum(len(options.get("criteria", ())) for options in judged)
     return {"id": task.id, "part": str(part), "checks": kinds, "criteria": criteria, "files": len(task.files)}

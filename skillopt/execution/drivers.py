@@ -28,7 +28,6 @@ from skillopt.suites import brings_command
 from skillopt.targets.drivers import MODELS, load_harness, load_model, runs_agent
 from skillopt.tasks import Suite, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
-from skillopt.verifiers.collected_files import collected_code
 from skillopt.verifiers.tool_calls import RECORDED_TOOLS, asked_tools, is_recorded
 
 __all__ = [
@@ -37,7 +36,7 @@ __all__ = [
     "caps_of",
     "check_recorded_tools",
     "checks_warning",
-    "collected_code_note",
+    "gameable_note",
     "identify_target",
     "load_drivers",
     "load_target",
@@ -180,7 +179,7 @@ def load_drivers(
         own_judge = given.judge or (None if settings.judge else given.model)
         judge = metered("judge", own_judge, "" if own_judge else _judge_name(settings, suite), environment_masking())
     exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
-    notices = (exposed, checks_warning(suite, settings.sandbox), collected_code_note(suite))
+    notices = (exposed, checks_warning(suite, settings.sandbox), gameable_note(suite))
     return Drivers(
         MeteredHarness(cluster or harness, meters, _mark(settings, suite), cluster, retry if asks_once else None),
         metered("optimizer", given.model, settings.model) if optimizer else None,
@@ -262,13 +261,12 @@ def checks_warning(suite: Suite, sandbox: SandboxChoice) -> str:
     return unboxed_checks(sandbox) if any(brings_command(task) for _, task in suite.splits) else ""
 
 
-def collected_code_note(suite: Suite) -> str:
-    """Say in one line what it means that checks of a suite are given code of the agent; empty where none is."""
-    found = [paths for _, task in suite.splits if (paths := collected_code(task.verifier))]
+def gameable_note(suite: Suite) -> str:
+    """Say in one line that checks of a suite run the agent's code themselves; empty where none does."""
+    found = [task.id for _, task in suite.splits if task.verifier.can_be_gamed]
     if not found:
         return ""
-    names = ", ".join(dict.fromkeys(path for paths in found for path in paths))
     return (
-        f"checks of {count_noun(len(found), 'task')} are given code of the agent ({names}): where a check imports it, "
-        "it can decide its score"
+        f"scores of {count_noun(len(found), 'task')} can be gamed: their checks run the agent's code in their own "
+        "process; `run-agent` runs it apart"
     )

@@ -152,19 +152,21 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
 
     Only rollouts that passed or scored higher than the ordinary ones of their task are looked at. Ordinary are those
     under the text before training; where a task has none, those under other texts than the one that is looked at.
+    Of a task whose score can be gamed passes under the text before training are looked at too, beside each other.
     """
     start, trained = _by_task(run.start), _by_task(run.trained)
     references = {task.id: reference_text(task.verifier) for task in run.tasks}
     found: list[Suspicion] = []
     for task in run.tasks:
-        mine = [one for one in trained[task.id] if one.status is Status.OK and one.score is not None]
+        looked_at = [*trained[task.id], *(start[task.id] if task.verifier.can_be_gamed else ())]
+        mine = [one for one in looked_at if one.status is Status.OK and one.score is not None]
         others = "\n".join(text for name, text in references.items() if name != task.id)
-        ordinary: dict[str, _Ordinary] = {}
+        ordinary: dict[tuple[int, ...], _Ordinary] = {}
         signs: dict[Sign, Suspicion] = {}
         for rollout in mine:
-            key = "" if start[task.id] else rollout.skill_digest
-            if key not in ordinary:
-                beside = start[task.id] or [one for one in mine if one.skill_digest != key]
+            beside = [one for one in start[task.id] if one is not rollout]
+            beside = beside or [one for one in mine if one.skill_digest != rollout.skill_digest]
+            if (key := tuple(map(id, beside))) not in ordinary:
                 ordinary[key] = _Ordinary.of(task, beside, run.start_text)
             acts = list(_suspicious_acts(run, ordinary[key], rollout, others))
             for act in {act.sign: act for act in reversed(acts)}.values():

@@ -43,8 +43,8 @@ class CheckProgram:
 
     argv: tuple[str, ...]
     timeout: float
-    library: tuple[str, ...] = ()
-    shown: tuple[str, ...] = ()
+    library: tuple[str, ...]
+    tools: tuple[str, ...] = ()
 
 
 def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
@@ -53,16 +53,15 @@ def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
     _expect_program(program.argv[0], cwd, path)
     with Workspace.create() as home:
         places = {
-            "PATH": path,
+            "PATH": os.pathsep.join((*program.tools, path)),
+            "PYTHONPATH": os.pathsep.join(program.library),
             "HOME": home.path,
             "TMPDIR": home.path,
             "GIT_CEILING_DIRECTORIES": str(Path(cwd).parent),
         }
-        modules = {"PYTHONPATH": os.pathsep.join(program.library)} if program.library else {}
-        wrapped = box.wrap_check(program.argv, home.path, cwd, program.shown)
+        wrapped = box.wrap_check(program.argv, home.path, cwd, (*program.library, *program.tools))
         try:
-            env = {**_ISOLATED, **places, **modules}
-            ended = run_process(wrapped, cwd, env, program.timeout, limits=verifier_limits())
+            ended = run_process(wrapped, cwd, {**_ISOLATED, **places}, program.timeout, limits=verifier_limits())
         finally:
             if not box.active:
                 end_inheritors(home.path)

@@ -37,6 +37,9 @@ _MOST_ENTRIES: Final = 100_000
 _DEEPEST: Final = 64
 """Folders deep from which on nothing is looked at: the time to list a folder grows with the length of its path."""
 
+_Wanted = Callable[[str], bool]
+_Made = Iterator["Workspace"]
+_LARGEST_COPY: Final = 1_000_000_000
 _BLOCK: Final = 512  # the unit of st_blocks, whatever the disk has
 
 
@@ -44,8 +47,7 @@ def check_path(path: str) -> None:
     """Refuse a path that is not a plain relative POSIX path inside a folder."""
     parts = path.split("/")
     if "" in parts or "." in parts or ".." in parts or "\0" in path or "\\" in path:
-        message = f"expected a relative path like 'data/input.csv' without '..', found {path!r}; correct the path"
-        raise SuiteError(message)
+        raise SuiteError(f"expected a relative path like 'data/input.csv' without '..', found {path!r}; correct it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Workspace:
 
     @staticmethod
     @contextmanager
-    def create(files: Iterable[File] = ()) -> "Iterator[Workspace]":
+    def create(files: Iterable[File] = ()) -> "_Made":
         """Make a workspace that holds these files."""
         path = tempfile.mkdtemp(prefix="skillopt-")
         try:
@@ -68,20 +70,19 @@ class Workspace:
 
     @staticmethod
     @contextmanager
-    def copy(
-        source: str, files: Iterable[File] = (), wanted: Callable[[str], bool] | None = None, deadline: float = inf
-    ) -> "Iterator[Workspace]":
-        """Make a workspace that holds what another one holds, and over it these files.
+    def copy(source: str, files: Iterable[File] = (), wanted: _Wanted = bool, deadline: float = inf) -> "_Made":
+        """Make a workspace that holds what is wanted of another one, and over it these files.
 
-        Left out are links, symbolic and hard, everything that is not a file or folder, what may not be read, and what
-        is not reached by the deadline, a time of `monotonic`.
+        Left out are links, symbolic and hard, everything that is not a file or folder, what may not be read, what is
+        beyond 1 GB or the deadline, a time of `monotonic`. Only folders that are wanted (`out/`) are looked into.
         """
+        left = _LARGEST_COPY
         with Workspace.create() as workspace:
-            for name, entry in _walk(source, deadline):
-                path = f"{name}/" if entry.is_dir(follow_symlinks=False) else name
-                if wanted is None or wanted(path):
-                    with _skipping_unreachable():
-                        _copy_entry(entry, Path(workspace.path, name))
+            for name, entry in _walk(source, deadline, wanted=wanted):
+                with _skipping_unreachable():
+                    if (left := left - entry.stat(follow_symlinks=False).st_size) < 0:
+                        break
+                    _copy_entry(entry, Path(workspace.path, name))
             for file in files:
                 _make_way(workspace.path, file.path)
                 _place(workspace.path, file)
@@ -190,8 +191,10 @@ def _read_regular(descriptor: int, limit: int) -> bytes | Unreadable:
         os.close(descriptor)
 
 
-def _walk(workspace: str, deadline: float = inf, deepest: int = _DEEPEST) -> "Iterator[tuple[str, os.DirEntry[str]]]":
-    """Yield (relative path, entry) of a folder's contents, folders before what they hold.
+def _walk(
+    workspace: str, deadline: float = inf, deepest: int = _DEEPEST, wanted: _Wanted = bool
+) -> "Iterator[tuple[str, os.DirEntry[str]]]":
+    """Yield (relative path, entry) of what is wanted of a folder's contents, folders before what they hold.
 
     What cannot be listed is left out, and so is what lies too deep, what comes after a great many entries and what is
     not reached by the deadline.
@@ -204,9 +207,11 @@ def _walk(workspace: str, deadline: float = inf, deepest: int = _DEEPEST) -> "It
                 left -= 1
                 if left < 0 or monotonic() > deadline:
                     return
-                yield entry.path[len(workspace) + 1 :], entry
-                if depth < deepest and entry.is_dir(follow_symlinks=False):
-                    folders.append((entry.path, depth + 1))
+                name, inner = entry.path[len(workspace) + 1 :], entry.is_dir(follow_symlinks=False)
+                if wanted(f"{name}/" if inner else name):
+                    yield name, entry
+                    if depth < deepest and inner:
+                        folders.append((entry.path, depth + 1))
 
 
 def _copy_entry(entry: "os.DirEntry[str]", place: Path) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "VERIFIERS",
     "Deliverable",
     "FileName",
+    "FolderOrFile",
     "Options",
     "decode_reference",
     "decode_result",
@@ -93,6 +94,9 @@ def _checked(path: str) -> str:
 
 FileName = Annotated[str, AfterValidator(_checked)]
 """A relative path that stays in its folder."""
+
+FolderOrFile = Annotated[str, AfterValidator(lambda path: path if _checked(path.removesuffix("/")) else "")]
+"""A relative path, of a folder with a `/` at its end."""
 
 
 class Options(BaseModel):

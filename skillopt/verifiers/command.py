@@ -5,9 +5,10 @@ It runs after the target has stopped. Its files enter only the copy, so that the
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from time import monotonic
-from typing import Annotated, Final
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,22 +17,17 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
 from skillopt.sandbox.processes import ProcessResult
-from skillopt.sandbox.workspace import Workspace, changed_files, read_workspace_file, workspace_size
+from skillopt.sandbox.workspace import Workspace, read_workspace_file
 from skillopt.tasks import File, VerifierSpec
-from skillopt.verifiers import FileName, failed, read_options
-from skillopt.verifiers.collected_files import CollectedFiles
+from skillopt.verifiers import FileName, FolderOrFile, failed, read_options, shorten_end
+from skillopt.verifiers.agent_code import agent_runner
+from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
 
 __all__ = ["CommandOptions", "CommandVerifier", "Reward"]
 
 _LARGEST_REWARD = 1_000_000
-_LARGEST_WORKSPACE = 1_000_000_000
 _LONGEST_FEEDBACK = 2_000
-_MOST_NAMED: Final = 10
-_NAMING: Final = 0.5
-"""Seconds after a failed check in which to find what it did not see."""
 
-# Where clients keep the skill and their own repository.
-_OF_AGENTS: Final = (".git/", ".claude/", ".agents/", ".codex/")
 # What a shell answers for a program that it cannot run or cannot find.
 _NOT_RUN = frozenset({126, 127})
 
@@ -57,13 +53,17 @@ class CommandOptions(BaseModel):
         Field(description="File of the copy to which the program writes the score; it counts only with status 0."),
     ] = None
     collect: Annotated[
-        tuple[FileName, ...] | None,
+        tuple[FolderOrFile, ...] | None,
         Field(
-            description="Paths of the agent's files that the program sees, `*` and `**` stand for names and folders; "
-            "without it all that the agent created or changed, but for code and configuration that could steer it.",
+            description="The agent's files that the program gets: names, folders (`out/`), patterns within a folder "
+            "(`out/*.csv`, `**` for any number of folders); without it those that the check's own files name.",
             min_length=1,
             max_length=1_000,
         ),
+    ] = None
+    runs: Annotated[
+        Literal["agent"] | None,
+        Field(description="Whether the program runs the agent's code, `agent`; without it, it only reads results."),
     ] = None
 
 
@@ -79,7 +79,7 @@ class Reward(BaseModel):
 class CommandVerifier:
     """Scores by the exit status, 0 for all right, and with status 0 by the reward file that the suite names.
 
-    The program runs in a fresh folder: the task's files, what the agent left there as data, the verifier's own files.
+    The program runs in a fresh folder: the task's files, what is collected of the agent's, the verifier's own files.
     A program that takes longer than its limit, or uses more, scores 0: it may be the target's work that does.
     """
 
@@ -90,71 +90,77 @@ class CommandVerifier:
             raise SuiteError(
                 f"verifier 'command': expected no file {options.reward!r}, which the program writes; rename it"
             )
+        self._runs_agent, self._asks_runner = options.runs == "agent", spec.asks_runner
         reserved = tuple(filter(None, (options.reward, options.answer)))
-        self._collected = CollectedFiles.of(options.collect, spec.files, options.argv, reserved, spec.inputs)
+        self._named = () if options.collect is not None else _named(options, spec, reserved)
+        collect = self._named if options.collect is None else options.collect
+        self._collected = CollectedFiles.of(collect, spec.files, reserved, anywhere=self._runs_agent)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
-        """Run the program beside a copy of what the agent left."""
-        deadline = monotonic() + self._options.timeout
-        size = workspace_size(workspace, deadline)
-        if size > _LARGEST_WORKSPACE:
-            return failed(f"workspace: expected at most {_LARGEST_WORKSPACE} bytes, found {size}")
-        files = [file for file in self._inputs if not self._collected.takes(file.path)]
-        files += self._files
-        if self._options.answer is not None:
-            files.append(File(self._options.answer, trajectory.answer.encode("utf-8", "replace")))
-        with (
-            Workspace.copy(workspace, files, self._collected.takes, deadline) as copy,
-            Workspace.create(_importable(self._inputs, self._files)) as library,
-        ):
+        """Run the program beside a copy of the agent's files that the suite collects."""
+        deadline, takes = monotonic() + self._options.timeout, self._collected.takes
+        inputs = [file for file in self._inputs if not takes(file.path)]
+        files = [*inputs, *self._files]
+        if said := self._options.answer:
+            files.append(File(said, trajectory.answer.encode("utf-8", "replace")))
+        with ExitStack() as opened:
+            box, tools = Sandbox(self._sandbox), ""
+            copy = opened.enter_context(Workspace.copy(workspace, files, takes, deadline)).path
+            modules = [file for file in inputs if file.path.endswith(".py")]
+            written = {file.path: file for file in (*modules, *self._files)}
+            library = opened.enter_context(Workspace.create(written.values())).path
+            if self._asks_runner:
+                code = opened.enter_context(Workspace.copy(workspace, inputs, takes, deadline)).path
+                tools = opened.enter_context(agent_runner(code, deadline, box))
             left = deadline - monotonic()
             if left <= 0:
-                return failed(f"workspace: not copied for the check within {self._options.timeout:g} s")
-            ended = run_check(self._program(library.path, copy.path, left), copy.path, Sandbox(self._sandbox))
-            if ended.timed_out or ended.exceeded:
-                limit = f"did not end within {self._options.timeout:g} s"
-                how = limit if ended.timed_out else f"was ended because it used {ended.exceeded}"
-                return failed(f"the check {how}{self._left_out(workspace)}")
-            _refuse_crash(self._options.argv[0], ended)
-            self._refuse_changed(copy.path)
-            named = self._options.reward
-            score = _verdict(ended, _read_reward(copy.path, named) if named and ended.status == 0 else None)
-        return score if score.passed else replace(score, feedback=score.feedback + self._left_out(workspace))
+                return failed(f"results: not copied for the check within {self._options.timeout:g} s")
+            score = self._verdict(run_check(self._program(library, copy, tools, left), copy, box), copy)
+        if score.passed or not self._named:
+            return score
+        given = shorten_end(", ".join(self._named))
+        return replace(score, feedback=f"{score.feedback}\ngiven to the check: {given} (`collect` names files)")
 
-    def _program(self, library: str, workspace: str, seconds: float) -> CheckProgram:
-        program, *arguments = self._options.argv
-        argv = (sys.executable if program == "python" else program, *arguments)
+    def _program(self, library: str, workspace: str, tools: str, seconds: float) -> CheckProgram:
+        argv = (sys.executable if self._options.argv[0] == "python" else self._options.argv[0], *self._options.argv[1:])
         folders = [f"{library}/{folder}".rstrip("/") for folder in _module_folders(self._files)]
-        mine = [workspace] if self._options.collect is not None else []
-        return CheckProgram(argv, seconds, tuple(dict.fromkeys([*folders, library, *mine])), (library,))
+        theirs = [workspace] if self._runs_agent and not self._asks_runner else []
+        modules = tuple(dict.fromkeys([*folders, library, *theirs]))
+        return CheckProgram(argv, seconds, modules, (tools,) if tools else ())
 
-    def _refuse_changed(self, folder: str) -> None:
-        for file in self._files:
-            if read_workspace_file(folder, file.path, len(file.content)) != file.content:
-                raise InfrastructureError(
-                    f"expected the verifier's file {file.path!r} as it was, found it changed after the run; have the "
-                    "program write to other files, and not run what the agent left where it can write them"
-                )
+    def _verdict(self, ended: ProcessResult, folder: str) -> Score:
+        """Score how the program ended; what only the agent's code can have broken scores 0."""
+        if ended.timed_out or ended.exceeded:
+            limit = f"did not end within {self._options.timeout:g} s"
+            return failed(f"the check {limit if ended.timed_out else f'was ended because it used {ended.exceeded}'}")
+        if self._runs_agent and ended.status < 0:
+            return failed(f"the check was ended by signal {-ended.status}")
+        _refuse_crash(self._options.argv[0], ended)
+        for each in self._files:
+            if read_workspace_file(folder, each.path, len(each.content)) == each.content:
+                continue
+            problem = f"expected the verifier's file {each.path!r} as it was, found it changed after the run"
+            if self._runs_agent:
+                return failed(problem)
+            raise InfrastructureError(
+                f"{problem}; have the program write to other files, or add `runs: agent` if it runs the agent's code"
+            )
+        named = self._options.reward
+        return _verdict(ended, _read_reward(folder, named) if named and ended.status == 0 else None)
 
-    def _left_out(self, workspace: str) -> str:
-        """Name what the agent wrote and the program did not see, where the suite does not say what it is to see."""
-        if self._options.collect is not None:
-            return ""
-        changed = changed_files(workspace, self._inputs, monotonic() + _NAMING)
-        hidden = [name for name in changed if not self._collected.takes(name) and not name.startswith(_OF_AGENTS)]
-        if not hidden:
-            return ""
-        more = f" and {len(hidden) - _MOST_NAMED} more" if len(hidden) > _MOST_NAMED else ""
-        return f"\nnot given to the check: {', '.join(hidden[:_MOST_NAMED])}{more} (the option `collect` names files)"
 
-
-def _importable(inputs: Sequence[File], own: Sequence[File]) -> list[File]:
-    """Return the modules of task and verifier as they were written, where there are any; the verifier's come first."""
-    if not any(file.path.endswith(".py") for file in (*inputs, *own)):
-        return []
-    modules = {file.path: file for file in inputs if file.path.endswith(".py")}
-    replaced = {path for path in modules for file in own if f"{path}/".startswith(f"{file.path}/")}
-    return [*(file for path, file in modules.items() if path not in replaced), *own]
+def _named(options: CommandOptions, spec: VerifierSpec, reserved: Sequence[str]) -> tuple[str, ...]:
+    """List the files that a check without `collect` names; the task's own only where it names no others."""
+    named = [each for each in named_files(options.argv, spec.files) if each not in reserved]
+    executed = () if options.runs else executed_names(named, options.argv, spec.files)
+    if executed or not (named or options.answer):
+        found = f"that it runs or loads {', '.join(executed)}" if executed else "that it names none"
+        raise SuiteError(
+            f"verifier 'command': expected the agent's files that the check reads, found {found}; add "
+            f"`collect: [NAME, FOLDER/]`{', and `runs: agent` if it runs what the agent wrote' if executed else ''}"
+        )
+    placed = {file.path for file in spec.inputs}
+    return tuple(each for each in named if each not in placed) or tuple(named)
 
 
 def _module_folders(own: Sequence[File]) -> list[str]:

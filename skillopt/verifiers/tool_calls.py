@@ -36,22 +36,16 @@ RECORDED_TOOLS: Final[dict[str, frozenset[str] | None]] = {
 }
 """Harness → the tools whose use its stream tells of, None for all. A harness that is not listed may tell of any."""
 
-_SAME: Final = {
-    "bash": "shell",
-    "powershell": "shell",
-    "pwsh": "shell",
-    "command_execution": "shell",
-    "multiedit": "edit",
-    "str_replace": "edit",
-    "notebookedit": "edit",
-    "create": "write",
-    "create_file": "write",
-    "view": "read",
-    "read_file": "read",
-    "task": "agent",
-    "web_fetch": "webfetch",
-    "web_search": "websearch",
+_NAMES: Final = {
+    "shell": "bash powershell pwsh command_execution",
+    "edit": "multiedit str_replace notebookedit",
+    "write": "create create_file",
+    "read": "view read_file",
+    "agent": "task",
+    "webfetch": "web_fetch",
+    "websearch": "web_search",
 }
+_SAME: Final = {other: name for name, others in _NAMES.items() for other in others.split()}
 _PATCH: Final = "apply_patch"
 """Codex writes and edits files by this tool alone."""
 

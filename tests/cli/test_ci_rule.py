@@ -23,7 +23,7 @@ def optimize(project: Path, path: str, **environment: str) -> "subprocess.Comple
 def test_a_command_verifier_does_not_start_and_only_a_variable_of_the_workflow_lets_it(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project", tasks=2)
     ran, suite = tmp_path / "ran", project / "suites" / "rows.jsonl"
-    verifier = {"kind": "command", "argv": ["sh", "-c", f"echo x >> {ran}"]}
+    verifier = {"kind": "command", "argv": ["sh", "-c", f"echo x >> {ran}"], "answer": "said"}
     rows = [json.loads(line) | {"verifier": verifier} for line in suite.read_text().splitlines()]
     suite.write_text("".join(json.dumps(row) + "\n" for row in rows))
     git(project, "commit", "--quiet", "--all", "--message=Judge by a command")

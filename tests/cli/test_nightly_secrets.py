@@ -70,7 +70,7 @@ def test_a_verifier_finds_no_token_of_the_forge(tmp_path: Path, forge: FakeForge
     spy = write_spy(nights.folder / "suites" / "spy.py", nights.folder, forge=own, key=KEY)
     suite = nights.folder / "suites" / "rows.jsonl"
     lines = [json.loads(line) for line in suite.read_text().splitlines()]
-    verifier = {"kind": "command", "argv": ["python", "spy.py"], "files": {"spy.py": spy.name}}
+    verifier = {"kind": "command", "argv": ["python", "spy.py"], "answer": "said", "files": {"spy.py": spy.name}}
     suite.write_text("".join(json.dumps({**line, "verifier": verifier}) + "\n" for line in lines))
     git(nights.folder, "add", ".")
     git(nights.folder, "commit", "--quiet", "-m", "A verifier that looks around")

@@ -12,7 +12,7 @@ from tests.fakes.projects import make_project, skillopt
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
 GREET = {"kind": "exact", "value": "Good day!"}
-BROKEN = {"kind": "command", "argv": ["python", "-c", "import sys; sys.exit(127)"]}
+BROKEN = {"kind": "command", "argv": ["python", "-c", "import sys; sys.exit(127)"], "answer": "said"}
 
 
 def with_suite(folder: Path, count: int, verifier: Mapping[str, object], prompt: str = "Greet guest") -> Path:

@@ -60,6 +60,33 @@ def test_nothing_is_spent_without_run_and_what_is_not_recorded_is_said(tmp_path:
     assert "what it can show: 8 val tasks" in ended.stdout
 
 
+def test_programs_are_counted_by_what_they_do_with_the_agent_s_files(tmp_path: Path) -> None:
+    project, suite = make_project(tmp_path, tasks=8), tmp_path / "checked.jsonl"
+    checks: list[dict[str, object]] = [
+        {"argv": ["cmp", "a.csv", "b.csv"], "collect": ["a.csv"]},
+        {"argv": ["sh", "-c", ". ./env.sh"], "collect": ["env.sh"]},
+        {"argv": ["run-agent", "python", "x.py"], "collect": ["x.py"], "runs": "agent"},
+        {"argv": ["pytest", "-q"], "collect": ["**"], "runs": "agent"},
+    ]
+    tasks = [
+        {"id": f"t{at}", "prompt": f"Do {at}.", "verifier": {"kind": "command", **each}}
+        for at, each in enumerate(checks)
+    ]
+    suite.write_text("".join(f"{json.dumps(task)}\n" for task in tasks))
+    ended = skillopt(project, "suite", "check", "rows", "--suite", str(suite))
+
+    assert ended.returncode == 0, ended.stderr
+    first, *others = [line for line in ended.stdout.splitlines() if "agent" in line]
+    assert first.startswith(
+        "programs that check: 1 read results, 1 run the agent's code apart, 1 run the agent's code "
+    )
+    assert first.endswith("themselves and can be gamed, 1 may execute results")
+    assert others == [
+        "  t3: can be gamed: use `run-agent`",
+        "  t1: may execute env.sh: declare `runs: agent`",
+    ]
+
+
 def test_what_an_evaluation_recorded_says_how_each_task_goes(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     assert skillopt(project, "evaluate", "rows", "--repeats", "3").returncode == 0

@@ -36,7 +36,7 @@ bash {_TESTS}/test.sh
 reward={_LOGS}/verifier/reward
 if [ -f $reward.json ]; then cp $reward.json reward.json
 elif [ -f $reward.txt ]; then printf '{{"reward": %s}}' "$(cat $reward.txt)" > reward.json
-else echo 'the tests left no reward' >&2; exit 127; fi
+else echo 'the tests left no reward' >&2; exit 1; fi
 """
 _NEEDS_PYTEST: Final = (
     "python3 -c 'import pytest' || exit 127\npytest() { python3 -m pytest \"$@\"; }\nexport -f pytest\n"
@@ -101,7 +101,8 @@ def _task(place: Path) -> Task:
     prompt = _relative(folder.text("instruction.md"), root)
     _refuse_paths("instruction.md", prompt)
     run = f"{_NEEDS_PYTEST if 'pytest' in script else ''}{_RUN}"
-    options = {"argv": ["bash", "-c", run], "timeout": entry.verifier.timeout_sec, "reward": "reward.json"}
+    limits = {"timeout": entry.verifier.timeout_sec, "reward": "reward.json"}
+    options = {"argv": ["bash", "-c", run], "collect": ["**"], "runs": "agent", **limits}
     check = TaskCheck("command", options, files=tuple(placed))
     name = task_id((entry.task.name or place.resolve().name).rpartition("/")[2], "task")
     return Task(name, prompt, verifier_of([check]), files, entry.task.keywords, entry.agent.timeout_sec)

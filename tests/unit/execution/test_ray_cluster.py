@@ -49,7 +49,7 @@ def task(number: int, kind: str = "exact", **options: object) -> Task:
     return Task(f"t{number}", f"Say {number}.", spec, (File("number", b"%d" % number),))
 
 
-TASKS = (*(task(number) for number in range(4)), task(4, "command", argv=["/bin/sh", "-c", CHECK]))
+TASKS = (*(task(number) for number in range(4)), task(4, "command", argv=["/bin/sh", "-c", CHECK], collect=["twice"]))
 
 
 class Notes(RunObserver):

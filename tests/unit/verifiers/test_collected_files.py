@@ -1,75 +1,90 @@
 import pytest
 
+from skillopt.errors import SuiteError
+from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
-from skillopt.verifiers.collected_files import CollectedFiles
+from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
 
-OWN = (File("check.py", b"import helper\nfrom lib.x import y"), File("lib/x.py", b""), File("expected.csv", b""))
-ARGV = ("python", "check.py")
+OWN = (File("check.py", b""), File("lib/x.py", b""))
 
 
-def collected(
-    *patterns: str, own: tuple[File, ...] = OWN, argv: tuple[str, ...] = ARGV, inputs: tuple[File, ...] = ()
-) -> CollectedFiles:
-    return CollectedFiles.of(patterns or None, own, argv, ("reward.json",), inputs)
+def collected(*declared: str, anywhere: bool = False) -> CollectedFiles:
+    return CollectedFiles.of(declared, OWN, ("reward.json",), anywhere=anywhere)
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("declared", "path", "taken"),
     [
-        *("conftest.py", "sub/conftest.py", "pytest.ini", "PyProject.toml", "Makefile", "GNUmakefile", "rules.mk"),
-        *(".git/config", ".gitattributes", ".env", ".npmrc", "node_modules/fs/index.js", "package.json", "x.pth"),
-        *("__pycache__/check.cpython-311.pyc", "sitecustomize.py", "sitecustomize/__init__.py", "reward.json"),
-        *("json.py", "csv/__init__.py", "csv.so", "pytest.py", "helper.py", "helper/__init__.py", "check/__main__.py"),
-        *("lib/__init__.py", "lib/json.py", "lib/index.js", "reward.json/x"),
+        *(("total.txt", "total.txt", True), ("total.txt", "total.txt/index.js", False), ("out/", "out/a/b.csv", True)),
+        *(("out/*.csv", "out/a.csv", True), ("out/*.csv", "out/a/b.csv", False), ("out/**/*.csv", "out/a/b.csv", True)),
+        *(("out/**", "out/.env", False), ("out/**", "out/-rf", False), ("out/**", "out/a\nb", False)),
+        *((".git/**", ".git/refs/heads/main", True), (".git/**", ".git/config", False)),
+        (".git/config", ".git/config", True),
+    ],
+)  # fmt: skip
+def test_what_a_suite_declares_is_taken_and_nothing_else(declared: str, path: str, *, taken: bool) -> None:
+    assert collected(declared).takes(path) is taken
+    assert not collected(declared).takes("csv.py")
+
+
+@pytest.mark.parametrize("pattern", ["**", "*.csv", "lib/**", "lib/*.json"])
+def test_a_pattern_beside_the_verifier_s_files_is_refused_unless_the_agent_s_code_is_run(pattern: str) -> None:
+    with pytest.raises(SuiteError, match=r"collect: expected names of files, or a folder with none of the verifier's"):
+        collected(pattern)
+    assert not collected(pattern, anywhere=True).takes("lib/conftest.json")
+
+
+def test_code_that_is_run_comes_with_all_but_hidden_files_rewards_and_what_lies_in_folders_of_tests() -> None:
+    found = collected("**", anywhere=True)
+
+    paths = ["a.py", "src/b.py", "conftest.py", "reward.json", "lib/y.py", ".env"]
+    assert [path for path in paths if found.takes(path)] == paths[:3]
+
+
+def test_folders_that_hold_nothing_collected_are_not_looked_into() -> None:
+    deep = "/".join(["d"] * 60)
+    files = [File(f"{deep}/f{number}", b"") for number in range(50)] + [File("out/a.csv", b""), File("total.txt", b"")]
+    looked: list[str] = []
+    takes = collected("total.txt", "out/**").takes
+    with (
+        Workspace.create(files) as workspace,
+        Workspace.copy(workspace.path, wanted=lambda path: bool(looked.append(path)) or takes(path)) as copy,  # type: ignore[func-returns-value]  # it notes and goes on
+    ):
+        with Workspace.copy(copy.path) as again:
+            assert again.path != copy.path
+        assert sorted(looked) == ["d/", "out/", "out/a.csv", "total.txt"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "text", "names"),
+    [
+        (["python", "check.py"], "open('total.txt'), Path(\"out/a.csv\"), json.load", ("total.txt", "out/a.csv")),
+        (["sh", "-c", "cmp total.txt expected.txt"], "", ("total.txt", "expected.txt")),
+        (["python", "check.py"], "import csv\nopen('../secret.txt'); open('/etc/x.conf'); 'check.py'", ()),
     ],
 )
-def test_what_could_steer_the_check_is_not(path: str) -> None:
-    assert not collected().takes(path)
-    assert not collected("**").takes(path)
+def test_a_check_without_a_declaration_gets_the_files_that_it_names(
+    argv: list[str], text: str, names: tuple[str, ...]
+) -> None:
+    assert named_files(argv, [File("check.py", text.encode())]) == names
 
 
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        ("import a.b as c, answer as d", "answer.py"),
-        ("if True: from answer import x", "answer/__init__.py"),
-        ("importlib.import_module('answer')", "answer.py"),
-        ("const x = require('./answer')", "answer.js"),
-        ("import x from './answer.mjs'", "answer.mjs"),
-        (". ./answer.sh", "answer.sh"),
-        ("true; source answer.sh", "answer.sh"),
+        *(("from answer import total", "answer.py"), ("if x:\n  import src.answer", "src/**")),
+        *(("x = require('./lib.json')", "lib.json"), ("if [ -f env.sh ]; then . ./env.sh; fi", "env.sh")),
+        *(("-include local.mk", "local.mk"), ("pickle.load(open(sys.argv[1]))", "model.pkl")),
+        *(("subprocess.run([sys.executable, 'answer.py'])", "answer.py"), ("os.system('./solve.bin')", "solve.bin")),
+        *(("sys.path.insert(0, 'src')", "src/**"), ("bash solve.sh | diff - expected.txt", "solve.sh")),
     ],
 )
-@pytest.mark.parametrize("inline", [False, True])
-def test_what_the_check_loads_is_known_by_its_text(text: str, path: str, *, inline: bool) -> None:
-    own = () if inline else (File("check.sh", text.encode()),)
-
-    assert not collected(own=own, argv=("run", text) if inline else ("run",)).takes(path)
-    assert collected(own=(), argv=("run",)).takes(path)
+def test_what_a_check_executes_of_the_agent_s_is_told(text: str, path: str) -> None:
+    assert executed_names([path], ["run", "check"], [File("check", text.encode())]) == (path,)
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", ".flake8", ".pylintrc", "biome.json", ".eslintignore"),
-        *(".prettierrc.json", ".yamllint", "bunfig.toml", "deno.json", "Cargo.toml", "build.rs", "go.mod", "go.work"),
-        *("CMakeLists.txt", "Gemfile", "build.gradle", "pom.xml", "phpunit.xml", "composer.json", "Taskfile.yml"),
-        *("BUILD.bazel", ".rspec", ".perltidyrc", ".sqlfluff", "answer.pyi", "globals.d.ts", "Package.swift"),
-        *("phpcs.xml.dist", "sub/pom.xml", "meson_options.txt", "junit-platform.properties", "Directory.Build.props"),
-        *(".config/x.json", "prettier.config.mjs", "requirements.txt", "BUILD", "configure", "new-tool.kdl"),
-    ],
+    "text", ["import json; json.load(open('total.json'))", "run(['diff', 'total.json', 'x'])", "cmp total.json x"]
 )
-def test_what_tools_look_for_is_not_given_to_the_check_whichever_tool_it_is(path: str) -> None:
-    assert not collected().takes(path)
-    assert collected(path).takes(path)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("tests.json", "config.json", "out/table.TSV", "notes.txt", "page.html", "plan.yaml", "a.xlsx", "chart.svg"),
-        *("data.sqlite", "rows.parquet", "x.csv.gz", "solution.py", "src/lib.rs", "Main.java", "query.sql"),
-    ],
-)
-def test_data_documents_and_source_code_are_given_to_a_check_that_loads_none_of_them(path: str) -> None:
-    assert collected().takes(path)
+def test_what_a_check_reads_is_not_called_executed(text: str) -> None:
+    assert executed_names(["total.json"], ["python", "check.py", "total.json"], [File("check.py", text.encode())]) == ()

@@ -1,11 +1,13 @@
 import socket
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from skillopt.errors import InfrastructureError
+from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.processes import run_process
@@ -24,7 +26,8 @@ raise SystemExit(None if path.read_bytes() == b"hello" else "output.txt: not hel
 
 
 def run(code: str, workspace: Path, said: str = "", **options: object) -> Score:
-    spec = make_spec("command", File("check.py", code.encode()), argv=["python", "-I", "check.py"], **options)
+    chosen = {"argv": ["python", "-I", "check.py"], "collect": ["output.txt"], **options}
+    spec = make_spec("command", File("check.py", code.encode()), **chosen)
     return load_verifier(spec).score(Trajectory(answer=said), str(workspace))
 
 
@@ -65,8 +68,64 @@ def test_a_reward_that_the_agent_s_program_writes_scores_nothing(workspace: Path
     (workspace / "solution.py").write_text("open('reward.json', 'w').write('{\"score\": 1}')")
     check = "import subprocess, sys; subprocess.run([sys.executable, 'solution.py']); raise SystemExit(1)"
 
-    for named in ({}, {"reward": "reward.json"}):
-        assert run(check, workspace, **named).value == 0
+    either: tuple[dict[str, Any], ...] = ({}, {"reward": "reward.json"})
+    for named in either:
+        assert run(check, workspace, collect=["solution.py"], **named).value == 0
+
+
+ASKS = """
+import json, subprocess
+ended = subprocess.run(["run-agent", "python", "solution.py"], input="6", capture_output=True, text=True)
+json.dump({"score": ended.stdout == "36\\n" or 0, "feedback": ended.stdout}, open("reward.json", "w"))
+"""
+
+
+def test_code_of_the_agent_is_run_apart_and_only_what_it_prints_comes_back(workspace: Path) -> None:
+    said: dict[str, Any] = {"collect": ["solution.py"], "runs": "agent", "reward": "reward.json"}
+    (workspace / "solution.py").write_text("print(int(input()) ** 2)")
+    assert run(ASKS, workspace, **said).passed
+
+    (workspace / "solution.py").write_text(
+        "import os; open('reward.json', 'w').write('{\"score\": 1}'); print(sorted(os.listdir()))"
+    )
+    assert run(ASKS, workspace, **said) == Score(
+        0.0, passed=False, feedback="['.input', 'reward.json', 'solution.py']\n"
+    )
+
+
+def test_code_of_the_agent_that_breaks_the_check_that_loads_it_scores_0(workspace: Path) -> None:
+    for broken in ("os.kill(os.getpid(), 9)", "open('check.py', 'w').close()"):
+        (workspace / "solution.py").write_text(f"import os; {broken}")
+        said: dict[str, Any] = {"argv": ["python", "check.py"], "collect": ["**"], "runs": "agent"}
+        assert run("import solution", workspace, **said).value == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("raise SystemExit(0)", r"that it names none; add `collect: \[NAME, FOLDER/\]`"),
+        (
+            "subprocess.run([sys.executable, 'solution.py'])",
+            r"runs or loads solution\.py; add `collect: .*`runs: agent`",
+        ),
+    ],
+)
+def test_a_check_of_which_nobody_knows_what_it_reads_is_refused_with_the_line_to_add(code: str, line: str) -> None:
+    with pytest.raises(SuiteError, match=line):
+        load_verifier(make_spec("command", File("check.py", code.encode()), argv=["python", "check.py"]))
+
+
+def test_files_that_a_check_names_are_collected_and_its_feedback_says_so(workspace: Path) -> None:
+    (workspace / "input.csv").write_text("changed")
+    (workspace / "total.txt").write_text("1")
+    code = b"raise SystemExit(open('input.csv').read() + open('total.txt').read())"
+    spec = make_spec("command", File("check.py", code), argv=["python", "check.py"])
+    score = load_verifier(replace(spec, inputs=(File("input.csv", b"as placed "),))).score(Trajectory(), str(workspace))
+
+    assert score.feedback.splitlines()[1:] == [
+        "as placed 1",
+        "given to the check: total.txt (`collect` names files)",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"score": 2}', '{"score": NaN}', "[" * 99_999])
@@ -93,20 +152,20 @@ def test_a_module_of_the_agent_takes_no_other_s_place(workspace: Path) -> None:
     for name in ("json.py", "mine.py"):
         (workspace / name).write_text("raise SystemExit(0)")
     check = File("check.py", b"import json, mine; raise SystemExit(mine.status)")
-    spec = make_spec("command", check, File("mine.py", b"status = 3"), argv=["python", "check.py"])
-    score = load_verifier(spec).score(Trajectory(), str(workspace))
+    spec = make_spec(
+        "command", check, File("mine.py", b"status = 3"), argv=["python", "check.py"], collect=["json.py", "mine.py"]
+    )
 
-    assert score.feedback.startswith("the check ended with status 3")
-    assert score.feedback.endswith("not given to the check: json.py, mine.py (the option `collect` names files)")
+    assert load_verifier(spec).score(Trajectory(), str(workspace)).feedback == "the check ended with status 3"
 
 
 def test_only_the_paths_that_a_suite_names_are_there(workspace: Path) -> None:
-    for name in ("out/a.csv", "out/deep/b.csv", "notes.md", "Makefile", "out/conftest.py"):
+    for name in ("out/a.csv", "out/deep/b.csv", "notes.md", "Makefile", "out/.env"):
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text(name)
     shown = "import os; print(sorted(os.path.join(f, n) for f, _, ns in os.walk('.') for n in ns)); raise SystemExit(1)"
 
-    assert "['./check.py', './out/a.csv', './out/deep/b.csv']" in run(shown, workspace, collect=["out/**"]).feedback
+    assert "['./check.py', './out/a.csv', './out/deep/b.csv']" in run(shown, workspace, collect=["out/"]).feedback
     assert "['./Makefile', './check.py']" in run(shown, workspace, collect=["Makefile"]).feedback
 
 
@@ -151,7 +210,7 @@ for attempt in (lambda: socket.create_connection(('127.0.0.1', {port}), 5), path
 def test_a_check_leaves_no_process_behind(workspace: Path, tmp_path: Path, sandbox: SandboxChoice) -> None:
     waiting = [sys.executable, "-c", "import time; time.sleep(600)", str(tmp_path)]
     code = f"import subprocess; print(subprocess.Popen({waiting}, start_new_session=True).pid)"
-    spec = make_spec("command", File("check.py", code.encode()), argv=["python", "check.py"])
+    spec = make_spec("command", File("check.py", code.encode()), argv=["python", "check.py"], collect=["x"])
 
     assert load_verifier(spec, sandbox=sandbox).score(Trajectory(), str(workspace)).passed
     assert str(tmp_path) not in running(tmp_path)
