@@ -90,8 +90,7 @@ def find_leaking_edits(
     protected: ProtectedText, first: SkillDocument, document: SkillDocument, edits: Sequence[Edit]
 ) -> list[Refusal]:
     """Find edits without which a document carries no protected text, later ones first, each with the reason."""
-    draft, known = Draft(Skill("", document)), set(first.text.splitlines())
-    harmless: list[str] = []
+    draft, known, harmless = Draft(Skill("", document)), set(first.text.splitlines()), list[str]()
     for line in document.text.splitlines() if check_leaks(protected, first, document) else ():
         # What leaks already is no reason to refuse an edit; a piece of another leak is.
         if line in known:

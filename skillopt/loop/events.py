@@ -314,7 +314,8 @@ class DraftChanged(Event):
 
     def __str__(self) -> str:
         waiting = f"{count_noun(len(self.changes), 'edit')} in the draft" if self.changes else "no edit waits any more"
-        return f"step {self.step}: {waiting}"
+        named = ", ".join(dict.fromkeys(text for one in self.changes for text in one.edit.ungrounded))
+        return f"step {self.step}: {waiting}{f'; no task cited shows {_cut(named)}' if named else ''}"
 
 
 @dataclass(frozen=True, slots=True)

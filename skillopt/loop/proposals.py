@@ -21,6 +21,7 @@ from skillopt.loop.proposing import make_lines
 from skillopt.loop.siblings import Sibling, SiblingGuard
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
+from skillopt.safety.grounding import name_ungrounded
 from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
@@ -77,9 +78,7 @@ def check_proposal(
     patch, conflicts, rivals = join_edits(document, fitting, settings.allow)
     refused |= {edit.id: reason for edit, reason in (*conflicts, *rivals)}
     tokens = f" and {settings.token_budget} changed tokens" if settings.token_budget else ""
-    over = (
-        f"over the budget of {settings.edit_budget} edits{tokens} a proposal: shorten it, or keep it for the next one"
-    )
+    over = f"over the budget of {settings.edit_budget} edits{tokens} a proposal: shorten it, or propose it next"
     refused |= {change.edit.id: over for change in clean if change not in fitting}
     ids = {change.edit.id for change in patch.changes}
     kept = tuple(change for change in fitting if change.edit.id in ids)
@@ -150,7 +149,8 @@ class _Trial:
         draw = Random(f"{self.settings.seed}/proposal/{number}")
         evidence = TrainEvidence(self.skill, self.suite.tasks(Split.TRAIN), draw)
         yield from go([_test(proposal, evidence)], Answerer(self.runner.replies, rollouts.measure))
-        return [change for change in proposal if change.edit in evidence.draft.waiting]
+        waiting = {edit.id: edit for edit in evidence.draft.waiting}
+        return [replace(one, edit=waiting[one.edit.id]) for one in proposal if one.edit.id in waiting]
 
     def _judge(self, candidate: Skill) -> Verdict:
         """Decide whether it is better on new tasks; where that cannot be told, whether it is on these very ones."""
@@ -180,7 +180,9 @@ def _test(proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
     cited = dict.fromkeys(name for edit in edits for name in edit.tasks[:_MOST_CITED])
     ran = yield from evidence.run(evidence.draft.skill, cited)
     failing = {name: seen.symptoms for name, seen in ran.items() if seen.symptoms}
-    lines = make_lines([edit for edit in edits if failing.keys() & set(edit.tasks)], failing)
+    text, shown = evidence.draft.skill.text, [(evidence.tasks[name], seen.rollout) for name, seen in ran.items()]
+    about = [name_ungrounded(edit, text, shown) for edit in edits if failing.keys() & set(edit.tasks)]
+    lines = make_lines(about, failing)
     for edit in edits:
         if not failing.keys() & set(edit.tasks):
             yield events.EditRefused(1, edit, "the tasks that it cites pass without it")

@@ -21,6 +21,7 @@ from skillopt.prompts.failure_groups import FailureGroup, group_failures
 from skillopt.prompts.proposed_edits import ProposedEdit, Reflection
 from skillopt.prompts.reflection_replies import ReflectionReader
 from skillopt.rollouts import Rollout
+from skillopt.safety.grounding import name_ungrounded
 from skillopt.safety.leaks import ProtectedText
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument
@@ -206,10 +207,9 @@ def propose_lines(
         memory.untried(edit, reason)
         yield EditRefused(step, edit, reason)
     clean = [edit for edit in edits if edit not in leaking]
-    lines = make_lines(
-        [part for edit in clean for part in (split_lines(edit) if edit.line_tasks else (edit,))],
-        {name: seen.symptoms for name, seen in shown.items()},
-    )
+    parts = [part for edit in clean for part in (split_lines(edit) if edit.line_tasks else (edit,))]
+    symptoms = {name: seen.symptoms for name, seen in shown.items()}
+    lines = make_lines([name_ungrounded(part, skill.text, pairs) for part in parts], symptoms)
     evidence.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
     return lines
 
@@ -230,8 +230,6 @@ def make_lines(edits: Sequence[Edit], shown: Mapping[str, frozenset[str]]) -> li
     lines = []
     for edit, names, symptoms in zip(edits, cited, shared, strict=True):
         targets = {name: symptoms or shown[name] for name in names}
-        targets = {
-            name: (found if len(found) == 1 else found - claimed[name]) or found for name, found in targets.items()
-        }
+        targets = {one: (seen if len(seen) == 1 else seen - claimed[one]) or seen for one, seen in targets.items()}
         lines.append(Line(edit, targets, packed=len(edit.content.strip().splitlines()) > 1))
     return lines

@@ -35,7 +35,7 @@ from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_sta
 from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import Change, Op
+from skillopt.skills.edits import Change, Edit, Op
 from skillopt.skills.folder import decode_skill, files_of
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
@@ -283,7 +283,7 @@ def _commit(
         at=at,
         parent=parent,
         subject=f"{record.skill}: {subject}",
-        body="\n\n".join([*map(_paragraph, event.changes), fill(result, _WIDTH)]),
+        body="\n\n".join([*(_paragraph(change.edit) for change in event.changes), fill(result, _WIDTH)]),
         trailers=(
             ("Skill", record.skill),
             ("Skillopt-Run", record.id),
@@ -312,13 +312,13 @@ def _summary(changes: Sequence[Change]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _paragraph(change: Change) -> str:
-    edit = change.edit
+def _paragraph(edit: Edit) -> str:
     place = f" in {disarm(escape_terminal(edit.section))}" if edit.section else ""
     old, new = (indent(disarm(text.strip()), "    ") for text in (edit.anchor, edit.content))
     shown = {Op.ADD: new, Op.REWRITE: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
-    reason = fill(f"{disarm(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
+    named = f". No task cited shows {disarm(escape_terminal(', '.join(edit.ungrounded)))}" if edit.ungrounded else ""
+    reason = fill(f"{disarm(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}{named}", _WIDTH)
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
 
 

@@ -5,18 +5,22 @@ Grounded is not harmless and ungrounded is not hostile: it is what a person read
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from skillopt.rollouts import Rollout
 from skillopt.safety.disguised_text import as_read
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.lint import LintFinding
 from skillopt.safety.literals import Literal, LiteralKind, find_literals, normalise, split_prose
 from skillopt.safety.text_classes import LintClass
 from skillopt.safety.words import is_foreign, language_of, words_of
+from skillopt.skills.edits import Edit
+from skillopt.tasks import Task
 
-__all__ = ["find_ungrounded"]
+__all__ = ["find_ungrounded", "name_ungrounded"]
 
 _MOST_FINDINGS: Final = 20
 _LONGEST_EXCERPT: Final = 80
@@ -42,6 +46,21 @@ def find_ungrounded(before: str, after: str, sources: Iterable[str]) -> tuple[Li
         if (one.kind, one.text) not in old and not known.grounds(one):
             found.setdefault(" ".join(normalise(one.text)), _finding(f"names the {one.kind}", one.text, one.line))
     return (*list(found.values())[:_MOST_FINDINGS], *_foreign(before, after, known))
+
+
+def name_ungrounded(edit: Edit, skill: str, shown: Sequence[tuple[Task, Rollout]]) -> Edit:
+    """Note in an edit which of its literals stand neither in a skill nor in what the tasks that it cites have shown."""
+    cited = [pair for pair in shown if pair[0].id in edit.tasks] or shown
+    found = find_ungrounded(skill, edit.content, [text for pair in cited for text in _shown(*pair)])
+    return replace(edit, ungrounded=tuple(one.excerpt for one in found))
+
+
+def _shown(task: Task, rollout: Rollout) -> Iterator[str]:
+    yield from (task.prompt, *(file.path for file in task.files), *(file.text for file in task.files))
+    yield from (task.verifier.leaves if task.verifier.judged else ())
+    yield from (rollout.score.feedback if rollout.score else "", rollout.trajectory.answer)
+    for message in rollout.trajectory.messages:
+        yield from (message.text, *(f"{call.name} {call.arguments} {call.result}" for call in message.tool_calls))
 
 
 def _finding(what: str, text: str, line: int) -> LintFinding:

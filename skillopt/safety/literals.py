@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from skillopt.safety.credentials import find_credentials
 from skillopt.safety.disguised_text import as_read
-from skillopt.safety.words import is_ordinary
+from skillopt.safety.words import is_ordinary, language_of, words_of
 
 __all__ = ["Literal", "LiteralKind", "find_literals", "normalise", "split_prose"]
 
@@ -53,13 +53,15 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _GROUPED: Final = re.compile(r"(?<=\d)[,.'](?=\d{3}(?!\d))")
 _SPAN: Final = re.compile(r"`+([^`\n]+)`+")
 _SHELL: Final = frozenset(("bash", "sh", "shell", "console", "zsh", "fish", "powershell", "ps1", "bat", "cmd", ""))
+_PLACES: Final = (LiteralKind.FILE, LiteralKind.PATH, LiteralKind.HOST)
+_CAPITAL_NOUNS: Final = ("de",)
 _DIGITS: Final = 3  # from which on a number names something
 _SHORT: Final = 5  # letters of an abbreviation
 _PART: Final = r"[\w.@+*?~{}$%-]"
 _TOKEN: Final = re.compile(
     r"(?P<host>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s<>\"'`)\]|]+|(?<![\w.@-])www\.[^\s<>\"'`)\]]+"
     r"|(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.-]))"
-    r"|(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}|(?<![\w@/.])@[\w-]{2,60}\b(?!/))"
+    r"|(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}|(?<![\w@/.])@[\w-]{2,60}\b(?!/))"
     r"|(?P<secret>\$(?:env:)?\{?[A-Za-z_]\w{1,60}\}?(?![\w(/\\])|%[A-Z_]{3,40}%"
     r"|(?<![\w$/.])[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40})+\b)"
     r"|(?P<money>[$\u00a3\u00a5\u20a0-\u20cf] ?\d[\d.,]*\w?"
@@ -130,9 +132,9 @@ def find_literals(text: str) -> tuple[Literal, ...]:
     """
     found: dict[Literal, None] = {}
     text = _without_credentials(text[:_LONGEST_TEXT])
-    code = _code_lines(text)
+    code, language = _code_lines(text), language_of(words_of(text)) or "en"
     for number, line in enumerate(text.splitlines(), 1):
-        for kind, said in _of_line(line[:_LONGEST_LINE], code.get(number)):
+        for kind, said in _of_line(line[:_LONGEST_LINE], code.get(number), language):
             found[Literal(kind, said, number)] = None
     return tuple(found)
 
@@ -185,14 +187,14 @@ _Found = tuple[LiteralKind, str]
 
 
 @lru_cache(maxsize=8192)
-def _of_line(line: str, info: str | None) -> tuple[_Found, ...]:
+def _of_line(line: str, info: str | None, language: str) -> tuple[_Found, ...]:
     read = as_read(line)
     if info is not None:
         return () if line.lstrip().startswith(("```", "~~~")) else tuple(_in_code(read, is_shell=info in _SHELL))
-    return tuple(_in_prose(read if "`" in read else line if "`" in line else read))
+    return tuple(_in_prose(read if "`" in read or "`" not in line else line, language))
 
 
-def _in_prose(line: str) -> Iterator[_Found]:
+def _in_prose(line: str, language: str) -> Iterator[_Found]:
     for span in _SPAN.finditer(line):
         is_run = _CALLING.search(line[: span.start()][-60:]) is not None
         yield from _in_code(span[1], is_shell=is_run or " " in span[1].strip(), is_span=True)
@@ -205,12 +207,14 @@ def _in_prose(line: str) -> Iterator[_Found]:
     yield from _permissions(plain)
     for match in _QUOTE.finditer(plain):
         yield LiteralKind.QUOTE, match[1] or match[2]
-    yield from _names(plain)
+    yield from _names(plain, language)
     yield from ((LiteralKind.REFERENCE, match[0].strip()) for match in _ORDERS.finditer(line))
-    for kind, pattern in ((LiteralKind.REFERENCE, _REFERENCE), (LiteralKind.CONDITION, _CONDITION)):
-        for match in pattern.finditer(line):
-            if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}"))):
-                yield kind, match[0].strip()
+    for match in _REFERENCE.finditer(line):
+        places = (said for kind, said in _tokens(match[1]) if kind in _PLACES)
+        yield from ((LiteralKind.REFERENCE, said) for said in places)
+    for match in _CONDITION.finditer(line):
+        if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}", language))):
+            yield LiteralKind.CONDITION, match[0].strip()
     yield from ((LiteralKind.PERMISSION, match[0]) for match in _MAY.finditer(line))
 
 
@@ -258,12 +262,14 @@ def _permissions(text: str) -> Iterator[_Found]:
             yield LiteralKind.PERMISSION, word
 
 
-def _names(text: str) -> Iterator[_Found]:
+def _names(text: str, language: str) -> Iterator[_Found]:
     """Find words with a capital that starts no sentence, and such that no ordinary word is."""
     for match in _NAME.finditer(text):
         words = [word for word in match[0].split() if word[0].isupper()]
-        if _STARTS.search(text[max(0, match.start() - 20) : match.start()]) and is_ordinary(words[0]):
+        if _STARTS.search(text[max(0, match.start() - 20) : match.start()]) and is_ordinary(words[0], language):
             words = words[1:]
+        if language in _CAPITAL_NOUNS:
+            words = [word for word in words if not is_ordinary(word, language)]
         if any(not _is_plain(word) for word in words):
             yield LiteralKind.NAME, " ".join(words)
 

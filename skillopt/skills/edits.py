@@ -6,7 +6,7 @@ guessed: an anchor that is missing or ambiguous is an error.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
 from functools import lru_cache
@@ -60,6 +60,7 @@ class Edit:
         rationale: Why, in the proposer's words.
         tasks: Ids of the train tasks that motivated it.
         line_tasks: Those of them behind each block of the content (`blocks_of`), where the proposer said; else empty.
+        ungrounded: Literals of the content that stand neither in the skill before nor in what those tasks showed.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Edit:
     rationale: str = ""
     tasks: tuple[str, ...] = ()
     line_tasks: tuple[tuple[str, ...], ...] = ()
+    ungrounded: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Refuse an edit that lacks what its operation needs."""

@@ -43,14 +43,9 @@ def test_what_a_word_before_it_calls_secret_or_personal_is_taken_out(text: str) 
 @pytest.mark.parametrize(
     "text",
     [
-        "Passwort ist korrekt",
-        "the token is invalid",
-        "password=None",
-        "a cookie banner",
-        "rows[::1], rows[::2] and rows[:, ::1]",
-        "std::vector, a::b and a:b:c from 10:15:00",
-        "docker run -u 1000:1000 image",
-        "one_long_name_of_rows\nanother_long_name_2",
+        *("Passwort ist korrekt", "the token is invalid", "password=None", "a cookie banner"),
+        *("rows[::1], rows[::2] and rows[:, ::1]", "std::vector, a::b and a:b:c from 10:15:00"),
+        *("docker run -u 1000:1000 image", "one_long_name_of_rows\nanother_long_name_2"),
         "\uff21\uff22\uff23\uff1a\u8bf7\u6574\u7406\u8868\u683c",
     ],
 )

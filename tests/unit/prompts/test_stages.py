@@ -38,11 +38,8 @@ def test_a_reflection_prompt_holds_skill_evidence_budget_digest_and_what_became_
     prompt = ask_reflection(DOCUMENT, "EVIDENCE", Aim(failures=True, budget=3, tokens=900), told)
     assert prompt.startswith("Task: reflect on failures\n")
     for part in (
-        "at most 3 edits",
-        "900 tokens of changed text",
-        "- One {{budget}}.",
-        "- add x: 1 better, 2 worse of 3",
-        "notes",
+        *("at most 3 edits", "900 tokens of changed text", "- One {{budget}}."),
+        *("- add x: 1 better, 2 worse of 3", "notes"),
     ):
         assert part in prompt
     assert prompt.index("DIGEST") < prompt.index("EVIDENCE")

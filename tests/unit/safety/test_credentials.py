@@ -10,10 +10,8 @@ from skillopt.safety.credentials import find_credentials, mask
 @pytest.mark.parametrize(
     "text",
     [
-        "password = 'Xk29dLmq83hfPz'",
-        '"api_key": "f3a9c81be77d0421"',
-        "export SECRET_TOKEN=f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
-        "client-secret => 8Q~abc9Kd83jsk2",
+        *("password = 'Xk29dLmq83hfPz'", '"api_key": "f3a9c81be77d0421"'),
+        *("export SECRET_TOKEN=f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "client-secret => 8Q~abc9Kd83jsk2"),
         "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA",
     ],

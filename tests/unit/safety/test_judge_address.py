@@ -21,11 +21,9 @@ def test_what_the_author_of_the_task_says_is_no_evidence() -> None:
 
 def test_plain_work_addresses_nobody() -> None:
     work = (
-        "id,score\n1,10\n2,7\n",
-        "def score(answer: str) -> int:\n    return 1 if answer else 0\n",
+        *("id,score\n1,10\n2,7\n", "def score(answer: str) -> int:\n    return 1 if answer else 0\n"),
         "# Release notes\n\n- All tests pass.\n- The previous version is kept.\n",
-        '{"passed": true, "score": 1.0, "errors": []}',
-        "The user asked for a grade point average: 3.9.",
+        *('{"passed": true, "score": 1.0, "errors": []}', "The user asked for a grade point average: 3.9."),
     )
     assert [addressing_lines(text)[0] for text in work] == [""] * len(work)
 

@@ -90,10 +90,8 @@ def test_two_rows_of_a_held_out_answer_are_a_leak_in_nearly_any_order_and_case(
 @pytest.mark.parametrize(
     "added",
     [
-        "Clara Weiss has the number +491709876543.",
-        "For CON-0201 and then CON-0202 nothing changes.",
-        "See 2023/07/08 and 2023.05.06.",
-        "con 0201 is known as *CON_0201*, c-o-n-0-2-0-2 likewise",
+        *("Clara Weiss has the number +491709876543.", "For CON-0201 and then CON-0202 nothing changes."),
+        *("See 2023/07/08 and 2023.05.06.", "con 0201 is known as *CON_0201*, c-o-n-0-2-0-2 likewise"),
         "\uff23\uff2f\uff2e\uff0d\uff10\uff12\uff10\uff11, \uff23\uff2f\uff2e\uff0d\uff10\uff12\uff10\uff12",
     ],
 )

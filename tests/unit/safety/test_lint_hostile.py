@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from skillopt.safety.grounding import find_ungrounded
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.text_classes import LintClass
 
@@ -15,44 +16,10 @@ def kinds(before: str, after: str) -> set[LintClass]:
 
 
 FAMILIES = (
-    *(
-        "`",
-        "~",
-        "`~",
-        "``` ",
-        "<",
-        "<a ",
-        "<!--",
-        "[",
-        "](",
-        "![",
-        "[a]: b\n",
-        "*a_",
-        "\\",
-        "&#0",
-        "a.",
-        "a@",
-        "://",
-        "1.",
-    ),
-    *(
-        "- ",
-        "> ",
-        "| a",
-        "\t",
-        "token=",
-        "eyJ",
-        "sk-",
-        "a b ",
-        "\u200d",
-        "\u00a0",
-        "e\u0301",
-        "👍",
-        "\n\n",
-        "<b>\n",
-        "'\"a",
-    ),
-    *("curl ", "password a ", "10.2.3.", "$(a).b.", "```!\n", "-----BEGIN PRIVATE KEY-----"),
+    *("`", "~", "`~", "``` ", "<", "<a ", "<!--", "[", "](", "![", "[a]: b\n", "*a_", "\\", "&#0", "a.", "a@"),
+    *("://", "1.", "- ", "> ", "| a", "\t", "token=", "eyJ", "sk-", "a b ", "\u200d", "\xa0", "e\u0301", "👍"),
+    *("\n\n", "<b>\n", "'\"a", "curl ", "password a ", "10.2.3.", "$(a).b.", "```!\n"),
+    *("-----BEGIN PRIVATE KEY-----", "![[](", "if `a` Ab ", "a/_1-"),
 )
 LENGTH = 2_500
 """Characters of the shorter text: an edit may have 20,000."""
@@ -68,6 +35,7 @@ def seconds(text: str) -> float:
         start = time.process_time()
         lint_change("", f"{text}{attempt}")
         find_marks("", f"{text}{attempt}")
+        find_ungrounded("", f"{text}{attempt}", ())
         taken.append(time.process_time() - start)
     return min(taken)
 

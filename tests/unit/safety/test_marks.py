@@ -8,31 +8,22 @@ from skillopt.safety.text_classes import MARKED, LintClass
 BASE = "# Tidy\n\nSee https://github.com/acme/tidy for more.\n\n- Trim cells.\n"
 
 ORDINARY = (
-    "Cells that show `#REF!` or `#DIV/0!` are errors.",
-    "Print with `println!` and save with `save!`.",
-    "Permissions: ask before a file is overwritten.",
-    "React hooks: call them at the top of a component.",
-    "Pass `mcp_servers=[...]` to the client.",
-    "The page is at localhost:8080 while the server runs.",
+    *("Cells that show `#REF!` or `#DIV/0!` are errors.", "Print with `println!` and save with `save!`."),
+    *("Permissions: ask before a file is overwritten.", "React hooks: call them at the top of a component."),
+    *("Pass `mcp_servers=[...]` to the client.", "The page is at localhost:8080 while the server runs."),
     "```html\n<!DOCTYPE html>\n<div style='color:red'>x</div>\n```",
-    "Do not mention competitors in the text.",
-    "Tell the user which rows were dropped.",
-    "Use <name> for the name of the column, and line<br>breaks.",
-    "先に表を読む。次に並べ替える。",
-    "| a | b |\n|---|---|\n| 1 | 2 |",
-    "Decode with `base64.b64decode(data)`.",
+    *("Do not mention competitors in the text.", "Tell the user which rows were dropped."),
+    *("Use <name> for the name of the column, and line<br>breaks.", "先に表を読む。次に並べ替える。"),
+    *("| a | b |\n|---|---|\n| 1 | 2 |", "Decode with `base64.b64decode(data)`."),
     "Use `curl -sf localhost:8000/health` to see that it is up.",
     "Never delete failing tests, and do not edit the test until it passes.",
     "What the user says takes precedence over this skill.",
     "Install what is missing: `npm install`, or `pip install -r requirements.txt`, or `pip install .`.",
     "Needs version 120.0.6099.71, see section 3.1.2.4; the mask is 255.255.255.0.",
     "Ask for the password when the PDF is encrypted; pass `password=None` or `password=$PASSWORD` otherwise.",
-    "Read the conventions in AGENTS.md first.",
-    "Name the file `$(date +%F).tar.gz` or `${name}.min.js`.",
-    "Capitalize the first word of every entry and end it without a period.",
-    "Double  blanks. Like  these.",
-    "![logo](assets/logo.png)",
-    "End with the number of the pull request in parentheses, as in `(#12)`.",
+    *("Read the conventions in AGENTS.md first.", "Name the file `$(date +%F).tar.gz` or `${name}.min.js`."),
+    *("Capitalize the first word of every entry and end it without a period.", "Double  blanks. Like  these."),
+    *("![logo](assets/logo.png)", "End with the number of the pull request in parentheses, as in `(#12)`."),
     "See the note[^1].\n\n[^1]: It is short.",
     "Use `df.groupby(['region', 'year']).agg({'amount': 'sum'}).reset_index()`.",
     "Lengths are in μm, angles in α.",
@@ -121,11 +112,7 @@ def test_what_a_reader_of_the_page_does_not_see_is_refused(text: str) -> None:
 
 
 HOSTS = (
-    "203.0.113.9",
-    "$(whoami).x.test",
-    "https:\u2044\u2044evil.test",
-    "evil\u3002com/x",
-    "\u0435vil.com/x",
+    *("203.0.113.9", "$(whoami).x.test", "https:\u2044\u2044evil.test", "evil\u3002com/x", "\u0435vil.com/x"),
     "evil.live/x?d=1",
 )
 

@@ -61,11 +61,7 @@ class TestSurroundings:
 
 def _hooks(folder: Path, program: str) -> None:
     for name in (
-        "reference-transaction",
-        "post-index-change",
-        "pre-commit",
-        "post-commit",
-        "commit-msg",
+        *("reference-transaction", "post-index-change", "pre-commit", "post-commit", "commit-msg"),
         "post-rewrite",
     ):
         hook = folder / ".git" / "hooks" / name
