@@ -12,11 +12,12 @@ from pydantic import Field
 from skillopt import __version__
 from skillopt.errors import RepositoryError, UsageError
 from skillopt.project import Project
-from skillopt.runs.history import compare_versions, roll_back
+from skillopt.runs.history import compare_versions, difference_of_files, roll_back
+from skillopt.safety.capabilities import describe_difference
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.decisions import Decisions
 from skillopt_mcp.catalogue import Catalogue, ServedSkill, catalogue_of, served_skill, skill_address
-from skillopt_mcp.pages import paginate, table
+from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.skill_details import SHOWN_DIGITS, TAKE, describe_skill, score_words, selection_of
 
 __all__ = ["Page", "SkillName", "list_skills_tool", "read_skill_tool", "rollback_skill_tool"]
@@ -185,6 +186,8 @@ def _changes(folder: Path, name: str, since: str, version: str | None, page: int
     title = f"# {name}: {changed.before[:SHOWN_DIGITS]} to {changed.after[:SHOWN_DIGITS]}"
     if version == _DRAFT:
         title += f"\n\n{_NOT_ACCEPTED} {TAKE.format(name=name)}"
+    new = describe_difference(difference_of_files(changed.old, changed.new)) or ["nothing new"]
+    title += "\n\nCapability difference (text to judge, no instruction):\n\n" + quoted("\n".join(new))
     return f"{title}\n\n{paginate(changed.text or 'The two are equal.', page, fence='diff')}"
 
 

@@ -11,7 +11,9 @@ import typer
 from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, as_json_text
 from skillopt.project import Selection
-from skillopt.runs.history import compare_versions, pair_documents
+from skillopt.reports.blocks import difference_blocks
+from skillopt.reports.terminal import print_terminal
+from skillopt.runs.history import compare_versions, difference_of_files, pair_documents
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.word_diff import Hunk, PieceKind, diff_words
 
@@ -36,7 +38,8 @@ def diff(
     `diff SKILL draft` shows what the draft changes.
     """
     sides = compare_versions(Selection(skill), before, after)
-    found: dict[str, object] = {"skill": sides.skill, "before": sides.before, "after": sides.after}
+    difference = difference_of_files(sides.old, sides.new)
+    found = {"skill": sides.skill, "before": sides.before, "after": sides.after, "difference": difference}
     versions = _named(sides.before), _named(sides.after)
     if words:
         pairs = pair_documents(sides.old, sides.new)
@@ -45,6 +48,7 @@ def diff(
         text = "\n".join(row for file in files for row in _file_lines(*file, versions))
     else:
         found["text"], text = sides.text, escape_terminal_lines(sides.text)
+    text = f"{print_terminal(difference_blocks(difference))}\n\n{text}" if text else ""
     same = f"{sides.skill}: {versions[0]} and {versions[1]} are the same"
     typer.echo(as_json_text(found) if as_json else text or same)
 

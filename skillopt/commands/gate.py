@@ -15,7 +15,7 @@ from skillopt.commands.output import SHORT, append_report, interruptible, show, 
 from skillopt.commands.progress import ProgressObserver
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
 from skillopt.execution.access import missing_access
-from skillopt.execution.drivers import Given, caps_of, checks_warning, load_drivers
+from skillopt.execution.drivers import Given, caps_of, checks_warning, load_drivers, settle_review
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.project import CONFIG, Project, Target
@@ -35,15 +35,17 @@ from skillopt.review.result import (
     Weight,
 )
 from skillopt.rollouts import Usage
+from skillopt.runs.history import difference_of_files
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
+from skillopt.safety.capabilities import NewCapability, describe_difference
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
 from skillopt.safety.text_classes import LintClass
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE
+from skillopt.skills.folder import SKILL_FILE, files_of
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
@@ -212,7 +214,8 @@ class _Gate:
             return _refuse(row, "suite" if isinstance(error, SuiteError) else "skill", self._new.error_text(error))
         before = self._before(one)
         path, line = find_first_change(before, after)
-        row = replace(row, first_path=_join(row.path, path), first_line=line)
+        difference = _difference(before, after)
+        row = replace(row, first_path=_join(row.path, path), first_line=line, difference=difference)
         work = _Work(row, before or Skill(row.skill, SkillDocument("")), after, target, suite, self._base_suite(row))
         row = replace(row, findings=tuple(self._found(before, work)))
         refusals = [finding for finding in row.findings if finding.refuses(strict=self._options.strict)]
@@ -242,6 +245,9 @@ class _Gate:
         """Find what the texts bring, and what else changed with them."""
         row, settings, base = work.row, work.target.settings, work.base
         yield from check_new_text(before, work.after, row.path, self._allowed(work), *_protected(work))
+        if row.difference and settle_review(settings).review == "always":
+            said = "; ".join(describe_difference(row.difference))
+            yield replace(_finding(row, Weight.NOTE, "capability", said), person=True)
         if work.suite is None:
             advice = f"name one in {CONFIG}, or give the skill evals/evals.json"
             yield _finding(row, Weight.WARN, "no suite", f"expected a suite to measure it on, found none; {advice}")
@@ -377,6 +383,11 @@ def _with_disagreement(row: GatedChange, beside: SuiteMeasurement) -> GatedChang
     reasons = f"base: {beside.reason}; change: {row.reason}"
     finding = _finding(row, Weight.WARN, "suites disagree", f"{message} ({reasons})")
     return replace(row, findings=(*row.findings, replace(finding, person=True)))
+
+
+def _difference(before: Skill | None, after: Skill) -> tuple[NewCapability, ...]:
+    sides = ({file.path: file.content for file in files_of(one)} if one else {} for one in (before, after))
+    return difference_of_files(*sides)
 
 
 def _row(one: FolderChange) -> GatedChange:

@@ -1,7 +1,10 @@
 """The command `optimize`: its options, and its result as text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Final
+
+import typer
 
 from skillopt.commands.options import (
     JsonOption,
@@ -13,12 +16,15 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import SHORT, format_usage, interruptible, show
+from skillopt.commands.output import SHORT, as_json_text, difference_of_run, format_usage, interruptible
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_train
 from skillopt.gate.grades import grade_words
+from skillopt.reports.blocks import difference_blocks
+from skillopt.reports.terminal import print_terminal
 from skillopt.runs.training import Optimized
 from skillopt.runs.training import optimize as train
+from skillopt.safety.capabilities import NewCapability
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.notes import mark_reported
@@ -53,15 +59,18 @@ def optimize(
     ask_to_train(selection, start, yes=yes, quiet=quiet)
     with interruptible(), ProgressObserver(quiet=quiet, verbose=verbose) as observer:
         found = train(selection, start=start, observer=observer)
-    show(found, _text, as_json=as_json)
+    made = (*found.versions, *([found.draft.commit] if found.draft and found.draft.commit else []))
+    difference = difference_of_run(selection, made)
+    typer.echo(as_json_text(asdict(found) | {"difference": difference}) if as_json else _text(found, difference))
     mark_reported(selection.project().root, found.run)
 
 
-def _text(result: Optimized) -> str:
+def _text(result: Optimized, difference: Sequence[NewCapability] | None) -> str:
     head = (
         f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {escape_terminal(result.reason)}"
     )
-    return "\n".join([head, *_gained(result), *_draft(result), *_used(result), *_next(result)])
+    new = [print_terminal(difference_blocks(difference))] if difference is not None else []
+    return "\n".join([head, *_gained(result), *_draft(result), *new, *_used(result), *_next(result)])
 
 
 def _gained(result: Optimized) -> Iterator[str]:

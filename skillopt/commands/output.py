@@ -14,13 +14,16 @@ from skillopt.execution.interrupts import EXIT_INTERRUPTED
 from skillopt.safety.escaping import escape_json, escape_terminal
 
 if TYPE_CHECKING:
+    from skillopt.project import Selection
     from skillopt.rollouts import Usage
+    from skillopt.safety.capabilities import NewCapability
     from skillopt.storage.jobs import Job
 
 __all__ = [
     "SHORT",
     "append_report",
     "as_json_text",
+    "difference_of_run",
     "format_usage",
     "interruptible",
     "job_line",
@@ -61,6 +64,16 @@ def _plain(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def difference_of_run(selection: "Selection", made: Sequence[str]) -> "tuple[NewCapability, ...] | None":
+    """Compare the text before the first commit that a run made with that of its last one; None where it made none."""
+    if not made:
+        return None
+    from skillopt.runs.history import compare_versions, difference_of_files
+
+    sides = compare_versions(selection, selection.project().repository().commit(made[0]).parent, made[-1])
+    return difference_of_files(sides.old, sides.new)
 
 
 def format_usage(usage: "Usage") -> str:

@@ -1,16 +1,19 @@
 """The command `propose`: edits of your own tested, gated and committed."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
-from skillopt.commands.output import format_usage, interruptible, show
+from skillopt.commands.output import as_json_text, difference_of_run, format_usage, interruptible
 from skillopt.commands.progress import ProgressObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import VAL, compared_words
+from skillopt.reports.blocks import difference_blocks
+from skillopt.reports.terminal import print_terminal
 from skillopt.runs.proposal import ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run
 
@@ -34,9 +37,14 @@ def propose(
 
     Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
     """
+    selection = options.select(skill)
     with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
-        found = run(options.select(skill), parse_proposal(edits), start=start, observer=observer)
-    show(found, _text, as_json=as_json)
+        found = run(selection, parse_proposal(edits), start=start, observer=observer)
+    difference = difference_of_run(selection, [found.version] if found.version else [])
+    said = _text(found)
+    if difference is not None:
+        said = f"{print_terminal(difference_blocks(difference))}\n{said}"
+    typer.echo(as_json_text(asdict(found) | {"difference": difference}) if as_json else said)
     if not found.accepted:
         raise typer.Exit(2 if found.refused else 1)
 

@@ -18,6 +18,7 @@ from skillopt.project import Selection
 from skillopt.runs.history import roll_back
 from skillopt.runs.plan import read_version
 from skillopt.runs.run import draft_obstacle, open_draft, read_grading
+from skillopt.safety.capabilities import capability_difference, describe_difference
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.folder import files_of
@@ -77,6 +78,7 @@ def _take(selection: Selection) -> dict[str, Any]:
         branch.remove()
     texts = (before.document.text, after.document.text)
     remarks = (*(finding.message for finding in lint_change(*texts)), *map(str, find_marks(*texts)))
+    remarks += tuple(describe_difference(capability_difference(*texts)))
     return {
         "skill": target.name,
         "branch": f"skillopt/{target.name}",

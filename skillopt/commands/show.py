@@ -10,7 +10,9 @@ from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text
 from skillopt.errors import UsageError
 from skillopt.project import Selection
-from skillopt.runs.history import diff_files, resolve_version
+from skillopt.reports.blocks import difference_blocks
+from skillopt.reports.terminal import print_terminal
+from skillopt.runs.history import diff_files, difference_of_files, resolve_version
 from skillopt.runs.run import open_draft
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.folder import is_shipped
@@ -48,24 +50,21 @@ def show(
     if not name:
         raise UsageError(f"expected a version, found the commit {found.sha[:10]} that is none; see `skillopt log`")
     declined = read_decisions(repository, name).declined_by.get(found.sha)
-    difference = _diff(repository, found, name)
+    new = _files(repository, found.sha, name)
+    old = _files(repository, found.parent, name) if found.parent else {}
+    diff, difference = diff_files(old, new), difference_of_files(old, new)
     if as_json:
-        said = {"skill": name, "version": found, "kind": commit_kind(found)}
-        typer.echo(as_json_text(said | {"diff": difference, "edits": edits_of(found), "declined": declined}))
+        said = {"skill": name, "version": found, "kind": commit_kind(found), "difference": difference}
+        typer.echo(as_json_text(said | {"diff": diff, "edits": edits_of(found), "declined": declined}))
         return
-    text = escape_terminal_lines(difference) or "no text changed"
-    typer.echo("\n\n".join([*_message(found, declined), text]))
+    text = escape_terminal_lines(diff) or "no text changed"
+    head, *more = _message(found, declined)
+    typer.echo("\n\n".join([head, print_terminal(difference_blocks(difference)), *more, text]))
 
 
 def _draft(selection: Selection) -> str:
     project = selection.project()
     return resolve_version(open_draft(project.root, project.repository(), project.target(selection)), DRAFT)
-
-
-def _diff(repository: Repository, version: Version, skill: str) -> str:
-    new = _files(repository, version.sha, skill)
-    old = _files(repository, version.parent, skill) if version.parent else {}
-    return diff_files(old, new)
 
 
 def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:

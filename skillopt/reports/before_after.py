@@ -167,8 +167,7 @@ def _changed(
 
 
 def _tool_uses(trajectory: Trajectory) -> list[str]:
-    calls = [call for message in trajectory.messages for call in message.tool_calls]
-    return [f"{call.name} {call.arguments}" for call in calls]
+    return [f"{call.name} {call.arguments}" for message in trajectory.messages for call in message.tool_calls]
 
 
 def _lines(trajectory: Trajectory) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from skillopt.reports.view import HeatRow
+from skillopt.safety.capabilities import NewCapability, describe_difference
 from skillopt.safety.escaping import truncate
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Text",
     "cited",
     "cut_middle",
+    "difference_blocks",
     "list_names",
     "paragraphs",
     "replace_quoted",
@@ -37,6 +39,7 @@ __all__ = [
 
 _OPEN, _CLOSE = "\x02", "\x03"
 _QUOTED: Final = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
+_CODE: Final = re.compile("`([^`]*)`")
 _SHOWN: Final = {ord(_OPEN): "⟨U+0002⟩", ord(_CLOSE): "⟨U+0003⟩"}
 
 
@@ -165,6 +168,13 @@ def list_names(names: Sequence[str], most: int = 1_000_000, longest: int = 200) 
     shown = ", ".join(cited(name, longest) for name in names[:most])
     left = len(names) - most
     return (f"{shown}, {left} more" if shown else f"{left} tasks") if left > 0 else shown or "—"
+
+
+def difference_blocks(found: Sequence[NewCapability]) -> list[ReportBlock]:
+    """Show a capability difference in at most eight lines, which stand before the text."""
+    rows = [_CODE.sub(lambda said: cited(said[1]), line) for line in describe_difference(tuple(found))]
+    told = "what this text lets or tells an agent do and the text before did not." if rows else "nothing new."
+    return [Paragraph(f"**Capability difference**: {told}"), *([Bullets(rows)] if rows else [])]
 
 
 def paragraphs(*words: str) -> list[ReportBlock]:

@@ -14,6 +14,7 @@ from skillopt.reports.blocks import (
     ReportBlock,
     Table,
     cited,
+    difference_blocks,
     paragraphs,
 )
 from skillopt.reports.markdown import print_markdown
@@ -133,8 +134,8 @@ def _row(change: GatedChange) -> tuple[str, ...]:
         verdict = change.judged.verdict
         passed, score = passed_cells(verdict)
         counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}"
-    standing = change.standing
-    return _SIGNS[standing], cited(change.skill, 80), change.kind.value, passed, score, counts, standing.value
+    kind, is_now = change.kind.value, change.standing
+    return _SIGNS[is_now], cited(change.skill, 80), kind, passed, score, counts, is_now.value
 
 
 def _details(change: GatedChange) -> list[ReportBlock]:
@@ -142,6 +143,7 @@ def _details(change: GatedChange) -> list[ReportBlock]:
     shown: list[ReportBlock] = [
         Heading(f"{cited(change.skill, 80)}: {change.standing.value}", 3),
         *paragraphs(f"Renamed from {cited(change.before_path, _LONGEST)}." if renamed else "", _why(change)),
+        *(difference_blocks(change.difference) if change.standing is not Standing.DELETED else []),
     ]
     if (judged := change.judged) is not None:
         sure = (
@@ -156,8 +158,7 @@ def _details(change: GatedChange) -> list[ReportBlock]:
                 shown += _tasks(f"Tasks of {split} that no longer pass", verdict.broken)
                 shown += _tasks(f"Tasks of {split} that pass now", verdict.fixed)
     if (beside := change.base_measurement) is not None:
-        said = _why(beside)
-        told = f"With the suite and the settings of the base: **{beside.standing.value}**, {said}."
+        told = f"With the suite and the settings of the base: **{beside.standing.value}**, {_why(beside)}."
         shown += [Paragraph(told), *_how(beside)]
     rows = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
     rows += [f"{len(change.findings) - len(rows)} more"] if len(change.findings) > len(rows) else []
@@ -172,8 +173,7 @@ def _why(measured: GatedChange | SuiteMeasurement) -> str:
 def _how(measured: GatedChange | SuiteMeasurement) -> list[ReportBlock]:
     """Show how tasks broke: the worst to fold out, and where the page with all of them is."""
     page = f"Each task with prompt, answers and feedback on both sides: `{measured.page}` in the job's reports."
-    worst = [MarkdownText(measured.worst)] if measured.worst else []
-    return [*worst, *paragraphs(page if measured.page else "")]
+    return [*([MarkdownText(measured.worst)] if measured.worst else []), *paragraphs(page if measured.page else "")]
 
 
 def _tasks(label: str, tasks: Sequence[str]) -> list[ReportBlock]:
@@ -197,8 +197,7 @@ def render_annotations(report: GateReport) -> str:
 
 def _verdicts(change: GatedChange) -> list[ChangeFinding]:
     """Make a finding of a measurement that did not pass."""
-    judged = change.judged
-    path, line = change.first_path or change.path, change.first_line
+    judged, path, line = change.judged, change.first_path or change.path, change.first_line
     if change.standing is Standing.INVALID:
         return [ChangeFinding(path, line, Weight.REFUSE, "not measured", change.reason)]
     if change.standing is Standing.CANNOT_TELL:
@@ -241,8 +240,7 @@ def _xml_suite(change: GatedChange, number: int, *, strict: bool) -> ET.Element:
     found.set("time", "0")
     ET.SubElement(ET.SubElement(found, "properties"), "property", name="path", value=_xml_text(change.path))
     for name, kind, message, text in cases:
-        place = _xml_text(f"skillopt.{change.skill}")
-        written = ET.SubElement(found, "testcase", name=name, classname=place, time="0")
+        written = ET.SubElement(found, "testcase", name=name, classname=_xml_text(f"skillopt.{change.skill}"), time="0")
         if kind:
             ET.SubElement(written, kind, type=kind, message=_xml_text(message)).text = _xml_text(text) or None
     ET.SubElement(found, "system-out").text = _xml_text(change.reason)
@@ -255,8 +253,7 @@ def _xml_cases(change: GatedChange, *, strict: bool) -> Iterator[tuple[str, str,
     found = [finding for finding in change.findings if finding.refuses(strict=strict)]
     listed = "\n".join(f"{one.path}:{one.line}: {one.rule}: {one.message}" for one in found)
     yield "text", "failure" if found else "", f"{len(found)} findings", listed
-    judged = change.judged
-    kind, text = "", ""
+    judged, kind, text = change.judged, "", ""
     if change.standing is Standing.INVALID:
         kind = "error"
     elif judged is None or judged.answer is ReviewAnswer.CANNOT_TELL:

@@ -20,12 +20,14 @@ from skillopt.reports.blocks import (
     ReportBlock,
     Text,
     cited,
+    difference_blocks,
     paragraphs,
 )
 from skillopt.reports.markdown import comment_marker, print_markdown
 from skillopt.reports.run_report import ReportLimits, run_details
 from skillopt.reports.view import Ablation, RunView
 from skillopt.rollouts import Usage
+from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import estimate_tokens
 from skillopt.skills.word_diff import match_lines
@@ -184,6 +186,7 @@ def _body(view: OfferView, longest: int, most: int, details: list[ReportBlock]) 
     told: list[ReportBlock] = [Paragraph(_how_to_drop(view)), Bullets(edits[:_FIRST_EDITS])] if edits else []
     return [
         *paragraphs(_headline(view), view.run.caution if view.run else ""),
+        *difference_blocks(capability_difference(view.before, view.after)),
         *_red_box(view),
         *_what_would_prove(view),
         _diff(diff[:shown]) if diff else Paragraph("The text is the same; only other files differ."),
@@ -352,8 +355,8 @@ def _siblings(view: OfferView) -> str:
 def _cost(view: OfferView) -> str:
     newest = {one.run: (one.rollouts, one.usd) for one in view.versions if one.run}
     if view.run is not None:  # it went on after its last version
-        spent = Usage.total(view.run.spend.values())
-        newest[view.run.run] = (view.run.rollouts.asked or view.run.rollouts.paid, spent.usd)
+        usd, counts = Usage.total(view.run.spend.values()).usd, view.run.rollouts
+        newest[view.run.run] = (counts.asked or counts.paid, usd)
     parts = []
     if newest:
         rollouts = sum(count for count, _ in newest.values())
@@ -364,8 +367,7 @@ def _cost(view: OfferView) -> str:
 
 
 def _price(prices: Sequence[float | None]) -> str:
-    known = [usd for usd in prices if usd is not None]
-    return f"${sum(known):.2f}" if len(known) == len(prices) else "price not known"
+    return "price not known" if None in prices else f"${sum(usd or 0.0 for usd in prices):.2f}"
 
 
 def _how_to_take(view: OfferView) -> str:

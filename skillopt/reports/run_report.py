@@ -32,10 +32,12 @@ from skillopt.reports.blocks import (
     ReportBlock,
     Table,
     cited,
+    difference_blocks,
     list_names,
     paragraphs,
 )
 from skillopt.reports.view import Ablation, EditView, Fate, GateView, RunView
+from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
@@ -63,6 +65,7 @@ def _show_changes(view: RunView) -> list[ReportBlock]:
             f"What version {after.number} changes in SKILL.md",
             [
                 *paragraphs(f"What was shown of it: {grade_words(after.grading)}." if after.grading else ""),
+                *difference_blocks(capability_difference(before.text, after.text)),
                 Diff(before.text, after.text)
                 if len(before.text) + len(after.text) <= _LONGEST_DIFF
                 else Paragraph("These texts are too long to be compared here; see `skillopt diff`."),
@@ -169,12 +172,19 @@ def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock]
             _size_change(view),
             _noise(view),
         ),
+        *_difference(view),
         *(Heading("Edits"), *_taken_edits(view, limits), *_show_changes(view)),
         *_headed(_found(view, limits, whole=True), 2),
         *_headed([("Tasks by version", _tasks_by_version(view))], 2),
         *extra,
         *_headed([("Settings", _settings(view)), *_advice(view)], 2),
     ]
+
+
+def _difference(view: RunView) -> list[ReportBlock]:
+    """Compare the text before training with the newest one, the draft where there is one."""
+    texts = [version.text for version in view.versions] + ([view.draft.text] if view.draft else [])
+    return difference_blocks(capability_difference(texts[0], texts[-1])) if len(texts) > 1 else []
 
 
 def run_details(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

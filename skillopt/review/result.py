@@ -8,6 +8,7 @@ from typing import Final
 
 from skillopt.gate.comparison import Verdict
 from skillopt.rollouts import Usage
+from skillopt.safety.capabilities import NewCapability
 
 __all__ = [
     "ChangeFinding",
@@ -147,6 +148,7 @@ class GatedChange:
     first_line: int = 1
     page: str = ""
     worst: str = ""
+    difference: tuple[NewCapability, ...] = ()
 
     @property
     def for_a_person(self) -> tuple[ChangeFinding, ...]:

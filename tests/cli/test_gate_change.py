@@ -61,6 +61,19 @@ def test_a_gain_passes_where_a_gain_is_asked_for(project: Path) -> None:
     assert report["changes"][0]["judged"]["verdict"]["outcome"] == "accept"
 
 
+def test_a_new_capability_is_listed_and_with_review_always_needs_a_person(project: Path) -> None:
+    commit(project, GOOD + "- Keep a copy in `~/rows`.\n")
+
+    listed = gate(project, "main", "HEAD", "--set", "review=listed")[1]["changes"][0]
+    always = gate(project, "main", "HEAD", "--set", "review=always")[1]["changes"][0]
+
+    new = [{"kind": "path outside the workspace", "text": "~/rows", "line": 12}]
+    assert listed["difference"] == always["difference"] == new
+    assert not any(finding["person"] for finding in listed["findings"])
+    (found,) = [finding for finding in always["findings"] if finding["person"]]
+    assert (found["rule"], found["message"]) == ("capability", "new path outside the workspace: `~/rows`")
+
+
 def test_nothing_is_run_or_written_where_no_skill_differs(project: Path) -> None:
     (project / "README").write_text("Other things.\n")
     git(project, "add", ".")

@@ -11,11 +11,13 @@ import pytest
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import Event, RunStarted
 from skillopt_mcp.skill_details import describe_skill
+from skillopt_mcp.version_tools import read_skill_tool
 from tests.fakes.drafts import ENDED, changed, graded
 from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.process
 
+SHOWN = (("show", "draft"), ("diff", "rows", "draft"))
 EMAIL = "Write e-mail addresses in lower case."
 
 
@@ -66,6 +68,11 @@ def test_with_review_always_a_draft_with_a_new_capability_names_its_line(
     waiting = skillopt(folder, "optimize", "rows", "--set", "review=always").stdout
 
     assert "a person must look at it first" not in listed
+    for told in (listed, *(skillopt(folder, *command).stdout for command in SHOWN)):
+        assert "\n- new host: https://codes.test/iso\n" in told.replace("`", "")
+    report = unescape(skillopt(folder, "report", "rows", "--format", "markdown").stdout)
+    assert "- new host: <code>https://codes.test/iso</code>" in report
+    assert "new host: `https://codes.test/iso`" in read_skill_tool(folder, "rows", "draft", since="start")
     assert re.search(r"a person must look at it first: capability, line \d+ adds the host 'https://codes", waiting)
 
 

@@ -29,6 +29,7 @@ from skillopt.review.result import (
     Weight,
 )
 from skillopt.rollouts import Usage
+from skillopt.safety.capabilities import Capability, NewCapability
 from tests.fakes.hostile_views import tags_of
 
 HOSTILE = "\n::error::x\r\n# Fake\n<script>alert(1)</script> | @team `x` \u202e\x1b[31m\ud800 %0A ##[add-mask]x ]]>"
@@ -55,6 +56,7 @@ def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
         rollouts=16,
         paid_rollouts=8,
         spent={"target": Usage(8, 100, 10, 0.25)},
+        difference=(NewCapability(Capability.HOST, text, 3),),
     )
     return GateReport(text, text, "b" * 40, "a" * 40, Required.NOT_WORSE, strict=False, changes=(change,) * count)
 
@@ -136,3 +138,10 @@ def test_a_long_summary_is_shortened_and_says_so() -> None:
     text = render_gate_summary(report("x" * 300, count=200, findings=40))
     assert len(text.encode()) <= MOST_BYTES
     assert "more skills are not shown in detail" in text
+
+
+def test_the_capability_difference_stands_before_what_was_measured() -> None:
+    text = render_gate_text(report())
+
+    assert "- new host: rows" in text.splitlines()
+    assert text.index("Capability difference: what this text lets") < text.index("With confidence 0.9")
