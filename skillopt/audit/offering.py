@@ -249,11 +249,7 @@ def removal_body(rows: Sequence[AuditedSkill], orphans: Sequence[str]) -> str:
     ]
     if orphans:
         lines += [f"No skill has these tasks afterwards; they stay: {', '.join(map(inline_code, orphans))}.", ""]
-    lines += [
-        _CLOSING,
-        "",
-        *map(_removal_mark, rows),
-    ]
+    lines += [_CLOSING, "", *map(_removal_mark, rows)]
     return "\n".join(lines)
 
 

@@ -15,13 +15,7 @@ from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollo
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.plan import Start, incumbent_of, protected_siblings
-from skillopt.runs.prospect import (
-    GainChance,
-    Prospect,
-    chances_of_gains,
-    expect_prospect,
-    rollouts_needed,
-)
+from skillopt.runs.prospect import GainChance, Prospect, chances_of_gains, expect_prospect, rollouts_needed
 from skillopt.runs.recorded import recorded_rates
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
@@ -30,15 +24,7 @@ from skillopt.storage.mean_costs import MeanCost, mean_cost, recorded_seconds
 from skillopt.targets.drivers import find_harness_driver, find_model_driver
 from skillopt.tasks import Split, Suite
 
-__all__ = [
-    "Estimated",
-    "Payment",
-    "Records",
-    "estimate",
-    "payment_of",
-    "read_records",
-    "was_billed",
-]
+__all__ = ["Estimated", "Payment", "Records", "estimate", "payment_of", "read_records", "was_billed"]
 
 _FEWEST_ROLLOUTS: Final = 3
 """Recorded rollouts from which their mean cost says more than a typical one."""

@@ -179,11 +179,7 @@ def read_slow_update(reply: str) -> str:
 def ask_meta_update(memory: str, accepted: Sequence[str], rejected: Sequence[str], comparison: str) -> str:
     """Ask for the optimizer's notes to itself after an epoch; `read_meta_update` reads it."""
     return fill(
-        "meta_update",
-        memory=_note(memory),
-        accepted=_lines(accepted),
-        rejected=_lines(rejected),
-        comparison=comparison,
+        "meta_update", memory=_note(memory), accepted=_lines(accepted), rejected=_lines(rejected), comparison=comparison
     )
 
 

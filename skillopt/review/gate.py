@@ -20,6 +20,7 @@ from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, Releas
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.review.result import Judged, Required, ReviewAnswer
 from skillopt.rollouts import Reply, Rollout, Stream
+from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Split, Suite, Task
@@ -143,8 +144,7 @@ class ChangeGate:
 
     def _release(self, repeat: int) -> Generator[Event, None, None]:
         """Compare on `test`, once and all of it."""
-        judged = self.judged
-        tasks = self._suite.tasks(Split.TEST)
+        judged, tasks = self.judged, self._suite.tasks(Split.TEST)
         pairs = self._run(tasks, repeat)
         for rollouts in (pairs.before, pairs.after):
             check_coverage("test", rollouts, self._settings.coverage)
@@ -153,10 +153,9 @@ class ChangeGate:
         verdict = compare_pairs(sides, self._settings, GateRule.PAIRED, "test")
         verdict = verdict if better else exchanged(verdict)
         fine = verdict.outcome is (Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
-        wanted = "better" if better else "worse"
-        shown = "shown" if fine == better else "not shown"
         if judged is not None:
-            reason = f"{judged.reason}; on test {shown} to be {wanted}: {_told(verdict, len(tasks))}"
+            shown = f"{'' if fine == better else 'not '}shown to be {'better' if better else 'worse'}"
+            reason = f"{judged.reason}; on test {shown}: {_told(verdict, len(tasks))}"
             answer = judged.answer if fine else ReviewAnswer.REFUSED
             self.judged = replace(judged, answer=answer, reason=reason, test=verdict)
         yield HeldOutTestMeasured(tally(pairs.before), tally(pairs.after), verdict)
@@ -177,9 +176,8 @@ def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
 
     if tasks and enough(tasks):
         return ""
-    needed = bisect_left(range(1, _MOST_TASKS), x=True, key=enough) + 1
-    noun = "task" if needed == 1 else "tasks"
-    return f"expected at least {needed} val {noun} to show {asked} at confidence {settings.confidence:g}, found {tasks}"
+    needed = count_noun(bisect_left(range(1, _MOST_TASKS), x=True, key=enough) + 1, "val task")
+    return f"expected at least {needed} to show {asked} at confidence {settings.confidence:g}, found {tasks}"
 
 
 def exchanged(verdict: Verdict) -> Verdict:

@@ -103,9 +103,7 @@ def is_shipped(path: str) -> bool:
 
 
 def read_skill(
-    folder: Path,
-    within: Path | None = None,
-    private: Callable[[Sequence[Path]], Collection[Path]] | None = None,
+    folder: Path, within: Path | None = None, private: Callable[[Sequence[Path]], Collection[Path]] | None = None
 ) -> Skill:
     """Read a skill folder."""
     root = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would lose the name of a linked folder

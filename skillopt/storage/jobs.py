@@ -124,11 +124,7 @@ class Job:
 
 
 def start_job(
-    root: Path,
-    skill: str,
-    command: Sequence[str],
-    files: Sequence[tuple[str, str]] = (),
-    terms: JobTerms | None = None,
+    root: Path, skill: str, command: Sequence[str], files: Sequence[tuple[str, str]] = (), terms: JobTerms | None = None
 ) -> Job:
     """Start a command in a process of its own."""
     folder = state_folder(root) / "jobs"

@@ -38,10 +38,7 @@ _ENVIRONMENT = {
     "GIT_LITERAL_PATHSPECS": "1",
 }
 _KEPT = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
-_IDENTITY = (
-    ("GIT_AUTHOR_NAME", "user.name", "SkillOpt"),
-    ("GIT_AUTHOR_EMAIL", "user.email", "skillopt@localhost"),
-)
+_IDENTITY = (("GIT_AUTHOR_NAME", "user.name", "SkillOpt"), ("GIT_AUTHOR_EMAIL", "user.email", "skillopt@localhost"))
 _CRUD = " .,:;<>\"\\'"  # what git strips from both ends of a name, so nothing may be left of one
 _NOT_FOUND = 127
 _CONFLICT = "exit 1"  # what a merge driver says where it cannot merge

@@ -21,13 +21,7 @@ from typing import Final
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File
-from skillopt.versions.commit_message import (
-    Version,
-    compose_message,
-    of_description,
-    parse_commit,
-    single_line,
-)
+from skillopt.versions.commit_message import Version, compose_message, of_description, parse_commit, single_line
 from skillopt.versions.git_process import (
     disabled_hooks,
     read_config,

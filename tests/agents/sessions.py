@@ -61,10 +61,7 @@ class Way:
 
 WAYS: Mapping[str, Way] = {
     "claude-code, registered": Way(
-        "claude",
-        (("mcp", "add", "skillopt", "--", "skillopt-mcp"),),
-        ("--allowedTools", "mcp__skillopt"),
-        _ASKED,
+        "claude", (("mcp", "add", "skillopt", "--", "skillopt-mcp"),), ("--allowedTools", "mcp__skillopt"), _ASKED
     ),
     "claude-code, plugin": Way(
         "claude",

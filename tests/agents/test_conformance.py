@@ -86,7 +86,7 @@ NOT_APPLICABLE: dict[str, dict[str, str]] = {
         "tasks-mrtr-composition": "test_tool_with_task",
     },
     "is about the extension for tasks, which this server does not declare": {
-        "tasks-capability-negotiation": "tasks-extension-advertised",
+        "tasks-capability-negotiation": "tasks-extension-advertised"
     },
 }
 """Why whole scenarios do not apply, and what each one's results say that shows it."""

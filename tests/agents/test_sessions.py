@@ -22,10 +22,7 @@ from tests.fakes.projects import git
 
 pytestmark = pytest.mark.agents
 
-PREFIXES = {
-    "claude-code, plugin": "mcp__plugin_skillopt_skillopt__{}",
-    "codex, registered": "mcp__skillopt",
-}
+PREFIXES = {"claude-code, plugin": "mcp__plugin_skillopt_skillopt__{}", "codex, registered": "mcp__skillopt"}
 TOOLS = (
     *("list_skills", "read_skill", "rollback_skill", "start_job", "job_status", "cancel_job"),
     *("get_evidence", "propose_edits"),

@@ -12,10 +12,7 @@ from skillopt.targets.claude_code.client import ClaudeCodeHarness
 from skillopt.targets.codex.client import CodexHarness
 from skillopt.triggers.loading import trigger_task
 from skillopt.triggers.queries import Query
-from tests.fakes.skill_chooser import (
-    choose_by_claude_listing,
-    choose_by_codex_listing,
-)
+from tests.fakes.skill_chooser import choose_by_claude_listing, choose_by_codex_listing
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
 

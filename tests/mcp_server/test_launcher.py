@@ -91,8 +91,7 @@ async def test_the_program_on_the_path_is_started_in_the_projects_folder(home: P
 
 
 @pytest.mark.parametrize(
-    "folder",
-    [".local/bin", ".local/share/pipx/venvs/skillopt-mcp/bin", ".local/share/uv/tools/skillopt-mcp/bin"],
+    "folder", [".local/bin", ".local/share/pipx/venvs/skillopt-mcp/bin", ".local/share/uv/tools/skillopt-mcp/bin"]
 )
 def test_the_program_is_found_where_pipx_and_uv_put_it(home: Path, folder: str) -> None:
     made = program(home / "home" / folder, f"skillopt-mcp {__version__}")

@@ -45,10 +45,7 @@ async def test_a_listener_is_told_of_each_accepted_version_and_of_its_files(proj
 
 
 async def test_a_listener_is_told_when_the_branch_of_a_skill_is_gone(project: Path) -> None:
-    async with (
-        Client(make_server(project, every=0.01)) as client,
-        client.listen(resources_list_changed=True) as stream,
-    ):
+    async with Client(make_server(project, every=0.01)) as client, client.listen(resources_list_changed=True) as stream:
         git(project, "branch", "--delete", "--force", "skillopt/rows")
         with anyio.fail_after(30):
             assert await anext(aiter(stream)) == ResourcesListChanged()

@@ -45,6 +45,4 @@ def test_the_most_promising_come_first() -> None:
         replace(TRAINED, skill="begun", unfinished="stopped"),
     ]
     due = [found for facts in skills if (found := why_due(facts))]
-    assert [one.facts.skill for one in sort_by_priority(due)] == [
-        *("begun", "new", "edited", "stale", "oldest", "old"),
-    ]
+    assert [one.facts.skill for one in sort_by_priority(due)] == [*("begun", "new", "edited", "stale", "oldest", "old")]

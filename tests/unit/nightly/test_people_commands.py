@@ -49,10 +49,7 @@ def test_a_command_that_is_not_understood_is_given_as_it_stands(line: str) -> No
     assert read_commands(f"Hm.\n{line}\r\nPlease.") == (AskedCommand(None, reason=line),)
 
 
-@pytest.mark.parametrize(
-    "block",
-    ["```\n{}\n```", "````sh\n```\n{}\n````", "~~~\n{}\n```\n~~~", "  ```\n{}"],
-)
+@pytest.mark.parametrize("block", ["```\n{}\n```", "````sh\n```\n{}\n````", "~~~\n{}\n```\n~~~", "  ```\n{}"])
 def test_a_line_in_a_block_of_code_is_no_command(block: str) -> None:
     assert read_commands(block.format("/skillopt drop 1")) == ()
     after = "```\n/skillopt drop 1\n```\n```not a fence```\n/skillopt drop 2"

@@ -77,11 +77,7 @@ def test_the_prompt_gives_instructions_then_evidence_then_a_whole_example_that_c
 
 @given(st.text())
 def test_any_text_is_read_or_refused_and_never_breaks_the_reader(reply: str) -> None:
-    for read in (
-        read_reflection,
-        read_slow_update,
-        read_meta_update,
-    ):
+    for read in (read_reflection, read_slow_update, read_meta_update):
         with suppress(ReplyError):
             read(reply)
 

@@ -99,8 +99,7 @@ _VALUES = st.recursive(
     max_leaves=8,
 )
 _FIELDS = st.fixed_dictionaries(
-    {},
-    optional=dict.fromkeys(("id", "prompt", "files", "checks", "near_miss", "why"), _VALUES),
+    {}, optional=dict.fromkeys(("id", "prompt", "files", "checks", "near_miss", "why"), _VALUES)
 )
 
 

@@ -5,14 +5,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from skillopt.reports.markdown import (
-    code_block,
-    code_span,
-    inline_code,
-    shell_block,
-    text_block,
-    web_link,
-)
+from skillopt.reports.markdown import code_block, code_span, inline_code, shell_block, text_block, web_link
 from skillopt.safety.escaping import escape_hidden
 from tests.fakes.hostile_views import read
 

@@ -8,12 +8,7 @@ from dataclasses import replace
 import pytest
 
 from skillopt.gate.grades import Grade
-from skillopt.loop.events import (
-    PromptSkipped,
-    TasksSetAside,
-    VerifierSuspected,
-    VersionAccepted,
-)
+from skillopt.loop.events import PromptSkipped, TasksSetAside, VerifierSuspected, VersionAccepted
 from skillopt.reports.markdown import print_markdown
 from skillopt.reports.run_page import render_markdown, render_page
 from skillopt.reports.run_report import ReportLimits, edits_not_taken

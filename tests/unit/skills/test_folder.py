@@ -145,8 +145,7 @@ def test_skill_folders_are_found_without_git_and_not_in_what_tools_keep(tmp_path
 
 
 @given(
-    st.binary(),
-    st.dictionaries(st.from_regex(r"[a-z]{1,3}(/[a-z]{1,3})?", fullmatch=True), st.binary(), max_size=4),
+    st.binary(), st.dictionaries(st.from_regex(r"[a-z]{1,3}(/[a-z]{1,3})?", fullmatch=True), st.binary(), max_size=4)
 )
 def test_a_skill_survives_the_way_through_its_files(source: bytes, files: dict[str, bytes]) -> None:
     skill = Skill("x", SkillDocument.parse(source), tuple(File(path, files[path]) for path in sorted(files)))

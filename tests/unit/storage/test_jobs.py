@@ -15,13 +15,7 @@ OTHER = "20260102-000000-beef"
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        {"command": []},
-        {"command": [1]},
-        {"skill": None},
-        {"created_at": "yesterday"},
-        {"limits": {"max_usd": "much"}},
-    ],
+    [{"command": []}, {"command": [1]}, {"skill": None}, {"created_at": "yesterday"}, {"limits": {"max_usd": "much"}}],
     ids=str,
 )
 def test_a_job_whose_order_is_damaged_is_left_out(tmp_path: Path, damage: dict[str, object]) -> None:

@@ -107,8 +107,7 @@ def ended(status: Status, loaded: tuple[str, ...] | None, expected: str) -> Roll
 
 @pytest.mark.parametrize("status", [Status.REFUSAL, Status.TIMEOUT])
 @pytest.mark.parametrize(
-    ("loaded", "expected", "score"),
-    [((), "", 1.0), ((), "pdf", 0.0), (("pdf",), "pdf", 1.0), (("pdf",), "", 0.0)],
+    ("loaded", "expected", "score"), [((), "", 1.0), ((), "pdf", 0.0), (("pdf",), "pdf", 1.0), (("pdf",), "", 0.0)]
 )
 def test_a_refusal_or_a_timeout_counts_by_what_was_loaded(
     status: Status, loaded: tuple[str, ...], expected: str, score: float

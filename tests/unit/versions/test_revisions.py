@@ -6,9 +6,7 @@ import pytest
 
 from skillopt.errors import RepositoryError
 from skillopt.tasks import File
-from skillopt.versions.revisions import (
-    write_files,
-)
+from skillopt.versions.revisions import write_files
 from tests.fakes.repositories import make_repository
 
 
