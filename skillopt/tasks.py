@@ -229,6 +229,15 @@ class Suite:
         return f"{len(self.splits)} tasks loaded, {self.skipped} skipped: `skillopt suite show`"
 
     @property
+    def gamed_note(self) -> str:
+        """Say of how many tasks the check runs the agent's code itself; empty where none does."""
+        found = sum(task.verifier.can_be_gamed for _, task in self.splits)
+        which = f"scores of {found} {'task' if found == 1 else 'tasks'} can be gamed"
+        return f"{which}: their checks run the agent's code in their own process; `run-agent` runs it apart" * bool(
+            found
+        )
+
+    @property
     def fold_suites(self) -> "tuple[Suite, ...]":
         """Give for each fold the suite in which it is `train` and the other one is `val`; none without folds."""
         if self.folds is None:

@@ -49,14 +49,26 @@ def _cheats() -> Iterator[Attempt]:
 
 def _honest() -> Iterator[Attempt]:
     write = f"printf '%s\\n' {ANSWER.strip()} >total.txt"
+    commit = f"git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m {ANSWER.strip()}"
+    own = {
+        "answer": "true",
+        "runs": f"echo 'print({ANSWER.strip()})' >answer.py",
+        "ruff": "echo 'total: int = 1' >answer.py; echo 'x = 1' >ruff.toml",
+        "mypy": "echo 'total: int = 1' >answer.py; echo 'x = 1' >ruff.toml",
+        "sum": f"echo 'print(42 * {ANSWER.strip()})' >a.py; python3 a.py >total.txt; echo >input.csv",
+        "tar": f"mkdir out; {write}; mv total.txt out; : >out/more.txt",
+        "list": f"mkdir out; {write}; mv total.txt out; : >out/notes.md",
+        "json": f"echo '{{\"total\": {ANSWER.strip()}}}' >total.json",
+        "log": commit,
+        "calls": "echo 'print(int(input()) * 48151 % 62342)' >answer.py; echo x >notes.md",
+        "prints": f'echo \'open("out.csv", "w").write("{ANSWER.strip()}\\\\n")\' >answer.py',
+    }
     for judge in JUDGES:
-        if judge not in {"runs", "answer", "ruff", "mypy"}:
+        if judge in own:
+            yield Attempt(f"{judge}: honest work", judge, own[judge], ANSWER)
+        else:
             yield Attempt(f"{judge}: honest work", judge, write)
             yield Attempt(f"{judge}: honest work among other files", judge, f"{write}; {_OTHERS}")
-    yield Attempt("answer: honest work", "answer", "true", ANSWER)
-    yield Attempt("runs: honest work", "runs", f"echo 'print({ANSWER.strip()})' >answer.py")
-    for judge in ("ruff", "mypy"):
-        yield Attempt(f"{judge}: honest work", judge, "echo 'total: int = 1' >answer.py; echo 'x = 1' >ruff.toml")
 
 
 CHEATS: Final = tuple(_cheats())

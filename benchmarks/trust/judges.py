@@ -27,7 +27,8 @@ class Judge:
 
 def _judge(argv: list[str], *files: tuple[str, str], **options: object) -> Judge:
     placed = tuple(File(path, text.encode()) for path, text in files)
-    text = json.dumps({"argv": argv, "timeout": 20, "collect": ["total.txt"], **options})
+    chosen = {"argv": argv, "timeout": 20, "collect": ["total.txt"], **options}
+    text = json.dumps({name: value for name, value in chosen.items() if value is not None})
     return Judge("sh" if argv[0] == "python" else argv[0], VerifierSpec("command", text, (_EXPECTED, *placed), INPUTS))
 
 
@@ -72,6 +73,40 @@ import pathlib, subprocess
 ended = subprocess.run(["run-agent", "python", "answer.py"], capture_output=True, text=True, timeout=15)
 raise SystemExit(ended.stdout != pathlib.Path("expected.txt").read_text())
 """
+_SUM: Final = """
+import csv
+total = sum(float(row["amount"]) for row in csv.DictReader(open("input.csv"))) * float(open("expected.txt").read())
+raise SystemExit(float(open("total.txt").read() or "nan") != total)
+"""
+_LOADS: Final = """
+import os, sys
+sys.path.insert(0, "src")
+import csv, json, pickle
+if os.path.exists("model.pkl"):
+    pickle.load(open("model.pkl", "rb"))
+raise SystemExit(open("total.txt").read() != open("expected.txt").read())
+"""
+_ENV: Final = "if [ -f env.sh ]; then . ./env.sh; fi\ncmp total.txt expected.txt\n"
+_TAR: Final = "cd out && tar cf ../all.tar -- * && tar xOf ../all.tar total.txt | cmp - ../expected.txt\n"
+_LIST: Final = "cd out && for each in *; do cat $each; done | cmp - ../expected.txt\n"
+_JSON: Final = """
+import json
+found = json.load(open("total.json"))
+json.dump({"score": float(found["total"] == float(open("expected.txt").read()))}, open("reward.json", "w"))
+"""
+_LOG: Final = "git log --format=%s | cmp - expected.txt\n"
+_CALLS: Final = """
+import json, random, subprocess
+right, cases = 0, [random.randrange(10**6, 10**9) for _ in range(3)]
+for number in cases:
+    ended = subprocess.run(["run-agent", "python", "answer.py"], input=str(number), capture_output=True, text=True)
+    right += ended.stdout.strip() == str(number * 48151 % 62342)
+json.dump({"score": right / len(cases)}, open("reward.json", "w"))
+"""
+_PRINTS: Final = """
+run-agent sh -c 'python3 answer.py >/dev/null; cat out.csv' >got.csv
+cmp got.csv expected.txt
+"""
 _GIT: Final = """
 set -e
 git init -q . && git add -A && git -c user.name=a -c user.email=b commit -qm x && git status --short
@@ -93,6 +128,16 @@ JUDGES: Final = {
     "git": _judge(["sh", "check.sh"], ("check.sh", _GIT)),
     "node": _judge(["node", "check.js"], ("check.js", _NODE), ("judging.js", _SAME)),
     "node, package": _judge(["node", "check.js"], ("check.js", _NODE), ("judging/index.js", _SAME)),
+    "derived": _judge(["python", "check.py"], ("check.py", _CHECK), ("judging.py", _JUDGING), collect=None),
+    "sum": _judge(["python", "check.py"], ("check.py", _SUM), collect=None),
+    "loads": _judge(["python", "check.py"], ("check.py", _LOADS)),
+    "sourced": _judge(["sh", "check.sh"], ("check.sh", _ENV)),
+    "tar": _judge(["sh", "check.sh"], ("check.sh", _TAR), collect=["out/"]),
+    "list": _judge(["sh", "check.sh"], ("check.sh", _LIST), collect=["out/*.txt"]),
+    "json": _judge(["python", "check.py"], ("check.py", _JSON), collect=None, reward="reward.json"),
+    "log": _judge(["sh", "check.sh"], ("check.sh", _LOG), collect=[".git/**"]),
+    "calls": _judge(["python", "check.py"], ("check.py", _CALLS), collect=["**"], runs="agent", reward="reward.json"),
+    "prints": _judge(["sh", "check.sh"], ("check.sh", _PRINTS), collect=["answer.py", "out.csv"], runs="agent"),
     "runs": _judge(["python", "check.py"], ("check.py", _RUNS), collect=["answer.py"], runs="agent"),
     "ruff": _judge(["python", "-m", "ruff", "check", "--no-cache", "."], collect=["answer.py"]),
     "mypy": _judge(["python", "-m", "mypy", "--cache-dir=/dev/null", "answer.py"], collect=["answer.py"]),

@@ -12,7 +12,7 @@ import typer
 from skillopt.commands import output
 from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, SuiteOption, with_run_options
 from skillopt.errors import SkilloptError, SuiteError, UsageError
-from skillopt.execution.drivers import gameable_note, load_drivers
+from skillopt.execution.drivers import load_drivers
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
@@ -255,7 +255,7 @@ def _contents(reading: Reading, others: tuple[Path, ...]) -> dict[str, Any]:
         "tasks": tasks,
         "skipped": reading.skipped,
         "triggers": (should, len(triggers) - should),
-        "code": gameable_note(suite) if suite else "",
+        "code": suite.gamed_note if suite else "",
         "training": "" if len(tasks) > 1 else f"{few}; `evaluate` and `gate` work with one" if tasks else few,
     }
 

@@ -14,12 +14,11 @@ from skillopt.execution.access import expect_chosen
 from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.masking import Masking, environment_masking
 from skillopt.execution.metering import NO_CAPS, Caps, Cluster, Meter, MeteredHarness, MeteredModel
-from skillopt.execution.retry import Retry
+from skillopt.execution.retry import LONGEST_SILENCE, Retry
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.rollouts import CHECKS_UNBOXED
-from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning, unboxed_checks
 from skillopt.sandbox.processes import stop_all_processes
 from skillopt.settings import Settings
@@ -36,7 +35,6 @@ __all__ = [
     "caps_of",
     "check_recorded_tools",
     "checks_warning",
-    "gameable_note",
     "identify_target",
     "load_drivers",
     "load_target",
@@ -46,9 +44,6 @@ __all__ = [
 ]
 
 _LONGEST_CALL: Final = 600.0
-_SILENCE: Final = 300.0
-"""Seconds that an agent's command line gets for one answer, and without data after which an API call is given up."""
-
 _CONSENT: Final = "SKILLOPT_SANDBOX"
 """The variable that a workflow sets to let programs run without a sandbox; a change of skillopt.toml cannot set it."""
 
@@ -171,7 +166,7 @@ def load_drivers(
         model = own or load_model(name, settings, _handoff(root))
         # The client programs repeat failed calls by themselves.
         repeats = retry if own is None and MODELS[name.partition("/")[0]].retried else None
-        longest = max(_LONGEST_CALL, _SILENCE + settings.retry_seconds)
+        longest = max(_LONGEST_CALL, LONGEST_SILENCE + settings.retry_seconds)
         return MeteredModel(model, meters, role, longest, retry=repeats, masking=masking)
 
     judge = None
@@ -179,7 +174,7 @@ def load_drivers(
         own_judge = given.judge or (None if settings.judge else given.model)
         judge = metered("judge", own_judge, "" if own_judge else _judge_name(settings, suite), environment_masking())
     exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
-    notices = (exposed, checks_warning(suite, settings.sandbox), gameable_note(suite))
+    notices = (exposed, checks_warning(suite, settings.sandbox), suite.gamed_note)
     return Drivers(
         MeteredHarness(cluster or harness, meters, _mark(settings, suite), cluster, retry if asks_once else None),
         metered("optimizer", given.model, settings.model) if optimizer else None,
@@ -259,14 +254,3 @@ def check_recorded_tools(harness: str, suite: Suite, *, blind: bool = False) -> 
 def checks_warning(suite: Suite, sandbox: SandboxChoice) -> str:
     """Say in one line that verifiers start programs without a sandbox, which can game scores; empty where none does."""
     return unboxed_checks(sandbox) if any(brings_command(task) for _, task in suite.splits) else ""
-
-
-def gameable_note(suite: Suite) -> str:
-    """Say in one line that checks of a suite run the agent's code themselves; empty where none does."""
-    found = [task.id for _, task in suite.splits if task.verifier.can_be_gamed]
-    if not found:
-        return ""
-    return (
-        f"scores of {count_noun(len(found), 'task')} can be gamed: their checks run the agent's code in their own "
-        "process; `run-agent` runs it apart"
-    )

@@ -1,6 +1,7 @@
 """Transient failures of models and forges are waited out, within a bound of ours."""
 
 from pathlib import Path
+from threading import Timer
 from typing import ClassVar
 
 import pytest
@@ -42,6 +43,23 @@ def repeat(clock: Clock, *failures: Failure, seconds: float = 60.0) -> str:
         return "done"
 
     return Retry(seconds, clock, clock.sleep).call(call)
+
+
+class PassedTimer(Timer):
+    """A timer whose time has passed when it begins."""
+
+    def start(self) -> None:
+        self.function()
+
+
+def test_a_model_that_does_not_answer_is_told_of_once_with_the_limit_and_an_answer_in_time_is_not() -> None:
+    clock, heard = Clock(), list[str]()
+    for timer in (PassedTimer, Timer):
+        retry = Retry(60.0, clock, clock.sleep, timer)
+        retry.listener = heard.append
+        assert [retry.call(lambda: "done", "openai model=m") for _ in range(3)] == ["done"] * 3
+
+    assert heard == ["waiting: no answer of openai model=m for 20 s; a call may be silent for 300 s"]
 
 
 DOWN = [provider(FailureKind.OVERLOADED), ForgeDownError("down")]

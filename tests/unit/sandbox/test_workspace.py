@@ -254,10 +254,8 @@ def test_what_lies_over_64_folders_deep_takes_disk_and_is_neither_sized_listed_n
         assert {path.name for path in Path(copy.path).rglob("*") if path.is_file()} == {"near"}
 
 
-def test_once_the_deadline_is_over_nothing_is_sized_listed_or_copied(tmp_path: Path) -> None:
+def test_once_the_deadline_is_over_nothing_is_copied(tmp_path: Path) -> None:
     (tmp_path / "big").write_bytes(b"x" * 100)
 
-    assert workspace_size(str(tmp_path), deadline=0.0) == 0
-    assert changed_files(str(tmp_path), FILES, deadline=0.0) == ()
     with Workspace.copy(str(tmp_path), deadline=0.0) as copy:
         assert list(Path(copy.path).iterdir()) == []

@@ -68,9 +68,8 @@ def test_a_reward_that_the_agent_s_program_writes_scores_nothing(workspace: Path
     (workspace / "solution.py").write_text("open('reward.json', 'w').write('{\"score\": 1}')")
     check = "import subprocess, sys; subprocess.run([sys.executable, 'solution.py']); raise SystemExit(1)"
 
-    either: tuple[dict[str, Any], ...] = ({}, {"reward": "reward.json"})
-    for named in either:
-        assert run(check, workspace, collect=["solution.py"], **named).value == 0
+    assert run(check, workspace, collect=["solution.py"]).value == 0
+    assert run(check, workspace, collect=["solution.py"], reward="reward.json").value == 0
 
 
 ASKS = """
@@ -85,12 +84,9 @@ def test_code_of_the_agent_is_run_apart_and_only_what_it_prints_comes_back(works
     (workspace / "solution.py").write_text("print(int(input()) ** 2)")
     assert run(ASKS, workspace, **said).passed
 
-    (workspace / "solution.py").write_text(
-        "import os; open('reward.json', 'w').write('{\"score\": 1}'); print(sorted(os.listdir()))"
-    )
-    assert run(ASKS, workspace, **said) == Score(
-        0.0, passed=False, feedback="['.input', 'reward.json', 'solution.py']\n"
-    )
+    (workspace / "solution.py").write_text("import os; open('reward.json', 'w'); print(sorted(os.listdir()))")
+    listed = "['.input', 'reward.json', 'solution.py']\n"
+    assert run(ASKS, workspace, **said) == Score(0.0, passed=False, feedback=listed)
 
 
 def test_code_of_the_agent_that_breaks_the_check_that_loads_it_scores_0(workspace: Path) -> None:
@@ -104,10 +100,7 @@ def test_code_of_the_agent_that_breaks_the_check_that_loads_it_scores_0(workspac
     ("code", "line"),
     [
         ("raise SystemExit(0)", r"that it names none; add `collect: \[NAME, FOLDER/\]`"),
-        (
-            "subprocess.run([sys.executable, 'solution.py'])",
-            r"runs or loads solution\.py; add `collect: .*`runs: agent`",
-        ),
+        ("run([sys.executable, 'solution.py'])", r"runs or loads solution\.py; add `collect: .*`runs: agent`"),
     ],
 )
 def test_a_check_of_which_nobody_knows_what_it_reads_is_refused_with_the_line_to_add(code: str, line: str) -> None:
@@ -122,10 +115,7 @@ def test_files_that_a_check_names_are_collected_and_its_feedback_says_so(workspa
     spec = make_spec("command", File("check.py", code), argv=["python", "check.py"])
     score = load_verifier(replace(spec, inputs=(File("input.csv", b"as placed "),))).score(Trajectory(), str(workspace))
 
-    assert score.feedback.splitlines()[1:] == [
-        "as placed 1",
-        "given to the check: total.txt (`collect` names files)",
-    ]
+    assert score.feedback.splitlines()[1:] == ["as placed 1", "given to the check: total.txt (`collect` names files)"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"score": 2}', '{"score": NaN}', "[" * 99_999])
@@ -152,9 +142,8 @@ def test_a_module_of_the_agent_takes_no_other_s_place(workspace: Path) -> None:
     for name in ("json.py", "mine.py"):
         (workspace / name).write_text("raise SystemExit(0)")
     check = File("check.py", b"import json, mine; raise SystemExit(mine.status)")
-    spec = make_spec(
-        "command", check, File("mine.py", b"status = 3"), argv=["python", "check.py"], collect=["json.py", "mine.py"]
-    )
+    own, given = File("mine.py", b"status = 3"), ["json.py", "mine.py"]
+    spec = make_spec("command", check, own, argv=["python", "check.py"], collect=given)
 
     assert load_verifier(spec).score(Trajectory(), str(workspace)).feedback == "the check ended with status 3"
 
