@@ -38,9 +38,11 @@ if [ -f $reward.json ]; then cp $reward.json reward.json
 elif [ -f $reward.txt ]; then printf '{{"reward": %s}}' "$(cat $reward.txt)" > reward.json
 else echo 'the tests left no reward' >&2; exit 1; fi
 """
-_NEEDS_PYTEST: Final = (
-    "python3 -c 'import pytest' || exit 127\npytest() { python3 -m pytest \"$@\"; }\nexport -f pytest\n"
-)
+_NEEDS_PYTEST: Final = f"""\
+python3 -c 'import pytest' || exit 127
+pytest() {{ python3 -m pytest -c /dev/null --rootdir={_TESTS} --confcutdir={_TESTS} "$@"; }}
+export -f pytest
+"""
 _REPORT: Final = re.compile(r"\s--ctrf[ =]\S+")
 _HARMLESS: Final = frozenset({"FROM", "CMD", "ENTRYPOINT", "LABEL", "EXPOSE", "SHELL", "ARG"})
 _WORKING_FOLDER: Final = re.compile(r"(?:/(?!\.\.?(?:/|$))[\w.-]+)+")
