@@ -13,6 +13,7 @@ from benchmarks.trust.table import Attack, ClassResult
 
 __all__ = ["CLASSES", "AttackClass", "Tried", "try_classes"]
 
+_TEXTS: Final = "hostile edits"
 _ATTACKS: Final = "hostile rollouts and repositories"
 _KILLS: Final = "kills, faults of disk and clock"
 
@@ -32,6 +33,7 @@ class AttackClass:
 
 
 CLASSES: Final = {
+    "texts": AttackClass("texts:try_texts", _TEXTS),
     "cheats": AttackClass("cheats:try_cheats", _ATTACKS),
     "repositories": AttackClass("repositories:try_repositories", _ATTACKS),
     "kills-training": AttackClass("kills:try_kills_of_training", _KILLS),

@@ -5,6 +5,7 @@ is left out, seen or unseen. Each pattern starts at a rare sign or repeats withi
 """
 
 import re
+from calendar import day_name, month_name
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,6 +56,7 @@ _SPAN: Final = re.compile(r"`+([^`\n]+)`+")
 _SHELL: Final = frozenset(("bash", "sh", "shell", "console", "zsh", "fish", "powershell", "ps1", "bat", "cmd", ""))
 _PLACES: Final = (LiteralKind.FILE, LiteralKind.PATH, LiteralKind.HOST)
 _CAPITAL_NOUNS: Final = ("de",)
+_DATES: Final = frozenset((*day_name, *month_name[1:]))
 _DIGITS: Final = 3  # from which on a number names something
 _SHORT: Final = 5  # letters of an abbreviation
 _PART: Final = r"[\w.@+*?~{}$%-]"
@@ -67,14 +69,12 @@ _TOKEN: Final = re.compile(
     r"|(?P<money>[$\u00a3\u00a5\u20a0-\u20cf] ?\d[\d.,]*\w?"
     r"|(?<![\w.])\d[\d.,' ]{0,20}(?:[\u00a3\u00a5\u20a0-\u20cf%]|[A-Z]{3}\b))"
     rf"|(?P<path>(?<![\w/\\.])(?:~|\.{{1,2}}|\$\{{?\w{{1,40}}\}}?|[A-Za-z]:)?[/\\](?:{_PART}{{1,80}}[/\\]?){{1,12}}"
-    rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}[/\\]){{1,12}}(?:{_PART}{{1,80}})?"
-    r"|(?<![\w./\\-])\.[A-Za-z][\w-]{{1,40}}\b(?![(\w]))"
+    rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}[/\\]){{1,12}}(?:{_PART}{{1,80}})?)"
     r"|(?P<number>(?<![\w.])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
-    r"|(?<![\w.,])\d[\d.,:'/-]{1,30}\d(?!\w)"
+    r"|(?<![\w.])\d{2,4}(?: \d{2,4}){2,8}(?!\w)|(?<![\w.,])\d[\d.,:'/-]{1,30}\d(?!\w)"
     r"|(?<![\w-])(?=[A-Za-z-]{0,20}\d)[A-Za-z]{1,20}[A-Za-z0-9]{0,20}(?:-[A-Za-z0-9]{1,20}){0,6}(?![\w-]))"
     r"|(?P<code>(?<![\w.-])[A-Za-z]\w{0,60}(?:(?:\.|::|->)[A-Za-z_]\w{0,60}){1,8}\(?"
     r"|(?<![\w-])_{0,2}[A-Za-z][A-Za-z0-9]{0,40}(?:_[A-Za-z0-9]{1,40})+\(?|(?<![\w-])[a-z]{1,30}[A-Z][A-Za-z0-9]{1,40}\(?)"
-    r"|(?P<flag>(?<![\w-])--[a-z][\w-]{2,60})"
 )
 _FILE: Final = re.compile(r"[\w*?-][\w.*?-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,9}")
 _HOST: Final = re.compile(r"(?:[\w-]{1,63}\.){1,8}[a-z]{2,18}")
@@ -104,18 +104,18 @@ _ALLOWED: Final = re.compile(
     re.IGNORECASE,
 )
 _MAY: Final = re.compile(
-    r"\b(?:you|agents?|it) (?:may|can|are (?:allowed|permitted|authori[sz]ed|free|trusted) to)\b([^.;|]{3,120})",
+    r"\b(?:you|agents?|it) (?:can|[\w ]{0,40}\bmay|(?:is|are) (?:allowed|permitted|free) to)\b[^.;|]{3,120}",
     re.IGNORECASE,
 )
 _TOOL: Final = re.compile(
-    r"\bmcp__\w{1,80}|\b[A-Z][A-Za-z]{2,30}\((?=[\w*./ -]{1,60}[:)*])[^()\n]{0,60}\)|\b[A-Z]\w{2,30}(?= tools?\b)"
+    r"\bmcp__\w{1,80}|\b[A-Z][a-z][A-Za-z]{1,30}\((?=[\w*./ -]{1,60}[:)*])[^()\n]{0,60}\)|\b[A-Z]\w{2,30}(?= tools?\b)"
 )
 _STATEMENT: Final = re.compile(r"&&|\|\|?|;|\$\(|\n")
 _LEAD: Final = re.compile(
     r"^\s*(?:[$#>%] |PS> ?)?(?:(?:sudo|env|time|nohup|exec|command|xargs)\s+(?:-\S+\s+)*|\w{1,40}=\S*\s+)*"
 )
 _PROGRAM: Final = re.compile(
-    r"(?:[~.\w-]{0,40}/){0,8}([a-z][\w.+-]{0,40}(?![\w.(=+-])|[A-Z]{3,12}(?=\s))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
+    r"(?:[~.\w-]{0,40}/){0,8}([a-z][\w.+-]{0,40}(?![\w.(=+-])|[A-Z]{3,12}(?=\s.{0,200}[a-z]))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
 )
 _CALLING: Final = re.compile(r"\b(?:run|call|execute|invoke|install|start|launch)\b[^.;:]*\Z", re.IGNORECASE)
 _IMPORT: Final = re.compile(
@@ -205,8 +205,7 @@ def _in_prose(line: str, language: str) -> Iterator[_Found]:
     yield from ((LiteralKind.REFERENCE, match[1]) for match in _INCLUDE.finditer(plain))
     yield from _tokens(plain)
     yield from _permissions(plain)
-    for match in _QUOTE.finditer(plain):
-        yield LiteralKind.QUOTE, match[1] or match[2]
+    yield from _quotes(plain)
     yield from _names(plain, language)
     yield from ((LiteralKind.REFERENCE, match[0].strip()) for match in _ORDERS.finditer(line))
     for match in _REFERENCE.finditer(line):
@@ -248,10 +247,21 @@ def _path(said: str) -> Iterator[_Found]:
 
 
 def _dotted(said: str) -> Iterator[_Found]:
-    if max(map(len, re.split(r"\W+", said))) < 2:  # noqa: PLR2004 - `e.g` and `i.e`
-        return
+    if re.match(r"[A-Za-z]\.\D", said) or (said.rstrip("(").isidentifier() and _is_common(said)):
+        return  # `e.g` and `o.id`; `unit_price`
     is_file = "." in said and "_" not in said and _FILE.fullmatch(said)
     yield (LiteralKind.FILE if is_file else LiteralKind.CODE), said.rstrip("(")
+
+
+def _is_common(said: str) -> bool:
+    """Return whether a quoted word or an identifier is made of ordinary words."""
+    return not any(map(str.isdigit, said)) and all(map(is_ordinary, re.findall(r"[A-Z]?[a-z]+|[A-Z]+", said)))
+
+
+def _quotes(text: str) -> Iterator[_Found]:
+    for said in (match[1] or match[2] for match in _QUOTE.finditer(text)):
+        if " " in said.strip() or not _is_common(said):
+            yield LiteralKind.QUOTE, said
 
 
 def _permissions(text: str) -> Iterator[_Found]:
@@ -265,10 +275,10 @@ def _permissions(text: str) -> Iterator[_Found]:
 def _names(text: str, language: str) -> Iterator[_Found]:
     """Find words with a capital that starts no sentence, and such that no ordinary word is."""
     for match in _NAME.finditer(text):
-        words = [word for word in match[0].split() if word[0].isupper()]
+        words = [word.rstrip("-'\u2019") for word in match[0].split() if word[0].isupper()]
         if _STARTS.search(text[max(0, match.start() - 20) : match.start()]) and is_ordinary(words[0], language):
             words = words[1:]
-        if language in _CAPITAL_NOUNS:
+        if language in _CAPITAL_NOUNS or (len(words) == 1 and words[0].removesuffix("s") not in _DATES):
             words = [word for word in words if not is_ordinary(word, language)]
         if any(not _is_plain(word) for word in words):
             yield LiteralKind.NAME, " ".join(words)
@@ -276,14 +286,13 @@ def _names(text: str, language: str) -> Iterator[_Found]:
 
 def _is_plain(word: str) -> bool:
     """Tell a word in capitals, for stress or an abbreviation, from a name."""
-    parts = word.strip(".").split("-")
-    return word.isupper() and all(len(part) <= _SHORT or is_ordinary(part) for part in parts)
+    return word.isupper() and all(len(part) <= _SHORT or is_ordinary(part) for part in word.strip(".").split("-"))
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
     yield from _tokens(code)
     yield from _permissions(code)
-    yield from ((LiteralKind.QUOTE, match[1] or match[2]) for match in _QUOTE.finditer(code))
+    yield from _quotes(code)
     yield from ((LiteralKind.COMMAND, next(filter(None, match.groups()))) for match in _IMPORT.finditer(code))
     if is_shell:
         for statement in _STATEMENT.split(code):
@@ -291,5 +300,5 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
             match = _PROGRAM.match(statement, lead.end() if lead else 0)
             if match:
                 yield LiteralKind.COMMAND, " ".join(filter(None, match.groups()))
-    elif is_span and code.strip() and not any(True for _ in _tokens(code)):
+    elif is_span and not (code.strip().isalpha() or _is_common(code)) and not any(True for _ in _tokens(code)):
         yield LiteralKind.CODE, code.strip()

@@ -33,8 +33,10 @@ def words_of(text: str) -> list[str]:
 
 
 def is_ordinary(word: str, language: str = "en") -> bool:
-    """Return whether a word is in the list of a language, itself or without the ending of a possessive."""
-    return word.casefold().replace("\u2019", "'").removesuffix("'s") in _counts(language)
+    """Return whether a word is in the list of a language: itself, its parts, without `'s`, or in American spelling."""
+    folded = word.casefold().replace("\u2019", "'").removesuffix("'s")
+    counts = _counts(language)
+    return all(part in counts or part.replace("is", "iz") in counts for part in folded.split("-"))
 
 
 def language_of(words: Iterable[str]) -> str:

@@ -36,12 +36,12 @@ def test_honest_work_passes(attempt: Attempt) -> None:
     assert run_attempt(attempt) == Score(1.0, passed=True)
 
 
-def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through() -> None:
+def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through_but_edits() -> None:
     page = PAGE.read_text(encoding="utf-8")
     through = re.findall(r"^\| (.+?) \| [\d,]+ \| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE)
 
     assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(CLASSES)
-    assert [name for name, *counts in through if set(counts) != {"0"}] == []
+    assert [name for name, *counts in through if set(counts) != {"0"} and "edits" not in name] == []
 
 
 def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
