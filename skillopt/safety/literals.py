@@ -61,12 +61,12 @@ _DIGITS: Final = 3  # from which on a number names something
 _SHORT: Final = 5  # letters of an abbreviation
 _PART: Final = r"[\w.@+*?~{}$%-]"
 _TOKEN: Final = re.compile(
-    r"(?P<host>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s<>\"'`)\]|]+|(?<![\w.@-])www\.[^\s<>\"'`)\]]+"
+    r"(?P<HOST>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s<>\"'`)\]|]+|(?<![\w.@-])www\.[^\s<>\"'`)\]]+"
     r"|(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.-]))"
-    r"|(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}|(?<![\w@/.])@[\w-]{2,60}\b(?!/))"
-    r"|(?P<secret>\$(?:env:)?\{?[A-Za-z_]\w{1,60}\}?(?![\w(/\\])|%[A-Z_]{3,40}%"
+    r"|(?P<NAME>(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}|(?<![\w@/.])@[\w-]{2,60}\b(?!/))"
+    r"|(?P<VARIABLE>\$(?:env:)?\{?[A-Za-z_]\w{1,60}\}?(?![\w(/\\])|%[A-Z_]{3,40}%"
     r"|(?<![\w$/.])[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40})+\b)"
-    r"|(?P<money>[$\u00a3\u00a5\u20a0-\u20cf] ?\d[\d.,]*\w?"
+    r"|(?P<NUMBER>[$\u00a3\u00a5\u20a0-\u20cf] ?\d[\d.,]*\w?"
     r"|(?<![\w.])\d[\d.,' ]{0,20}(?:[\u00a3\u00a5\u20a0-\u20cf%]|[A-Z]{3}\b))"
     rf"|(?P<path>(?<![\w/\\.])(?:~|\.{{1,2}}|\$\{{?\w{{1,40}}\}}?|[A-Za-z]:)?[/\\](?:{_PART}{{1,80}}[/\\]?){{1,12}}"
     rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}[/\\]){{1,12}}(?:{_PART}{{1,80}})?)"
@@ -221,24 +221,17 @@ def _tokens(text: str) -> Iterator[_Found]:
     """Find hosts, variables, paths, numbers and identifiers."""
     for match in _TOKEN.finditer(text):
         said = match[0].rstrip(".,;:!?")
-        if match.lastgroup == "host":
-            yield LiteralKind.HOST, said
-        elif match.lastgroup == "mail":
-            yield LiteralKind.NAME, said
-        elif match.lastgroup == "secret":
-            yield LiteralKind.VARIABLE, said
-        elif match.lastgroup == "path":
+        if match.lastgroup == "path":
             yield from _path(said)
         elif match.lastgroup == "code":
             yield from _dotted(said)
-        elif match.lastgroup == "money" or (match.lastgroup == "number" and sum(map(str.isdigit, said)) >= _DIGITS):
-            yield LiteralKind.NUMBER, said
+        elif match.lastgroup != "number" or sum(map(str.isdigit, said)) >= _DIGITS:
+            yield LiteralKind[(match.lastgroup or "").upper()], said
 
 
 def _path(said: str) -> Iterator[_Found]:
     parts = [part for part in re.split(r"[/\\]", said) if part]
-    outside = said[0] in "/\\~$" or ":" in said[:2] or ".." in parts or any(re.match(r"\.\w", part) for part in parts)
-    if outside:
+    if said[0] in "/\\~$" or ":" in said[:2] or any(re.match(r"\.[.\w]", part) for part in parts):
         yield LiteralKind.PATH, said
     elif len(parts) > 1 and _HOST.fullmatch(parts[0]) and not _FILE.fullmatch(said):
         yield LiteralKind.HOST, said
@@ -276,7 +269,9 @@ def _names(text: str, language: str) -> Iterator[_Found]:
     """Find words with a capital that starts no sentence, and such that no ordinary word is."""
     for match in _NAME.finditer(text):
         words = [word.rstrip("-'\u2019") for word in match[0].split() if word[0].isupper()]
-        if _STARTS.search(text[max(0, match.start() - 20) : match.start()]) and is_ordinary(words[0], language):
+        if _STARTS.search(text[max(0, match.start() - 20) : match.start()]) and is_ordinary(
+            match[0].split()[0], language
+        ):
             words = words[1:]
         if language in _CAPITAL_NOUNS or (len(words) == 1 and words[0].removesuffix("s") not in _DATES):
             words = [word for word in words if not is_ordinary(word, language)]
