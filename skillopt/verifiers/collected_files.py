@@ -25,6 +25,7 @@ _LOADS: Final = re.compile(
     r"\b(?:require|import)\s*\(|\bfrom\s+[\"']|(?:^|\s)[#-]?include\s"
     r"|(?:^|[;&|({]|\bthen|\bdo)\s*(?:\.|source|eval|exec)\s"
     r"|\b(?:python[\d.]*|sys\.executable|execPath|node|deno|bun|bash|sh|ruby|perl|php|java|make|pytest|unittest)\b"
+    r"|\b(?:sqlite3|psql|mysql|bc)\b[^|;]*<"
 )
 """A line that executes what it names, in any language."""
 
@@ -34,7 +35,10 @@ _DECODES: Final = re.compile(
     r"\b(?:pickle|marshal|shelve|dill|joblib|doctest|runpy|importlib|yaml\.(?:unsafe_)?load|torch\.load|sys\.path)\b"
     r"|checkpoint-action|\b(?:exec|eval)\("
 )
-"""What executes data wherever the name of the data stands."""
+_CONFIGURED: Final = re.compile(
+    r"\b(?:ruff|mypy|pylint|flake8|black|eslint|prettier|tsc|jest|npm|cargo|go|mvn|gradle|dotnet|pytest|tox|rubocop)\b"
+)
+"""What executes data wherever its name stands, and tools that look for configuration in the folders that they read."""
 
 _MODULES: Final = (".py", ".pyc", ".so", ".js", ".mjs", ".cjs", ".ts", ".node", "/**")
 
@@ -61,9 +65,9 @@ class CollectedFiles:
         kept = {file.path.rpartition("/")[0] for file in own} - {""}
         for folder, pattern in () if anywhere else patterns:
             if not folder or any(f"{file.path}/".startswith(f"{folder}/") for file in own):
+                wanted_here = "collect: expected names of files, or a folder with none of the verifier's"
                 raise SuiteError(
-                    f"verifier 'command': collect: expected names of files, or a folder with none of the verifier's, "
-                    f"found {pattern!r}; name the files, have the agent write to a folder, or add `runs: agent`"
+                    f"verifier 'command': {wanted_here}, found {pattern!r}; name them, or add `runs: agent`"
                 )
         names = frozenset(each for each in wanted if not _WILD.search(each)) - set(reserved)
         leading = [*names, *(f"{folder}/x" for folder, _ in patterns if folder)]
@@ -86,7 +90,7 @@ class CollectedFiles:
             return False
         if folder.endswith(".git") and parts[0] not in _OF_GIT:
             return False
-        if path in self.kept or any(outer in self.kept for outer in _folders(path)):
+        if not self.kept.isdisjoint((path, *_folders(path))):
             return False
         return not whole or pattern == f"{folder}/**".lstrip("/") or fits_path(path, pattern)
 
@@ -106,13 +110,14 @@ def named_files(argv: Sequence[str], own: Sequence[File]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each[1] for each in found if each and each[1] not in mine and ".." not in each[1]))
 
 
-def executed_names(collected: Iterable[str], argv: Sequence[str], own: Sequence[File]) -> tuple[str, ...]:
+def executed_names(collected: Sequence[str], argv: Sequence[str], own: Sequence[File]) -> tuple[str, ...]:
     """List what of the collected files a program seems to import, source, run or unpack as code."""
     script = next((word for word in argv[1:] if not word.startswith("-")), "")
     programs = [f"{argv[0]} {script}", *argv, *(file.text for file in own if not file.path.endswith(_DATA))]
-    decoded = any(map(_DECODES.search, programs))
+    decoded, configured = (any(map(one.search, programs)) for one in (_DECODES, _CONFIGURED))
     lines = [line for text in programs for line in text.splitlines()]
-    return tuple(each for each in collected if decoded or any(_executes(line, each) for line in lines))
+    told = {each for each in collected if decoded or (configured and each.endswith(("/", "*")))}
+    return tuple(each for each in collected if each in told or any(_executes(line, each) for line in lines))
 
 
 def _executes(line: str, path: str) -> bool:

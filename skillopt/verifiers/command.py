@@ -87,9 +87,7 @@ class CommandVerifier:
         options = self._options = read_options(CommandOptions, spec)
         self._files, self._inputs, self._sandbox = spec.files, spec.inputs, sandbox
         if any(file.path == options.reward for file in spec.files):
-            raise SuiteError(
-                f"verifier 'command': expected no file {options.reward!r}, which the program writes; rename it"
-            )
+            raise SuiteError(f"verifier 'command': expected no file {options.reward!r}, which it writes; rename it")
         self._runs_agent, self._asks_runner = options.runs == "agent", spec.asks_runner
         reserved = tuple(filter(None, (options.reward, options.answer)))
         self._named = () if options.collect is not None else _named(options, spec, reserved)

@@ -52,10 +52,6 @@ _PATCH: Final = "apply_patch"
 _MCP: Final = re.compile(r"mcp__(?P<server>.+?)__(?P<tool>.+)")
 
 
-def _calls_of(trajectory: Trajectory) -> Iterator[ToolCall]:
-    return (call for message in trajectory.messages for call in message.tool_calls)
-
-
 def is_tool(asked: str, used: str) -> bool:
     """Return whether a tool that was used is the one that is asked for, whatever the agent calls it.
 
@@ -159,11 +155,11 @@ class ToolOrderVerifier:
     def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
         """Look for the first call of each step."""
         try:
-            return self._order(tuple(_calls_of(trajectory)))
+            return self._order([call for message in trajectory.messages for call in message.tool_calls])
         except TimeoutError as error:
             return failed(f"tools: {error}")
 
-    def _order(self, calls: tuple[ToolCall, ...]) -> Score:
+    def _order(self, calls: list[ToolCall]) -> Score:
         search = _CallSearch()
         before, last = -1, ""
         for step, pattern in self._steps:
@@ -200,7 +196,8 @@ class ToolUsedVerifier:
         options = self._options
         search = _CallSearch()
         try:
-            found = sum(search.is_match(call, options.tool, self._pattern) for call in _calls_of(trajectory))
+            calls = (call for message in trajectory.messages for call in message.tool_calls)
+            found = sum(search.is_match(call, options.tool, self._pattern) for call in calls)
         except TimeoutError as error:
             return failed(f"tools: {error}")
         if options.min <= found and (options.max is None or found <= options.max):

@@ -76,7 +76,8 @@ def test_a_check_without_a_declaration_gets_the_files_that_it_names(
         *(("x = require('./lib.json')", "lib.json"), ("if [ -f env.sh ]; then . ./env.sh; fi", "env.sh")),
         *(("-include local.mk", "local.mk"), ("pickle.load(open(sys.argv[1]))", "model.pkl")),
         *(("subprocess.run([sys.executable, 'answer.py'])", "answer.py"), ("os.system('./solve.bin')", "solve.bin")),
-        *(("sys.path.insert(0, 'src')", "src/**"), ("bash solve.sh | diff - expected.txt", "solve.sh")),
+        *(("ruff check src", "src/"), ("sqlite3 a.db < out.sql", "out.sql"), ("sys.path.insert(0, 'src')", "src/**")),
+        ("bash solve.sh | diff - expected.txt", "solve.sh"),
     ],
 )
 def test_what_a_check_executes_of_the_agent_s_is_told(text: str, path: str) -> None:
