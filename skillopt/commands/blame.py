@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 import typer
 
@@ -19,12 +18,7 @@ from skillopt.versions.repository import Repository
 __all__ = ["blame"]
 
 
-def blame(
-    skill: SkillArgument = None,
-    *,
-    find: Annotated[str, typer.Option(metavar="TEXT", help="Only lines that hold this text.")] = "",
-    as_json: JsonOption = False,
-) -> None:
+def blame(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     """Show which version, run and tasks put each line here.
 
     The lines are those of the newest version.
@@ -36,11 +30,10 @@ def blame(
     prefix = "" if (path := repository.relative(target.folder)) == "." else f"{path}/"
     sources = _sources(repository, newest, f"{prefix}{SKILL_FILE}")
     lines = [_line(at, version, text) for at, (version, text) in enumerate(sources, 1)]
-    lines = [line for line in lines if find.casefold() in line.text.casefold()]
     if as_json:
         typer.echo(as_json_text({"skill": name, "version": newest, "lines": lines}))
     else:
-        typer.echo(_table(lines) if lines else f"{name} {newest[:SHORT]}: no such line")
+        typer.echo(_table(lines))
 
 
 @dataclass(frozen=True, slots=True)

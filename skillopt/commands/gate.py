@@ -1,6 +1,6 @@
 """The command `gate`: may this change of skills be merged, whoever made it?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
@@ -39,13 +39,14 @@ from skillopt.runs.history import difference_of_files
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.proposal import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.revision_project import RevisionProject, find_changed_agent
-from skillopt.safety.capabilities import NewCapability, describe_difference
+from skillopt.safety.capabilities import describe_difference
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
+from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LintClass
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE, files_of
+from skillopt.skills.folder import SKILL_FILE, files_of, find_skill_folders, read_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
@@ -95,7 +96,7 @@ class _Work:
 def gate(
     base: Annotated[
         str, typer.Argument(metavar="BASE", help="What the change is to be merged into: a commit, branch or tag.")
-    ],
+    ] = "",
     head: Annotated[
         str, typer.Argument(metavar="HEAD", help="The change: a commit, branch or tag, or worktree.")
     ] = "HEAD",
@@ -118,6 +119,10 @@ def gate(
     direct: Annotated[
         bool, typer.Option("--direct", help="Compare with BASE itself, not with the merge base.")
     ] = False,
+    install: Annotated[
+        Path | None,
+        typer.Option("--install", metavar="PATH", help="Read a skill of somebody else instead, before it is used."),
+    ] = None,
     junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     summary: SummaryOption = None,
     pages: Annotated[
@@ -133,12 +138,17 @@ def gate(
 
     Every skill that differs is validated, scanned, and measured on val against its old text: passed, refused, cannot
     tell, or untestable. Ends with 1 when one is refused, with 3 when one could not be measured, else with 0.
+
+    With --install and a folder or file, no change is gated: what a skill lets or tells an agent do is listed, with what
+    hides in it. That needs no suite, model or network, and ends with 1 when it is refused, else with 0.
     """
+    if bool(base) is (install is not None):
+        raise UsageError("expected BASE, which the change is to be merged into, or --install PATH")
     named = options.select(None)
     demand = Demand(Required(require), margin, release)
     asked = _Options(demand, named.flags, named.suite, pages, strict=strict, direct=direct)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        report = _gate(base, head, asked, observer)
+        report = _gate(base, head, asked, observer) if install is None else _install(install, asked)
     show(report, render_gate_text, as_json=as_json)
     _write(report, junit, summary, github)
     if report.exit_code:
@@ -153,6 +163,36 @@ def _write(report: GateReport, junit: Path | None, summary: Path | None, github:
         write_report(junit, render_gate_junit(report), "--junit")
     if summary is not None:
         append_report(summary, render_gate_summary(report), "--summary")
+
+
+def _install(path: Path, options: _Options) -> GateReport:
+    """Read the skills of a folder that somebody else wrote, or one file of text; nothing is run."""
+    allow = Project.find(Path.cwd()).settings(options.flags).allow
+    try:
+        if path.is_file():
+            skills = [(path, Skill(path.name, SkillDocument.parse(path.read_bytes())))]
+        else:
+            skills = [(path / name, read_skill(path / name)) for name in find_skill_folders(path)]
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}; name another --install") from error
+    if not skills:
+        raise UsageError(f"expected a folder with a {SKILL_FILE}, or a file of text, found none at {str(path)!r}")
+    rows = (_foreign(skill, place, allow, strict=options.strict) for place, skill in skills)
+    return GateReport("", str(path), "", "", Required.NOT_WORSE, options.strict, tuple(rows))
+
+
+def _foreign(skill: Skill, place: Path, allow: Collection[LintClass], *, strict: bool) -> GatedChange:
+    path, lone = place.as_posix(), place.is_file()  # what stands alone need not be a skill
+    found = check_new_text(Skill(skill.name, SkillDocument("")) if lone else None, skill, path, allow, None)
+    findings = tuple(replace(one, path=path) if lone else one for one in found)
+    files = {place.name if lone else file.path: file.content for file in files_of(skill)}
+    refusals = dict.fromkeys(finding.rule for finding in findings if finding.refuses(strict=strict))
+    reason = (
+        f"refused: {', '.join(refusals)}" if refusals else f"{count_noun(len(files), 'file')} read, nothing was run"
+    )
+    said = (Standing.REFUSED if refusals else Standing.PASSED, reason, findings)
+    row = GatedChange(skill.name, ChangeKind.ADDED, path, "", tuple(files), *said, first_path=path)
+    return replace(row, difference=difference_of_files({}, files))
 
 
 def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> GateReport:
@@ -214,8 +254,8 @@ class _Gate:
             return _refuse(row, "suite" if isinstance(error, SuiteError) else "skill", self._new.error_text(error))
         before = self._before(one)
         path, line = find_first_change(before, after)
-        difference = _difference(before, after)
-        row = replace(row, first_path=_join(row.path, path), first_line=line, difference=difference)
+        sides = ({file.path: file.content for file in files_of(side)} if side else {} for side in (before, after))
+        row = replace(row, first_path=_join(row.path, path), first_line=line, difference=difference_of_files(*sides))
         work = _Work(row, before or Skill(row.skill, SkillDocument("")), after, target, suite, self._base_suite(row))
         row = replace(row, findings=tuple(self._found(before, work)))
         refusals = [finding for finding in row.findings if finding.refuses(strict=self._options.strict)]
@@ -283,9 +323,8 @@ class _Gate:
         if base.files != self._new.suite_files(work.target):
             warning = "the suite changed, too: the base's is used beside it, so read what both say"
             yield _finding(work.row, Weight.WARN, "suite changed", warning)
-        if self._old.project.config.is_file() and _conditions(base.target.settings) != _conditions(
-            work.target.settings
-        ):
+        moved = _conditions(base.target.settings) != _conditions(work.target.settings)
+        if moved and self._old.project.config.is_file():
             warning = f"settings in {CONFIG} changed, too: the new ones hold, so check that they ask no less"
             yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", warning, person=True)
 
@@ -293,9 +332,8 @@ class _Gate:
         """Measure it, unless there is nothing to measure; beside the base's suite where the change alters that."""
         row, suite, base = work.row, work.suite, work.base
         if suite is None:
-            return replace(
-                row, standing=Standing.UNTESTABLE, reason="untestable: it has no suite, so nothing was measured"
-            )
+            why = "untestable: it has no suite, so nothing was measured"
+            return replace(row, standing=Standing.UNTESTABLE, reason=why)
         row = replace(row, suite=suite.name, tasks=len(suite.tasks(Split.VAL)))
         if work.before.digest == work.after.digest:
             return replace(row, standing=Standing.PASSED, reason="its text is the same")
@@ -385,11 +423,6 @@ def _with_disagreement(row: GatedChange, beside: SuiteMeasurement) -> GatedChang
     return replace(row, findings=(*row.findings, replace(finding, person=True)))
 
 
-def _difference(before: Skill | None, after: Skill) -> tuple[NewCapability, ...]:
-    sides = ({file.path: file.content for file in files_of(one)} if one else {} for one in (before, after))
-    return difference_of_files(*sides)
-
-
 def _row(one: FolderChange) -> GatedChange:
     """Begin with what git knows."""
     path = one.after or one.before or ""
@@ -429,7 +462,6 @@ def _since(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, U
     for role, usage in now.items():
         old = before.get(role, Usage())
         usd = None if usage.usd is None or old.usd is None else usage.usd - old.usd
-        found[role] = Usage(
-            usage.calls - old.calls, usage.input_tokens - old.input_tokens, usage.output_tokens - old.output_tokens, usd
-        )
+        tokens = usage.input_tokens - old.input_tokens, usage.output_tokens - old.output_tokens
+        found[role] = Usage(usage.calls - old.calls, *tokens, usd)
     return found

@@ -103,8 +103,7 @@ def append_report(path: Path, text: str, option: str) -> None:
     except OSError as error:
         from skillopt.errors import UsageError
 
-        message = f"cannot write {path}: {error.strerror}; choose another {option}"
-        raise UsageError(message) from error
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another {option}") from error
 
 
 def _owner_only(path: str, flags: int) -> int:
@@ -121,5 +120,4 @@ def write_report(path: Path, text: str, option: str = "--output") -> None:
     except OSError as error:
         from skillopt.errors import UsageError
 
-        message = f"cannot write {path}: {error.strerror}; choose another {option}"
-        raise UsageError(message) from error
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another {option}") from error

@@ -41,9 +41,7 @@ def propose(
     with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
         found = run(selection, parse_proposal(edits), start=start, observer=observer)
     difference = difference_of_run(selection, [found.version] if found.version else [])
-    said = _text(found)
-    if difference is not None:
-        said = f"{print_terminal(difference_blocks(difference))}\n{said}"
+    said = _text(found) if difference is None else f"{print_terminal(difference_blocks(difference))}\n{_text(found)}"
     typer.echo(as_json_text(asdict(found) | {"difference": difference}) if as_json else said)
     if not found.accepted:
         raise typer.Exit(2 if found.refused else 1)

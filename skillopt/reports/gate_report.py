@@ -95,15 +95,15 @@ def _head(report: GateReport) -> list[ReportBlock]:
         things = "1 thing" if len(found) == 1 else f"{len(found)} things"
         rows = [_finding(finding) for finding in found[:_MOST_MARKED]]
         rows += [f"{len(found) - _MOST_MARKED} more, below"] if len(found) > _MOST_MARKED else []
-        told = f"**A person must look at {things} before this is merged, whatever was measured:**"
+        told = f"**A person must look at {things} before this is merged or used, whatever was measured:**"
         box = [Box("caution", [Paragraph(told), Bullets(rows)])]
     columns = ("", "skill", "change", "val tasks passed", "score", "better / equal / worse", "verdict")
     table = Table(columns, [_row(change) for change in report.changes[:_MOST_SHOWN]])
     return [
         Heading(f"Skill gate: {report.headline}"),
         *box,
-        *paragraphs(_compared(report), _cost(report)),
-        *([table] if report.changes else []),
+        *paragraphs(_compared(report) if report.base else f"{cited(report.head)} was read.", _cost(report)),
+        *([table] if report.changes and report.base else []),
     ]
 
 

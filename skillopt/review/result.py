@@ -184,5 +184,5 @@ class GateReport:
         told = ", ".join(f"{counts[standing]} {standing.value}" for standing in _ORDER if counts[standing])
         marked = sum(bool(change.for_a_person) for change in self.changes)
         told += f"; {marked} {'needs' if marked == 1 else 'need'} a person" if marked else ""
-        noun = "skill differs" if len(self.changes) == 1 else "skills differ"
-        return f"{len(self.changes)} {noun}: {told}"
+        verb = "read" if not self.base else "differs" if len(self.changes) == 1 else "differ"
+        return f"{len(self.changes)} skill{'' if len(self.changes) == 1 else 's'} {verb}: {told}"

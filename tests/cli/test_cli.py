@@ -10,9 +10,7 @@ from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt, train
 
 
-def test_training_commits_versions_on_its_own_branch_and_touches_nothing_else(
-    trained: Trained,
-) -> None:
+def test_training_commits_versions_on_its_own_branch_and_touches_nothing_else(trained: Trained) -> None:
     folder, result = trained
     assert git(folder, "rev-parse", "skillopt/rows") == result["versions"][-1]
     assert git(folder, "status", "--porcelain") == ""

@@ -49,10 +49,7 @@ def test_a_second_one_does_not_wait(run: HeldRun) -> None:
     assert not run.provider.may.is_set()
 
 
-@pytest.mark.parametrize(
-    ("module", "imported"),
-    [("skillopt", "typer"), ("skillopt_mcp", "mcp")],
-)
+@pytest.mark.parametrize(("module", "imported"), [("skillopt", "typer"), ("skillopt_mcp", "mcp")])
 @pytest.mark.parametrize("lost", [False, True])
 def test_while_modules_are_imported_ends_with_130_and_without_a_traceback(
     module: str, imported: str, *, lost: bool

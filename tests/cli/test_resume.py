@@ -105,10 +105,7 @@ def project(tmp_path: Path, reference: Reference) -> Path:
     return shutil.copytree(reference.pristine, tmp_path / "project")
 
 
-@pytest.mark.parametrize(
-    ("step", "moment"),
-    [("commit-tree", "before"), ("update-ref", "after")],
-)
+@pytest.mark.parametrize(("step", "moment"), [("commit-tree", "before"), ("update-ref", "after")])
 def test_a_kill_between_the_event_and_the_end_of_its_commit_is_made_good(
     tmp_path: Path, project: Path, reference: Reference, step: str, moment: str
 ) -> None:

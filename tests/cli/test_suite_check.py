@@ -81,10 +81,7 @@ def test_programs_are_counted_by_what_they_do_with_the_agent_s_files(tmp_path: P
         "programs that check: 1 read results, 1 run the agent's code apart, 1 run the agent's code "
     )
     assert first.endswith("themselves and can be gamed, 1 may execute results")
-    assert others == [
-        "  t3: can be gamed: use `run-agent`",
-        "  t1: may execute env.sh: declare `runs: agent`",
-    ]
+    assert others == ["  t3: can be gamed: use `run-agent`", "  t1: may execute env.sh: declare `runs: agent`"]
 
 
 def test_what_an_evaluation_recorded_says_how_each_task_goes(tmp_path: Path) -> None:

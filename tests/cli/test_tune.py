@@ -19,10 +19,7 @@ from tests.fakes.projects import git, make_project, skillopt, skillopt_process
 pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
 
 FAST = ("--set", "confidence=0.7")
-SEARCH = (
-    *("tune", "rows", "--trials", "3", "--repeats", "2"),
-    *FAST,
-)
+SEARCH = (*("tune", "rows", "--trials", "3", "--repeats", "2"), *FAST)
 
 
 @pytest.fixture(scope="module")

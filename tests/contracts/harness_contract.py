@@ -18,8 +18,7 @@ _TASK = Task(
     (File("input.csv", b"id,email\n1, ANN@example.com \n"),),
 )
 _SKILL = Skill(
-    "rows",
-    SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim spaces around values.\n"),
+    "rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim spaces around values.\n")
 )
 _OTHER = Skill("other", SkillDocument("---\nname: other\ndescription: Writes letters.\n---\n# Other\n\n- Be brief.\n"))
 

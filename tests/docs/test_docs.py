@@ -265,12 +265,7 @@ def test_the_first_change_of_the_contributing_guide_works_and_passes_the_lint(tm
         ("ruff", "format", "--no-cache", "--check", *written),
     ):
         ended = subprocess.run(
-            [sys.executable, "-m", *tool],
-            cwd=copy,
-            env=environment,
-            check=False,
-            capture_output=True,
-            text=True,
+            [sys.executable, "-m", *tool], cwd=copy, env=environment, check=False, capture_output=True, text=True
         )
         assert ended.returncode == 0, ended.stdout + ended.stderr
 

@@ -8,9 +8,7 @@ from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 
 
 @given(st.lists(st.floats(0, 0.05), max_size=8))
-def test_the_order_of_earlier_runs_does_not_matter_and_nothing_is_left_below_zero(
-    spent: list[float],
-) -> None:
+def test_the_order_of_earlier_runs_does_not_matter_and_nothing_is_left_below_zero(spent: list[float]) -> None:
     one, other = ErrorBudget.after(0.1, spent), ErrorBudget.after(0.1, spent[::-1])
     assert one.left == pytest.approx(other.left)
     assert 0 <= one.left <= 0.1

@@ -109,7 +109,7 @@ def test_what_a_person_must_look_at_stands_on_top_in_a_red_box() -> None:
     assert lines[0] == "## Skill gate: 1 skill differs: 1 refused; 1 needs a person"
     assert lines[2:4] == [
         "> [!CAUTION]",
-        "> **A person must look at 1 thing before this is merged, whatever was measured:**",
+        "> **A person must look at 1 thing before this is merged or used, whatever was measured:**",
     ]
     assert lines[5] == "> - <code>rows&#x3a;3</code>: needs a person: warning (url): <code>rows</code>"
     assert "title=skillopt%3A needs a person%3A url::" in render_annotations(report())
