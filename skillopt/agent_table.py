@@ -198,8 +198,7 @@ class AgentTable(_Part):
         ".agents/skills", description="Where in the workspace the agent looks for skill folders."
     )
     keys: tuple[_Key, ...] = Field(
-        (),
-        description="Environment variables that it may see: the one key it needs. Their values are never recorded.",
+        (), description="Environment variables that it may see: the one key it needs. Their values are never recorded."
     )
     url: tuple[_Address, ...] = Field(
         (), description="Addresses of its provider, all that it can reach from the sandbox; the first is `{url}`."
@@ -379,10 +378,7 @@ SHIPPED: Final = MappingProxyType({"copilot": _COPILOT, "gemini": _GEMINI, "open
 """Name of the harness → table. A table of the same name in skillopt.toml replaces the fields that it has."""
 
 
-RESERVED: Final = (
-    *("claude-code", "codex", "chat", "handoff", "demo"),
-    *("anthropic", "openai", "openai-compatible"),
-)
+RESERVED: Final = (*("claude-code", "codex", "chat", "handoff", "demo"), *("anthropic", "openai", "openai-compatible"))
 """Names that harnesses and models have that are built in."""
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

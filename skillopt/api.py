@@ -32,13 +32,7 @@ from skillopt.skills.validation import check_trainable
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = [
-    "compare",
-    "evaluate",
-    "load_skill",
-    "optimize",
-    "run_training",
-]
+__all__ = ["compare", "evaluate", "load_skill", "optimize", "run_training"]
 
 
 def load_skill(folder: Path | str) -> Skill:

@@ -11,17 +11,7 @@ from typing import Final
 
 from skillopt.errors import SuiteError
 
-__all__ = [
-    "JUDGED_KINDS",
-    "RUN_AGENT",
-    "File",
-    "Split",
-    "Suite",
-    "Task",
-    "VerifierSpec",
-    "digest_of",
-    "divide",
-]
+__all__ = ["JUDGED_KINDS", "RUN_AGENT", "File", "Split", "Suite", "Task", "VerifierSpec", "digest_of", "divide"]
 
 
 JUDGED_KINDS: Final = frozenset({"rubric"})

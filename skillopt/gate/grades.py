@@ -44,11 +44,7 @@ _LEAST_SPREAD: Final = 0.12
 """Spread of the gain on other tasks: so much of the gain on `train`, and so much where there was none."""
 
 _NULL_GAINS: Final = (0.1, 0.2, 0.3)
-_NULL_WEIGHTS: Final = {
-    10: (0.65, 0.30, 0.10, 0.03),
-    30: (0.65, 0.30, 0.08, 0.02),
-    math.inf: (0.75, 0.30, 0.05, 0.02),
-}
+_NULL_WEIGHTS: Final = {10: (0.65, 0.30, 0.10, 0.03), 30: (0.65, 0.30, 0.08, 0.02), math.inf: (0.75, 0.30, 0.05, 0.02)}
 """Weight of "no effect" with fewer `val` tasks than so many, by gain on `train`: below each limit, and above all."""
 
 _WORSE_BELOW: Final = 0.2

@@ -124,12 +124,7 @@ def headline_of_versions(verdicts: Sequence[Verdict], place: str = "") -> Headli
 def headline_of_tallies(before: Tally, after: Tally, place: str = "") -> Headline:
     """Sum up two tallies, where the tasks of both are the same."""
     return Headline(
-        before.passed * before.measured,
-        after.passed * after.measured,
-        after.measured,
-        before.score,
-        after.score,
-        place,
+        before.passed * before.measured, after.passed * after.measured, after.measured, before.score, after.score, place
     )
 
 

@@ -84,9 +84,7 @@ MODELS = {
     "handoff": Driver("skillopt.targets.handoff:HandoffModel", ("folder",)),
     "openai": Driver("skillopt.targets.openai:OpenAIModel", ("model", "prices", "max_tokens"), retried=True),
     "openai-compatible": Driver(
-        "skillopt.targets.openai:OpenAICompatibleModel",
-        ("model", "prices", "base_url", "max_tokens"),
-        retried=True,
+        "skillopt.targets.openai:OpenAICompatibleModel", ("model", "prices", "base_url", "max_tokens"), retried=True
     ),
 }
 """Every model by name; the command lines of agents retry failed calls by themselves."""

@@ -26,14 +26,7 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.targets.stream import ClientRun
 from skillopt.tasks import File
 
-__all__ = [
-    "AgentCommand",
-    "AgentHome",
-    "find_program",
-    "first_set",
-    "prepare_folder",
-    "program_version",
-]
+__all__ = ["AgentCommand", "AgentHome", "find_program", "first_set", "prepare_folder", "program_version"]
 
 _STREAM_LIMIT: Final = 32_000_000
 _GRACE_SECONDS: Final = 5.0

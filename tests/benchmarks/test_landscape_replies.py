@@ -12,11 +12,7 @@ from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS, Habits, World
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.proposed_edits import read_reflection
-from skillopt.prompts.stages import (
-    Aim,
-    Told,
-    ask_reflection,
-)
+from skillopt.prompts.stages import Aim, Told, ask_reflection
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits

@@ -15,12 +15,7 @@ from skillopt import __version__
 from skillopt.errors import InfrastructureError, SettingsError
 from skillopt.execution import ray_cluster
 from skillopt.execution.drivers import open_cluster
-from skillopt.execution.ray_cluster import (
-    check_node,
-    pack,
-    run_on_node,
-    unpack,
-)
+from skillopt.execution.ray_cluster import check_node, pack, run_on_node, unpack
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory
 from skillopt.sandbox.workspace import Workspace

@@ -82,11 +82,7 @@ EVERYWHERE = Rollout(
     "",
     0,
     Trajectory(
-        (Message("assistant", SECRET, (ToolCall("Bash", SECRET, SECRET),)),),
-        SECRET,
-        (SECRET,),
-        Status.OK,
-        SECRET,
+        (Message("assistant", SECRET, (ToolCall("Bash", SECRET, SECRET),)),), SECRET, (SECRET,), Status.OK, SECRET
     ),
     Status.OK,
     Score(0.5, passed=False, feedback=SECRET, judgement=Judgement(("c",), ("y",), SECRET, addressed=SECRET)),

@@ -14,13 +14,7 @@ from pathlib import Path
 import pytest
 import ray
 from ray.cluster_utils import Cluster as SimulatedCluster
-from ray.exceptions import (
-    ObjectStoreFullError,
-    OutOfMemoryError,
-    RayError,
-    RuntimeEnvSetupError,
-    WorkerCrashedError,
-)
+from ray.exceptions import ObjectStoreFullError, OutOfMemoryError, RayError, RuntimeEnvSetupError, WorkerCrashedError
 
 from skillopt import Suite
 from skillopt.errors import SettingsError

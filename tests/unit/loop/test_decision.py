@@ -8,13 +8,7 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.course import finish
 from skillopt.loop.decision import grade_draft, measure_baseline, run_gate, run_last_gate
-from skillopt.loop.events import (
-    DraftChanged,
-    DraftGraded,
-    GateDecided,
-    StepFailed,
-    VersionAccepted,
-)
+from skillopt.loop.events import DraftChanged, DraftGraded, GateDecided, StepFailed, VersionAccepted
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, line, named, words_of
 

@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import SettingsError
-from skillopt.suites.config_lines import (
-    ConfigLines,
-    add_to_config,
-    drop_skills,
-    quote_toml,
-    skill_header,
-)
+from skillopt.suites.config_lines import ConfigLines, add_to_config, drop_skills, quote_toml, skill_header
 
 FILE = Path("skillopt.toml")
 TEXT = """\

@@ -80,9 +80,7 @@ NATIVE = """tasks:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        *("sub/.claude/hooks/x.sh", ".codex/config.toml", ".git", ".GIT/config", "sub/.mcp.json", ".git/CLAUDE.md"),
-    ],
+    [*("sub/.claude/hooks/x.sh", ".codex/config.toml", ".git", ".GIT/config", "sub/.mcp.json", ".git/CLAUDE.md")],
 )
 def test_a_suite_places_no_configuration_of_agents_and_no_hooks(tmp_path: Path, path: str) -> None:
     suite = tmp_path / "suite.yaml"

@@ -20,8 +20,7 @@ def test_few_tasks_are_two_folds_of_equal_size_and_all_of_them_decide(count: int
 
 
 @pytest.mark.parametrize(
-    ("count", "sizes"),
-    [(48, (24, 24, 0)), (60, (36, 24, 0)), (64, (32, 24, 8)), (200, (100, 50, 50))],
+    ("count", "sizes"), [(48, (24, 24, 0)), (60, (36, 24, 0)), (64, (32, 24, 8)), (200, (100, 50, 50))]
 )
 def test_more_tasks_are_split_so_that_val_and_test_can_decide(count: int, sizes: tuple[int, int, int]) -> None:
     found = plan_splits(tasks(count))

@@ -225,9 +225,7 @@ def test_a_server_that_refuses_json_mode_is_asked_without_it_from_then_on(status
 
 def test_the_length_of_the_answers_of_a_target_is_asked_for() -> None:
     with serve(lambda _: as_json(200, completion("stop"))) as server:
-        settings = make_settings(
-            ("t", {"base_url": f"{server.url}/v1", "rollout_tokens": "40"}),
-        )
+        settings = make_settings(("t", {"base_url": f"{server.url}/v1", "rollout_tokens": "40"}))
         target = load_model("openai-compatible/small", settings, target=True)
         optimizer = load_model("openai-compatible/small", settings)
         assert [model.reply("a").text for model in (target, optimizer)] == ["Yes.", "Yes."]
@@ -261,10 +259,7 @@ def test_a_call_is_bounded_before_it_is_made(_: Wire, make: Make) -> None:
     assert bound.usd > bound.output_tokens * 2
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [("7", 7.0), ("0.5", 0.5), ("soon", None), ("", None)],
-)
+@pytest.mark.parametrize(("header", "seconds"), [("7", 7.0), ("0.5", 0.5), ("soon", None), ("", None)])
 def test_the_wait_that_is_asked_for_is_read_in_every_form(header: str, seconds: float | None) -> None:
     assert retry_after_seconds({"retry-after": header}) == seconds
 

@@ -144,10 +144,7 @@ def test_pieces_of_words_are_joined_until_a_tool_is_used(tmp_path: Path) -> None
 
 
 def test_one_json_document_is_read_whatever_was_printed_before_it(tmp_path: Path) -> None:
-    fields: dict[str, object] = {
-        "answer": {"text": "results.0.text"},
-        "usage": {"input": "tokens", "usd": "cost"},
-    }
+    fields: dict[str, object] = {"answer": {"text": "results.0.text"}, "usage": {"input": "tokens", "usd": "cost"}}
     document = json.dumps({"results": [{"text": "Yes."}], "tokens": 5, "cost": 0.25}, indent=1)
     trajectory = run(
         agent(tmp_path, f"cat >/dev/null; echo Loading; cat <<'END'\n{document}\nEND", SkillMode.FORCED, **fields),

@@ -21,10 +21,7 @@ def read(text: str) -> dict[str, AgentTable]:
     ("lines", "told"),
     [
         ('skills = ".my/skills"', "[agents.my-agent] expected command, found none; write it"),
-        (
-            'command = ["a"]\n\nskils = ".x"',
-            "[agents.my-agent] unknown field 'skils'; did you mean 'skills'?",
-        ),
+        ('command = ["a"]\n\nskils = ".x"', "[agents.my-agent] unknown field 'skils'; did you mean 'skills'?"),
         (
             'command = ["a"]\nanswer = { wen = { type = "x" }, text = "y" }',
             "[agents.my-agent] unknown field 'answer.wen'; did you mean 'when'?",
