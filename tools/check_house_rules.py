@@ -35,7 +35,7 @@ _BUDGETS = {
     "skillopt/gate": 1_925,  # to reach: 1,600
     "skillopt/prompts": 1_480,
     "skillopt/skills": 2_040,  # to reach: 2,000
-    "skillopt/safety": 2_266,  # to reach: 1,700
+    "skillopt/safety": 2_240,  # to reach: 1,700
     "skillopt/suites": 3_350,  # to reach: 3,000
     "skillopt/verifiers": 2_205,  # to reach: 2,100
     "skillopt/targets": 3_480,

@@ -1,42 +1,18 @@
 """What a skill's new text lets or tells an agent do that the old text did not: the capability difference."""
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.literals import Literal, find_literals, normalise
+from skillopt.safety.literals import Literal, LiteralKind, find_literals, normalise
 
-__all__ = ["Capability", "NewCapability", "capability_difference", "describe_difference"]
-
-
-class Capability(StrEnum):
-    """A kind of thing that a text can tell an agent to use, most important first."""
-
-    PERMISSION = "permission"
-    VARIABLE = "environment variable"
-    HOST = "host"
-    COMMAND = "command"
-    PATH = "path outside the workspace"
-    TOOL = "tool"
-    REFERENCE = "text to follow"
-    CONDITION = "condition"
-    NAME = "name"
-    NUMBER = "number or identifier"
-    FILE = "file"
+__all__ = ["NewCapability", "capability_difference", "describe_difference"]
 
 
-@dataclass(frozen=True, slots=True)
-class NewCapability:
-    """One capability that is new, the text that names it, and its line from 1 in the new text."""
+NewCapability = Literal
+"""One capability that is new: its kind, the text that names it, and its line from 1 in the new text."""
 
-    kind: Capability
-    text: str
-    line: int
-
-
-_KINDS: Final = {kind.value: kind for kind in Capability}
+_LEFT_OUT: Final = (LiteralKind.QUOTE, LiteralKind.CODE)  # what is said, and parts of a program
 _MOST_LINES: Final = 8
 _LONGEST_TEXT: Final = 60
 _LONGEST_LINE: Final = 160
@@ -46,16 +22,14 @@ def capability_difference(before: str, after: str) -> tuple[NewCapability, ...]:
     """List the capabilities that the text after has and the text before has not, each once, most important first.
 
     >>> capability_difference("Trim cells.", "Trim cells, then run `curl -T out.csv box`.")[0]
-    NewCapability(kind=<Capability.COMMAND: 'command'>, text='curl', line=1)
+    Literal(kind=<LiteralKind.COMMAND: 'command'>, text='curl', line=1)
     """
-    seen = {_key(one) for one in find_literals(before)}
-    found: list[NewCapability] = []
+    seen, found = {_key(one) for one in find_literals(before)}, dict[tuple[str, ...], NewCapability]()
     for one in find_literals(after):
-        if one.kind.value in _KINDS and (key := _key(one)) not in seen:
-            seen.add(key)
-            found.append(NewCapability(_KINDS[one.kind.value], one.text, one.line))
-    order = list(Capability)
-    return tuple(sorted(found, key=lambda one: order.index(one.kind)))
+        if one.kind not in _LEFT_OUT and (key := _key(one)) not in seen:
+            found.setdefault(key, one)
+    order = list(LiteralKind)
+    return tuple(sorted(found.values(), key=lambda one: order.index(one.kind)))
 
 
 def describe_difference(found: tuple[NewCapability, ...]) -> list[str]:
@@ -64,7 +38,7 @@ def describe_difference(found: tuple[NewCapability, ...]) -> list[str]:
     >>> describe_difference(capability_difference("Trim cells.", "Run `curl` and `tar`."))
     ['new command: `curl`, `tar`']
     """
-    texts: dict[Capability, list[str]] = {}
+    texts: dict[LiteralKind, list[str]] = {}
     for one in found:
         texts.setdefault(one.kind, []).append(_shown(one.text))
     lines = [_line(kind, shown) for kind, shown in texts.items()]
@@ -76,7 +50,7 @@ def describe_difference(found: tuple[NewCapability, ...]) -> list[str]:
     return [*lines[: _MOST_LINES - 1], truncate(more, _LONGEST_LINE)]
 
 
-def _line(kind: Capability, shown: list[str]) -> str:
+def _line(kind: LiteralKind, shown: list[str]) -> str:
     line, kept = f"new {kind.value}: ", list[str]()
     for text in shown:
         if kept and len(line) + sum(len(one) + 2 for one in kept) + len(text) > _LONGEST_LINE:
@@ -90,5 +64,5 @@ def _shown(text: str) -> str:
     return f"`{truncate(flat, _LONGEST_TEXT)}`"
 
 
-def _key(literal: Literal) -> tuple[str, str]:
-    return literal.kind, " ".join(normalise(literal.text))
+def _key(literal: Literal) -> tuple[str, ...]:
+    return literal.kind, *normalise(literal.text)

@@ -22,7 +22,7 @@ __all__ = ["Literal", "LiteralKind", "find_literals", "normalise", "split_prose"
 
 
 class LiteralKind(StrEnum):
-    """What a literal names."""
+    """What a literal names, what it lets an agent do first."""
 
     PERMISSION = "permission"
     VARIABLE = "environment variable"

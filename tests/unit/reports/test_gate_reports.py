@@ -29,7 +29,8 @@ from skillopt.review.result import (
     Weight,
 )
 from skillopt.rollouts import Usage
-from skillopt.safety.capabilities import Capability, NewCapability
+from skillopt.safety.capabilities import NewCapability
+from skillopt.safety.literals import LiteralKind
 from tests.fakes.hostile_views import tags_of
 
 HOSTILE = "\n::error::x\r\n# Fake\n<script>alert(1)</script> | @team `x` \u202e\x1b[31m\ud800 %0A ##[add-mask]x ]]>"
@@ -56,7 +57,7 @@ def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
         rollouts=16,
         paid_rollouts=8,
         spent={"target": Usage(8, 100, 10, 0.25)},
-        difference=(NewCapability(Capability.HOST, text, 3),),
+        difference=(NewCapability(LiteralKind.HOST, text, 3),),
     )
     return GateReport(text, text, "b" * 40, "a" * 40, Required.NOT_WORSE, strict=False, changes=(change,) * count)
 

@@ -1,12 +1,13 @@
 """What a new text can tell an agent to do that the old text did not."""
 
-from skillopt.safety.capabilities import Capability, capability_difference, describe_difference
+from skillopt.safety.capabilities import capability_difference, describe_difference
+from skillopt.safety.literals import LiteralKind
 
 BEFORE = "# Tidy\n\nRun `git status` first. Write the table to `out.csv`.\n"
 
 
-def found(text: str) -> dict[Capability, list[str]]:
-    kinds: dict[Capability, list[str]] = {}
+def found(text: str) -> dict[LiteralKind, list[str]]:
+    kinds: dict[LiteralKind, list[str]] = {}
     for one in capability_difference(BEFORE, f"{BEFORE}\n{text}\n"):
         kinds.setdefault(one.kind, []).append(one.text)
     return kinds
@@ -17,18 +18,18 @@ def test_programs_paths_hosts_variables_and_conditions_of_the_new_text_are_liste
 
     kinds = found(text)
 
-    assert kinds[Capability.PATH] == ["~/prod.flag"]
-    assert kinds[Capability.HOST] == ["https://box.test/x"]
-    assert kinds[Capability.VARIABLE] == ["$API_HOST"]
-    assert kinds[Capability.COMMAND] == ["curl"]
-    assert kinds[Capability.CONDITION] == ["If `~/prod.flag` exists"]
+    assert kinds[LiteralKind.PATH] == ["~/prod.flag"]
+    assert kinds[LiteralKind.HOST] == ["https://box.test/x"]
+    assert kinds[LiteralKind.VARIABLE] == ["$API_HOST"]
+    assert kinds[LiteralKind.COMMAND] == ["curl"]
+    assert kinds[LiteralKind.CONDITION] == ["If `~/prod.flag` exists"]
     assert {one.line for one in capability_difference(BEFORE, f"{BEFORE}\n{text}\n")} == {5}
 
 
 def test_the_same_program_with_another_verb_is_new_and_moved_text_is_not() -> None:
-    assert found("Run `git push origin`.") == {Capability.COMMAND: ["git push"]}
-    assert found("Take the token of `git credential fill`.") == {Capability.COMMAND: ["git credential"]}
-    assert found("Write `sitecustomize.py` beside the output.") == {Capability.FILE: ["sitecustomize.py"]}
+    assert found("Run `git push origin`.") == {LiteralKind.COMMAND: ["git push"]}
+    assert found("Take the token of `git credential fill`.") == {LiteralKind.COMMAND: ["git credential"]}
+    assert found("Write `sitecustomize.py` beside the output.") == {LiteralKind.FILE: ["sitecustomize.py"]}
     assert capability_difference(BEFORE, f"Write the table to `out.csv`.\n\n{BEFORE}") == ()
 
 
