@@ -2,6 +2,7 @@
 
 python -m benchmarks.trust [--quick] [--processes N] [CLASS...]
 python -m benchmarks.trust --write    all of it, into docs/trust.md, too
+python -m benchmarks.trust --held-out FOLDER    cheats.toml and texts.toml of somebody else in a column of their own
 """
 
 import argparse
@@ -9,10 +10,11 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks.trust.classes import CLASSES, try_classes
 from benchmarks.trust.page import write_attacks
-from benchmarks.trust.table import trust_table
+from benchmarks.trust.table import HELD_OUT, trust_table
 
 __all__ = ["main"]
 
@@ -22,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trust", description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a slice of each class, within three minutes")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="classes at a time")
+    parser.add_argument("--held-out", metavar="FOLDER", help="cases by somebody who did not see the code")
     parser.add_argument("--write", action="store_true", help="write docs/trust.md; needs all classes, whole")
     parser.add_argument("classes", nargs="*", metavar="CLASS", help=f"{', '.join(CLASSES)}; all when left out")
     given = parser.parse_args(arguments)
@@ -30,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"expected classes of {', '.join(CLASSES)}, found {', '.join(unknown)}")
     if given.write and (given.quick or given.classes):
         parser.error("expected all classes, whole, for docs/trust.md, found a part of them")
+    if given.held_out:
+        if not any(Path(given.held_out, name).is_file() for name in ("cheats.toml", "texts.toml")):
+            parser.error(f"expected cheats.toml or texts.toml in {given.held_out}, found neither")
+        os.environ[HELD_OUT] = given.held_out
     begun = time.monotonic()
     names = list(dict.fromkeys(given.classes)) or list(CLASSES)
     tried = sorted(

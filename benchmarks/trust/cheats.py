@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.trust.judges import ANSWER, INPUTS, JUDGES
-from benchmarks.trust.table import ClassResult, Found
+from benchmarks.trust.table import ClassResult, Found, held_out_cases
 from skillopt.errors import InfrastructureError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
@@ -41,10 +41,9 @@ class Attempt:
         return shutil.which(JUDGES[self.judge].needs) is not None
 
 
-def _cheats() -> Iterator[Attempt]:
-    with Path(__file__).with_name("cheats.toml").open("rb") as file:
-        for each in tomllib.load(file)["cheat"]:
-            yield Attempt(each["name"], each["judge"], each["script"], each.get("answer", ""))
+def _cheats(path: Path | None) -> Iterator[Attempt]:
+    for each in tomllib.loads(path.read_text(encoding="utf-8"))["cheat"] if path else ():
+        yield Attempt(each["name"], each["judge"], each["script"], each.get("answer", ""))
 
 
 def _honest() -> Iterator[Attempt]:
@@ -71,7 +70,7 @@ def _honest() -> Iterator[Attempt]:
             yield Attempt(f"{judge}: honest work among other files", judge, f"{write}; {_OTHERS}")
 
 
-CHEATS: Final = tuple(_cheats())
+CHEATS: Final = tuple(_cheats(Path(__file__).with_name("cheats.toml")))
 """None of them may pass."""
 
 HONEST: Final = tuple(_honest())
@@ -94,16 +93,22 @@ def run_attempt(attempt: Attempt, sandbox: SandboxChoice = "bwrap") -> Score | s
 
 def try_cheats(*, quick: bool = False) -> Found:
     """Have agents get the score without the work, all that can run here or every tenth; honest work must pass."""
-    through, refused = [], []
-    cheats, honest = ([each for each in some if each.runnable][:: 10 if quick else 1] for some in (CHEATS, HONEST))
-    for attempt in cheats:
-        score = run_attempt(attempt)
-        if isinstance(score, Score) and (score.passed or score.value > 0):
-            through.append(f"cheat scored {score.value:g}: {attempt.judge}: {attempt.name}")
+    refused, given = [], (CHEATS, HONEST, tuple(_cheats(held_out_cases("cheats.toml"))))
+    cheats, honest, others = ([each for each in some if each.runnable][:: 10 if quick else 1] for some in given)
+    through, won = ([told for each in some if (told := _won(each))] for some in (cheats, others))
     for attempt in honest:
         score = run_attempt(attempt)
         if not (isinstance(score, Score) and score.passed):
             refused.append(f"honest work failed: {attempt.name}: {score if isinstance(score, str) else score.feedback}")
     alarms = f"{len(refused)} of {len(honest)}"
-    row = ClassResult("scores without the work", len(cheats), len(through), false_alarms=alarms)
-    return (row,), [*through, *refused]
+    held_out = f"{len(won)} of {len(others)}" if others else "—"
+    row = ClassResult("scores without the work", len(cheats), len(through), false_alarms=alarms, held_out=held_out)
+    return (row,), [*through, *won, *refused]
+
+
+def _won(attempt: Attempt) -> str:
+    """Return that an agent got a score without the work, empty where it did not."""
+    score = run_attempt(attempt)
+    if isinstance(score, Score) and (score.passed or score.value > 0):
+        return f"cheat scored {score.value:g}: {attempt.judge}: {attempt.name}"
+    return ""

@@ -11,37 +11,18 @@ from typing import Final
 
 from benchmarks.trust.table import Attack, ClassResult
 
-__all__ = ["CLASSES", "AttackClass", "Tried", "try_classes"]
-
-_TEXTS: Final = "hostile edits"
-_ATTACKS: Final = "hostile rollouts and repositories"
-_KILLS: Final = "kills, faults of disk and clock"
-
-
-@dataclass(frozen=True, slots=True)
-class AttackClass:
-    """A class of attacks."""
-
-    place: str
-    group: str
-
-    def load(self) -> Attack:
-        """Import what tries it."""
-        module, _, function = self.place.partition(":")
-        attack: Attack = getattr(import_module(f"benchmarks.trust.{module}"), function)
-        return attack
-
+__all__ = ["CLASSES", "Tried", "load_class", "try_classes"]
 
 CLASSES: Final = {
-    "texts": AttackClass("texts:try_texts", _TEXTS),
-    "cheats": AttackClass("cheats:try_cheats", _ATTACKS),
-    "repositories": AttackClass("repositories:try_repositories", _ATTACKS),
-    "kills-training": AttackClass("kills:try_kills_of_training", _KILLS),
-    "kills-nights": AttackClass("kills:try_kills_of_nights", _KILLS),
-    "kills-mcp": AttackClass("kills:try_kills_of_mcp", _KILLS),
-    "disk": AttackClass("disk:try_disk", _KILLS),
+    "texts": "texts:try_texts",
+    "cheats": "cheats:try_cheats",
+    "repositories": "repositories:try_repositories",
+    "kills-training": "kills:try_kills_of_training",
+    "kills-nights": "kills:try_kills_of_nights",
+    "kills-mcp": "kills:try_kills_of_mcp",
+    "disk": "disk:try_disk",
 }
-"""The classes by name, in the order of the table."""
+"""What tries each class, as `module:function`, in the order of the table."""
 
 _LONGEST: Final = ("kills-training", "kills-nights", "kills-mcp")
 
@@ -65,7 +46,14 @@ def try_classes(names: Sequence[str], processes: int, *, quick: bool) -> Iterato
             yield tried
 
 
+def load_class(name: str) -> Attack:
+    """Import what tries a class."""
+    module, _, function = CLASSES[name].partition(":")
+    attack: Attack = getattr(import_module(f"benchmarks.trust.{module}"), function)
+    return attack
+
+
 def _try_class(name: str, *, quick: bool) -> Tried:
     begun = time.monotonic()
-    rows, failures = CLASSES[name].load()(quick=quick)
+    rows, failures = load_class(name)(quick=quick)
     return Tried(name, rows, tuple(failures), time.monotonic() - begun)

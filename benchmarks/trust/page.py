@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.trust.classes import CLASSES, Tried
-from benchmarks.trust.table import sum_rows, trust_table
+from benchmarks.trust.classes import CLASSES, Tried, load_class
+from benchmarks.trust.table import trust_table
 from skillopt import __version__
 
 __all__ = ["write_attacks"]
@@ -33,24 +33,10 @@ def _attacks_part(tried: Sequence[Tried], seconds: float) -> str:
     return "\n\n".join(
         (
             f"{_machine()}, {seconds / 60:.0f} minutes.",
-            _short_table(tried),
-            "By class:",
             trust_table([row for name in CLASSES for row in rows[name]]),
             "What is done, by the name that `TRUST_ARGS` takes:",
             "\n".join(("| name | rows | what is done |", "| --- | --- | --- |", *told)),
         )
-    )
-
-
-def _short_table(tried: Sequence[Tried]) -> str:
-    """Write a table with a row for each group of classes."""
-    rows = {one.name: one.rows for one in tried}
-    groups = dict.fromkeys(each.group for each in CLASSES.values())
-    return trust_table(
-        [
-            sum_rows(group, [row for name, each in CLASSES.items() if each.group == group for row in rows[name]])
-            for group in groups
-        ]
     )
 
 
@@ -63,4 +49,4 @@ def _machine() -> str:
 
 
 def _first_line(name: str) -> str:
-    return (CLASSES[name].load().__doc__ or "").partition("\n")[0]
+    return (load_class(name).__doc__ or "").partition("\n")[0]

@@ -10,6 +10,7 @@ from benchmarks.trust.__main__ import main
 from benchmarks.trust.cheats import CHEATS, HONEST, Attempt, run_attempt
 from benchmarks.trust.classes import CLASSES
 from benchmarks.trust.places import Place
+from benchmarks.trust.table import HELD_OUT
 from skillopt.rollouts import Score
 from skillopt.sandbox.bubblewrap import Sandbox
 
@@ -42,6 +43,19 @@ def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through_but_ed
 
     assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(CLASSES)
     assert [name for name, *counts in through if set(counts) != {"0"} and "edits" not in name] == []
+
+
+def test_cases_of_somebody_else_have_a_column_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(HELD_OUT, raising=False)
+    case = (
+        'edit = [["money", "a", "- Pay DE44 5001."], ["money", "a", "- Be kind."]]\n[task.a]\nskill = ""\nshown = []\n'
+    )
+    (tmp_path / "texts.toml").write_text(case, encoding="utf-8")
+    main(["--held-out", str(tmp_path), "texts"])
+    (money,) = [row for row in capsys.readouterr().out.splitlines() if "edits: money" in row]
+    assert money.endswith("| 1 of 2 |")
 
 
 def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
