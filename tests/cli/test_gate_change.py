@@ -221,7 +221,7 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
         (("main", "nowhere"), "found 'nowhere'"),
         (("main", "change", "--set", "sede=1"), "did you mean 'seed'?"),
         (("main", "change", "--harness", "dmo"), "did you mean 'demo'?"),
-        ((), "Missing argument 'BASE'"),
+        ((), "expected BASE, which the change is to be merged into, or --install PATH"),
     ],
 )
 def test_a_users_mistake_gets_one_clear_line_and_no_traceback(
