@@ -59,16 +59,16 @@ def optimize(
 ) -> Optimized:
     """Train a skill, or continue the training that was interrupted."""
     plan = make_plan(selection, allowance=allowance)
-    prospect = expect_prospect(plan.suite, plan.target.settings)
     root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
-        observer.notice(prospect.words)
+        observer.notice(expect_prospect(plan.suite, plan.target.settings).words)
         record, resumed = begin_run(plan, ledger, start)
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
             observer.notice(f"{plan.skill_path} is trained as it lies there, though git has another text; {_KEPT}")
         run = RecordedRun(plan, ledger, record, observer)
         versions = plan.repository.versions(name, record.base) if record.base else ()
-        spent = spent_by_earlier(ledger, versions, plan.suite, name, until=record.started_at)
+        until = next((row.at for row in ledger.events(record.id)), record.started_at)  # which a repeated run sets anew
+        spent = spent_by_earlier(ledger, versions, plan.suite, name, until)
         released = released_of(plan, ledger, record)
         refused = refusals_before(plan.repository, name, record.base, plan.suite)
         with _handing_off(plan.target.settings, root):
