@@ -37,7 +37,7 @@ _BUDGETS = {
     "skillopt/skills": 2_040,  # to reach: 2,000
     "skillopt/safety": 2_240,  # to reach: 1,700
     "skillopt/suites": 3_350,  # to reach: 3,000
-    "skillopt/verifiers": 2_205,  # to reach: 2,100
+    "skillopt/verifiers": 2_203,  # to reach: 2,100
     "skillopt/targets": 3_480,
     "skillopt/sandbox": 1_140,
     "skillopt/execution": 2_470,  # to reach: 2,300
