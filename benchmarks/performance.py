@@ -25,10 +25,13 @@ from skillopt.execution.runner import RecordedRunner, RunObserver, run_rollout
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.project import Project
 from skillopt.protocols import RolloutRequest
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.processes import run_process
+from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.folder import read_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.suites import load_suite
-from skillopt.tasks import Split
+from skillopt.tasks import File, Split
 
 __all__ = ["main"]
 
@@ -47,6 +50,7 @@ def main() -> int:
             _help_time(),
             _import_time(),
             _overhead(folder),
+            _recording(),
             _end_to_end(folder),
             _listing(folder),
         )
@@ -106,6 +110,24 @@ def _overhead(scratch: Path) -> Iterator[str]:
     yield _row("rollouts from the harness alone", 1000 * median(bare) / count, "ms each", 3.33)
     yield _row("runner and ledger beyond the harness", 1000 * beyond / count, "ms each", 2)
     yield _row("reading a recorded rollout", 1000 * median(replayed) / count, "ms each", 1)
+
+
+def _recording() -> Iterator[str]:
+    """Compare a program in the sandbox, which starts 50 others and opens 2,000 files, with itself unrecorded."""
+    opening = "for number in range(2000):\n    with open(f'file{number % 100}', 'rb' if number % 2 else 'wb'): pass"
+    script = f'for one in $(seq 49); do /bin/true; done; exec {sys.executable} -S -c "{opening}"'
+    box = Sandbox("auto")
+    if not box.active:
+        return
+    times: dict[bool, list[float]] = {False: [], True: []}
+    for repetition in range(42):  # in turn, as above
+        with Workspace.create() as home, Workspace.create() as folder, Workspace.create([File("acts", b"")]) as outside:
+            record = f"{outside.path}/acts" if repetition % 2 else ""
+            url = "http://provider.example"
+            command = box.wrap(("/bin/sh", "-c", script), home.path, folder.path, url, record=record)
+            times[bool(record)].append(_seconds(lambda: run_process(command, folder.path, {}, 60)))  # noqa: B023 - as above
+    yield _row("recording 50 processes and 2,000 files", median(times[True]) / median(times[False]), "times", 1.1)
+    print(f"  ({1000 * median(times[True]):.0f} ms and {1000 * median(times[False]):.0f} ms)")
 
 
 def _folder(scratch: Path, number: int) -> Path:

@@ -8,6 +8,7 @@ from functools import reduce
 __all__ = [
     "CHECKS_UNBOXED",
     "JUDGED_LINE",
+    "Acts",
     "Judgement",
     "Message",
     "Reply",
@@ -142,6 +143,52 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Acts:
+    """What the sandbox recorded of an agent and all that it started; each thing once, sorted.
+
+    Args:
+        programs: Programs started: their names, or their paths where they are no part of the system.
+        written: Files outside the workspace that were opened for writing, changed or tried.
+        read: Files outside the workspace and the system's folders that were opened for reading or tried; None where
+            the kernel is too old to record these.
+        hosts: Names looked up and addresses tried, but for the provider's and this machine's own.
+        unknown: Why nothing was recorded; empty where it was.
+    """
+
+    programs: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    read: tuple[str, ...] | None = None
+    hosts: tuple[str, ...] = ()
+    unknown: str = ""
+
+    @staticmethod
+    def of_record(record: str) -> "Acts":
+        """Read the record that the sandbox wrote, one `KIND<tab>TEXT` a line."""
+        found: dict[str, set[str]] = {}
+        for line in record.splitlines():
+            kind, _, text = line.partition("\t")
+            found.setdefault(kind, set()).add(text)
+        if "recorded" not in found:
+            return Acts(unknown="this kernel does not let the sandbox record it")
+        programs, written, read, hosts = (
+            tuple(sorted(found.get(kind, ()))) for kind in ("program", "written", "read", "host")
+        )
+        return Acts(programs, written, read if "with reads" in found["recorded"] else None, hosts)
+
+    def listed(self) -> tuple[tuple[str, str], ...]:
+        """List what was recorded, each with the word for it."""
+        named = (("program", self.programs), ("host", self.hosts), ("writes", self.written), ("reads", self.read or ()))
+        return tuple((word, text) for word, texts in named for text in texts)
+
+    def with_texts(self, change: Callable[[str], str]) -> "Acts":
+        """Put every text of it through a function."""
+        programs, written, hosts = (tuple(map(change, each)) for each in (self.programs, self.written, self.hosts))
+        return Acts(
+            programs, written, None if self.read is None else tuple(map(change, self.read)), hosts, self.unknown
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Trajectory:
     """What the target did in one rollout, in the same form for every harness.
 
@@ -152,6 +199,8 @@ class Trajectory:
         status: How it ended.
         reason: Why it ended so, in one line; empty when it ended well.
         usage: What it consumed.
+        acts: What the sandbox recorded; None where the target starts no program. Trajectories that differ only in this
+            are equal: nothing is decided by it.
     """
 
     messages: tuple[Message, ...] = ()
@@ -160,6 +209,7 @@ class Trajectory:
     status: Status = Status.OK
     reason: str = ""
     usage: Usage = field(default_factory=Usage)
+    acts: Acts | None = field(default=None, compare=False)
 
     def with_texts(self, change: Callable[[str], str]) -> "Trajectory":
         """Put every text of it through a function."""
@@ -177,6 +227,7 @@ class Trajectory:
             self.status,
             change(self.reason),
             self.usage,
+            None if self.acts is None else self.acts.with_texts(change),
         )
 
 

@@ -39,7 +39,7 @@ _BUDGETS = {
     "skillopt/suites": 3_350,  # to reach: 3,000
     "skillopt/verifiers": 2_203,  # to reach: 2,100
     "skillopt/targets": 3_480,
-    "skillopt/sandbox": 1_140,
+    "skillopt/sandbox": 1_400,
     "skillopt/execution": 2_470,  # to reach: 2,300
     "skillopt/storage": 1_380,
     "skillopt/versions": 2_360,  # to reach: 2,100

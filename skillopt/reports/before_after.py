@@ -171,7 +171,6 @@ def _tool_uses(trajectory: Trajectory) -> list[str]:
 
 
 def _lines(trajectory: Trajectory) -> list[str]:
-    """List the lines that the target wrote, and at last its answer where that is no message."""
     texts = [message.text for message in trajectory.messages if message.role == "assistant"]
     last = [trajectory.answer] if trajectory.answer and trajectory.answer not in texts[-1:] else []
     return [line for text in (*texts, *last) for line in text.splitlines() if line.strip()]

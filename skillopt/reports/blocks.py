@@ -28,6 +28,7 @@ __all__ = [
     "Sides",
     "Table",
     "Text",
+    "act_blocks",
     "cited",
     "cut_middle",
     "difference_blocks",
@@ -175,6 +176,14 @@ def difference_blocks(found: Sequence[NewCapability]) -> list[ReportBlock]:
     rows = [_CODE.sub(lambda said: cited(said[1]), line) for line in describe_difference(tuple(found))]
     told = "what this text lets or tells an agent do and the text before did not." if rows else "nothing new."
     return [Paragraph(f"**Capability difference**: {told}"), *([Bullets(rows)] if rows else [])]
+
+
+def act_blocks(lines: Sequence[str]) -> list[ReportBlock]:
+    """Show what agents did under a text and not under the one before, as the sandbox recorded it, in eight lines."""
+    rows = [_CODE.sub(lambda said: cited(said[1]), line) for line in lines[:8]]
+    rows += [f"{len(lines) - len(rows)} more: `skillopt report --json`"] if len(lines) > len(rows) else []
+    told = "recorded by the sandbox under this text, and in no rollout under the text before."
+    return [Paragraph(f"**What the agent did that is new**: {told}"), Bullets(rows)] if rows else []
 
 
 def paragraphs(*words: str) -> list[ReportBlock]:

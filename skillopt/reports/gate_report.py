@@ -119,7 +119,6 @@ def _compared(report: GateReport) -> str:
 
 
 def _cost(report: GateReport) -> str:
-    """Say what this gate cost; empty where nothing was measured."""
     usages = [usage for change in report.changes for usage in (change.spent or {}).values()]
     asked = sum(change.rollouts for change in report.changes)
     usd = [usage.usd for usage in usages if usage.usd is not None]
@@ -196,7 +195,6 @@ def render_annotations(report: GateReport) -> str:
 
 
 def _verdicts(change: GatedChange) -> list[ChangeFinding]:
-    """Make a finding of a measurement that did not pass."""
     judged, path, line = change.judged, change.first_path or change.path, change.first_line
     if change.standing is Standing.INVALID:
         return [ChangeFinding(path, line, Weight.REFUSE, "not measured", change.reason)]

@@ -55,6 +55,7 @@ from skillopt.reports.view import (
     StepView,
     VersionView,
 )
+from skillopt.review.acts import new_acts
 from skillopt.review.inspection import RunRollouts, find_suspicions
 from skillopt.rollouts import Score
 from skillopt.safety.credentials import mask
@@ -105,11 +106,16 @@ def load_view(
     view = build_view(head, RunRecords(start, events, results, splits, *_in_git(project, record), folds))
     if tasks is None:
         return view
-    found = find_suspicions(_run_rollouts(ledger, record, identity, tasks, start, [event for _, event in events]))
+    run = _run_rollouts(ledger, record, identity, tasks, start, [event for _, event in events])
+    found, texts = find_suspicions(run), [view.draft.text] if view.draft else [one.text for one in view.versions[1:]]
+    newest = _text_digest(start, texts[-1]) if texts else ""
+    acts = new_acts(run.start, [one for one in run.trained if one.skill_digest == newest])
     shown = {row.task for row in view.heat if all_splits or row.split in SEEN_SPLITS}
     # The quotes of held-out tasks may teach nobody who writes edits.
     return replace(
-        view, suspicions=tuple(replace(one, quote=mask(one.quote) if one.task in shown else "") for one in found)
+        view,
+        suspicions=tuple(replace(one, quote=mask(one.quote) if one.task in shown else "") for one in found),
+        new_acts=tuple(map(mask, acts)),
     )
 
 
@@ -119,7 +125,6 @@ def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunVie
 
 
 def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
-    """Return the skill that a run starts from, and its events."""
     events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     return decode_skill(record.skill, record.start), events
 
@@ -201,7 +206,6 @@ def _in_git(project: Project, record: RunRecord) -> tuple[Mapping[int, str], tup
 def _run_rollouts(
     ledger: Ledger, record: RunRecord, identity: str, tasks: Suite, start: Skill, events: Sequence[Event]
 ) -> RunRollouts:
-    """Read the rollouts of a run, before training and under what it wrote."""
     wrote = (DraftChanged, DraftGraded, GateDecided, VersionAccepted)
     texts = {_text_digest(start, event.text): event.text for event in events if isinstance(event, wrote) and event.text}
     rows = ledger.run_results(record.id, [start.digest, *texts], identity)
@@ -366,7 +370,6 @@ def _draft(head: RunView, recorded: RunRecords, events: Sequence[Event]) -> Draf
 
 
 def _heat(recorded: RunRecords, versions: Sequence[VersionView], metric: Metric) -> Iterator[HeatRow]:
-    """Show how each task went under each version."""
     results: dict[tuple[str, str], list[ResultRow]] = defaultdict(list)
     for row in recorded.results:
         results[row.skill, row.task].append(row)

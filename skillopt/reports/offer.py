@@ -19,6 +19,7 @@ from skillopt.reports.blocks import (
     Paragraph,
     ReportBlock,
     Text,
+    act_blocks,
     cited,
     difference_blocks,
     paragraphs,
@@ -187,6 +188,7 @@ def _body(view: OfferView, longest: int, most: int, details: list[ReportBlock]) 
     return [
         *paragraphs(_headline(view), view.run.caution if view.run else ""),
         *difference_blocks(capability_difference(view.before, view.after)),
+        *act_blocks(view.run.new_acts if view.run else ()),
         *_red_box(view),
         *_what_would_prove(view),
         _diff(diff[:shown]) if diff else Paragraph("The text is the same; only other files differ."),
@@ -210,7 +212,6 @@ def _folded(summary: str, blocks: list[ReportBlock]) -> list[ReportBlock]:
 
 
 def _headline(view: OfferView) -> str:
-    """Return what was measured, of which texts, with whose commits in it; claim nothing where nothing was."""
     into = cited(view.into)
     if view.claim is None:
         return f"**Not measured**: {cited(view.unmeasured)}. Nothing is claimed of this text against {into}."
@@ -240,7 +241,6 @@ def _whose(view: OfferView) -> str:
 
 
 def _red_box(view: OfferView) -> list[ReportBlock]:
-    """Show what a person must look at."""
     rows = [cited(flag, 300) for flag in view.flags]
     if view.conflicts:
         rows.append(f"{count_noun(len(view.conflicts), 'place')} changed by people here and on {view.into}, too:")
@@ -316,7 +316,6 @@ def _evidence(view: OfferView, edit: OfferedEdit) -> Iterator[str]:
 
 
 def _tasks(view: OfferView, tasks: Sequence[str], most: int = _MOST_TASKS) -> str:
-    """List tasks, linked to the page that shows them where there is one."""
     shown = [_task(view, task) for task in tasks[:most]]
     more = f" and {len(tasks) - most} more" if len(tasks) > most else ""
     return ", ".join(shown) + more
@@ -379,7 +378,6 @@ def _how_to_take(view: OfferView) -> str:
 
 
 def _flips(view: OfferView) -> list[ReportBlock]:
-    """List the tasks that pass now and did not, and the other way round."""
     if view.claim is None:
         return []
     verdict = view.claim.verdict
@@ -391,7 +389,6 @@ def _flips(view: OfferView) -> list[ReportBlock]:
 
 
 def _history(view: OfferView) -> list[ReportBlock]:
-    """List versions, edits that later ones undid, and how to look at each."""
     rows = [
         f"{cited(one.commit[:10])} {cited(one.subject, 120)}"
         f"{f': {one.passed}' if one.passed else ''}{f', {grade_words(one.grading)}' if one.grading else ''}"

@@ -31,6 +31,7 @@ from skillopt.reports.blocks import (
     Paragraph,
     ReportBlock,
     Table,
+    act_blocks,
     cited,
     difference_blocks,
     list_names,
@@ -58,7 +59,6 @@ class ReportLimits:
 
 
 def _show_changes(view: RunView) -> list[ReportBlock]:
-    """Show what each version changed, folded away."""
     pairs = list(pairwise(view.versions))
     return [
         Details(
@@ -76,7 +76,6 @@ def _show_changes(view: RunView) -> list[ReportBlock]:
 
 
 def _taken_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    """List the edits that were taken."""
     edits = [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
     guided = [
         f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
@@ -89,7 +88,6 @@ def _taken_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
 
 
 def _draft_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    """List the edits that wait in the draft."""
     names = view.draft.edits if view.draft else ()
     edits = [edit for edit in view.edits if edit.id in names]
     return _edit_table(edits, view, limits) if edits else []
@@ -184,7 +182,8 @@ def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock]
 def _difference(view: RunView) -> list[ReportBlock]:
     """Compare the text before training with the newest one, the draft where there is one."""
     texts = [version.text for version in view.versions] + ([view.draft.text] if view.draft else [])
-    return difference_blocks(capability_difference(texts[0], texts[-1])) if len(texts) > 1 else []
+    new = difference_blocks(capability_difference(texts[0], texts[-1])) if len(texts) > 1 else []
+    return [*new, *act_blocks(view.new_acts)]
 
 
 def run_details(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
@@ -251,7 +250,6 @@ def _judged_on(view: RunView) -> str:
 
 
 def _comparison(view: RunView, verdict: Verdict, place: str = "") -> str:
-    """Write a comparison on one line: tasks passed, score, gain, interval, wins, ties and losses."""
     missing = f", {verdict.missing} not measured" if verdict.missing else ""
     where = place or ("" if view.folded else VAL)
     limits = _limits(view, verdict, " and ")
@@ -325,7 +323,6 @@ def _size_change(view: RunView) -> str:
 
 
 def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    """List every comparison of the gate, with its error probability where the release check does not state it."""
     siblings = [Bullets([cited(words) for words in view.siblings[-limits.rows :]])] if view.siblings else []
     if not view.gates:
         return [Paragraph("No candidate reached the gate."), *siblings]
@@ -385,7 +382,6 @@ def _held_out_test(view: RunView) -> list[ReportBlock]:
 
 
 def _steps(view: RunView) -> list[ReportBlock]:
-    """List the steps with their patch tests, after how many edits came how far."""
     rows = [
         (
             str(step.number),
@@ -415,7 +411,6 @@ def funnel_words(view: RunView) -> str:
 
 
 def _suspects(view: RunView) -> list[ReportBlock]:
-    """List the train tasks whose verifier looks wrong; they are for a person to look at."""
     rows = [
         f"{cited(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}: "
         f"{cited(one.reason)}"
@@ -444,7 +439,6 @@ def _suspicious_rollouts(view: RunView, limits: ReportLimits) -> list[ReportBloc
 
 
 def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    """Name the tasks that still fail and why, and the prompts that got no answer."""
     parts: list[ReportBlock] = []
     if view.set_aside:
         rows = [f"{list_names(names, limits.rows)}: {cited(reason)}" for reason, names in view.set_aside.items()]
@@ -460,7 +454,6 @@ def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
 
 
 def _guarantee(view: RunView) -> str:
-    """State the error probability of the verdicts."""
     error, gates_run = 1.0 - view.confidence, len(view.gates)
     if view.test is not None:
         look = view.test.look
@@ -481,7 +474,6 @@ def _guarantee(view: RunView) -> str:
 
 
 def _cost(view: RunView) -> list[ReportBlock]:
-    """Table of calls, tokens and US dollars by role."""
     told = []
     for what, answers in (("rollouts", view.rollouts), ("optimizer calls", view.calls)):
         asked = f"{what} paid so far" if answers.asked is None else "of them newly paid"
@@ -504,7 +496,6 @@ def _cost(view: RunView) -> list[ReportBlock]:
 
 
 def _versions(view: RunView) -> list[ReportBlock]:
-    """Table of the versions by score, tokens, cost and turns."""
     columns = ("version", "grade", "tasks of `val` passed", metric_label(view.metric), "expected", "tokens")
 
     def number(value: float | None, digits: int) -> str:

@@ -228,6 +228,7 @@ class RunView:
     skipped: tuple[PromptSkipped, ...] = ()
     siblings: tuple[str, ...] = ()
     suspicions: tuple[Suspicion, ...] = ()
+    new_acts: tuple[str, ...] = ()
     draft: DraftView | None = None
 
     @property

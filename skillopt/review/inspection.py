@@ -49,8 +49,6 @@ class RunRollouts:
 
 @dataclass(frozen=True, slots=True)
 class _Ordinary:
-    """The ordinary rollouts of a task, what they did and what the task shows."""
-
     task: Task
     rollouts: Sequence[Rollout]
     shown: str
@@ -68,7 +66,6 @@ class _Ordinary:
 
 
 def _find_differences(ordinary: _Ordinary, rollout: Rollout, start: str) -> Iterator[Act]:
-    """Find what a rollout did otherwise in how it worked."""
     task, actions = ordinary.task, read_actions(rollout.trajectory)
     yield from (act for act in find_acts(task, rollout.trajectory, start) if act.what not in ordinary.usual)
     reads = [at for at, action in enumerate(actions) if is_reading(action, task.files)]
@@ -177,7 +174,6 @@ def find_suspicions(run: RunRollouts) -> tuple[Suspicion, ...]:
 
 
 def _suspicious_acts(run: RunRollouts, ordinary: _Ordinary, rollout: Rollout, others: str) -> Iterator[Act]:
-    """List what is suspicious in a rollout, if it gained anything."""
     if not _gained(rollout, ordinary.rollouts):
         return
     yield from _find_differences(ordinary, rollout, run.start_text)
@@ -203,7 +199,6 @@ def _suspicion(rollout: Rollout, act: Act, ordinary: int) -> Suspicion:
 
 
 def _gained(rollout: Rollout, ordinary: Sequence[Rollout]) -> bool:
-    """Return whether a rollout passed or scored higher than the mean ordinary one."""
     if rollout.score is None:
         return False
     scores = [one.score.value for one in ordinary if one.score is not None]

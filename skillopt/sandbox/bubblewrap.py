@@ -21,6 +21,7 @@ from contextlib import suppress
 from functools import lru_cache
 from getpass import getuser
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
@@ -36,7 +37,17 @@ SandboxChoice = Literal["auto", "bwrap", "none"]
 _BWRAP: Final = "bwrap"
 _NET: Final = "net"
 _LOOPBACK: Final = "127.0.0.1"
-_GATEWAY: Final = str(Path(__file__).with_name("gateway.py"))
+_RESOLVER: Final = "/etc/resolv.conf"
+_PACKAGE: Final = str(Path(__file__).parent)
+# The gateway is started as a module of this folder alone: the package around it takes long to load.
+_GATEWAY: Final = f"""
+import os, sys
+for name, places in (("skillopt", []), ("skillopt.sandbox", [{_PACKAGE!r}])):
+    sys.modules[name] = type(sys)(name)
+    sys.modules[name].__path__ = places
+from skillopt.sandbox.gateway import run_gateway
+os._exit(run_gateway(sys.argv[1:]))
+"""
 _PORTS: Final = {"http": 80, "https": 443}
 _PROXIES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy")
 # The second is for root, whose number can be given to the inner sandbox only by who has it.
@@ -78,22 +89,19 @@ class Sandbox:
             )
 
     def wrap(
-        self, argv: Sequence[str], home: str, workspace: str, *urls: str, shown: Sequence[str] = ()
+        self,
+        argv: Sequence[str],
+        home: str,
+        workspace: str,
+        *urls: str,
+        shown: Sequence[str] = (),
+        record: str = "",
+        env: Mapping[str, str] | None = None,
     ) -> tuple[str, ...]:
-        """Return the command line that runs another one in the sandbox."""
+        """Return the command line that runs another one in the sandbox, and records in a file what that one does."""
         if not self.active:
             return tuple(argv)
-        return _boxed(argv, home, workspace, _endpoints(urls, os.environ), shown)
-
-    def keep_inside(self, env: Mapping[str, str], home: str) -> bool:
-        """Leave an environment where what `wrap` starts takes it from, inside; tell whether there is a sandbox."""
-        if not self.active:
-            return False
-        net = Path(home, _NET)
-        net.mkdir(exist_ok=True)
-        pairs = [os.fsencode(f"{name}={value}") + b"\0" for name, value in env.items()]
-        Path(net, ENVIRONMENT).write_bytes(b"".join(pairs))
-        return True
+        return _boxed(argv, (home, workspace), _endpoints(urls, os.environ), shown, record, env or {})
 
     def wrap_check(self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the command line that runs a verifier's program in the sandbox, without network."""
@@ -107,40 +115,47 @@ class Sandbox:
 
 def _boxed(
     argv: Sequence[str],
-    home: str,
-    workspace: str,
+    own: tuple[str, str],
     endpoints: Sequence[tuple[str, int]],
     shown: Sequence[str] = (),
+    record: str = "",
+    env: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[str, ...]:
-    net = Path(home, _NET)
+    home, workspace = own
+    net, hosts, servers = Path(home, _NET), Path(home, "hosts"), Path(home, "resolv.conf")
     net.mkdir(exist_ok=True)
-    hosts = Path(home, "hosts")
+    pairs = [os.fsencode(f"{name}={value}") + b"\0" for name, value in env.items()]
+    Path(net, ENVIRONMENT).write_bytes(b"".join(pairs))
+    servers.write_text(f"nameserver {_LOOPBACK}\n", encoding="ascii")
     names = sorted({host for host, _ in endpoints} - {"localhost", _LOOPBACK})
     # Each has an address of its own, because two can have the same port.
     addresses = {"localhost": _LOOPBACK, **{name: f"127.0.1.{number}" for number, name in enumerate(names, 1)}}
     hosts.write_text("".join(f"{address} {name}\n" for name, address in addresses.items()), encoding="utf-8")
     meant = ",".join(f"{host}:{port}" for host, port in endpoints)
     heard = ",".join(f"{addresses.get(host, host)}:{port}" for host, port in endpoints)
-    gateway = (os.path.realpath(sys.executable), "-I", "-S", _GATEWAY)
+    gateway = (os.path.realpath(sys.executable), "-I", "-S", "-c", _GATEWAY)
     # Of a program that is shown as a file its folder is not: a project's holds the expected answers.
     programs = [program for program in (argv[0], gateway[0]) if program not in shown]
-    mounts = _mounts((home, workspace), programs, shown)
-    named = ("--ro-bind", str(hosts), os.path.realpath("/etc/hosts"))
+    mounts = _mounts(own, programs, shown)
+    named: tuple[str, ...] = ("--ro-bind", str(hosts), os.path.realpath("/etc/hosts"))
+    if Path(_RESOLVER).exists():  # where there is none, programs ask this machine anyway
+        named += ("--ro-bind", str(servers), os.path.realpath(_RESOLVER))
+    system = "\n".join((*_kept(programs), *shown, sys.base_prefix, _PACKAGE))
     return (
-        *(*gateway, "outside", str(net), meant, _BWRAP, *_CLOSED, "--unshare-net", *_LISTENING, "--"),
+        *(*gateway, "outside", str(net), meant, record, workspace, system),
+        *(_BWRAP, *_CLOSED, "--unshare-net", *_LISTENING, "--"),
         *(*gateway, "border", str(net), heard, _BWRAP, *_CLOSED, *_ALONE, *mounts, *named, "--chdir", workspace, "--"),
-        *(*gateway, "inside", str(net), heard, *argv),
+        *(*gateway, "inside", str(net), "", *argv),
     )
 
 
 @lru_cache(maxsize=1)
 def _trouble() -> str:
-    """Try bubblewrap once with all options that are needed; give what is wrong, empty where it works."""
     if sys.platform != "linux" or shutil.which(_BWRAP) is None:
         return "bubblewrap (bwrap) is missing"
     with Workspace.create() as home, Workspace.create() as workspace:
         try:
-            argv = _boxed(("/bin/sh", "-c", ":"), home.path, workspace.path, [("provider.invalid", 443)])
+            argv = _boxed(("/bin/sh", "-c", ":"), (home.path, workspace.path), [("provider.invalid", 443)])
             ended = run_process(argv, workspace.path, {}, _SECONDS)
         except (InfrastructureError, OSError) as error:
             return f"bubblewrap (bwrap) does not work here ({error})"
@@ -149,9 +164,8 @@ def _trouble() -> str:
 
 
 def _mounts(writable: Sequence[str], programs: Sequence[str], others: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the view of the file system: what is hidden, what of it is shown again, what can be written."""
     hidden = _hidden()
-    wanted = (*_kept(programs), *others, sys.base_prefix, _GATEWAY, os.path.realpath("/etc/resolv.conf"))
+    wanted = (*_kept(programs), *others, sys.base_prefix, _PACKAGE, os.path.realpath(_RESOLVER))
     shown: dict[str, str] = {}
     for place in sorted(filter(lambda place: _may_be_shown(place, hidden), wanted), key=len):
         located = _located(place, hidden)
@@ -224,7 +238,6 @@ def _kept(programs: Sequence[str]) -> list[str]:
 
 
 def _endpoints(urls: Sequence[str], environment: Mapping[str, str]) -> list[tuple[str, int]]:
-    """Find the hosts that the client has to connect to: its provider, and proxies that the environment names."""
     proxies = [environment[name] for name in _PROXIES if environment.get(name)]
     found = []
     for address in filter(None, (*urls, *proxies)):

@@ -69,7 +69,6 @@ def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
 
 
 def _expect_program(program: str, cwd: str, path: str) -> None:
-    """Raise what starting a missing program raises, which the sandbox says less well."""
     found = os.access(Path(cwd, program), os.X_OK) if "/" in program else shutil.which(program, path=path)
     if not found:
         raise InfrastructureError(

@@ -1,177 +1,153 @@
-"""Network gateway of the sandbox: forwards connections to the provider only, by a process on each side of its border.
+"""Network gateway of the sandbox: forwards connections to the provider only, and keeps the record of acts.
 
-    gateway outside FOLDER HOST:PORT,... bwrap ... gateway border FOLDER ADDRESS:PORT,... bwrap ...
-    gateway inside FOLDER ADDRESS:PORT,... program ...
+    gateway outside FOLDER HOST:PORT,... RECORD WORKSPACE PROGRAMS bwrap ...
+    gateway border FOLDER ADDRESS:PORT,... bwrap ... gateway inside FOLDER "" program ...
 
-Outside, it listens on one socket file for each endpoint and connects each caller to that endpoint only.
-At the border, in a network with nothing but loopback, it listens on a loopback address and the port of each
-endpoint: low ports need a capability, which the inside shall not have. Inside, it forwards connections to these to
-the socket files. Each starts the rest of its command line and ends as that ends. An interrupt, which would
-end the sandbox, is passed on as a message through a socket file instead. The program's environment is read from a
-file inside, because what a table sets there, such as keys, shall neither act on these processes nor stand in argv.
-
-It uses only the standard library, and of that only what loads at once, because it is started for
-each rollout. TLS, where there is any, stays between client and provider.
+At the border, in a network with nothing but loopback, it listens for each endpoint and for look-ups of names, as low
+ports need a capability, which the inside shall not have, and hands the listeners out through a socket file. Outside, it
+connects each caller to the endpoint of its listener only; an interrupt goes to the program: it would end the sandbox.
+Inside, it becomes the program, with an environment from a file there: keys shall not act on these processes, nor stand
+in argv. It uses only what loads at once, as each rollout starts it. TLS stays between client and provider.
 """
 
 import ctypes
 import os
 import signal
 import socket
-import sys
+import struct
 import threading
-from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+
+from skillopt.sandbox.act_filter import become_recorded
+from skillopt.sandbox.act_recorder import ActRecord, HeldCalls, asked_name, proxied_host
 
 __all__ = ["ENVIRONMENT", "border", "inside", "outside", "run_gateway"]
 
 _CHUNK = 1 << 16
-_FIRST = 100  # number of the first listener that is handed on
 _AMBIENT, _CLEAR_ALL = 47, 4  # of prctl, from <linux/prctl.h>
-_CONTROL = "control"
+_MEETING = "meeting"
+_NAME_SERVER = ("127.0.0.1", 53)
+_FAILED = b"\x81\x82"  # flags of an answer of DNS: the server failed, as where there is no network
 ENVIRONMENT = "environment"
 """File of the folder with the program's environment, `NAME=VALUE` with a zero byte behind each."""
 
 
 def outside(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> int:
-    """Serve the endpoints as socket files in a folder while a command runs; give its exit status."""
-    for number, endpoint in enumerate(endpoints):
-        _serve(_listen(f"{folder}/{number}"), lambda endpoint=endpoint: socket.create_connection(endpoint))  # type: ignore[misc]  # default binds the loop variable
-    control = _listen(f"{folder}/{_CONTROL}")
-    stop = threading.Event()
+    """Serve the endpoints to the inside while a command runs; give its exit status as a shell would."""
+    path, workspace, programs, *argv = argv
+    record, stop = ActRecord(path, [f"{host}:{port}" for host, port in endpoints]), threading.Event()
+    home, own = os.path.dirname(folder), programs.split("\n")  # noqa: PTH120 - pathlib takes long to load
+    meeting = socket.socket(socket.AF_UNIX)
+    meeting.bind(_short(folder))
+    meeting.listen(2)
     signal.signal(signal.SIGINT, lambda *_: stop.set())
-    threading.Thread(target=_interrupt, args=(control, stop), daemon=True).start()
-    return _run(argv)
+    calls = HeldCalls(record, home, workspace, own)
+    threading.Thread(target=_meet, args=(meeting, endpoints, calls, stop), daemon=True).start()
+    pid = os.posix_spawnp(argv[0], argv, os.environb, setsigdef=[signal.SIGINT])
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return code if code >= 0 else 128 - code
 
 
-def border(endpoints: list[tuple[str, int]], argv: list[str]) -> int:
-    """Open the listeners, drop the capability that this took, and become a command that inherits them."""
-    for number, endpoint in enumerate(endpoints):
-        with socket.create_server(endpoint, backlog=128) as listener:
-            os.dup2(listener.fileno(), _FIRST + number)
+def border(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> int:
+    """Open the listeners and hand them out, drop the capability that this took, and become a command."""
+    names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    names.bind(_NAME_SERVER)
+    listeners = [names, *(socket.create_server(endpoint, backlog=128) for endpoint in endpoints)]
+    with _connect(folder) as meeting:
+        socket.send_fds(meeting, [b"x"], [listener.fileno() for listener in listeners])
     if ctypes.CDLL(None, use_errno=True).prctl(_AMBIENT, _CLEAR_ALL, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "could not give up capabilities")
     os.execvp(argv[0], argv)  # noqa: S606 - no shell is wanted
 
 
-def inside(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> int:
-    """Serve the endpoints on loopback from the socket files while a command runs; give its exit status."""
-    for number in range(len(endpoints)):
-        listener = socket.socket(fileno=_FIRST + number)
-        listener.set_inheritable(False)
-        _serve(listener, lambda path=f"{folder}/{number}": _connect(path))  # type: ignore[misc]  # as above
+def inside(folder: str, _: list[tuple[str, int]], argv: list[str]) -> int:
+    """Become a command, of which the outside records what it does."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     environment = _own_environment(f"{folder}/{ENVIRONMENT}")
-    return _run(argv, lambda pid: _obey(_connect(f"{folder}/{_CONTROL}"), pid), environment)
+    return become_recorded(_connect(folder), argv, environment)
 
 
 def _own_environment(path: str) -> dict[bytes, bytes]:
-    """Take the program's environment from its file, on top of ours; the file is removed."""
-    if not os.path.exists(path):  # noqa: PTH110 - pathlib takes long to load
-        return dict(os.environb)
-    with open(path, "rb") as file:  # noqa: PTH123 - as above
+    with open(path, "rb") as file:  # noqa: PTH123 - pathlib takes long to load
         pairs = [pair.partition(b"=") for pair in file.read().split(b"\0") if pair]
     os.unlink(path)  # noqa: PTH108 - as above
     return {**os.environb, **{name: value for name, _, value in pairs}}
 
 
-def _run(
-    argv: list[str],
-    watch: Callable[[int], None] | None = None,
-    environment: dict[bytes, bytes] | None = None,
-) -> int:
-    """Start a command and wait for it; give its exit status as a shell would."""
-    given = dict(os.environb) if environment is None else environment
-    pid = os.posix_spawnp(argv[0], argv, given, setsigdef=[signal.SIGINT])
-    if watch is not None:
-        threading.Thread(target=watch, args=(pid,), daemon=True).start()
-    _, status = os.waitpid(pid, 0)
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
+def _meet(meeting: socket.socket, endpoints: list[tuple[str, int]], calls: HeldCalls, stop: threading.Event) -> None:
+    """Take the listeners from the border and serve them; then take the program, and note what it does."""
+    with meeting.accept()[0] as border_side:
+        _, files, _, _ = socket.recv_fds(border_side, 1, 1 + len(endpoints))
+    names, *listeners = (socket.socket(fileno=file) for file in files)
+    threading.Thread(target=_answer_names, args=(names, calls.record), daemon=True).start()
+    for listener, endpoint in zip(listeners, endpoints, strict=True):
+        threading.Thread(target=_serve, args=(listener, endpoint, calls.record), daemon=True).start()
+    program, _ = meeting.accept()
+    pid, _, _ = struct.unpack("3i", program.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    threading.Thread(target=_interrupt, args=(pid, stop), daemon=True).start()
+    calls.serve(program, pid)
 
 
-def _interrupt(control: socket.socket, stop: threading.Event) -> None:
-    """Pass an interrupt on to the inside."""
-    caller, _ = control.accept()
+def _interrupt(pid: int, stop: threading.Event) -> None:
     stop.wait()
-    with suppress(OSError):
-        caller.sendall(b"interrupt")
+    os.kill(pid, signal.SIGINT)
 
 
-def _obey(control: socket.socket, pid: int) -> None:
-    """Interrupt the command when the outside says so."""
-    if control.recv(_CHUNK):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGINT)
+def _answer_names(asked: socket.socket, record: ActRecord) -> None:
+    """Record each name that is looked up but this machine's own, and answer as where there is no network."""
+    while True:
+        query, caller = asked.recvfrom(_CHUNK)
+        name = asked_name(query)
+        if name not in ("", socket.gethostname().lower()):
+            record.add("host", name)
+        with suppress(OSError):
+            asked.sendto(query[:2] + _FAILED + query[4:], caller)
 
 
-def _listen(path: str) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(_short(path))
-    listener.listen(128)
-    return listener
-
-
-def _connect(path: str) -> socket.socket:
+def _connect(folder: str) -> socket.socket:
     connected = socket.socket(socket.AF_UNIX)
-    connected.connect(_short(path))
+    connected.connect(_short(folder))
     return connected
 
 
-def _short(path: str) -> str:
-    """Name a socket file through its folder's number: the system takes no more than 107 bytes of an address."""
-    folder, _, name = path.rpartition("/")
-    return f"/proc/self/fd/{_folder(folder)}/{name}"
+def _short(folder: str) -> str:
+    """Name the socket file through its folder's number: the system takes no more than 107 bytes of an address."""
+    return f"/proc/self/fd/{os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)}/{_MEETING}"
 
 
-@lru_cache
-def _folder(path: str) -> int:
-    return os.open(path, os.O_PATH | os.O_DIRECTORY)
+def _serve(listener: socket.socket, endpoint: tuple[str, int], record: ActRecord) -> None:
+    while True:
+        caller, _ = listener.accept()
+        threading.Thread(target=_join, args=(caller, endpoint, record), daemon=True).start()
 
 
-def _serve(listener: socket.socket, connect: Callable[[], socket.socket]) -> None:
-    """Connect every caller of a listener, each on a thread."""
-
-    def accept() -> None:
-        while True:
-            caller, _ = listener.accept()
-            threading.Thread(target=_join, args=(caller, connect), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-
-
-def _join(caller: socket.socket, connect: Callable[[], socket.socket]) -> None:
+def _join(caller: socket.socket, endpoint: tuple[str, int], record: ActRecord) -> None:
     """Forward data both ways until both sides have finished; hang up where the other side cannot be reached."""
     try:
-        other = connect()
+        other = socket.create_connection(endpoint)
     except OSError:
         caller.close()
         return
-    back = threading.Thread(target=_pump, args=(other, caller), daemon=True)
+    back = threading.Thread(target=_pump, args=(other, caller, None), daemon=True)
     back.start()
-    _pump(caller, other)
+    _pump(caller, other, record)
     back.join()
     for side in (caller, other):
         side.close()
 
 
-def _pump(source: socket.socket, target: socket.socket) -> None:
+def _pump(source: socket.socket, target: socket.socket, record: ActRecord | None) -> None:
     with suppress(OSError):
         while data := source.recv(_CHUNK):
+            if record and (host := proxied_host(data)):
+                record.add("host", host)
             target.sendall(data)
     with suppress(OSError):
         target.shutdown(socket.SHUT_WR)
 
 
 def run_gateway(arguments: list[str]) -> int:
-    """Run one of the three sides."""
+    """Run one of the three sides and give its exit status."""
     side, folder, listed, *argv = arguments
     endpoints = [(host, int(port)) for host, _, port in (pair.rpartition(":") for pair in listed.split(",") if pair)]
-    if side == "border":
-        return border(endpoints, argv)
-    return (outside if side == "outside" else inside)(folder, endpoints, argv)
-
-
-if __name__ == "__main__":
-    code = run_gateway(sys.argv[1:])
-    os._exit(code)
+    return {"outside": outside, "border": border, "inside": inside}[side](folder, endpoints, argv)

@@ -112,8 +112,6 @@ def descendants(root: int) -> list[int]:
 
 
 class _ProcessTable:
-    """Who started whom; one look serves all rollouts that run at a time."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._read_at = 0.0
@@ -141,7 +139,6 @@ def _parent(number: int) -> int:
 
 
 def _unshared(number: int) -> int:
-    """Return the bytes of memory of a process but for what it shares with others, such as programs and libraries."""
     try:
         _, resident, shared, *_ = Path(f"/proc/{number}/statm").read_bytes().split()
     except (OSError, ValueError):

@@ -81,7 +81,6 @@ def run_process(
 
 
 def _bound(number: int, limits: Limits) -> None:
-    """Bound the files that a program writes, and have the system end it before others where memory is short."""
     if sys.platform != "linux":
         return
     with suppress(OSError):
@@ -91,8 +90,6 @@ def _bound(number: int, limits: Limits) -> None:
 
 
 class _Capture:
-    """The first and the last part of a stream, up to a limit."""
-
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)
         self._head = bytearray()
@@ -116,7 +113,6 @@ class _Capture:
 def _follow(
     process: "subprocess.Popen[bytes]", timeout: float, output_limit: int, watch: Watch | None
 ) -> ProcessResult:
-    """Read a program's outputs until it has ended, its time is over, or it has used too much."""
     out, err = _Capture(output_limit), _Capture(output_limit)
     deadline = time.monotonic() + timeout
     exceeded = ""
@@ -144,7 +140,6 @@ def _follow(
 
 
 def _wait_a_little(process: "subprocess.Popen[bytes]", selector: selectors.BaseSelector, seconds: float) -> None:
-    """Read what arrives; where the outputs are closed already, wait for the program's end."""
     if selector.get_map():
         _read_ready(selector, seconds)
     else:
@@ -153,7 +148,6 @@ def _wait_a_little(process: "subprocess.Popen[bytes]", selector: selectors.BaseS
 
 
 def _read_ready(selector: selectors.BaseSelector, seconds: float) -> bool:
-    """Read what arrives within some time; tell whether anything did."""
     ready = selector.select(seconds)
     for key, _ in ready:
         data = os.read(key.fd, 1 << 16)
@@ -210,7 +204,6 @@ def _signal(number: int, sign: signal.Signals) -> None:
 
 
 def _environment(process: int) -> bytes:
-    """Return the environment a process was started with; empty when it is gone or another user's."""
     try:
         return Path(f"/proc/{process}/environ").read_bytes()
     except OSError:

@@ -148,7 +148,6 @@ def _stats(folder: str, deepest: int = _DEEPEST) -> Iterator[os.stat_result]:
 
 
 def _place(workspace: str, file: File) -> None:
-    """Write a file that is not there yet; no part of its path can be a link."""
     check_path(file.path)
     place = f"{workspace}/{file.path}"
     if "/" in file.path:
@@ -163,7 +162,6 @@ def _place(workspace: str, file: File) -> None:
 
 
 def _make_way(workspace: str, path: str) -> None:
-    """Remove a file in place of a folder, or anything in place of the file."""
     check_path(path)
     place = Path(workspace)
     *parents, name = path.split("/")
@@ -175,7 +173,6 @@ def _make_way(workspace: str, path: str) -> None:
 
 
 def _read_regular(descriptor: int, limit: int) -> bytes | Unreadable:
-    """Read an open file and close it."""
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -225,7 +222,6 @@ def _copy_entry(entry: "os.DirEntry[str]", place: str) -> None:
 
 @contextmanager
 def _skipping_unreachable() -> Iterator[None]:
-    """Go on without what the target made unreachable; a failing disk still raises."""
     try:
         yield
     except OSError as error:

@@ -89,11 +89,10 @@ class Client(ABC):
             ending = failed_run(FailureKind.BAD_REQUEST, f"{self.client} did not take the skill {complaint}")
         messages = (Message("user", request.task.prompt), *notes, *stream.messages())
         usage = self.usage(stream.usage, stream.cached_tokens)
-        done = Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage)
+        done = Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage, run.acts)
         return done.with_texts(lambda text: text.replace(workspace, "/workspace").replace(home.path, "/home/agent"))
 
     def _loading(self, stream: ClientStream, skill: Skill, complaint: str) -> str:
-        """Note whether the skill reached the model."""
         loaded = not complaint if self.mode == "forced" else stream.loads(skill.name)
         told = {True: "yes", False: "no", None: f"unknown, {self.client} does not tell which tools it used"}[loaded]
         return f"skill {skill.name} loaded: {told} ({self.mode})"

@@ -12,13 +12,14 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
+from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.limits import rollout_limits
 from skillopt.sandbox.processes import end_inheritors, run_process
@@ -86,14 +87,23 @@ class AgentCommand:
 
     def run(self, home: AgentHome, cwd: str, seconds: float) -> ClientRun:
         """Run the client in a folder and end everything that it started."""
+        if self.sandbox is None or not self.sandbox.active:
+            return replace(self._run(home, cwd, seconds, self.argv, self.env), acts=Acts(unknown="no sandbox"))
+        with Workspace.create([File("acts", b"")]) as outside:
+            record, urls = Path(outside.path, "acts"), (self.url, *self.others)
+            # The client's environment can come from a stranger's table: it must not act on what starts the sandbox.
+            wrapped = self.sandbox.wrap(
+                self.argv, home.path, cwd, *urls, shown=self.shown, record=str(record), env=self.env
+            )
+            run = self._run(home, cwd, seconds, wrapped, home.environment())
+            return replace(run, acts=Acts.of_record(record.read_text(encoding="ascii")))
+
+    def _run(
+        self, home: AgentHome, cwd: str, seconds: float, command: Sequence[str], env: Mapping[str, str]
+    ) -> ClientRun:
         prompt = Path(home.path, "prompt.txt")
         prompt.write_bytes(self.prompt.encode("utf-8", "replace"))
-        wrapped, urls, env = self.argv, (self.url, *self.others), self.env
-        if self.sandbox:
-            # The client's environment can come from a stranger's table: it must not act on what starts the sandbox.
-            env = home.environment() if self.sandbox.keep_inside(self.env, home.path) else self.env
-            wrapped = self.sandbox.wrap(self.argv, home.path, cwd, *urls, shown=self.shown)
-        argv = ["/bin/sh", "-c", _SHELL, "sh", f"{seconds:.3f}", str(prompt), *wrapped]
+        argv = ["/bin/sh", "-c", _SHELL, "sh", f"{seconds:.3f}", str(prompt), *command]
         begun = monotonic()
         try:
             limit, limits = seconds + _GRACE_SECONDS, rollout_limits()

@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.rollouts import Message, Status, ToolCall, Usage
+from skillopt.rollouts import Acts, Message, Status, ToolCall, Usage
 from skillopt.safety.credentials import mask
 from skillopt.skills.document import Skill
 
@@ -107,6 +107,7 @@ class ClientRun:
     seconds: float = 0.0
     exceeded: str = ""
     stdout: str = ""
+    acts: Acts | None = None
 
     def without_result(self, *, answered: bool, failing: tuple[FailureKind, str] | None) -> Ending:
         """Judge a run that did not say how it ended."""
