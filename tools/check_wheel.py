@@ -87,13 +87,7 @@ def _settings() -> dict[str, str]:
 def _run(folder: Path, *command: str) -> None:
     """Run a command away from the source tree, with none of its settings; output only on failure."""
     done = subprocess.run(
-        command,
-        cwd=folder,
-        env=_settings(),
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+        command, cwd=folder, env=_settings(), check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     if done.returncode:
         print(done.stdout, file=sys.stderr)

@@ -9,14 +9,7 @@ from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.truth import true_score
 from benchmarks.landscapes.worlds import World
 from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import (
-    DraftGraded,
-    Event,
-    GateDecided,
-    RunEnded,
-    StepStarted,
-    VersionAccepted,
-)
+from skillopt.loop.events import DraftGraded, Event, GateDecided, RunEnded, StepStarted, VersionAccepted
 from skillopt.settings import Metric, Settings
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Suite

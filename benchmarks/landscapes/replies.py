@@ -58,13 +58,7 @@ class SimulatedModel:
         return propose(
             self.world,
             self.seed,
-            Situation(
-                tuple(prompt.shown),
-                prompt.skill,
-                prompt.open_lines,
-                prompt.rejected,
-                budget,
-            ),
+            Situation(tuple(prompt.shown), prompt.skill, prompt.open_lines, prompt.rejected, budget),
         )
 
     def _reflect(self, prompt: Prompt) -> Mapping[str, object]:

@@ -29,18 +29,9 @@ class _Topic:
 _TOPICS: Final = (
     _Topic(
         r"\b(8|eight)\b",
-        (
-            "- Customers can come to the shop from 8 in the morning on.",
-            "- Norvel is open from 8 to 6.",
-        ),
+        ("- Customers can come to the shop from 8 in the morning on.", "- Norvel is open from 8 to 6."),
     ),
-    _Topic(
-        r"\bIda Brandt\b",
-        (
-            "- Norvel was founded by Ida Brandt.",
-            "- The first owner of Norvel was Ida Brandt.",
-        ),
-    ),
+    _Topic(r"\bIda Brandt\b", ("- Norvel was founded by Ida Brandt.", "- The first owner of Norvel was Ida Brandt.")),
     _Topic(
         r"\bMill Road\b",
         (
@@ -51,11 +42,7 @@ _TOPICS: Final = (
     ),
     _Topic(
         r"\bgreen\b",
-        (
-            "- The colour of the bag is green.",
-            "- Each Norvel bag is green.",
-            "- All bags have the colour green.",
-        ),
+        ("- The colour of the bag is green.", "- Each Norvel bag is green.", "- All bags have the colour green."),
     ),
     _Topic(
         r"\b(6|six) days\b",
@@ -74,13 +61,7 @@ _TOPICS: Final = (
             "- Customers pay 4 euros for delivery, so it is not free.",
         ),
     ),
-    _Topic(
-        r"\bash\b",
-        (
-            "- Norvel chairs are made of ash wood.",
-            "- The material of a chair is ash.",
-        ),
-    ),
+    _Topic(r"\bash\b", ("- Norvel chairs are made of ash wood.", "- The material of a chair is ash.")),
     _Topic(
         r"\b(40|forty)\b",
         (
@@ -98,13 +79,7 @@ _TOPICS: Final = (
         ),
         "- The phone number of Norvel is",
     ),
-    _Topic(
-        r"\b(5|five) years\b",
-        (
-            "- The warranty is 5 years.",
-            "- Tables and chairs have a warranty of 5 years.",
-        ),
-    ),
+    _Topic(r"\b(5|five) years\b", ("- The warranty is 5 years.", "- Tables and chairs have a warranty of 5 years.")),
 )
 
 _REMARKS: Final = (

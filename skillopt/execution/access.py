@@ -156,7 +156,6 @@ def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) ->
 
 
 def _roles(settings: Settings, suite: Suite, *, trains: bool) -> dict[str, str]:
-    """Return the models that a command asks by what for, but for those of agents as targets."""
     kind, _, target = settings.harness.partition("/")
     roles = {"target": target} if kind == "chat" else {}
     if trains:
@@ -172,7 +171,6 @@ def nested_session() -> str:
 
 
 def _agents(*, own: bool) -> Iterator[Choice]:
-    """Find agents by their programs: those with a driver of their own, which propose edits too, or the others."""
     for name, (label, program) in _CLIENTS.items():
         if (name in AGENTS) is own and shutil.which(program):
             ready, told = find_login(name)
@@ -186,7 +184,6 @@ def _keys() -> Iterator[Choice]:
 
 
 def _served(servers: Mapping[str, str]) -> Iterator[Choice]:
-    """Find servers that list at least one model; the first listed is proposed."""
     addresses = {address.rstrip("/"): name for name, address in servers.items()}
     for variable in ("OPENAI_BASE_URL", "SKILLOPT_BASE_URL"):
         if os.environ.get(variable):
@@ -201,7 +198,6 @@ def _served(servers: Mapping[str, str]) -> Iterator[Choice]:
 
 
 def _models_at(address: str) -> tuple[str, ...]:
-    """Ask a server for its models; none when there is no such server. No key is sent, no proxy is used."""
     if not _ADDRESS.fullmatch(address):
         return ()
     try:

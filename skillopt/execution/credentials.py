@@ -70,7 +70,6 @@ def run_without_credentials(argv: Sequence[str], folder: Path) -> int:
 
 
 def _without(environment: Mapping[str, str], secrets: set[str]) -> dict[str, str]:
-    """Leave out tokens of forges, what git logs in by, and whatever holds one of the tokens under another name."""
     kept = {
         name: value
         for name, value in environment.items()
@@ -84,7 +83,6 @@ def _without(environment: Mapping[str, str], secrets: set[str]) -> dict[str, str
 
 @contextmanager
 def _passing_on(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """End a program when this one is told to end."""
 
     def end(number: int, _: object) -> None:
         process.send_signal(signal.SIGINT)

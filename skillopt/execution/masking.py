@@ -52,7 +52,6 @@ class Masking:
 
     @cached_property
     def _known(self) -> re.Pattern[str] | None:
-        """Match the secrets as they are and as programs write them elsewhere; the longest first."""
         forms = {form for secret in self.secrets for form in _forms(secret)}
         patterns = [re.escape(form) for form in sorted(forms, key=len, reverse=True)]
         patterns += [_LINE_BREAK.join(map(re.escape, one)) for one in sorted(self.secrets) if len(one) >= _WRAPPED]
@@ -95,7 +94,6 @@ def environment_masking() -> Masking:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """Return a secret as it is, as other formats write it, and its lines where it has several."""
     yield from (secret, repr(secret)[1:-1], escape(secret), secret.replace("/", "\\/"))
     yield from (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
     for escaped in (quote(secret), quote(secret, safe="")):

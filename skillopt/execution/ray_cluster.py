@@ -184,7 +184,6 @@ class RayCluster:
                 ray.cancel(reference)
 
     def _trouble_of(self, node: str) -> str:
-        """Ask one node whether it can do this; one that is gone by now gets no rollout."""
         where = NodeAffinitySchedulingStrategy(node, soft=False)
         check = _CHECK.options(num_cpus=0, max_retries=1, scheduling_strategy=where)
         expected = (version(_PACKAGE), self.identity)
@@ -199,7 +198,6 @@ class RayCluster:
 
 
 def _connect(address: str) -> None:
-    """Join the cluster, or start one of this machine alone for `local`; a session that is there is used."""
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -236,7 +234,6 @@ def _expect_listener(address: str) -> None:
 
 
 def _expect_no_key(value: object) -> None:
-    """Refuse to send what holds a key of this machine's environment."""
     try:
         sent = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]  # Ray gives it no type
     except Exception as error:
@@ -259,7 +256,6 @@ def _expect_no_key(value: object) -> None:
 
 
 def _translated(error: exceptions.RayError) -> InfrastructureError:
-    """Say what became of a task; what breaks in a harness or verifier is no error of Ray: a node sends it as a text."""
     if isinstance(error, exceptions.TaskCancelledError):
         return InfrastructureError("the command was interrupted")
     if isinstance(error, exceptions.ObjectStoreFullError | exceptions.OutOfDiskError):

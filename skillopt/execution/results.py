@@ -207,8 +207,6 @@ _LOG = logging.getLogger("skillopt")
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """What is open while a call lasts."""
-
     root: Path
     ledger: Ledger
     drivers: Drivers
@@ -247,7 +245,6 @@ def open_session(
 
 
 def _check_verifiers(suite: Suite, drivers: Drivers) -> None:
-    """Make each verifier once: a wrong kind or option costs no rollout."""
     for _, task in suite.splits:
         try:
             verifier = drivers.verifier(task.verifier)
@@ -335,8 +332,6 @@ def _expect_named(settings: Settings, given: Given, *, optimizer: bool) -> None:
 
 
 class _Events(RunObserver):
-    """Hands events to a callback and notices to the log."""
-
     def __init__(self, on_event: Callable[[Event], None] | None = None) -> None:
         self._on_event = on_event
 

@@ -101,7 +101,6 @@ class Retry:
 
 
 def _give_up(state: RetryCallState) -> None:
-    """Raise the last failure, with how often it was tried and how long it asked to wait."""
     error = _error(state)
     tried = f"; tried {state.attempt_number} times" if state.attempt_number > 1 else ""
     asked_for = f"; it asks to wait {state.upcoming_sleep:.0f} s" if error.retry_after else ""

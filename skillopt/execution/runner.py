@@ -74,12 +74,7 @@ class RecordedRunner:
     """Records each answer, and the failures that the run went on without, so that its rerun decides the same."""
 
     def __init__(
-        self,
-        ledger: Ledger,
-        run_id: str,
-        drivers: Drivers,
-        observer: RunObserver,
-        executor: Executor | None = None,
+        self, ledger: Ledger, run_id: str, drivers: Drivers, observer: RunObserver, executor: Executor | None = None
     ) -> None:
         self._ledger = ledger
         self._run_id = run_id
@@ -170,7 +165,6 @@ class RecordedRunner:
         return replace(reply, text=self._masking.text(readable(reply.text)))
 
     def _known(self, keys: Sequence[str]) -> dict[str, Rollout]:
-        """Look up rollouts; the run's own failures come first, so that it decides as it did."""
         known = self._ledger.rollouts(keys) | self._ledger.failures(self._run_id, keys)
         return known | {key: self._failures[key] for key in keys if key in self._failures}
 
@@ -204,7 +198,6 @@ class RecordedRunner:
         self._observer.activity(replace(activity, asked=len(self._asked), spent=meter.spent, roles=meter.by_role))
 
     def _tell(self, failed: Iterable[Rollout]) -> None:
-        """Say once for each reason that a rollout could not be measured."""
         for rollout in failed:
             reason = rollout.reason or "it failed without a reason"
             if reason not in self._told:
@@ -212,7 +205,6 @@ class RecordedRunner:
                 self._observer.notice(f"task {rollout.task_id} could not be measured: {reason}")
 
     def _count(self, usages: "dict[str, Usage]") -> None:
-        """Count the original cost of recorded answers against the caps, each once."""
         for key in usages.keys() - self._counted:
             self._drivers.meter.replayed(usages[key])
         self._counted.update(usages)
@@ -307,11 +299,7 @@ class CircuitBreaker:
                 raise InfrastructureError(f"{self._open}; mend it and run the same command again to continue")
 
 
-def run_rollout(
-    harness: Harness,
-    request: RolloutRequest,
-    make_verifier: VerifierFactory = shared_verifier,
-) -> Rollout:
+def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: VerifierFactory = shared_verifier) -> Rollout:
     """Run one rollout in a disposable workspace and score it."""
     begun = monotonic()
     try:

@@ -57,7 +57,6 @@ class ThreadExecutor:
             pool.shutdown(wait=not at_once, cancel_futures=True)
 
     def _hand_over(self, calls: "dict[_AnyCall, int]", ended: "_Ended") -> "Iterator[list[tuple[int, Any]]]":
-        """Yield what has ended until nothing is left, also after a failure, which is raised last."""
         failure: BaseException | None = None
         left = set(calls)
         while left:

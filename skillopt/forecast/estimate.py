@@ -63,7 +63,6 @@ class Records:
 
 
 def _measured(mean: MeanCost, typical: CallCost, seconds: float | None) -> CallCost:
-    """Return the cost of a call as measured; a time that was not measured is typical."""
     tokens, error = mean.tokens
     if seconds is None or typical.seconds is None:
         seconds = typical.seconds
@@ -182,7 +181,6 @@ def _cap(likely: Consumption, suite: Suite, settings: Settings, val: int) -> str
 
 
 def _decide(better: float, prospect: Prospect, chances: Sequence[GainChance]) -> tuple[bool, str]:
-    """Return whether a run is worth it."""
     ends = f"{better:.0%} of simulated runs like this end with a truly better text"
     if better < _WORTH_A_RUN:
         return False, f"no-go: {ends}; too few tasks fail: add harder ones"

@@ -132,8 +132,6 @@ def start_proposal(
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A job that the command would not refuse, under its caps."""
-
     selection: Selection
     given: Mapping[str, float]
     plan: RunPlan

@@ -103,8 +103,6 @@ def without_twins(
 
 
 class _Seen:
-    """A task with what it is compared by."""
-
     def __init__(self, task: Task) -> None:
         self.task = task
         self.content, self.words, self.wording = task.content_digest, word_digests(task.prompt), wording(task)

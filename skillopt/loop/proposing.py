@@ -48,10 +48,7 @@ class MinibatchReflection:
     name: str
 
     def reflect(
-        self,
-        measured: Sequence[_Measured],
-        budget: int,
-        note: Callable[[Answered[_Measured, Reflection]], None],
+        self, measured: Sequence[_Measured], budget: int, note: Callable[[Answered[_Measured, Reflection]], None]
     ) -> Course[_Edits]:
         """Reflect on failures and on successes, note what the replies say, and merge what they propose."""
         sides = []

@@ -121,7 +121,6 @@ def read_judge(reply: str, judged: JudgedResult, asked: Sequence[int], number: i
 
 
 def _verdicts(found: object) -> Iterator[tuple[int, str]]:
-    """Return the place and the mark of each verdict that can be read."""
     for item in found if isinstance(found, list) else []:
         try:
             verdict = _Verdict.model_validate(item)

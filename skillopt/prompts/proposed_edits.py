@@ -132,7 +132,6 @@ def read_reflection(reply: str) -> Reflection:
 
 
 def _read_edit(raw: object) -> ProposedEdit:
-    """Read one edit."""
     if not isinstance(raw, dict):
         raise ReplyError(f"expected an object with the key 'op', found {type(raw).__name__}")
     try:
@@ -173,13 +172,11 @@ def _text(value: object) -> str:
 
 
 def _names(value: object) -> list[str]:
-    """List task ids, which may stand in one text, divided by commas."""
     names = value.split(",") if isinstance(value, str) else map(_text, _list(value))
     return [name.strip() for name in names if name.strip()]
 
 
 def _list(value: object) -> Sequence[object]:
-    """Return a list as it is, a lone value as a list of one, and null as an empty one."""
     if isinstance(value, list):
         return value
     return () if value is None else (value,)

@@ -146,7 +146,6 @@ def _draft(name: str, read: _Task) -> TaskDraft:
 
 
 def _spec(check: _Check) -> VerifierSpec:
-    """Make the verifier of a check."""
     if check.kind == "criteria":
         return VerifierSpec("rubric", _options(criteria=[text for text in check.criteria if text.strip()]))
     wanted = {"regex": check.pattern, "exact": check.value, "numeric": check.value, "json": check.value}[check.kind]

@@ -66,8 +66,6 @@ class _Dropped:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A skill in its repository, and what a person says of it."""
-
     repository: Repository
     target: Target
     name: str
@@ -93,7 +91,6 @@ class _Place:
 
 @contextmanager
 def _place(selection: Selection, word: PersonsWord | None, onto: str = "") -> Iterator[_Place]:
-    """Find a skill, and keep others from writing its versions meanwhile."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     branch = open_draft(project.root, repository, target)
@@ -167,7 +164,6 @@ def undecline(
 
 
 def _declined(place: _Place, decisions: Decisions, version: str) -> str:
-    """Return the commit that a user means among those declined, the last one where none is named."""
     if version:
         found = resolve_version(place.branch, version)
     else:
@@ -201,7 +197,6 @@ def drop_offered(
 
 
 def _find_line(place: _Place, edits: Sequence[str]) -> tuple[EditLine, str, Version | None]:
-    """Find the line that the edits are of: the versions, or the draft where those have none of them."""
     branch, draft = place.branch, place.branch.read()
     if place.tip is not None:
         line = place.line(place.tip, place.onto)
@@ -231,7 +226,6 @@ def _chosen(place: _Place, line: EditLine, edits: Sequence[str]) -> list[Numbere
 def _draft_without(
     place: _Place, draft: Version, files: tuple[File, ...], wanted: Sequence[NumberedEdit], kept: Sequence[Edit]
 ) -> str:
-    """Write the draft anew without some edits, ungraded; a draft without any edit is removed."""
     if not kept:
         place.branch.remove()
         return draft.parent

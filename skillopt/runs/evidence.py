@@ -48,8 +48,6 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class _ShownRollout:
-    """A rollout of a train task as text, which is untrusted."""
-
     task: str
     text: str
 
@@ -133,7 +131,6 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
 
 
 def _check_known(tasks: Sequence[str], plan: RunPlan) -> None:
-    """Refuse tasks that there are not; what is held out is as unknown as any other."""
     known = [task.id for task in plan.suite.tasks(Split.TRAIN)]
     unknown = [name for name in tasks if name not in known]
     if not unknown:
@@ -163,7 +160,6 @@ def _summarise(measured: Sequence[tuple[Task, list[Rollout]]]) -> tuple[list[Evi
 
 
 def _examples(groups: Sequence[FailureGroup], tokens: int) -> Iterator[_ShownRollout]:
-    """Show one run of each group, the largest first, as far as the tokens go."""
     for group in groups:
         text = render_rollout(group.task, group.rollout, _EXAMPLE_TOKENS)
         tokens -= estimate_tokens(text) + _AROUND
@@ -185,7 +181,6 @@ def _passed(rollout: Rollout) -> bool:
 
 
 def _newest(lines: Sequence[str], left: int = _REJECTED_TOKENS) -> tuple[str, ...]:
-    """Keep the newest that fit, each once, newest last."""
     shown: dict[str, None] = {}
     for line in reversed(lines):
         short = " ".join(line.split())
@@ -197,7 +192,6 @@ def _newest(lines: Sequence[str], left: int = _REJECTED_TOKENS) -> tuple[str, ..
 
 
 def _rejections(event: Event) -> Iterator[tuple[Edit, str]]:
-    """Yield the edits that were not taken, and why."""
     match event:
         case EditRefused() if event.reason:
             yield event.edit, event.reason

@@ -131,8 +131,6 @@ def skill_at(branch: DraftBranch, version: str) -> Skill:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """Two versions of a skill with the files of both, by path."""
-
     skill: str
     before: str
     after: str
@@ -188,7 +186,6 @@ def difference_of_files(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> t
 
 
 def _instructions(files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield Markdown as it is, SKILL.md first, and scripts as blocks of code that they cannot close."""
     for path in sorted(files, key=lambda path: (path != SKILL_FILE, path)):
         suffix, text = path.rpartition(".")[2].lower(), files[path].decode("utf-8", "replace")
         if suffix in _SCRIPTS or text.startswith("#!"):

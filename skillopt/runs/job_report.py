@@ -172,7 +172,6 @@ def _progress_line(found: Job) -> str:
 
 
 def _of(limits: Mapping[str, float], name: str) -> str:
-    """Write a limit exactly, with nothing where there is none."""
     most = limits.get(name)
     return f" of {most:,.15g}" if most else ""
 

@@ -128,7 +128,6 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
 
 
 def _find_unseen(plan: RunPlan, ledger: Ledger, config: str) -> RunRecord | None:
-    """Find the newest run of this very command, if it finished and was killed before it could say so."""
     wanted = (config, plan.suite.digest)
     newest = next((run for run in ledger.runs(plan.target.name) if (run.config, run.suite_digest) == wanted), None)
     if newest is None or newest.state != "finished":
@@ -245,7 +244,6 @@ def _find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings
 
 
 def _check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> None:
-    """Refuse to go on with a run under caps higher than those asked for."""
     last, asked = _stages(record, recorded_events(ledger, record.id))[-1], _caps_of(settings)
     if _is_higher(last, asked):
         changed = [name for name in _CAPS if last[name] != asked[name]]
@@ -257,7 +255,6 @@ def _check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> N
 
 
 def _stages(record: RunRecord, events: Sequence[Event]) -> list[_Caps]:
-    """List the caps of a run, those that it began with first."""
     first = {name: record.settings[name] for name in _CAPS}
     return [first, *(_caps_of(event) for event in events if isinstance(event, CapsRaised))]
 
@@ -267,7 +264,6 @@ def _caps_of(settings: Settings | CapsRaised) -> _Caps:
 
 
 def _is_higher(caps: _Caps, than: _Caps) -> bool:
-    """Return whether no cap is lower and some cap is higher; None is none at all."""
     pairs = [(caps[name] or math.inf, than[name] or math.inf) for name in _CAPS]
     return all(cap >= other for cap, other in pairs) and any(cap > other for cap, other in pairs)
 

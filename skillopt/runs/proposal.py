@@ -197,7 +197,6 @@ def propose(
 
 
 def _plan(selection: Selection, offered: EditsProposal) -> RunPlan:
-    """Plan a proposal; of two folds the one that its first edit cites is what it was derived from."""
     plan = make_plan(selection, proposer=offered.proposer)
     return plan.with_fold_of(next((task for edit in offered.edits for task in edit.cited), ""))
 
@@ -220,7 +219,6 @@ def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
 def _checked(
     plan: RunPlan, ledger: Ledger, skill: Skill, offered: EditsProposal
 ) -> tuple[tuple[Change, ...], tuple[RefusedEdit, ...]]:
-    """Check a proposal; one that repeats text of tasks is counted, because its refusal tells something about them."""
     root = ledger.path.parent.parent
     today = count_refused(root, skill.name, plan.suite_digest)[1]
     if today >= MOST_A_DAY:

@@ -144,7 +144,6 @@ def _nothing(problem: str, suite: Suite, settings: Settings) -> Prospect:
 
 
 def _judging(suite: Suite, settings: Settings) -> _Judging:
-    """Return how a draft would be judged: half of what is for learning is taken to be left for repeats."""
     plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
     left = inf if plan.learning is None else plan.gate + plan.learning // 2
     judged = len(val) if left >= 2 * len(val) else int(left // 2)
@@ -169,7 +168,6 @@ def _words(suite: Suite, judging: _Judging, proven: float | None, here: float) -
 
 
 def _what_would_do(suite: Suite, settings: Settings) -> str:
-    """Return how many tasks like these, or which cap, would show a gain."""
     free = settings.model_copy(update={"max_rollouts": None})
     if _can_show(suite, free):
         return f"max_rollouts of {rollouts_needed(suite, settings)}"

@@ -94,7 +94,6 @@ class RevisionProject:
         return self.project.target(Selection(str(place), flags, suite, self.project.root))
 
     def _lay_out_suite(self, path: Path) -> None:
-        """Write out a suite with all that is beside it, because its tasks may name files there."""
         if path.exists() or not path.is_relative_to(self._folder):
             return
         inside = path.relative_to(self._folder)

@@ -131,7 +131,6 @@ class RecordedRun(Recording):
 
 
 def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) -> DraftState | None:
-    """Bring the branch of a skill's draft to what a run recorded: publish, replace or remove the draft."""
     branch = DraftBranch(repository, record.skill, record.skill_path)
     events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     draft = newest_draft(event for _, event in events)
@@ -207,7 +206,6 @@ def _digest(branch: DraftBranch, commit: str) -> str:
 def _draft_version(
     repository: Repository, record: RunRecord, draft: DraftChanged | DraftGraded, events: Sequence[tuple[str, Event]]
 ) -> NewVersion:
-    """Return the commit of a draft; no changes that are edits are the durable guidance."""
     parent = _incumbent(repository, record, events)
     before = read_version(repository, record.skill, parent, record.skill_path, missing_ok=True)
     marks = find_held(before.text, draft.text, Settings.model_validate(record.settings))
@@ -224,7 +222,6 @@ def _draft_version(
 
 
 def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple[str, Event]]) -> str:
-    """Return the commit with the text that the draft is compared with: the run's newest version, else its start."""
     own = (one for one in repository.versions(record.skill) if one.trailer(_RUN) == record.id and one.trailer(ACCEPTED))
     if any(isinstance(event, VersionAccepted) for _, event in events) and (newest := next(own, None)):
         return newest.sha
@@ -327,7 +324,6 @@ _INTERVAL: Final = re.compile(r"([+-]?\d\.\d+) to ([+-]?\d\.\d+)")
 
 
 def _grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
-    """List the trailers of a grade; None is a draft whose run ended before it was graded."""
     if grading is None:
         return ((GRADE, Grade.UNPROVEN.value),)
     return (

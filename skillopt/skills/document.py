@@ -221,7 +221,6 @@ class SkillDocument:
 
     @cached_property
     def _tokens(self) -> list[Token]:
-        """List the body's Markdown blocks."""
         return _parse(self.body)
 
     @cached_property
@@ -248,7 +247,6 @@ class SkillDocument:
 
     @cached_property
     def _protected(self) -> tuple[tuple[int, int], ...]:
-        """Join overlapping regions to disjoint spans in order."""
         spans: list[tuple[int, int]] = []
         for region in self.regions:
             if spans and region.start < spans[-1][1]:
@@ -258,7 +256,6 @@ class SkillDocument:
         return tuple(spans)
 
     def _is_protected(self, start: int, end: int) -> bool:
-        """Tell whether any character between two offsets is protected."""
         last = bisect_right(self._protected, (end, -1)) - 1
         return last >= 0 and start < self._protected[last][1]
 
@@ -267,7 +264,6 @@ class SkillDocument:
         return self._body_lines[number] if number < len(self._body_lines) else len(self.text)
 
     def _headings(self) -> Iterator[tuple[str, int, int, int]]:
-        """Yield (title, level, first line, line after) of top-level headings."""
         for token, inline in zip(self._tokens, self._tokens[1:], strict=False):
             if token.type == "heading_open" and token.level == 0 and token.map is not None:
                 yield inline.content.strip(), int(token.tag[1:]), token.map[0], token.map[1]
@@ -276,7 +272,6 @@ class SkillDocument:
 # Drafts are built in many ways from the same edits, and one text comes up again and again.
 @lru_cache(maxsize=64)
 def _parse(body: str) -> list[Token]:
-    """List Markdown blocks."""
     return _parser().parse(body)
 
 

@@ -133,8 +133,6 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class _Splice:
-    """Replace text[start:end] by new."""
-
     edit: Edit
     start: int
     end: int
@@ -274,7 +272,6 @@ def _by_number(name: str) -> tuple[tuple[int, str], ...]:
 
 
 def _locate(document: SkillDocument, edit: Edit) -> _Splice:
-    """Find what an edit replaces and by what."""
     content = edit.content.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if edit.op is Op.ADD:
         splice = _insertion(document, edit, content)

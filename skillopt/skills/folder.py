@@ -166,7 +166,6 @@ def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
 
 
 def _check_sizes(place: str, sizes: Collection[int]) -> None:
-    """Refuse a skill over the limits that hosts share."""
     if len(sizes) > MAX_FILES or sum(sizes) > MAX_SKILL_BYTES:
         raise SkillError(
             f"{place}: expected at most {MAX_FILES} files of {MAX_SKILL_BYTES:,} bytes in a skill, found {len(sizes)} "
@@ -208,7 +207,6 @@ def _require_skill_file(root: Path) -> None:
 
 
 def _missing(place: str, names: Iterable[str]) -> str:
-    """Say that there is no SKILL.md, and name the file that was perhaps meant."""
     near = next((name for name in sorted(names) if name.lower() == SKILL_FILE.lower()), None)
     remedy = f"found {near!r}; rename it" if near else "found none; create it, or give the folder that holds it"
     return f"{place}: expected a file {SKILL_FILE!r}, {remedy}"
@@ -216,8 +214,6 @@ def _missing(place: str, names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A file of a skill folder."""
-
     path: str
     place: Path
     links: tuple[Path, ...] = ()

@@ -61,8 +61,6 @@ def read_plain_yaml(text: str, line_of: Callable[[int], int]) -> tuple[object, d
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Builds plain values of the events of YAML, and records their lines."""
-
     yaml: YAML
     events: Iterator[Event]
     line_of: Callable[[int], int]

@@ -218,7 +218,6 @@ def _description(frontmatter: Frontmatter) -> Iterator[Finding]:
 
 
 def _optional(frontmatter: Frontmatter) -> Iterator[Finding]:
-    """Check the fields that the specification knows but does not ask for."""
     for name in ("license", "compatibility", "allowed-tools"):
         field = frontmatter.fields.find(name)
         if field and not isinstance(field.value, str):
@@ -289,7 +288,6 @@ def _claude(frontmatter: Frontmatter) -> Iterator[Finding]:
 
 
 def _kind(value: Value) -> str:
-    """Name the YAML type of a value."""
     match value:
         case Fields():
             return "a mapping"

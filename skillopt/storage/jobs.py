@@ -302,7 +302,6 @@ def _tail(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file atomically."""
     aside = path.with_name(f"{path.name}.new")
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)

@@ -88,7 +88,6 @@ def connect_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
 
 
 def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
-    """Check the format of an open database, and set up its connection."""
     (found,) = database.execute("PRAGMA user_version").fetchone()
     if found != _FORMAT:
         message = (

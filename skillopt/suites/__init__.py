@@ -97,7 +97,6 @@ def _skipped(reading: Reading, task: Task) -> Skipped:
 
 
 def _in_words(error: Exception) -> str:
-    """Give the message of an error on one line, or its kind where it has none."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split())[:_LONGEST_REASON] or type(error).__name__
 

@@ -86,7 +86,6 @@ def verifier_of(checks: Sequence[TaskCheck], threshold: float | None = None) -> 
 
 
 def _joined(checks: Sequence[TaskCheck]) -> list[TaskCheck]:
-    """Put criteria that stand alone for the same into one rubric, at the place of the first."""
     rubrics: dict[tuple[object, float], list[TaskCheck]] = {}
     for check in checks:
         if check.kind == "rubric":

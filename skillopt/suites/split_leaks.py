@@ -41,7 +41,6 @@ def find_split_leaks(suite: Suite) -> tuple[SplitLeak, ...]:
 
 
 def _placed(suite: Suite) -> Iterator[tuple[str, Task]]:
-    """Return each task with the part that it is in."""
     folds = {task.id: number for number, fold in enumerate(suite.folds or (), 1) for task in fold}
     for split, task in suite.splits:
         yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task
@@ -83,7 +82,6 @@ def _told(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
 
 
 def _shown(task: Task) -> str:
-    """Put together what the target is shown."""
     return "\n".join((task.prompt, *(file.text for file in task.files)))
 
 

@@ -154,7 +154,6 @@ def tasks_in(suite: Path) -> tuple[Task, ...]:
 
 
 def _have_splits(path: Path) -> bool:
-    """Return whether the tasks of a suite file say which split they are in."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".jsonl":
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]

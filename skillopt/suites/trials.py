@@ -149,7 +149,6 @@ def _words(text: str) -> str:
 
 
 def _measured(drafts: Sequence[TaskDraft], skill: Skill, trials: Trials) -> dict[str, Tried]:
-    """Run the target with the skill and without it."""
     sides, numbers = (skill, None), range(1, trials.repeats + 1)
     requests = [_request(side, draft.task, number) for draft in drafts for side in sides for number in numbers]
     rollouts = iter(trials.target(requests))
@@ -181,7 +180,6 @@ def _request(skill: Skill | None, task: Task, number: int = 0) -> RolloutRequest
 
 
 def _line(text: str) -> str:
-    """Put a text on one line and cut it."""
     flat = " ".join(text.split())
     return truncate(flat, _LONGEST)
 

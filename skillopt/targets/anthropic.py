@@ -75,7 +75,6 @@ class AnthropicModel(ApiModel):
         return Anthropic(**credential, base_url=self.url, timeout=self.timeout, max_retries=0)
 
     def _request(self, prompt: str, system: str, schema: str) -> dict[str, Any]:
-        """Put the request together; what many prompts begin with is marked for the cache."""
         head, mark, tail = prompt.rpartition(_EVIDENCE)
         parts = [_cached(head + mark), _text(tail)] if head and tail else [_text(prompt)]
         request: dict[str, Any] = {

@@ -73,7 +73,6 @@ class ChatHarness:
 
 
 def _system_of(request: RolloutRequest) -> str:
-    """Write the system prompt: how to answer, then the skill with its small text files."""
     skill, instructions = request.skill, _INSTRUCTIONS + (_FILES if _is_about_files(request.task) else "")
     listed = "".join(f"\n- {one.name}: {listed_description(one.document)}" for one in request.beside)
     others = f"{_OTHERS}{listed}\n" if listed else ""
@@ -85,7 +84,6 @@ def _system_of(request: RolloutRequest) -> str:
 
 
 def _is_about_files(task: Task) -> bool:
-    """Say whether a task has files or may be asked for some: else the rules about them only distract a small model."""
     verifier = task.verifier
     if task.files or verifier.files or "file" in task.prompt.casefold():
         return True
@@ -98,7 +96,6 @@ def _prompt_of(task: Task) -> str:
 
 
 def _shown(file: File) -> str:
-    """Write a file out; one that is long or no text is only named."""
     try:
         text = file.content.decode("utf-8")
     except UnicodeDecodeError:
@@ -110,7 +107,6 @@ def _shown(file: File) -> str:
 
 
 def _write(workspace: str, found: "re.Match[str]") -> str:
-    """Write one file of an answer; say why not when its path is none."""
     path = found["path"]
     try:
         check_path(path)

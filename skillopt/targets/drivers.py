@@ -192,7 +192,6 @@ def runs_agent(settings: Settings) -> bool:
 
 
 def _expect_demo(kind: str) -> None:
-    """Refuse the demo where its code, which is in the repository and not in the package, cannot be imported."""
     if kind == "demo" and (find_spec("benchmarks") is None or find_spec("benchmarks.demo") is None):
         raise SettingsError(
             'expected a harness and a model that are installed, found "demo", which only a clone of the repository '
@@ -201,7 +200,6 @@ def _expect_demo(kind: str) -> None:
 
 
 def _unknown_harness(name: str, kind: str, agents: Mapping[str, AgentTable]) -> str:
-    """Return what was expected in place of a name, and which name was probably meant."""
     provider, _, model = name.partition("/")
     full = (name,) if provider in _PROVIDERS and model else guess_full_names(name)
     if full:

@@ -88,7 +88,6 @@ class HandoffFolder:
                 shutil.rmtree(place, ignore_errors=True)
 
     def _ask(self, folder: Path, files: Iterable[File], entry: dict[str, str]) -> None:
-        """Write what is asked, its prompt last so that a folder with a prompt is whole, and the manifest."""
         with _lock:
             place = folder.relative_to(self.path).as_posix()
             others = (other for other in self._manifest() if not (self.path / other["folder"] / _ANSWER).is_file())
@@ -104,7 +103,6 @@ class HandoffFolder:
             self._list(folder, entry)
 
     def _list(self, folder: Path, entry: dict[str, str]) -> None:
-        """Add a piece of work to the manifest."""
         kind, name = folder.parent.name.removesuffix("s"), folder.relative_to(self.path).as_posix()
         entries = {listed["folder"]: listed for listed in self._manifest()}
         entries[name] = {"kind": kind, "folder": name, **entry}

@@ -97,7 +97,6 @@ class _ChatCompletions(ApiModel):
 
     @property
     def _hint(self) -> str:
-        """What most often is wrong with an address that answers otherwise; empty where it is right."""
         if not self.url or _VERSION.search(self.url):
             return ""
         return f"; base_url is {self.url!r}: most servers want the version in its path, as in http://HOST:PORT/v1"

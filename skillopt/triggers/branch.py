@@ -199,7 +199,6 @@ class DescriptionBranch:
         return self._commit(self.text(shas[0]), message, trailers, at), shas
 
     def _commit(self, text: str, message: tuple[str, str], trailers: _Trailers, at: str, merges: str = "") -> str:
-        """Write a commit with a description and move the branch to it, unless it is a person's."""
         repository, (subject, body) = self.repository, message
         parent = self.tip or repository.head() or ""
         new = NewVersion(

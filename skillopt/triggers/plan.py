@@ -113,14 +113,12 @@ def has_requests(selection: Selection) -> bool:
 
 
 def _read_requests(ask: TriggerAsk, project: Project, target: Target) -> tuple[dict[str, Path], Queries]:
-    """Find the folders of the other skills by name, and read the requests."""
     folders = {one.name: project.root / one.path for one in project.discover().skills}
     beside = {name: folder for name, folder in folders.items() if folder.resolve() != target.folder.resolve()}
     return beside, read_queries(list(_sets(ask, project, target, beside)), (target.name, *beside), project.root)
 
 
 def _expect_choice(settings: Settings) -> None:
-    """Refuse a target that gets no list of skills to choose from; none at all is refused where it is made."""
     name = settings.harness
     if name and name != "demo" and "mode" not in find_harness_driver(name, settings.agents).takes:
         raise UsageError(

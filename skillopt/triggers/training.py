@@ -91,7 +91,6 @@ def train_description(start: Skill, training: DescriptionTraining) -> TrainedDes
 
 
 def _gated(start: Skill, candidate: Skill, training: DescriptionTraining) -> tuple[Verdict, HeldOutTriggers]:
-    """Compare on the held-out requests; what loads the skill wrongly more often is not accepted."""
     tasks = [trigger_task(query, start.name) for query in training.held_out]
     training.told(f"gate: {len(tasks)} held-out requests, with the description before and the new one")
     first = Stream.LOOP.repeat(training.number * GATE_ROUNDS)
@@ -106,8 +105,6 @@ def _gated(start: Skill, candidate: Skill, training: DescriptionTraining) -> tup
 
 
 class _Search:
-    """Looks for a description under which more training requests go right."""
-
     def __init__(self, start: Skill, training: DescriptionTraining) -> None:
         self._training = training
         self.best = start
@@ -131,7 +128,6 @@ class _Search:
         return tuple(row for row in self.rows if row.runs and not row.right)
 
     def _step(self) -> bool:
-        """Ask for one description and test it; say whether it is better."""
         before = (*self._training.refused, *self.tried)
         prompt = ask_description(self._evidence(), before, MOST_DESCRIPTION)
         try:
@@ -147,7 +143,6 @@ class _Search:
         return self._test(text, self.best.with_document(with_description(document, text)))
 
     def _test(self, text: str, candidate: Skill) -> bool:
-        """Test a description on what goes wrong, then on the rest."""
         training, wrong = self._training, {row.query for row in self._wrong}
         failing = [query for query in training.train if query.text in wrong]
         mended = [row for row in training.measure(candidate, failing) if row.right]

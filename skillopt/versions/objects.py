@@ -90,7 +90,6 @@ def list_folders(root: Path, places: Sequence[FolderAt]) -> list[dict[str, str]]
 
 
 def _learn(root: Path, objects: dict[str, _Object], names: Sequence[str], needed: set[str]) -> None:
-    """Read objects; one that is needed must be there."""
     objects |= zip(names, _read(root, names), strict=True)
     if lost := next((name for name in names if name in needed and not objects[name][1]), ""):
         raise RepositoryError(f"folder {lost!r} is missing from {root}; fetch the full history")
@@ -105,7 +104,6 @@ def _above(place: FolderAt) -> tuple[str, ...]:
 
 
 def _entries(tree: bytes, width: int) -> Iterator[tuple[str, str, str]]:
-    """Read a tree object: mode, name and object of each entry."""
     at = 0
     while at < len(tree):
         space, end = tree.index(b" ", at), tree.index(b"\0", at)

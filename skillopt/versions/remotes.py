@@ -208,7 +208,6 @@ class Remote:
         return f"remote {self.name} ({mask(single_line(self.url))})"
 
     def _reach(self, arguments: Sequence[str], branch: str = "") -> str:
-        """Run git with the protocols that a remote may speak."""
         self._refuse_detours()
         env, secrets = self._environment()
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
@@ -241,7 +240,6 @@ class Remote:
         return "give this machine a key that may push there"
 
     def _environment(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the environment for git: variables that anyone may see, and the secret ones."""
         env = {"GIT_ALLOW_PROTOCOL": "file:https:ssh", "GIT_ASKPASS": "", "GIT_SSH_COMMAND": _SSH}
         env |= {name: os.environ[name] for name in _TRUSTED if os.environ.get(name)}
         env |= disabled_hooks(self.repository.root)

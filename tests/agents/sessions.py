@@ -146,7 +146,6 @@ def client_variables(place: Path, url: str) -> dict[str, str]:
 
 
 def _client(program: str, place: Path, url: str) -> Callable[..., Ended]:
-    """Return a function that runs a client in the project."""
     environment = client_variables(place, url)
 
     def run(*arguments: str) -> Ended:

@@ -266,7 +266,6 @@ def test_an_agent_that_starts_processes_without_end_is_ended_and_leaves_none(
 
 
 def _commands() -> list[str]:
-    """Return the command lines of all processes that run."""
     found = []
     for number in process_numbers():
         with suppress(OSError):

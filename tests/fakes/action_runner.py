@@ -153,7 +153,6 @@ def _read_outputs(text: str) -> dict[str, str]:
 
 
 def _fill(text: str, context: Mapping[str, Any], *, failed: bool) -> str:
-    """Fill the expressions of a text."""
     return re.sub(r"\$\{\{(.+?)\}\}", lambda found: str(_evaluate(found[1].strip(), context, failed=failed)), text)
 
 

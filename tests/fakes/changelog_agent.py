@@ -73,7 +73,6 @@ def _propose(prompt: str) -> str:
 
 
 def _texts(body: Body) -> list[str]:
-    """List all text of a request: the system prompt and every block."""
     parts = [body.get("system") or "", *(turn.get("content") or "" for turn in body.get("messages", ()))]
     blocks = [block for part in parts for block in ([{"text": part}] if isinstance(part, str) else part)]
     return [str(block.get("text") or block.get("content") or "") for block in blocks]

@@ -81,7 +81,6 @@ def _refusing(refusal: Refusal) -> "_Fault":
 
 
 def _break_syntax(wire: Wire, body: Body) -> Answer:
-    """Answer in full, but with every JSON object spoilt."""
     good = wire.say(body, _LONG)
     return replace(good, content=good.content.replace(b'{"', b'{"" '))
 

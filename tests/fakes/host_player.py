@@ -176,7 +176,6 @@ def _last_words(steps: tuple[Step, ...]) -> Step:
 
 
 def _skill(steps: tuple[Step, ...]) -> str:
-    """Return the skill that the first job was started for."""
     return next(str((step.arguments or {})["name"]) for step in steps if step.tool == "start_job")
 
 

@@ -18,8 +18,6 @@ HOSTILE = (
 
 
 class _Reading(HTMLParser):
-    """Lists the tags of a page and its text."""
-
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.tags: list[str] = []

@@ -14,7 +14,6 @@ _GRADES: Final = '{"verdicts": [{"criterion": 1, "verdict": "met"}, {"criterion"
 
 
 def _tags(text: str) -> str:
-    """Write a text in invisible tag characters."""
     return "".join(chr(0xE0000 + ord(letter)) for letter in text)
 
 

@@ -106,7 +106,6 @@ class Nights:
 
 
 def _of(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
-    """Choose the options that a step has, with their values."""
     given, chosen = iter(arguments), list[str]()
     for option in given:
         words = [option] if option in _FLAGS else [option, next(given)]

@@ -170,7 +170,6 @@ def unmeasured() -> dict[str, str]:
 
 
 def _commit_all(folder: Path) -> Path:
-    """Make a repository of a folder, with all there is in its first commit."""
     git(folder, "init", "--quiet", "--initial-branch=main")
     git(folder, "add", ".")
     git(folder, "commit", "--quiet", "-m", "Begin")

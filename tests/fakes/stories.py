@@ -182,7 +182,6 @@ class Story:
         assert (self.tip(), self._written()) == (tip, pulls)
 
     def _written(self) -> dict[int, tuple[object, ...]]:
-        """Copy what the pull requests say and are."""
         return {
             number: tuple(pull[key] for key in ("state", "draft", "title", "body"))
             for number, pull in self.forge.pulls.items()

@@ -74,8 +74,6 @@ def _read(path: Path, *, only_triggers: bool) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One eval as it is written, and where."""
-
     source: Source
     place: ValuePath
     value: object
@@ -102,7 +100,6 @@ def _entries(path: Path, found: Collection) -> Iterator[_Entry]:
 
 
 def _found_in(source: Source, value: object) -> Iterator[_Entry]:
-    """Find the evals of a file: a list, a mapping with lists, or a single eval."""
     if isinstance(value, list):
         yield from (_Entry(source, (at,), each, None, {}) for at, each in enumerate(value))
         return
@@ -134,8 +131,6 @@ def _asks(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Makes tasks and triggers of the evals of one skill."""
-
     found: Collection
     skill: Path
     names: frozenset[str]
@@ -177,7 +172,6 @@ class _Reader:
             self.found.add(Task(name, prompt, verifier, self._files(keys, entry.source.path)), entry.line)
 
     def _files(self, keys: Mapping[str, object], source: Path) -> tuple[File, ...]:
-        """Read the files and folders of an eval; what stands under `evals/files/` loses this prefix."""
         files: dict[str, File] = {}
         for file in (
             file for key in _KEYS["files"] for each in _listed(keys.get(key)) for file in self._file(each, source)
@@ -385,7 +379,6 @@ def read_typed_check(entry: Mapping[str, object], says: str) -> tuple[TaskCheck,
 
 
 def _made(words: set[str], values: list[str], *, absent: bool, ignore_case: bool) -> list[TaskCheck]:
-    """Make one check for each value, or one for all where any of them is enough."""
     if not words.isdisjoint(_KEYS["equal_words"]):
         return [TaskCheck("exact", {"value": values[0], "ignore_case": ignore_case})]
     any_is_enough = bool(words & {"any", "one"})

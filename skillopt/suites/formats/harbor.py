@@ -111,7 +111,6 @@ def _task(place: Path) -> Task:
 
 
 def _environment(folder: Folder) -> tuple[str, tuple[File, ...]]:
-    """Return the folder that the container's agent works in, and what is copied there."""
     inside = folder.base / "environment"
     if any(inside.glob("*compose*")):
         raise SuiteError("environment/ starts several containers; it needs Docker")
@@ -145,7 +144,6 @@ def _steps(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _copied(rest: str, root: str, folder: Folder, line: int) -> Iterator[File]:
-    """Yield what a COPY places in the folder that the agent works in."""
     *names, to = rest.split()
     place = to if to.startswith("/") else f"{root}/{to.removeprefix('.').removeprefix('/')}"
     if not names or rest.startswith(("[", "--")) or not f"{place}/".startswith(f"{root}/"):
@@ -163,7 +161,6 @@ def _copied(rest: str, root: str, folder: Folder, line: int) -> Iterator[File]:
 
 
 def _relative(text: str, root: str) -> str:
-    """Write paths of the container as relative ones."""
     for path, plain in ((root, "."), ("/tests", _TESTS), ("/logs", _LOGS)):
         text = re.sub(rf"(?<![\w./]){re.escape(path)}(?=/|\b)(?!-)", plain, text)
     return text

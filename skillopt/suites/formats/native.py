@@ -39,7 +39,6 @@ class FileEntry(BaseModel):
 
 
 def _file_entries(value: object) -> object:
-    """Bring the two ways of listing files to one."""
     if isinstance(value, dict):
         return [{"path": path, "source": source} for path, source in value.items()]
     if isinstance(value, list):
@@ -122,8 +121,6 @@ def read_native(path: Path) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A task entry and where it stands."""
-
     source: Source
     place: ValuePath
     entry: TaskEntry
@@ -138,8 +135,6 @@ class _Written:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads one suite; all its files lie in one folder."""
-
     folder: Folder
     entry: SuiteEntry = field(default_factory=SuiteEntry)
     source: Source | None = None
@@ -226,7 +221,6 @@ class _Reader:
         )
 
     def _verifier(self, written: _Written) -> VerifierSpec:
-        """Put a task's verifier over the default one, unless it is of another kind."""
         own, default = written.entry.verifier, self.entry.defaults.verifier
         if own.kind not in (None, default.kind):
             default = VerifierEntry()

@@ -110,7 +110,6 @@ def _cases_in(folder: Path) -> list[Path]:
 
 
 def _case(place: Path) -> PluginCase:
-    """Read a case: what case.yaml says, over what prompt.md says, and the graders of both."""
     value = read_yaml(place / _CASE).value if (place / _CASE).is_file() else {}
     case = read_entry(PluginCase, value)
     execution = case.execution or _Execution()
@@ -189,7 +188,6 @@ def _check(grader: PluginGrader, folder: Folder) -> TaskCheck:
 
 
 def _searched(grader: PluginGrader, pattern: str) -> TaskCheck:
-    """Search the last message, one file, or all files that were written."""
     absent = grader.match == "not_contains"
     if not absent and grader.match != "contains":
         raise SuiteError(f"grader {grader.name!r}: the match {grader.match!r} has no counterpart here; write contains")

@@ -89,7 +89,6 @@ class _Reader:
         return self.found.reading("promptfoo", name)
 
     def _prompts(self) -> Iterator[tuple[str, str]]:
-        """Yield the prompts as text, by their names."""
         values = self.config.get("prompts", ["{{prompt}}"])
         for at, value in enumerate(values if isinstance(values, list) else [values]):
             name, text = str(at + 1), value
@@ -112,7 +111,6 @@ class _Reader:
         return self.folder.text(name)
 
     def _tests(self) -> Iterator[tuple[object, int, int]]:
-        """Yield the tests, those in files too, with their number and a line of the configuration."""
         values = self.config.get("tests")
         for at, value in enumerate(values if isinstance(values, list) else [values] if values else []):
             line = self.source.line_of(("tests", at))
@@ -176,7 +174,6 @@ def _each_choice(variables: Mapping[str, object]) -> Iterator[Mapping[str, objec
 
 
 def _tests_of(place: Path, folder: Folder) -> list[object]:
-    """Read a file of tests: YAML, JSON, JSON lines or CSV."""
     folder.place(str(place))
     match place.suffix:
         case ".yaml" | ".yml" | ".json":
@@ -225,8 +222,6 @@ _JSON_READS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Checks:
-    """Makes checks of assertions."""
-
     given: Mapping[str, object]
     folder: Folder
 

@@ -108,7 +108,6 @@ class ClaudeStream(ClientStream):
 
     @cached_property
     def _answers(self) -> tuple[_Said, ...]:
-        """What the model said, without what the client says in its place."""
         said = (line.message for line in self._lines if line.type == "assistant")
         return tuple(message for message in said if message is not None and message.model != _NOT_A_MODEL)
 
@@ -193,7 +192,6 @@ class ClaudeStream(ClientStream):
 
     @property
     def _failing(self) -> tuple[FailureKind, str] | None:
-        """What the last request failed with, when nothing came after it."""
         last = self._lines[-1] if self._lines else None
         if last is not None and last.type == "result":
             last = self._lines[-2] if len(self._lines) > 1 else None
@@ -205,7 +203,6 @@ class ClaudeStream(ClientStream):
 
 
 def _judge_error(result: _Line, words: str) -> Ending:
-    """Return what the target did, a limit or a refusal, from what its provider did."""
     if result.subtype in _LIMITS:
         return Ending(Status.LIMIT, f"limit: {_LIMITS[result.subtype]}: {shorten_reason(words)}")
     if _TOO_LONG in words:

@@ -91,7 +91,6 @@ class _Codex(ClientProgram):
         return (config,) if login is None else (config, File("config/auth.json", login))
 
     def _settings(self, max_tokens: int | None) -> list[str]:
-        """Return what comes first in the file: everything that stands in no table."""
         chosen = [f"model = {_quoted(self.model)}"] if self.model else []
         budget = []
         if max_tokens is not None:
@@ -198,7 +197,6 @@ class CodexModel(_Codex, ClientModel):
 
 
 def _key() -> tuple[str, str] | None:
-    """Find the key that pays for calls one by one; None where a subscription does."""
     return first_set(_KEY, "OPENAI_API_KEY")
 
 
@@ -213,7 +211,6 @@ def find_codex_login() -> tuple[bool, str]:
 
 
 def _login() -> bytes | None:
-    """Return the credential file without what would renew the login; None when there is none."""
     folder = os.environ.get("CODEX_HOME") or str(Path.home() / ".codex")
     try:
         login = _LoginFile.model_validate_json(Path(folder, "auth.json").read_bytes())
@@ -224,7 +221,6 @@ def _login() -> bytes | None:
 
 
 def _quoted(text: str) -> str:
-    """Write a TOML string; every JSON string is one."""
     return json.dumps(text)
 
 

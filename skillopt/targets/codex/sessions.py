@@ -94,7 +94,6 @@ def _begin(draft: SessionDraft, meta: _Item) -> None:
 
 
 def _take(draft: SessionDraft, line: _Line) -> None:
-    """Take an item; what a compaction repeats is none."""
     if line.type == "event_msg":
         _take_event(draft, line.payload or _Item())
         return
@@ -131,7 +130,6 @@ def _hear(draft: SessionDraft, text: str) -> None:
 
 
 def _texts(value: JsonValue) -> list[str]:
-    """List the texts in a value, whatever form it has."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):

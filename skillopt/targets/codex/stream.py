@@ -159,7 +159,6 @@ class CodexStream(ClientStream):
 
     @property
     def _failing(self) -> tuple[FailureKind, str] | None:
-        """What the last request failed with, when nothing came after it."""
         last = self._lines[-1] if self._lines else None
         return (_kind_of(last.message), last.message) if last is not None and last.type == "error" else None
 

@@ -77,7 +77,6 @@ class AgentTerms:
 
     @property
     def _files(self) -> tuple[tuple[str, str], ...]:
-        """List the files of the project that the table names, each with the digest of what it holds."""
         if self.table is None:
             return ()
         root = os.path.realpath(self.project)
@@ -117,7 +116,6 @@ def _file() -> Path:
 
 
 def _kept() -> Mapping[str, list[str]]:
-    """Read what was agreed to; a file that cannot be read holds nothing."""
     try:
         found = json.loads(_file().read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

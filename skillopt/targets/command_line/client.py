@@ -136,7 +136,6 @@ class CommandLineHarness(Client):
         return with_price(usage, self._priced_model, self.prices, cached)
 
     def _version(self) -> str:
-        """Return what tells this program from another one: its version, and the digest of its files in the project."""
         own = self.own_files()
         program = self._program
         if self.table.command[0].startswith(_PROJECT):
@@ -149,7 +148,6 @@ class CommandLineHarness(Client):
 
     @property
     def _program(self) -> str:
-        """The full path of its program."""
         name = self._filled(self.table.command[0])
         return os.path.abspath(find_program(name, name))  # noqa: PTH100 - keeps a link's name
 

@@ -37,8 +37,6 @@ _MOST_USD: Final = 100_000.0
 
 @dataclass(slots=True)
 class _Turn:
-    """What the model said, and the tools that it used then, by their numbers."""
-
     text: str = ""
     calls: dict[str, ToolCall] = field(default_factory=dict)
 
@@ -66,7 +64,6 @@ class TableOutput(ClientStream):
         return tuple(turn for turn in turns if turn.text.strip() or turn.calls)
 
     def _add(self, turns: list[_Turn], found: JsonValue, number: int) -> None:
-        """Add what one object tells to the turns."""
         answer, tool, result = self.table.answer, self.table.tool, self.table.result
         if answer is not None and _holds(found, answer.when):
             _say(turns, _text_at(found, answer.text), answer)
@@ -134,7 +131,6 @@ class TableOutput(ClientStream):
         return Ending(Status.OK) if self._turns else self._nothing()
 
     def _nothing(self) -> Ending:
-        """Judge a run that ended well and has nothing in it: nothing was printed, or not as the table says."""
         if self.table.answer is None or not self.stdout.strip():
             return failed_run(FailureKind.EMPTY, "the agent printed nothing")
         if not self._objects:
@@ -145,7 +141,6 @@ class TableOutput(ClientStream):
 
     @cached_property
     def _failing(self) -> tuple[FailureKind, str] | None:
-        """The kind and the words of a failure after which the model said nothing more."""
         rule, answer, tool = self.table.error, self.table.answer, self.table.tool
         if rule is None:
             return None
@@ -161,7 +156,6 @@ class TableOutput(ClientStream):
 
 
 def _say(turns: list[_Turn], text: str, rule: AnswerRule) -> None:
-    """Add words to the last turn, or begin another one."""
     last = turns[-1]
     if rule.joined and not last.calls:
         last.text += text
@@ -175,7 +169,6 @@ def _result(found: JsonValue, places: tuple[Place, ...], failed: Condition) -> s
 
 
 def _tokens(found: JsonValue, places: tuple[Place, ...]) -> int:
-    """Sum tokens; what is negative, or beyond any call, would make a cap worthless and counts as none."""
     numbers = [_value_at(found, place) for place in places]
     return sum(int(one) for one in numbers if isinstance(one, int | float) and 0 <= one <= _MOST_TOKENS)
 
@@ -188,7 +181,6 @@ def _dollars(counted: list[JsonValue], rule: UsageRule) -> float | None:
 
 
 def _parsed(text: str) -> tuple[JsonValue, ...]:
-    """Read one JSON document; none where the text is something else."""
     try:
         return (json.loads(text),)
     except (ValueError, RecursionError):
@@ -196,12 +188,10 @@ def _parsed(text: str) -> tuple[JsonValue, ...]:
 
 
 def _last_document(text: str) -> tuple[JsonValue, ...]:
-    """Read the JSON document that the output ends with, whatever the agent printed before it."""
     return _parsed(text[max(text.find("{"), 0) :]) or _parsed(text[text.find("\n{") + 1 :])
 
 
 def _holds(found: JsonValue, condition: Condition) -> bool:
-    """Return whether an object has the values of a condition."""
     return all(_is_value(_value_at(found, place), wanted) for place, wanted in condition.items())
 
 
@@ -214,7 +204,6 @@ def _is_value(found: JsonValue, wanted: str | bool | int | tuple[str, ...]) -> b
 
 
 def _value_at(found: JsonValue, place: Place) -> JsonValue:
-    """Return the value at a place; None where there is none."""
     for part in place.split("."):
         if isinstance(found, Mapping):
             found = found.get(part)

@@ -9,11 +9,7 @@ from benchmarks.demo.model import DemoModel
 from benchmarks.demo.rule_reading import read_sentence
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.proposed_edits import read_reflection
-from skillopt.prompts.stages import (
-    Aim,
-    Told,
-    ask_reflection,
-)
+from skillopt.prompts.stages import Aim, Told, ask_reflection
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Op

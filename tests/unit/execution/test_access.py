@@ -18,7 +18,6 @@ KEY = "sk-ant-must-not-be-shown"
 
 @pytest.fixture(autouse=True)
 def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine with no agent, no key and no server."""
     monkeypatch.setattr(access, "LOCAL_SERVERS", {})
     monkeypatch.setenv("PATH", without_agents(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))

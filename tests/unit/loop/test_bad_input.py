@@ -7,13 +7,7 @@ from itertools import count
 import pytest
 
 from skillopt.errors import InvalidMeasurementError, SuiteError
-from skillopt.loop.events import (
-    DraftGraded,
-    Event,
-    RunEnded,
-    TasksSetAside,
-    VersionAccepted,
-)
+from skillopt.loop.events import DraftGraded, Event, RunEnded, TasksSetAside, VersionAccepted
 from skillopt.loop.optimizer import train
 from skillopt.settings import make_settings
 from skillopt.skills.edits import Edit, Op

@@ -20,11 +20,7 @@ from skillopt.loop.events import (
 )
 from skillopt.loop.optimizer import train
 from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
-from skillopt.loop.siblings import (
-    Sibling,
-    SiblingGuard,
-    rollouts_kept,
-)
+from skillopt.loop.siblings import Sibling, SiblingGuard, rollouts_kept
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings

@@ -55,7 +55,6 @@ DEFAULTS: dict[str, Callable[[], AbstractContextManager[LoopbackServer]]] = {
 
 
 def _parts(schema: object) -> Iterator[Body]:
-    """Yield a schema and all schemas in it."""
     if isinstance(schema, dict):
         yield schema
     inner = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
@@ -84,8 +83,6 @@ def test_who_cannot_be_reached_is_named_without_what_stands_around_the_host(wire
 
 
 class _Served(ModelContract):
-    """The contract against a fake that answers the optimizer's prompts."""
-
     api: tuple[Wire, Make]
 
     @pytest.fixture

@@ -11,14 +11,7 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import load_verifier
 from tests.fakes.judge_attacks import ATTACKS
-from tests.fakes.judges import (
-    JudgeDouble,
-    JudgePrompt,
-    echoing,
-    naive,
-    obedient,
-    sound,
-)
+from tests.fakes.judges import JudgeDouble, JudgePrompt, echoing, naive, obedient, sound
 
 BAD: Final = "I looked at it."
 CRITERIA: Final = ('The result names the total "forty-two".', 'The result names the owner "Ada".')
