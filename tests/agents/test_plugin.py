@@ -28,14 +28,9 @@ pytestmark = pytest.mark.agents
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ("evaluate", "optimize", "review")
 QUIET = (
-    "web_search=disabled",
-    "analytics.enabled=false",
-    "check_for_update_on_startup=false",
-    "features.unbounded_connection_retries=false",
-    'model="fake-model"',
-    'model_provider="fake"',
-    'model_providers.fake.name="fake"',
-    'model_providers.fake.wire_api="responses"',
+    *("web_search=disabled", "analytics.enabled=false", "check_for_update_on_startup=false"),
+    *("features.unbounded_connection_retries=false", 'model="fake-model"', 'model_provider="fake"'),
+    *('model_providers.fake.name="fake"', 'model_providers.fake.wire_api="responses"'),
 )
 Client = Callable[..., str]
 

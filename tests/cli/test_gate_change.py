@@ -217,8 +217,7 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
     ("arguments", "problem"),
     [
         (("nowhere",), "found 'nowhere'; run `git fetch`, or correct the name"),
-        (("--", "--upload-pack=x"), "found '--upload-pack=x'"),
-        (("main", "nowhere"), "found 'nowhere'"),
+        *((("--", "--upload-pack=x"), "found '--upload-pack=x'"), (("main", "nowhere"), "found 'nowhere'")),
         (("main", "change", "--set", "sede=1"), "did you mean 'seed'?"),
         (("main", "change", "--harness", "dmo"), "did you mean 'demo'?"),
         ((), "expected BASE, which the change is to be merged into, or --install PATH"),

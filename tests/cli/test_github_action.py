@@ -96,11 +96,7 @@ def test_a_harmless_edit_passes_and_a_change_without_skills_has_no_verdict(tmp_p
     done = gate(pull_request(tmp_path, project), comment="false", cache="false")
     assert (done.code, done.outputs["verdict"]) == (0, "neutral")
     assert done.steps == [
-        "Set up Python",
-        "Install skillopt",
-        "Decide on the cache",
-        "Run skillopt",
-        "Keep the reports",
+        *("Set up Python", "Install skillopt", "Decide on the cache", "Run skillopt", "Keep the reports"),
     ]
 
 

@@ -186,13 +186,11 @@ def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(pro
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("rows", "--accept", "--drop"), "found both"),
-        (("--accept",), "expected the name of a skill"),
+        *((("rows", "--accept", "--drop"), "found both"), (("--accept",), "expected the name of a skill")),
         (("rows", "some-id"), "expected --accept or --drop with ids, found some-id"),
         (("rows", "--accept"), "expected drafts in"),
         (("rows", "x", "--drop"), "expected the id of a candidate of rows, found 'x'"),
-        (("rows", "--from", "nowhere"), "found nothing at nowhere"),
-        (("nothing",), "'nothing'"),
+        *((("rows", "--from", "nowhere"), "found nothing at nowhere"), (("nothing",), "'nothing'")),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_to_do(

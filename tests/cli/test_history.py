@@ -36,11 +36,8 @@ def version(folder: Path, text: str, subject: str, *trailers: tuple[str, str]) -
 
 def scores(before: float, after: float) -> tuple[tuple[str, str], ...]:
     return (
-        ("Val-Before", str(before)),
-        ("Val-After", str(after)),
-        ("Val-Expected", f"{after - 0.05:.2f}"),
-        ("Wins-Ties-Losses", "3/5/0"),
-        ("Confidence", "0.97"),
+        *(("Val-Before", str(before)), ("Val-After", str(after)), ("Val-Expected", f"{after - 0.05:.2f}")),
+        *(("Wins-Ties-Losses", "3/5/0"), ("Confidence", "0.97")),
     )
 
 

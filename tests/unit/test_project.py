@@ -111,14 +111,9 @@ def test_every_skill_that_git_does_not_ignore_is_found_with_its_tasks(folder: Pa
     (folder / "suites" / "my_rows").mkdir()
 
     assert found(folder) == [
-        ("whole-repository", ".", ""),
-        ("b", ".agents/skills/b", ""),
-        ("a", ".claude/skills/a", ""),
-        ("c", ".github/skills/c", ""),
-        ("e", "deep/e", ""),
-        ("my-rows", "my_rows", "suites/my_rows"),
-        ("d", "plugins/p/skills/group/d", ""),
-        ("rows", "skills/rows", "suites/rows.jsonl"),
+        *(("whole-repository", ".", ""), ("b", ".agents/skills/b", ""), ("a", ".claude/skills/a", "")),
+        *(("c", ".github/skills/c", ""), ("e", "deep/e", ""), ("my-rows", "my_rows", "suites/my_rows")),
+        *(("d", "plugins/p/skills/group/d", ""), ("rows", "skills/rows", "suites/rows.jsonl")),
     ]
 
 

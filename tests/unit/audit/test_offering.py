@@ -136,11 +136,8 @@ def test_the_text_says_what_removal_loses_and_saves_and_names_nobody() -> None:
 @pytest.mark.parametrize(
     ("quoted", "proposed"),
     [
-        ("{text}", ()),
-        ("{crlf}", ()),
-        ("{text}\nNo, thanks: it is used in March.", ()),
-        ("> {mark}\n\n<!-- skillopt audit: 0123456789abcdef -->", ("rows",)),
-        ("{mark}", ("rows",)),
+        *(("{text}", ()), ("{crlf}", ()), ("{text}\nNo, thanks: it is used in March.", ())),
+        *(("> {mark}\n\n<!-- skillopt audit: 0123456789abcdef -->", ("rows",)), ("{mark}", ("rows",))),
         ("See {mark}\n<!-- skillopt audit: 0123456789abcdef -->", ("rows",)),
         ("<!-- skillopt removal: 0123456789abcdef -->\n<!-- skillopt audit: 0123456789abcdef -->\n{mark}", ("rows",)),
     ],

@@ -39,13 +39,8 @@ def test_a_clear_sentence_has_one_reading(sentence: str, expected: list[Operatio
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Fix the dates.",
-        "Write dates as YYYY-MM-DD.",
-        "Remove duplicates.",
-        "Normalise the numbers.",
-        "Format phone numbers consistently.",
-        "Handle missing values.",
-        "Convert percentages to plain numbers.",
+        *("Fix the dates.", "Write dates as YYYY-MM-DD.", "Remove duplicates.", "Normalise the numbers."),
+        *("Format phone numbers consistently.", "Handle missing values.", "Convert percentages to plain numbers."),
         "Sort the rows.",
     ],
 )

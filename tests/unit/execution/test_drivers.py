@@ -104,11 +104,8 @@ def test_without_a_clone_the_demo_is_refused_by_name(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("harness", "sandbox", "review"),
     [
-        ("claude-code", "none", "always"),
-        ("claude-code", "bwrap", "listed"),
-        ("handoff", "bwrap", "always"),
-        ("chat/openai/gpt-5.5", "none", "listed"),
-        ("demo", "none", "listed"),
+        *(("claude-code", "none", "always"), ("claude-code", "bwrap", "listed"), ("handoff", "bwrap", "always")),
+        *(("chat/openai/gpt-5.5", "none", "listed"), ("demo", "none", "listed")),
     ],
 )
 def test_a_person_reads_what_is_new_where_no_sandbox_bounds_who_does_the_tasks(

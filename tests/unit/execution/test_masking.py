@@ -50,19 +50,9 @@ def test_a_secret_is_gone_wherever_it_stands_and_however_it_is_encoded(secret: s
 @pytest.mark.parametrize(
     ("name", "hidden"),
     [
-        ("ANTHROPIC_API_KEY", True),
-        ("GITHUB_TOKEN", True),
-        ("DB_PASSWORD", True),
-        ("PGPASSWORD", True),
-        ("OPENAI_APIKEY", True),
-        ("CI_JOB_TOKEN", True),
-        ("PWD", False),
-        ("OLDPWD", False),
-        ("MONKEY", False),
-        ("AWS_SECRET_ACCESS_KEY", True),
-        ("PATH", False),
-        ("MAX_TOKENS_TOTAL", False),
-        ("SSH_AUTH_SOCK", False),
+        *(("ANTHROPIC_API_KEY", True), ("GITHUB_TOKEN", True), ("DB_PASSWORD", True), ("PGPASSWORD", True)),
+        *(("OPENAI_APIKEY", True), ("CI_JOB_TOKEN", True), ("PWD", False), ("OLDPWD", False), ("MONKEY", False)),
+        *(("AWS_SECRET_ACCESS_KEY", True), ("PATH", False), ("MAX_TOKENS_TOTAL", False), ("SSH_AUTH_SOCK", False)),
         ("GOOGLE_TOKEN_FILE", False),
     ],
 )

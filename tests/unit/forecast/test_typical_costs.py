@@ -27,12 +27,8 @@ def rollout(kind: str = "exact", size: int = 0, **settings: object) -> CallCost:
         *(("claude-code", True), ("claude-code/claude-sonnet-5", True), ("codex", True), ("anthropic/x", True)),
         *(("chat/anthropic/x", True), ("chat/openai/x", True), ("chat/openai-compatible/x", False)),
         *(
-            ("opencode", True),
-            ("my-agent/small", True),
-            ("openai-compatible/x", False),
-            ("handoff", False),
-            ("demo", False),
-            ("", False),
+            *(("opencode", True), ("my-agent/small", True), ("openai-compatible/x", False), ("handoff", False)),
+            *(("demo", False), ("", False)),
         ),
     ],
 )
@@ -43,14 +39,9 @@ def test_what_somebody_is_billed_for_is_paid(name: str, *, paid: bool) -> None:
 @pytest.mark.parametrize(
     ("address", "paid"),
     [
-        ("http://localhost:11434/v1", False),
-        ("http://127.0.0.1:8000/v1", False),
-        ("http://[::1]:8000/v1", False),
-        ("http://192.168.1.20/v1", False),
-        ("http://box.local/v1", False),
-        ("https://openrouter.ai/api/v1", True),
-        ("https://8.8.8.8/v1", True),
-        ("https://localhost.example.com/v1", True),
+        *(("http://localhost:11434/v1", False), ("http://127.0.0.1:8000/v1", False), ("http://[::1]:8000/v1", False)),
+        *(("http://192.168.1.20/v1", False), ("http://box.local/v1", False), ("https://openrouter.ai/api/v1", True)),
+        *(("https://8.8.8.8/v1", True), ("https://localhost.example.com/v1", True)),
     ],
 )
 def test_a_compatible_server_is_paid_unless_it_is_near(address: str, *, paid: bool) -> None:

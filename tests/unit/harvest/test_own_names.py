@@ -12,13 +12,10 @@ OWN = OwnNames("Ann-Mari Okoro", "ann.okoro@corp", ("aokoro",), "/srv/people/aok
     ("said", "left"),
     [
         ("Sign it with Ann-Mari Okoro, please", "Sign it with [name], please"),
-        ("author = ANN-MARI OKORO", "author = [name]"),
-        ("Okoro wrote it", "[name] wrote it"),
-        ("write to ann.okoro@corp now", "write to [address] now"),
-        ("ssh aokoro@annbook", "ssh [address]"),
+        *(("author = ANN-MARI OKORO", "author = [name]"), ("Okoro wrote it", "[name] wrote it")),
+        *(("write to ann.okoro@corp now", "write to [address] now"), ("ssh aokoro@annbook", "ssh [address]")),
         ("see /srv/people/aokoro/notes.txt", "see ~/notes.txt"),
-        ("on annbook.fritz and annbook", "on [host] and [host]"),
-        ("/mnt/data/aokoro/x", "/mnt/data/[name]/x"),
+        *(("on annbook.fritz and annbook", "on [host] and [host]"), ("/mnt/data/aokoro/x", "/mnt/data/[name]/x")),
     ],
 )
 def test_names_that_are_known_are_masked_wherever_they_stand(said: str, left: str) -> None:

@@ -128,12 +128,8 @@ def test_what_waits_is_the_newest_draft_since_the_last_version() -> None:
     changed, graded = DraftChanged(1, "text", CHANGES), DraftGraded("text", CHANGES, GRADING, "d1", 90)
     accepted = VersionAccepted(1, 1, 1, "edits", "text", CHANGES, VERDICT, 60)
     for events, expected in (
-        ((), None),
-        ((changed, graded), graded),
-        ((graded, changed), changed),
-        ((changed, accepted), None),
-        ((changed, DraftChanged(2, "text", ())), None),
-        ((accepted, changed), changed),
+        *(((), None), ((changed, graded), graded), ((graded, changed), changed), ((changed, accepted), None)),
+        *(((changed, DraftChanged(2, "text", ())), None), ((accepted, changed), changed)),
     ):
         assert newest_draft(events) is expected
 

@@ -17,12 +17,10 @@ def symptoms(feedback: str, value: float = 0.0, *, passed: bool = False, kind: s
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("row 3: took 12 ms", "row 3: took 7.5 ms"),
-        ("error at 0x7f3a in parse", "error at 0x11c0 in parse"),
+        *(("row 3: took 12 ms", "row 3: took 7.5 ms"), ("error at 0x7f3a in parse", "error at 0x11c0 in parse")),
         ("cannot open /tmp/ab12/out.csv", "cannot open /tmp/zz9/out.csv"),
         ("$.sum: expected 2, found 3", "$.sum: expected 2, found 17.5"),
-        ("expected 'a'; got " + "x" * 60, "expected 'a'; got " + "y" * 80),
-        ("Missing   Header", "missing header"),
+        *(("expected 'a'; got " + "x" * 60, "expected 'a'; got " + "y" * 80), ("Missing   Header", "missing header")),
     ],
 )
 def test_what_changes_from_run_to_run_is_no_symptom(one: str, other: str) -> None:

@@ -17,13 +17,10 @@ def cause(facts: DueFacts) -> DueCause | None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"days": None}, DueCause.NEVER_TRAINED),
-        ({"target": "codex 1.0 model=small"}, DueCause.STALE),
-        ({"target": "claude-code 2.0 model=large"}, DueCause.STALE),
-        ({"suite": "another"}, DueCause.STALE),
+        *(({"days": None}, DueCause.NEVER_TRAINED), ({"target": "codex 1.0 model=small"}, DueCause.STALE)),
+        *(({"target": "claude-code 2.0 model=large"}, DueCause.STALE), ({"suite": "another"}, DueCause.STALE)),
         ({"changed": True}, DueCause.CHANGED),
-        ({"unfinished": "the provider failed", "days": None}, DueCause.UNFINISHED),
-        ({"days": 30.0}, DueCause.OLD),
+        *(({"unfinished": "the provider failed", "days": None}, DueCause.UNFINISHED), ({"days": 30.0}, DueCause.OLD)),
     ],
 )
 def test_each_cause_makes_it_due(change: dict[str, object], expected: DueCause) -> None:

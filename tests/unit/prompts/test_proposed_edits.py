@@ -44,12 +44,10 @@ def test_line_ends_inside_of_texts_are_let_pass() -> None:
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ({"op": "rename"}, "op: "),
-        ({"op": "delete"}, "needs an anchor"),
+        *(({"op": "rename"}, "op: "), ({"op": "delete"}, "needs an anchor")),
         ({"op": "add", "content": "  "}, "needs content"),
         ({"op": "rewrite", "section": "Rules"}, "needs content"),
-        ({"op": "add", "content": "x" * 300_000}, "at most 200000"),
-        ("- x", "expected an object"),
+        *(({"op": "add", "content": "x" * 300_000}, "at most 200000"), ("- x", "expected an object")),
     ],
 )
 def test_one_bad_edit_is_named_and_loses_none_of_the_others(bad: object, problem: str) -> None:
@@ -63,11 +61,9 @@ def test_one_bad_edit_is_named_and_loses_none_of_the_others(bad: object, problem
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        ("", "expected a JSON object"),
-        ("{not json}", "invalid JSON"),
+        *(("", "expected a JSON object"), ("{not json}", "invalid JSON")),
         ('{"diagnosis": "all is well"}', "the key 'edits', found one with"),
-        ('{"edits": "many"}', "none that can be read"),
-        ('{"edits": [{"op": "rename"}]}', "op: "),
+        *(('{"edits": "many"}', "none that can be read"), ('{"edits": [{"op": "rename"}]}', "op: ")),
         ('{"edits": [{"op": "add", "content": "\\ud800"}]}', "content: "),
         ('{"a":' * 5_000, "expected a JSON object"),
     ],

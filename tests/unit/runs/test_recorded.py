@@ -23,12 +23,8 @@ def run(passed: bool, *, text: str = "a", judgement: Judgement | None = None) ->
 @pytest.mark.parametrize(
     ("outcomes", "standing"),
     [
-        ("", TaskStanding.UNKNOWN),
-        ("a1 a1", TaskStanding.UNKNOWN),
-        ("a1 a1 b1", TaskStanding.ALWAYS),
-        ("a0 a0 a0", TaskStanding.FAILS),
-        ("a0 a0 b0", TaskStanding.NEVER),
-        ("a0 b1", TaskStanding.MIXED),
+        *(("", TaskStanding.UNKNOWN), ("a1 a1", TaskStanding.UNKNOWN), ("a1 a1 b1", TaskStanding.ALWAYS)),
+        *(("a0 a0 a0", TaskStanding.FAILS), ("a0 a0 b0", TaskStanding.NEVER), ("a0 b1", TaskStanding.MIXED)),
         ("a0 a1 b1", TaskStanding.FLAKY),
     ],
 )

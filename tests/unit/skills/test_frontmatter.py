@@ -49,16 +49,14 @@ def test_fields_come_with_their_type_and_their_line_in_the_file(newline: str) ->
     ("yaml", "message"),
     [
         ("name: x\nd: !!python/object/apply:os.system [ls]", r":3: .* YAML tag .*python.* remove it"),
-        ("name: x\nd: ! y", r":3: .* YAML tag '!'"),
-        ("name: x\nd: &a [1]", r":3: .* anchor or alias"),
+        *(("name: x\nd: ! y", r":3: .* YAML tag '!'"), ("name: x\nd: &a [1]", r":3: .* anchor or alias")),
         ("name: x\nd: *a", r":3: .* anchor or alias"),
         ("a: 1\n<<: {b: 2}", r":3: .* a key that is text, found '<<'"),
         ("a: 1\n? [x]\n: 2", r":3: .* a key that is text"),
         ("a: 1\nb: 2\na: 3", r":4: .* 'a' again \(first on line 2\); remove one"),
         ("m:\n  a: 1\n  a: 2", r":4: .* 'a' again \(first on line 3\)"),
         ("a: " + "[" * (MAX_YAML_DEPTH + 1), rf":2: .* at most {MAX_YAML_DEPTH} levels"),
-        ("- a\n- b", r":2: .* found a list"),
-        ("just text", r":2: .* found 'just text'"),
+        *(("- a\n- b", r":2: .* found a list"), ("just text", r":2: .* found 'just text'")),
         ("a: 1\nd: Use when: asked", r":3: .* put a value that contains ': ' in quotes"),
         ("a: 1\n\tb: 2", r":[23]: expected YAML, found: .*; .* in quotes"),
         ("a: 1\nb: [", r":3: expected YAML, found: .*; .* in quotes"),
@@ -97,10 +95,8 @@ def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
     ("yaml", "name", "description"),
     [
         ("name: tone\ndescription: Use when: asked, or not", "tone", "Use when: asked, or not"),
-        ('name: "x"\ndescription: @you', "x", "@you"),
-        ("name: x\nname: y\ndescription: d", "x", "d"),
-        ("name: x\ndescription: plain", "x", "plain"),
-        ("[", None, None),
+        *(('name: "x"\ndescription: @you', "x", "@you"), ("name: x\nname: y\ndescription: d", "x", "d")),
+        *(("name: x\ndescription: plain", "x", "plain"), ("[", None, None)),
     ],
 )
 def test_a_broken_frontmatter_is_read_line_by_line_as_clients_do(

@@ -50,15 +50,10 @@ def tried(answers: Answers, *drafts: TaskDraft) -> tuple[Tried, ...]:
 @pytest.mark.parametrize(
     ("scores", "result"),
     [
-        ({}, TrialResult.FAILS),
-        ({"with": 1.0}, TrialResult.HELPED),
-        ({"without": 1.0}, TrialResult.HARMED),
-        ({"with": 1.0, "without": 1.0}, TrialResult.EASY),
-        ({"empty": 1.0}, TrialResult.EMPTY_PASSES),
-        ({"echo": 1.0}, TrialResult.ECHO_PASSES),
-        ({"solver": 0.5}, TrialResult.UNSOLVED),
-        ({"with": None}, TrialResult.NOT_TRIED),
-        ({"solver": None}, TrialResult.NOT_TRIED),
+        *(({}, TrialResult.FAILS), ({"with": 1.0}, TrialResult.HELPED), ({"without": 1.0}, TrialResult.HARMED)),
+        *(({"with": 1.0, "without": 1.0}, TrialResult.EASY), ({"empty": 1.0}, TrialResult.EMPTY_PASSES)),
+        *(({"echo": 1.0}, TrialResult.ECHO_PASSES), ({"solver": 0.5}, TrialResult.UNSOLVED)),
+        *(({"with": None}, TrialResult.NOT_TRIED), ({"solver": None}, TrialResult.NOT_TRIED)),
     ],
 )
 def test_how_the_trials_went_says_what_a_draft_is_good_for(

@@ -127,12 +127,9 @@ def completion(finish: str, *, refusal: str | None = None, cached: int | None = 
 
 
 ENDINGS = [
-    (anthropic, messages("end_turn"), Status.OK),
-    (anthropic, messages("max_tokens"), Status.LIMIT),
-    (anthropic, messages("refusal"), Status.REFUSAL),
-    (compatible, completion("stop"), Status.OK),
-    (compatible, completion("length"), Status.LIMIT),
-    (compatible, completion("content_filter"), Status.REFUSAL),
+    *((anthropic, messages("end_turn"), Status.OK), (anthropic, messages("max_tokens"), Status.LIMIT)),
+    *((anthropic, messages("refusal"), Status.REFUSAL), (compatible, completion("stop"), Status.OK)),
+    *((compatible, completion("length"), Status.LIMIT), (compatible, completion("content_filter"), Status.REFUSAL)),
     (compatible, completion("stop", refusal="Yes."), Status.REFUSAL),
 ]
 

@@ -135,11 +135,8 @@ def test_sets_of_siblings_that_agree_are_put_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("Merge it!", "merge it"),
-        ("  MERGE\tit ", "merge it"),
-        ("\uff4d\uff45\uff52\uff47\uff45 it", "merge it"),
-        ("?!", "?!"),
-        ("\u5408\u5e76\u8868\u683c", "\u5408 \u5e76 \u8868 \u683c"),
+        *(("Merge it!", "merge it"), ("  MERGE\tit ", "merge it"), ("\uff4d\uff45\uff52\uff47\uff45 it", "merge it")),
+        *(("?!", "?!"), ("\u5408\u5e76\u8868\u683c", "\u5408 \u5e76 \u8868 \u683c")),
     ],
 )
 def test_a_request_is_identified_by_its_words(text: str, key: str) -> None:

@@ -41,13 +41,8 @@ def test_a_file_can_be_forbidden() -> None:
 @pytest.mark.parametrize(
     ("path", "fits"),
     [
-        ("*.txt", {"a.txt"}),
-        ("**/*.txt", {"a.txt", "x/b.txt", "x/y/c.txt"}),
-        ("x/**", {"x/b.txt", "x/y/c.txt"}),
-        ("x/*/c.txt", {"x/y/c.txt"}),
-        ("[ab].txt", {"a.txt"}),
-        ("**/y/**/c.txt", {"x/y/c.txt"}),
-        ("y.txt", set()),
+        *(("*.txt", {"a.txt"}), ("**/*.txt", {"a.txt", "x/b.txt", "x/y/c.txt"}), ("x/**", {"x/b.txt", "x/y/c.txt"})),
+        *(("x/*/c.txt", {"x/y/c.txt"}), ("[ab].txt", {"a.txt"}), ("**/y/**/c.txt", {"x/y/c.txt"}), ("y.txt", set())),
     ],
 )
 def test_a_pattern_of_paths_fits_part_by_part(path: str, fits: set[str]) -> None:

@@ -22,10 +22,7 @@ def score(spec: VerifierSpec, *calls: tuple[str, str]) -> Score:
 @pytest.mark.parametrize(
     ("asked", "used"),
     [
-        ("powershell", "Bash"),
-        ("Edit", "apply_patch"),
-        ("create", "Write"),
-        ("Task", "Agent"),
+        *(("powershell", "Bash"), ("Edit", "apply_patch"), ("create", "Write"), ("Task", "Agent")),
         ("mcp__db__*", "db.query"),
     ],
 )
