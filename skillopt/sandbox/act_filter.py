@@ -63,7 +63,6 @@ def become_recorded(outside: socket.socket, argv: list[str], environment: Mappin
 
 
 def _install(architecture: int, seccomp: int) -> int:
-    """Put this process and all that it starts under the filter; give the file to listen at, negative where it fails."""
     system, code = (
         ctypes.CDLL(None, use_errno=True),
         ctypes.create_string_buffer(_filter(architecture, reads=records_reads())),

@@ -75,6 +75,7 @@ class HeldCalls:
         self._own = tuple(f"{place}/" for place in (workspace, "/run/nscd", *(f"{home}/{name}" for name in _HOME)))
         self._system = tuple(f"{place}/" for place in (*_SYSTEM, *programs))
         self._folders: dict[str, str] = {}
+        self._reading = 0, os.open(os.devnull, os.O_RDONLY)
 
     def serve(self, program: socket.socket, pid: int) -> None:
         """Take the filter of the program at a socket, if it can be taken, and note until the program has ended."""
@@ -132,6 +133,7 @@ class HeldCalls:
                 self._file(kind, place)
 
     def _program(self, pid: int, path: str) -> None:
+        self._reading = 0, self._reading[1]  # it will have another memory
         found = path.partition(" (deleted)")[0]
         if found.startswith("/memfd:") or os.access(f"/proc/{pid}/root{found}", os.X_OK):
             self.record.add("program", found.split("/")[-1] if found.startswith(self._system) else self._shape(found))
@@ -147,7 +149,6 @@ class HeldCalls:
             self._file("written", self._resolved(pid, os.fsdecode(found[2:].partition(b"\0")[0])))
 
     def _file(self, kind: str, path: str) -> None:
-        """Record a file, unless it is the rollout's own, or part of the system and only read."""
         own = (*self._own, *self._system, *_ITS_OWN) if kind == "read" else (*self._own, "/dev/")
         if not f"{path}/".startswith(own) or path.startswith(_TEMPORARY[2]):
             self.record.add(kind, self._shape(path))
@@ -190,8 +191,12 @@ class HeldCalls:
         return os.path.realpath(path) if last and made and os.path.islink(path) else path  # noqa: PTH114 - as above
 
     def _memory(self, pid: int, address: int, size: int) -> bytes:
-        with open(f"/proc/{pid}/mem", "rb", 0) as memory:  # noqa: PTH123 - as above
-            return os.pread(memory.fileno(), size, address)
+        number, memory = self._reading
+        if number != pid or not (found := os.pread(memory, size, address)):
+            self._reading = pid, os.open(f"/proc/{pid}/mem", os.O_RDONLY)
+            os.close(memory)
+            found = os.pread(self._reading[1], size, address)
+        return found
 
 
 def _take_file(pid: int, number: int) -> int:

@@ -191,7 +191,6 @@ def _knows_sizes() -> bool:
 
 
 def _hidden() -> dict[str, str]:
-    """List the folders that are not shown, outer ones first: each by its name, and without links."""
     homes = [str(Path.home())]
     with suppress(KeyError, OSError):
         homes.append(os.path.expanduser(f"~{getuser()}"))  # noqa: PTH111 - another one where HOME is set to something else
@@ -208,7 +207,6 @@ def _project() -> list[str]:
 
 
 def _located(place: str, hidden: Mapping[str, str]) -> str:
-    """Return the path of a place as it is to be made inside, where links within hidden folders are gone."""
     for named, real in hidden.items():
         for outer in (named, real):
             if Path(place).is_relative_to(outer):

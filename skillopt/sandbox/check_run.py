@@ -78,7 +78,6 @@ def _expect_program(program: str, cwd: str, path: str) -> None:
 
 
 def _as_without_box(program: str, ended: ProcessResult) -> ProcessResult:
-    """Tell of signals as a process does; a shell tells of those of its own children in the same way as the sandbox."""
     if ended.status == 1 and ended.stderr.startswith("bwrap: "):
         raise InfrastructureError(
             f"could not start {program!r} in the sandbox: {ended.stderr.strip()[:300]}; install it where the sandbox "

@@ -122,7 +122,6 @@ def _serve(listener: socket.socket, endpoint: tuple[str, int], record: ActRecord
 
 
 def _join(caller: socket.socket, endpoint: tuple[str, int], record: ActRecord) -> None:
-    """Forward data both ways until both sides have finished; hang up where the other side cannot be reached."""
     try:
         other = socket.create_connection(endpoint)
     except OSError:

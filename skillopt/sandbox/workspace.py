@@ -230,7 +230,6 @@ def _skipping_unreachable() -> Iterator[None]:
 
 
 def _remove(path: str) -> None:
-    """Remove a folder or file whatever is in it; what cannot be removed is left to the system."""
     with suppress(OSError):
         _remove_flat(path)  # most hold a few files, and this takes half of the time of looking first
         return
@@ -249,7 +248,6 @@ def _remove(path: str) -> None:
 
 
 def _remove_flat(path: str) -> None:
-    """Remove a folder that holds no folder; raise OSError where it does, or where the path is a link."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         with os.scandir(folder) as entries:
