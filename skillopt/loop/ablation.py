@@ -3,12 +3,12 @@
 One harmful line must not hide good ones, and a rule that works only beside another one must not be judged alone. So
 all lines are tried together first, and apart only when that moves few tasks, or breaks them in a way of its own.
 
-The evidence of ablation is a sequential probability ratio test, whose length follows from the noise. The whole text
-runs on a task of the line, which failed before. Only where it passes and another line speaks of the same symptoms, the
-text without the line runs, too: nothing else could have mended the task.
+The evidence of ablation is a sequential probability ratio test, whose length follows from the noise. A failure without
+a line counts only where the candidate, run beside it, does not fail alike: else all lines of a candidate that fails
+anyway would look needed.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
@@ -131,23 +131,29 @@ def _helps(evidence: TrainEvidence, line: Line, after: Mapping[str, Seen], *, me
     return bool(found > _LITTLE_AGAINST and (told or not measured)) or (line.packed and any(told))
 
 
-_PRIOR: Final = (-0.3, 0.5)
-"""Evidence for a line that seems to help one task, and several: of those for one task more answer noise."""
+_FEW: Final = 0.8
+"""Evidence against a line that one task only is cited for: more of them answer noise."""
 
 ENOUGH: Final = 2.0
 """Evidence at which a line is needed, or not; 1 in 8 to be wrong at even odds."""
 
-_MOST_ROUNDS: Final = 7
+_BOTH_FAIL: Final = 0.7
+"""What a failure without the line counts against it when the candidate fails, too."""
+
+_MOST_RUNS: Final = 14
+
+_AT_A_TIME: Final = 3
+"""Lines that are tested side by side: what harms should be gone before others are judged beside it."""
 
 
 @dataclass(slots=True)
 class LeaveOut:
-    """The test of one line: whether its tasks pass with it, and, where another line may mend them, fail without it."""
+    """The test of one line."""
 
     line: Line
     names: Sequence[str]
     evidence: float = 0.0
-    rounds: int = 0
+    runs: int = 0
     kept: bool = True
     without: list[Rollout] = field(default_factory=list)
     beside: list[Rollout] = field(default_factory=list)
@@ -158,17 +164,19 @@ class LeaveOut:
     @property
     def open(self) -> bool:
         """Whether more runs are needed to tell."""
-        return bool(self.names) and -ENOUGH < self.evidence < ENOUGH and self.rounds < _MOST_ROUNDS
+        return -ENOUGH < self.evidence < ENOUGH and self.runs < _MOST_RUNS
 
-    @property
-    def name(self) -> str:
-        """The task that it is tested on next."""
-        return self.names[self.rounds % len(self.names)]
+    def skip(self, name: str) -> None:
+        """Leave out a task that could not be measured; a line that none can tell about stays."""
+        self.names = [other for other in self.names if other != name]
+        if not self.names:
+            self.runs = _MOST_RUNS
+            self.evidence = self.evidence if self.without else ENOUGH
 
     @property
     def tasks(self) -> int:
-        """Count the tasks it was tested on."""
-        return len({rollout.task_id for rollout in (*self.without, *self.beside)})
+        """Count the tasks it was left out on."""
+        return len({rollout.task_id for rollout in self.without})
 
     @property
     def scores(self) -> tuple[float | None, float | None]:
@@ -178,12 +186,12 @@ class LeaveOut:
     @property
     def reason(self) -> str:
         """Why the line stays or goes."""
+        runs = len(self.without)
         if self.broke:
             return f"{self.broke} fails beside it and passes without it"
-        if not self.without:
-            fate = "failed without it and pass with it" if self.kept else "fail with it, too"
-            return f"the tasks that it cites {fate}"
-        times = "once" if len(self.without) == 1 else f"{len(self.without)} times"
+        if not runs:
+            return "the tasks that it cites failed without it and pass with it"
+        times = "once" if runs == 1 else f"{runs} times"
         return f"left out {times}: {'tasks fail without it' if self.kept else 'nothing fails without it'}"
 
 
@@ -198,48 +206,60 @@ def ablate(evidence: TrainEvidence, good: Sequence[Line], moved: Collection[str]
     passing = screened(evidence)
     beside = yield from evidence.run(draft.build(base), list(dict.fromkeys([*names, *passing])))
     harmful = yield from find_harm(evidence, base, beside, {*passing, *moved})
-    left = [line for line in base if line not in harmful]
+    base = [line for line in base if line not in harmful]
     if harmful:
-        beside = yield from evidence.run(draft.build(left), names)
-    innocent = [line for line in good if line in left]
-    evidence.draw.shuffle(innocent)
-    tests = [
-        LeaveOut(line, sorted(cited[line], key=lambda name: name not in beside), _PRIOR[len(line.targets) > 1])
-        for line in innocent
-    ]
-    left = yield from leave_out(evidence, left, tests, beside)
+        beside = yield from evidence.run(draft.build(base), names)
+    tests, over = list[LeaveOut](), list[LeaveOut]()
+    innocent = [line for line in good if line not in harmful]
+    for line in evidence.draw.sample(innocent, len(innocent)):
+        alone = [name for name in cited[line] if sum(name in other.targets for other in base) == 1 and name in beside]
+        held = [not line.targets[name] & beside[name].symptoms for name in alone]
+        found = sum(rates.for_it if gone else -rates.against for gone in held)
+        # Of a line that says several things a task needs one, and leaving the line out shows nothing elsewhere. Of
+        # another one two tasks failed without it, pass with it, and no other line speaks of them.
+        known = line.packed or (len(line.targets) > 1 and found >= ENOUGH)
+        test = LeaveOut(line, cited[line], 0.0 if len(line.targets) > 1 else -_FEW)
+        (over if known else tests).append(test)
+    left = yield from leave_out(evidence, base, tests, dict(beside))
     for test in tests:
         test.kept = test.line in left
-        for outcome in test.held if test.kept else ():
-            rates.answer(held=outcome)
+    for test in (*over, *tests):  # of a line that nothing needs it is no wonder that the symptom stays
+        if test.kept:
+            targets = test.line.targets
+            held = [not targets[name] & beside[name].symptoms for name in test.names if name in beside]
+            for outcome in (*held, *test.held):
+                rates.answer(held=outcome)
     draft.set(left)
-    return [*tests, *(LeaveOut(line, [name], kept=False, broke=name) for line, name in harmful.items())]
+    return [*over, *tests, *(LeaveOut(line, [name], kept=False, broke=name) for line, name in harmful.items())]
 
 
 def leave_out(
     evidence: TrainEvidence, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
 ) -> Course[list[Line]]:
-    """Test lines, round after round, until it is known of each whether something needs it; return those that stay.
+    """Leave lines out, round after round, until it is known of each whether something needs it.
 
-    Of lines that may stand in for each other one is tested in a round, and the others without it if it goes.
+    Lines that one task cites and nothing seems to need may stand in for each other, so of these one goes in a round,
+    and the others are tested again without it.
     """
-    left = list(base)
-    while going := [test for test in tests if test.open]:
-        now: list[LeaveOut] = []
-        for test in going:
-            if not _rivals(test.line, [other.line for other in now]):
-                now.append(test)
-        again = [test.name for test in now if test.name not in beside or test.rounds >= len(test.names)]
-        beside |= yield from evidence.run(evidence.draft.build(left), dict.fromkeys(again))
+    left, going = list(base), list(tests)
+    start = {test.line: test.evidence for test in tests}
+    while going:
+        now = going[:_AT_A_TIME]
         yield from _run_round(evidence, left, now, beside)
-        left = [line for line in left if not any(test.line is line and test.evidence <= -ENOUGH for test in now)]
-    return [line for line in left if not any(test.line is line and test.evidence <= 0 and test.names for test in tests)]
-
-
-def _rivals(line: Line, others: Sequence[Line]) -> bool:
-    """Return whether another line is for the same symptoms."""
-    symptoms = frozenset[str]().union(*line.targets.values())
-    return any(symptoms & found for other in others if other is not line for found in other.targets.values())
+        gone: list[LeaveOut] = []
+        for test in now:
+            if test.open or test.evidence > 0:
+                continue
+            if any(set(test.names) & set(other.names) for other in gone):
+                test.evidence, test.runs = start[test.line], 0
+            else:
+                gone.append(test)
+        for test in gone:
+            left = [line for line in left if line is not test.line]
+            for name in test.names:
+                beside.pop(name, None)
+        going = [test for test in going if test.open]
+    return left
 
 
 def _mean_score(rollouts: Sequence[Rollout]) -> float | None:
@@ -248,27 +268,42 @@ def _mean_score(rollouts: Sequence[Rollout]) -> float | None:
 
 
 def _run_round(
-    evidence: TrainEvidence, left: Sequence[Line], tests: Sequence[LeaveOut], beside: Mapping[str, Seen]
+    evidence: TrainEvidence, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
 ) -> Course[None]:
-    """Count a task of each line with it, and where it passes and another line may be why, run it without."""
-    rates, asked = evidence.rates, list[LeaveOut]()
+    """Leave the line of each test out on its next task, then run the candidate beside those that fail."""
+    asked = []
     for test in tests:
-        seen = beside.get(test.name)
+        without = evidence.draft.build([line for line in base if line is not test.line])
+        asked.append((without, test.names[test.runs % len(test.names)]))
+        test.runs += 1
+    failing: list[tuple[LeaveOut, str, Seen]] = []
+    ran = yield from evidence.run_all(asked)
+    for test, (_, name), seen in zip(tests, asked, ran, strict=True):
         if seen is None:
-            test.names = [name for name in test.names if name != test.name]
+            test.skip(name)
             continue
-        held = test.line.mends(test.name, seen.symptoms)
-        test.held.append(held)
-        test.beside.append(seen.rollout)
-        if held and not test.line.packed and _rivals(test.line, [*left, *evidence.draft.accepted]):
-            asked.append(test)
-            continue
-        test.evidence += rates.for_it if held else -rates.against
-        test.rounds += 1
-    texts = [(evidence.draft.build([line for line in left if line is not test.line]), test.name) for test in asked]
-    for test, seen in zip(asked, (yield from evidence.run_all(texts)), strict=True):
-        if seen is not None:
-            test.without.append(seen.rollout)
-            broken = seen.symptoms - beside[test.name].symptoms
-            test.evidence += rates.against if broken else -rates.for_it
-        test.rounds += 1
+        test.without.append(seen.rollout)
+        if not seen.symptoms:
+            test.evidence -= evidence.rates.for_it
+        elif evidence.rates.uninformative:
+            test.evidence += evidence.rates.against
+        else:
+            failing.append((test, name, seen))
+    found = yield from _beside(evidence, base, [name for _, name, _ in failing], beside)
+    for (test, name, without_it), with_it in zip(failing, found, strict=True):
+        if with_it is not None:
+            targets = test.line.targets[name]
+            test.beside.append(with_it.rollout)
+            test.held.append(not targets & with_it.symptoms)
+            broken = without_it.symptoms - with_it.symptoms
+            test.evidence += evidence.rates.against if broken else -_BOTH_FAIL
+
+
+def _beside(
+    evidence: TrainEvidence, base: Sequence[Line], names: Iterable[str], known: dict[str, Seen]
+) -> Course[list[Seen | None]]:
+    """Return a run of the candidate for each task, one that was made already where there is one."""
+    text = evidence.draft.build(base)
+    found = [(name, known.pop(name, None)) for name in names]
+    ran = iter((yield from evidence.run_all([(text, name) for name, seen in found if seen is None])))
+    return [next(ran) if seen is None else seen for _, seen in found]

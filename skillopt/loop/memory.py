@@ -22,7 +22,7 @@ MOST_REMEMBERED: Final = 24
 
 _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
 _HEADING: Final = re.compile(r"(?m)^#{1,6} .*$")
-_AGAIN: Final = "left out without a loss, and its symptom is there again"
+_AGAIN: Final = "left out without a loss, and its symptom is there again; it is tried again"
 _UNMOVED: Final = "the tasks that it cites failed in the same way with it"
 _QUOTED_TOKENS: Final = 60
 """Most tokens (estimated) of refused text in the sentence that refuses it again."""

@@ -130,12 +130,14 @@ def take_step(run: TrainingRun, policy: Policy, step: int) -> Course[None]:
 
 
 def _reflect_and_test(run: TrainingRun, policy: Policy, step: int, chain: Chain) -> Course[None]:
-    """Propose and test patches in turn until the failures pass, or nothing moves."""
-    for _ in range(run.settings.patch_tests):
-        patch = yield from propose_patch(run, policy, step, chain)
+    """Propose and test patches in turn until the failures pass, or nothing moves; lines that came back go first."""
+    revived = policy.revive(chain.shown)
+    for number in range(run.settings.patch_tests + bool(revived)):
+        asked = bool(number) or not revived
+        patch = (yield from propose_patch(run, policy, step, chain)) if asked else revived
         if not patch:
             policy.tries.update(dict.fromkeys(chain.symptoms, 4))  # no edit at all says more than one that fails
             return
-        yield from try_patch(policy, step, chain, patch)
+        yield from try_patch(policy, step, chain, patch, asked=asked)
         if chain.over:
             return

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.loop.course import Course
+from skillopt.loop.draft import Line
 from skillopt.loop.evidence import PassRates, Seen, TrainEvidence
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
@@ -96,6 +97,7 @@ class Policy:
         self.tries: Counter[str] = Counter()
         self.patches: Counter[str] = Counter()  # that were run on each task
         self.kept, self.proposed = 1.0, 2.5
+        self.dropped: list[Line] = []
         self.idle = self.dry = 0
         self._first = True
         self._most_tries = most_tries
@@ -127,6 +129,17 @@ class Policy:
     def live(self, symptoms: Iterable[str]) -> frozenset[str]:
         """Return the symptoms that are not given up."""
         return frozenset(symptom for symptom in symptoms if not self.gave_up(symptom))
+
+    def revive(self, shown: Mapping[str, Seen]) -> list[Line]:
+        """Return dropped lines whose symptoms have come back, once each: what nothing seemed to need was needed."""
+        found = []
+        for line in list(self.dropped):
+            symptoms = frozenset().union(*line.targets.values())
+            targets = {name: seen.symptoms & symptoms for name, seen in shown.items() if seen.symptoms & symptoms}
+            if targets:
+                self.dropped.remove(line)
+                found.append(Line(line.edit, targets, line.packed))
+        return found
 
     def pick(self) -> Course[dict[str, Seen]]:
         """Return failing tasks under the draft as it is: known ones first, then tasks never run, then passed ones."""

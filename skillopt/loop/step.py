@@ -1,4 +1,4 @@
-"""The verbs of a step: pick failing tasks, propose a patch, test it, keep of it what is needed.
+"""The verbs of a step: pick failing tasks, propose a patch, test it, leave its lines out one by one.
 
 The rollouts of a patch test are the evidence of the next reflection, so the optimizer model works on the same failures
 until they pass or nothing moves. Of a noisy target edits are taken up together instead (epochs).
@@ -84,8 +84,8 @@ def propose_patch(run: TrainingRun, policy: Policy, step: int, chain: Chain) -> 
     return lines
 
 
-def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line]) -> Course[None]:
-    """Run the draft with a patch on failing tasks."""
+def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line], *, asked: bool) -> Course[None]:
+    """Run the draft with a patch on failing tasks; only what was asked for counts as a try at its symptoms."""
     evidence, symptoms = policy.evidence, chain.symptoms
     test = yield from run_patch_test(evidence, [*evidence.draft.lines, *chain.good, *chain.parked], lines)
     edits = tuple(line.edit for line in lines)
@@ -100,12 +100,12 @@ def try_patch(policy: Policy, step: int, chain: Chain, lines: Sequence[Line]) ->
             evidence.memory.unmoved(line.edit, shown)
     chain.good += [line for line in chain.parked if line.targets.keys() & test.moved] + test.helped
     chain.parked = [line for line in (*chain.parked, *lines) if policy.idle and line not in chain.good]
-    chain.stalled = 0 if test.moved else chain.stalled + 1
+    chain.stalled = 0 if test.moved else chain.stalled + asked
     chain.moved |= test.moved
     chain.fixed = frozenset(test.passed)
     done = {symptom for line in test.helped for targets in line.targets.values() for symptom in targets}
     for symptom in symptoms:
-        policy.tries[symptom] = 0 if symptom in done else policy.tries[symptom] + 1
+        policy.tries[symptom] = 0 if symptom in done else policy.tries[symptom] + asked
     if not chain.over:
         yield from _look_again(policy, chain, test, done)
 
@@ -149,6 +149,7 @@ def ablate_lines(policy: Policy, step: int, chain: Chain) -> Course[None]:
             policy.kept += 1
             memory.kept(test.line.edit)
         else:
+            policy.dropped += [] if test.broke else [test.line]
             about = frozenset[str]().union(*({} if test.broke else test.line.targets).values())
             memory.tried(test.line.edit, test.reason, _effect(test), about)
 
