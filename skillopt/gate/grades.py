@@ -199,8 +199,9 @@ def grade_words(grading: Grading | None) -> str:
         return UNGRADED
     if grading.probability is None:
         return f"{grading.grade}: not measured, no task that decides was run with it"
-    likely, tasks = f"{grading.probability:.0%} likely better", count_noun(grading.tasks, "task")
+    is_added = grading.against is Against.ADDED  # of which the claim is non-inferiority, and no probability
+    likely = "" if is_added else f" {grading.probability:.0%} likely better,"
     changed = f", {grading.changed} of which changed" if grading.grade is Grade.PROVEN_HERE else ""
     gain = f"{grading.gain:+.2f} ({grading.low:+.2f} to {grading.high:+.2f})"
-    added = "; what was added since loses less than 0.10" if grading.against is Against.ADDED else ""
-    return f"{grade_name(grading)}{added}: {gain}, {likely}, on {tasks}{changed}"
+    added = "; what was added since loses less than 0.10" if is_added else ""
+    return f"{grade_name(grading)}{added}: {gain},{likely} on {count_noun(grading.tasks, 'task')}{changed}"
