@@ -81,8 +81,8 @@ def gate_rates(draw: _Draw, tasks: int, runs: int) -> GateRates:
             found = gate.decide("here", OLD, _candidate(number)).outcome is Outcome.ACCEPT
             first += found and number == 0
             rollouts += len(runner.requests) if number == 0 else 0
-            if found or gate.exhausted:
-                accepted += found
+            if found:
+                accepted += 1
                 break
     return GateRates(accepted / runs, first / runs, rollouts / runs)
 
@@ -99,8 +99,8 @@ def night_rate(tasks: int, flips: float, runs: int) -> float:
                 world[:] = _NULLS[0].draw(tasks, flips, random)
                 found = found or gate.decide("here", OLD, _candidate(number)).outcome is Outcome.ACCEPT
             spent += gate.error_spent
-            if found or gate.exhausted:
-                accepted += found
+            if found:
+                accepted += 1
                 break
     return accepted / runs
 

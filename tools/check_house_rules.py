@@ -32,7 +32,7 @@ _BUDGETS = {
     "benchmarks tools": 10_500,
     "skillopt/commands": 6_300,  # to reach: 6,200
     "skillopt/loop": 4_240,  # to reach: 3,200
-    "skillopt/gate": 1_925,  # to reach: 1,600
+    "skillopt/gate": 1_920,  # to reach: 1,600
     "skillopt/prompts": 1_480,
     "skillopt/skills": 2_040,  # to reach: 2,000
     "skillopt/safety": 2_240,  # to reach: 1,700

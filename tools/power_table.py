@@ -16,13 +16,13 @@ from random import Random
 from statistics import fmean
 from typing import Final
 
-from skillopt.gate.error_budget import COMPARISON_SHARE, GainTest, round_weights
+from skillopt.gate.error_budget import GainTest, TestChoice, round_weights
 from skillopt.gate.grades import Grade
 from skillopt.gate.here import HERE_ROUNDS, HereTest
-from skillopt.gate.mean_bet import MeanRounds
+from skillopt.gate.mean_bet import MeanTest
 from skillopt.gate.sign_flips import SignFlips, draw_patterns
 from skillopt.rollouts import Score
-from skillopt.settings import Metric
+from skillopt.settings import Metric, Settings
 
 __all__ = ["COLUMNS", "TABLE", "Power", "gate_power", "main", "make_row"]
 
@@ -37,7 +37,6 @@ _STATED: Final = (10, 20, 30)
 _RUNS: Final = 150
 _PATTERNS: Final = 300
 _PROVING_ROUNDS: Final = 3
-_ERROR: Final = 0.1
 _NOISE: Final = 0.1
 
 _Sides = tuple[Sequence[float], Sequence[float]]
@@ -60,14 +59,14 @@ def gate_power(draw: Callable[[Random], _Sides], tasks: int, rounds: int, runs: 
 
 
 def _compare(sides: Sequence[_Sides], rounds: int, random: Random) -> Grade:
-    proving, error = min(rounds, _PROVING_ROUNDS), _ERROR * COMPARISON_SHARE
+    proving, error = min(rounds, _PROVING_ROUNDS), TestChoice(len(sides), Settings()).allowance
     test: GainTest
     if max(len(before) for before, _ in sides) == 1:
         weights = round_weights(proving, halved=False)
         test = SignFlips(draw_patterns(len(sides), random, _PATTERNS), error, weights)
     else:
-        test = MeanRounds(len(sides), error, proving)
-    here = HereTest(len(sides), draw_patterns(len(sides) * HERE_ROUNDS, random, _PATTERNS))
+        test = MeanTest(len(sides), error)
+    here = HereTest(error, rounds)
     gains: list[list[float]] = [[] for _ in sides]
     found, shown = None, False
     for _ in range(rounds):
@@ -77,11 +76,11 @@ def _compare(sides: Sequence[_Sides], rounds: int, random: Random) -> Grade:
         if found is None:
             found = test.look(gains, whole=True)
         shown = here.look(newest) or shown
-        if found:
-            return Grade.PROVEN
         if here.over or (shown and found is not None):
             break
-    return Grade.PROVEN_HERE if shown else Grade.UNPROVEN
+    if rounds == 1 and isinstance(test, MeanTest):
+        return Grade.PROVEN if found else Grade.UNPROVEN
+    return Grade.UNPROVEN if not shown else Grade.PROVEN if found else Grade.PROVEN_HERE
 
 
 def _score(chances: Sequence[float], random: Random) -> float:

@@ -110,7 +110,7 @@ def _lines(listed: ListedVersions, found: _Surroundings) -> Iterator[str]:
     yield from (_version(version, listed.declined.get(version.sha), found.harness) for version in listed.versions)
     error = found.error
     if error is not None and error.spent:
-        spent = f"runs on these val tasks spent {error.spent:.3f} of the error of {error.allowed:.2f} that they share"
+        spent = f"runs on these val tasks spent {error.spent:.3f} of the error of {error.allowed:g} that they share"
         yield f"{spent}, {error.left:.3f} is left; fresh tasks bring more"
     if listed.draft is not None:
         yield from _draft(skill, listed.draft)

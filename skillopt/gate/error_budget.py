@@ -6,26 +6,32 @@ from random import Random
 from typing import Final
 
 from skillopt.gate.comparison import has_partial_scores
-from skillopt.gate.mean_bet import MeanRounds
-from skillopt.gate.sign_flips import SignFlips, draw_patterns
+from skillopt.gate.mean_bet import MeanTest
+from skillopt.gate.sign_flips import MOST_PATTERNS, SignFlips, draw_patterns
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric, Settings
 
-__all__ = ["COMPARISON_SHARE", "ERROR_SPENT", "ErrorBudget", "ErrorSpent", "GainTest", "TestChoice", "round_weights"]
+__all__ = ["ERROR_SPENT", "ErrorBudget", "ErrorSpent", "GainTest", "TestChoice", "round_weights"]
 
 ERROR_SPENT: Final = "Error-Spent"
 """Trailer of a version: what was spent since the version before it, or since the start of its run."""
 
-COMPARISON_SHARE: Final = 0.7
-"""Share of the error left that a comparison may spend: the first verdict matters most, a second still has a fifth."""
+_SPENDABLE: Final = 0.625
+"""Share of the error promised that is spent; the rest is for changes that are not symmetric (docs/statistics.md)."""
+
+_FIRST: Final = 0.8
+"""Share of that for the first comparison, which matters most."""
 
 _WEIGHTS: Final = (0.3, 0.8, 0.92, 1.0)
 """Shares of a comparison's error used up after half of the tasks, all of them, and each further round."""
 
-_LEAST_ERROR: Final = 0.001
-"""With less error left than this, no comparison can end in `accept`."""
+_FINE: Final = 4
+"""Sign patterns of those drawn that may be accepted where little error is left, for which more are drawn."""
 
-GainTest = SignFlips | MeanRounds
+_LEAST_ERROR: Final = 1e-4
+"""A comparison on new tasks that may spend less than this cannot end in `accept`: random signs are too coarse."""
+
+GainTest = SignFlips | MeanTest
 """A sequential test of the gain on new tasks."""
 
 
@@ -45,15 +51,21 @@ class ErrorBudget:
     spent: float = 0.0
 
     @classmethod
-    def after(cls, allowed: float, earlier: Iterable[ErrorSpent | float]) -> "ErrorBudget":
-        """Add up what was spent, by run or by comparison, in any order."""
+    def after(cls, promised: float, earlier: Iterable[ErrorSpent | float]) -> "ErrorBudget":
+        """Add up what was spent of the error promised, by run or by comparison, in any order."""
         known = (one if isinstance(one, ErrorSpent) else ErrorSpent(one) for one in earlier)
-        return cls(allowed, sum(one.error * one.shared for one in known))
+        return cls(_SPENDABLE * promised, sum(one.error * one.shared for one in known))
 
     @property
     def left(self) -> float:
         """What may still be spent, in [0, allowed]."""
         return max(0.0, self.allowed - self.spent)
+
+    @property
+    def allowance(self) -> float:
+        """What the next comparison may spend: of k that fail each gets about 1/k², so that some is always left."""
+        pace = self.allowed * (1.0 - _FIRST) / _FIRST
+        return self.left * self.left / (self.left + pace) if self.left else 0.0
 
     def spend(self, error: float) -> "ErrorBudget":
         """Return the budget after one more comparison."""
@@ -79,8 +91,9 @@ class TestChoice:
 
     @property
     def allowance(self) -> float:
-        """The error that the next comparison may spend."""
-        return self.budget.left * COMPARISON_SHARE
+        """The error that the next comparison may spend: what so many tasks show at best, if so much is left."""
+        least = 0.5**self._tasks
+        return max(self.budget.allowance, least if least <= self.budget.left + 1e-9 else 0.0)
 
     @property
     def exhausted(self) -> bool:
@@ -101,19 +114,18 @@ class TestChoice:
     def begin(self, incumbent: str, rounds: int, seed: str, *, halved: bool) -> GainTest:
         """Begin a comparison."""
         if self._partial:
-            return MeanRounds(self._tasks, self.allowance, rounds)
+            return MeanTest(self._tasks, self.allowance)
         carried, patterns = self._carried
         if carried != incumbent or not patterns:
-            patterns = draw_patterns(self._tasks, Random(seed))
+            most = max(MOST_PATTERNS, round(_FINE / max(self.allowance, _LEAST_ERROR)))
+            patterns = draw_patterns(self._tasks, Random(seed), most)
         return SignFlips(patterns, self.allowance, round_weights(rounds, halved=halved))
 
-    def conclude(self, incumbent: str, test: GainTest, *, shown: bool, explained: bool) -> float:
+    def conclude(self, incumbent: str, test: GainTest | None, *, shown: bool, spent: float) -> None:
         """Pay for a comparison; an undecided draft goes on where it stopped, what was rejected has no successor."""
-        spent = self.allowance if explained else test.spent
         self.budget = self.budget.spend(spent)
         undecided = isinstance(test, SignFlips) and test.ahead and not shown
         self._carried = (incumbent, test.patterns) if isinstance(test, SignFlips) and undecided else ("", ())
-        return spent
 
 
 def round_weights(rounds: int, *, halved: bool) -> list[float]:

@@ -21,11 +21,10 @@ from skillopt.gate.comparison import (
     least_gain,
     task_gains,
 )
-from skillopt.gate.error_budget import COMPARISON_SHARE, ErrorSpent, GainTest, TestChoice
+from skillopt.gate.error_budget import ErrorSpent, GainTest, TestChoice
 from skillopt.gate.grades import Against, Grade, Grading, Prior, estimate_grading, grade_words
-from skillopt.gate.here import HERE_ERROR, HERE_ROUNDS, HereTest
+from skillopt.gate.here import HERE_ROUNDS, HereTest
 from skillopt.gate.judge_noise import EXPLAINED, is_explained
-from skillopt.gate.sign_flips import draw_patterns
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
 from skillopt.settings import GateRule, Metric, Settings
@@ -35,10 +34,7 @@ from skillopt.tasks import Task
 __all__ = ["BASELINE_TASKS", "GATE_ROUNDS", "INCREMENT_TASKS", "Gate", "resolvable_gain"]
 
 BASELINE_TASKS: Final = 12
-"""Tasks of `val` in a sample of the baseline, and between two looks at an increment.
-
-Enough to tell whether noise is high, and a third of a usual split.
-"""
+"""Tasks of `val` in a sample of the baseline, and between two looks at an increment: a third of a usual split."""
 
 GATE_ROUNDS: Final = 3
 """Most runs of each task in a sequential comparison, averaged inside the task; a fourth decides little."""
@@ -72,7 +68,6 @@ class Gate:
         *,
         first_repeat: int = 0,
         looked: Iterable[ErrorSpent | float] = (),
-        here_error: float = HERE_ERROR,
     ) -> None:
         self._tasks = tasks
         # Drawn once: a sign pattern goes on from one comparison to the next.
@@ -80,7 +75,7 @@ class Gate:
         Random(f"{settings.seed}/gate").shuffle(self._order)
         self._settings = settings
         self._runner = runner
-        self._repeat, self._here_error = first_repeat, here_error
+        self._repeat = first_repeat
         self._recorded: tuple[Rollout, ...] = ()
         self._unused: dict[tuple[str, str], list[Rollout]] = {}
         self._increments: dict[tuple[str, str, int], Rollout] = {}
@@ -93,11 +88,6 @@ class Gate:
     def error_spent(self) -> float:
         """The error that this gate spent by now, without what earlier ones did."""
         return self._choice.budget.spent - self._spent_before
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether nothing can be accepted any more, because too little error is left for so many tasks."""
-        return self._choice.exhausted
 
     def baseline(self, skill: Skill, *, whole: bool = False) -> list[tuple[Rollout, ...]]:
         """Measure the first incumbent as often as the settings say, on a sample of the tasks or on all."""
@@ -223,32 +213,39 @@ class Gate:
         return self._seen.get(_key((incumbent, candidate)), Pairs())
 
     def _measured_grade(self, sides: _Sides, rounds: int, crossed: Mapping[str, Skill]) -> tuple[Grade, Pairs]:
-        """Run all tasks again and again while another round may bring a better grade."""
-        fresh, unseen, test, grade = Pairs(), Pairs(), None, Grade.UNPROVEN
-        proving = self._settings.gate is GateRule.SEQUENTIAL and not self.exhausted
-        bits = len(self._order) * HERE_ROUNDS
-        patterns = draw_patterns(bits, Random(f"{self._settings.seed}/here/{self._repeat}"))
-        here = HereTest(len(self._order), patterns, self._here_error)
+        """Run all tasks again and again while another round may bring a better grade.
+
+        What is `proven` must be shown here as well, so both claims together err no more often than one.
+        """
+        fresh, unseen, test, found = Pairs(), Pairs(), None, None
+        level, shown = self._choice.allowance, False
+        here = HereTest(level, rounds)
+        proving = self._settings.gate is GateRule.SEQUENTIAL
         for _ in range(rounds):
             pairs = self._pairs(sides, self._order, self._next_repeat())
             fresh.add(pairs)
             unseen.add(self._crossed(sides[0].digest, pairs, crossed))
             metric = self._choice.see(fresh.rollouts)
-            if proving:
+            looked = here.look([task[0] if task else None for task in pairs.gains(self._order, metric)])
+            shown = shown or (looked and not self._is_explained(fresh))
+            if proving and found is None:
                 test = test or self._begin(sides, min(rounds, GATE_ROUNDS), halved=False)
                 found = test.look(unseen.gains(self._order, metric), whole=True)
-                proving = found is None
-                if found is not None:
-                    explained = found and self._is_explained(unseen)
-                    self._choice.conclude(sides[0].digest, test, shown=found, explained=explained)
-                    if found and not explained and _mean_gain(fresh, metric) >= _mean_gain(unseen, metric):
-                        return Grade.PROVEN, unseen
-            shown = here.look([task[0] if task else None for task in pairs.gains(self._order, metric)])
-            if shown and not self._is_explained(fresh):
-                grade = Grade.PROVEN_HERE
-            if here.over or (grade is Grade.PROVEN_HERE and not proving):
+            if here.over or (shown and not (proving and found is None)):
                 break
+        alone = rounds == 1 and self._choice.partial  # one round of partial scores shows little of these very tasks
+        proven = bool(found) and (shown or alone) and self._carries_over(fresh, unseen)
+        grade = Grade.PROVEN if proven else Grade.PROVEN_HERE if shown and not alone else Grade.UNPROVEN
+        if fresh.before and not proven:
+            new = 0.0 if test is None else level if found is not False else test.spent
+            spent = new if grade is Grade.PROVEN_HERE else max(new, here.walk.spent)
+            self._choice.conclude(sides[0].digest, test, shown=bool(found), spent=spent)
         return grade, unseen
+
+    def _carries_over(self, fresh: Pairs, unseen: Pairs) -> bool:
+        """Return whether a gain on new tasks is as great in the whole candidate, and more than a judge's noise."""
+        metric = self._choice.see(fresh.rollouts)
+        return _mean_gain(fresh, metric) >= _mean_gain(unseen, metric) and not self._is_explained(unseen)
 
     def _crossed(self, incumbent: str, pairs: Pairs, crossed: Mapping[str, Skill]) -> Pairs:
         """Return pairs of a round with what parts of the candidate did in its place; one that is the incumbent ties."""
@@ -282,7 +279,8 @@ class Gate:
         if test is None or shown is None:
             raise ValueError(f"expected tasks and rounds to compare on, found {len(order)} and {rounds}")
         explained = shown and self._is_explained(pairs)
-        spent = self._choice.conclude(sides[0].digest, test, shown=shown, explained=explained)
+        spent = allowed if explained else test.spent
+        self._choice.conclude(sides[0].digest, test, shown=shown, spent=spent)
         verdict = compare_pairs(pairs, self._settings, GateRule.STRICT, place)
         outcome = Outcome.INCONCLUSIVE if test.ahead else Outcome.REJECT
         outcome = Outcome.ACCEPT if shown and not explained else outcome
@@ -352,10 +350,8 @@ class Gate:
 
 def resolvable_gain(tasks: int, settings: Settings) -> float | None:
     """Return the least gain in passed tasks, without a loss, that the first gate can certify; None for none."""
-    error = 1.0 - settings.confidence
-    return least_gain(
-        tasks, 1.0 - error * COMPARISON_SHARE if settings.gate is GateRule.SEQUENTIAL else settings.confidence
-    )
+    shared = settings.gate is GateRule.SEQUENTIAL
+    return least_gain(tasks, 1.0 - TestChoice(tasks, settings).allowance if shared else settings.confidence)
 
 
 def _mean_gain(pairs: Pairs, metric: Metric) -> float:

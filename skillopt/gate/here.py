@@ -11,55 +11,42 @@ it, by a bet on the mean.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from random import Random
 from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs, task_gains
-from skillopt.gate.error_budget import COMPARISON_SHARE
 from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.mean_bet import bet_on_repeats, lower_limit
-from skillopt.gate.sign_flips import SignFlips, draw_patterns, is_pass_fail, sign_p_value
+from skillopt.gate.sign_flips import SignWalk, is_pass_fail, sign_p_value
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Task
 
 __all__ = [
-    "HERE_ERROR",
     "HERE_ROUNDS",
     "MOST_REPEATS",
     "HereTest",
     "MeasuredHarm",
     "can_show_harm",
-    "here_error",
     "limit_of_loss",
     "measure_harm",
     "whole_repeats",
 ]
 
-HERE_ERROR: Final = 0.1
-"""Probability of a false `proven here`, all looks together."""
+_WEIGHTS: Final = (0.7, 0.85, 0.95)
+"""Shares of the error used up after each round but the last: most of what is shown at all is shown by the first."""
 
-_WEIGHTS: Final = (0.4, 0.7, 0.9, 1.0)
-"""Shares of the error used up after each round: most of what is shown at all is shown by the first."""
-
-HERE_ROUNDS: Final = len(_WEIGHTS)
+HERE_ROUNDS: Final = len(_WEIGHTS) + 1
 """Most rounds of paired repeats."""
-
-
-def here_error(earlier: int) -> float:
-    """Return the error for one of many drafts on the same tasks, such that all of them together keep to the promise."""
-    return HERE_ERROR * COMPARISON_SHARE * (1.0 - COMPARISON_SHARE) ** earlier
 
 
 class HereTest:
     """Follows the rounds of one draft."""
 
-    def __init__(self, tasks: int, patterns: Sequence[int], error: float = HERE_ERROR) -> None:
-        self._units, self._error = tasks * HERE_ROUNDS, error
+    def __init__(self, error: float, rounds: int = HERE_ROUNDS) -> None:
+        self._error = error
         self._rounds: list[list[float]] = []
-        self._flips = SignFlips(patterns, error, _WEIGHTS)
-        self._found: bool | None = None
+        self.walk = SignWalk(error, [*_WEIGHTS[: rounds - 1], 1.0])
+        self._found = False
 
     @property
     def over(self) -> bool:
@@ -71,18 +58,12 @@ class HereTest:
         self._rounds.append([gain for gain in gains if gain is not None])
         pairs = [gain for one in self._rounds for gain in one]
         if not is_pass_fail(pairs):
-            return bet_on_repeats(pairs) >= 1 / self._error
-        if self._found is None:
-            self._found = self._flips.look(_units(pairs, self._units), whole=False)
+            return bet_on_repeats(pairs) * self._error >= 1
+        self._found = self._found or self.walk.look(self._rounds[-1])
         if len(self._rounds) > 1 and all(one == self._rounds[0] for one in self._rounds):
             # The target is deterministic: repeats tell nothing new, so each task counts once.
             return sign_p_value(self._rounds[0]) <= self._error
-        return bool(self._found)
-
-
-def _units(pairs: Sequence[float], most: int) -> list[list[float]]:
-    """Return each pair as a unit of its own, and empty ones for those to come."""
-    return [*([pair] for pair in pairs), *[[]] * (most - len(pairs))]
+        return self._found
 
 
 _WHOLE_REPEATS_OF: Final = 48
@@ -131,14 +112,17 @@ def measure_harm(
 ) -> MeasuredHarm:
     """Run tasks with both sides, all of them and then those that came out differently, until the second is worse."""
     whole, pairs = whole_repeats(len(order)), Pairs()
-    test = _harm_test(len(order), whole, error, settings)
+    later = whole + _EXTRA - 1
+    # Most of the error is for the first look, the rest is spread evenly.
+    weights = [0.4 + 0.6 * at / later for at in range(later)]
+    test = SignWalk(error, [*weights, 1.0])
     tasks, looks, shown = list(order), 0, False
     while tasks and not shown:
-        pairs.add(run(tasks, looks))
+        newest = run(tasks, looks)
+        pairs.add(newest)
         looks += 1
         gains = pairs.gains(order, settings.metric)
-        signs = [float((gain < 0) - (gain > 0)) for task in gains for gain in task]
-        shown = bool(test.look(_units(signs, len(order) * (whole + _EXTRA)), whole=False))
+        shown = test.look([-gain for task in newest.gains(order, settings.metric) for gain in task])
         if looks >= whole:
             lost = looks < whole + _EXTRA and math.fsum(gain for task in gains for gain in task) < 0
             tasks = [task for task, found in zip(order, gains, strict=True) if lost and any(found)]
@@ -151,11 +135,3 @@ def measure_harm(
     reason = f"{harm}{f', but {EXPLAINED}' if explained else ''}" if shown else "not shown to be worse"
     limit = limit_of_loss([fmean(task[:whole]) if task else None for task in gains], settings.confidence)
     return MeasuredHarm(pairs, replace(verdict, outcome=outcome, reason=reason, confidence=test.confidence), limit)
-
-
-def _harm_test(tasks: int, whole: int, error: float, settings: Settings) -> SignFlips:
-    """Make the test of a loss, which spends most of its error on the first look and the rest evenly."""
-    later = whole + _EXTRA - 1
-    weights = list(accumulate([(1 - _WEIGHTS[0]) / later] * later, initial=_WEIGHTS[0]))
-    patterns = draw_patterns(tasks * (later + 1), Random(f"{settings.seed}/harm/{tasks}"))
-    return SignFlips(patterns, error, [*weights[:-1], 1.0], patient=True)

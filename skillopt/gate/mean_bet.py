@@ -6,9 +6,6 @@ the e-value is a nonnegative supermartingale that starts at 1, so whoever stops 
 more with probability `error` at most (Ville 1939), for differences of any distribution on [-1, 1].
 - Each difference is played with the bet that is best for reaching 1/error with those that are left (STaR-Bets, Voráček
   and Orabona 2025). It uses up nearly all of the error where bets that know no horizon use half of it.
-- A further round over the same tasks is no new evidence about new tasks: each round is a test of its own, on repeats
-  averaged inside a task, with a share of the error. Error times e-value is a supermartingale too, so what a round's
-  e-value is worth at its end was not spent.
 """
 
 import math
@@ -16,7 +13,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Final
 
-__all__ = ["MeanBet", "MeanRounds", "bet_on_repeats", "gain_limits", "lower_limit"]
+__all__ = ["MeanBet", "MeanTest", "bet_on_repeats", "gain_limits", "lower_limit"]
 
 _BOLDEST: Final = 0.95
 """Largest share of the e-value at stake in one difference, so that the worst one leaves some."""
@@ -30,9 +27,6 @@ _AIM: Final = 0.8
 
 _STEP: Final = 100
 """Limits of the gain are multiples of one over this."""
-
-_FIRST_ROUND: Final = 0.9
-"""Share of the error for the first round: repeats tell little more of partial scores."""
 
 _BETS: Final = (0.05, 0.15, 0.3, 0.5, 0.75)
 """Bets on repeats of the same tasks, each fixed for all rounds."""
@@ -97,38 +91,28 @@ def gain_limits(differences: Sequence[float | None], planned: int, error: float)
     return lower_limit(differences, planned, error), -lower_limit(turned, planned, error)
 
 
-class MeanRounds:
-    """Bets that the candidate's mean is higher, round after round over the same tasks."""
+class MeanTest:
+    """Bets that the candidate's mean is higher on new tasks: in the first run of each, as repeats tell little more."""
 
-    def __init__(self, tasks: int, error: float, rounds: int) -> None:
-        self._tasks, self._error = tasks, error
-        later = (1.0 - _FIRST_ROUND) / max(1, rounds - 1)
-        self._shares = [1.0] if rounds == 1 else [_FIRST_ROUND, *[later] * (rounds - 1)]
-        self._bet, self._seen = MeanBet(tasks, error * self._shares[0]), 0
-        self._worth = 0.0
+    def __init__(self, tasks: int, error: float) -> None:
+        self._error, self._bet, self._seen = error, MeanBet(tasks, error), 0
         self.ahead = False
-        self.confidence = 0.0
-        self.spent = 0.0
+        self.confidence = self.spent = 0.0
 
     def look(self, gains: Sequence[Sequence[float]], *, whole: bool) -> bool | None:
         """Look at all differences so far, by task: shown or not, or None to go on."""
-        share, bet = self._shares[0], self._bet
         means = [fmean(task) if task else None for task in gains]
         upto = len(means) if whole else max((at + 1 for at, mean in enumerate(means) if mean is not None), default=0)
-        bet.observe(means[self._seen : upto])
+        self._bet.observe(means[self._seen : upto])
         self._seen = upto
         self.ahead = math.fsum(mean for mean in means if mean is not None) > 0
-        self.confidence = max(self.confidence, 1.0 - min(1.0, bet.p_value / share))
-        if self.ahead and bet.reached:
+        self.confidence = 1.0 - min(1.0, self._bet.p_value)
+        if self.ahead and self._bet.reached:
             return True
         if self.ahead and not whole:
             return None
-        self._worth += share * math.exp(bet.log_e_value)
-        self._shares.pop(0)
-        if self.ahead and self._shares:
-            self._bet, self._seen = MeanBet(self._tasks, self._error * self._shares[0]), 0
-            return None
-        self.spent = self._error * max(0.0, 1.0 - self._worth)
+        # Error times e-value is a supermartingale too, so what the e-value is worth at the end was not spent.
+        self.spent = self._error * max(0.0, 1.0 - math.exp(self._bet.log_e_value))
         return False
 
 

@@ -9,7 +9,8 @@ coarse, the next one has.
 - Who gives up early gives up the error kept for later looks: of all patterns only some come so far. A prototype that
   gave it back as well erred in .14 of runs where .10 was promised.
 - An undecided draft goes on with the patterns that are left: luck with these tasks is still in the draft grown from it.
-- For a claim about new tasks a task is the unit, its repeats together; for one about these very tasks each pair is.
+- For a claim about new tasks a task is the unit, its repeats together, and signs are drawn. For one about these very
+  tasks each pair is: wins less losses are a random walk then, and its chances are counted out.
 """
 
 import math
@@ -17,9 +18,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
-__all__ = ["SignFlips", "draw_patterns", "flip_p_value", "is_pass_fail", "sign_p_value"]
+__all__ = ["MOST_PATTERNS", "SignFlips", "SignWalk", "draw_patterns", "flip_p_value", "is_pass_fail", "sign_p_value"]
 
-_MOST_PATTERNS: Final = 4096
+MOST_PATTERNS: Final = 4096
 
 _HOPELESS: Final = 0.35
 """A comparison ends undecided when more of the patterns than this do as well once all tasks were run."""
@@ -37,7 +38,7 @@ def sign_p_value(differences: Sequence[float]) -> float:
     return math.fsum(math.comb(pairs, lost) / 2**pairs for lost in range(losses + 1))
 
 
-def draw_patterns(units: int, random: Random, most: int = _MOST_PATTERNS) -> tuple[int, ...]:
+def draw_patterns(units: int, random: Random, most: int = MOST_PATTERNS) -> tuple[int, ...]:
     """Draw sign patterns, each a whole number whose bit i flips unit i; the first is the data's own, 0."""
     if 2**units <= most:
         return tuple(range(2**units))
@@ -51,15 +52,10 @@ def flip_p_value(gains: Sequence[float]) -> float:
 
 
 class SignFlips:
-    """Ranks the data among sign patterns, look after look; a patient test never gives up before its last look.
+    """Ranks the data among sign patterns, look after look; the weights are the shares of the error used up to each."""
 
-    The weights are the shares of the error that are used up to each look.
-    """
-
-    def __init__(
-        self, patterns: Sequence[int], error: float, weights: Sequence[float], *, patient: bool = False
-    ) -> None:
-        self._drawn, self._error, self._patient = len(patterns), error, patient
+    def __init__(self, patterns: Sequence[int], error: float, weights: Sequence[float]) -> None:
+        self._drawn, self._error = len(patterns), error
         self._weights = list(weights)
         self._accepted = 0
         self.patterns = tuple(patterns)
@@ -81,8 +77,8 @@ class SignFlips:
             return True
         self._accepted += sum(total >= cut for total in totals)
         least = max(1, ranked[int(_HOPELESS * len(ranked))]) if whole else 1
-        if self._weights and (self._patient or own >= least):
-            self._keep(totals, -math.inf if self._patient else least, cut)
+        if self._weights and own >= least:
+            self._keep(totals, least, cut)
             return None
         self._end(totals, cut, least)
         return False
@@ -94,9 +90,44 @@ class SignFlips:
         self.spent = max(0.0, self._error - left / failed) if last else self._error
         self._keep(totals, 1, cut if last else min(cut, least))
 
-    def _keep(self, totals: Sequence[int], least: float, below: int) -> None:
+    def _keep(self, totals: Sequence[int], least: int, below: int) -> None:
         pairs = zip(self.patterns, totals, strict=True)
         self.patterns = tuple(one for one, total in pairs if least <= total < below)
+
+
+class SignWalk:
+    """Tests in several looks that of the pairs that differ more are wins; what signs alone bring is counted out.
+
+    The weights are the shares of the error that are used up to each look.
+    """
+
+    def __init__(self, error: float, weights: Sequence[float]) -> None:
+        self._error, self._weights = error, list(weights)
+        self._walks, self._own, self._used = {0: 1.0}, 0, 0.0
+        self.confidence, self.spent = 0.0, error
+
+    def look(self, gains: Sequence[float]) -> bool:
+        """Look at further pairs, and say whether it is shown; what the last look did not use was not spent."""
+        for gain in filter(None, gains):
+            self._own += 1 if gain > 0 else -1
+            ends = {total + step for total in self._walks for step in (-1, 1)}
+            self._walks = {end: (self._walks.get(end - 1, 0.0) + self._walks.get(end + 1, 0.0)) / 2 for end in ends}
+        share = self._weights.pop(0)
+        if self._own > 0:
+            self.confidence = max(self.confidence, 1.0 - min(1.0, (self._used + self._chance(self._own)) / share))
+        room = share * self._error - self._used + 1e-12
+        cut = min((total for total in self._walks if total > 0 and self._chance(total) <= room), default=math.inf)
+        if self._own >= cut:
+            return True
+        self._used += self._chance(cut)
+        self._walks = {total: chance for total, chance in self._walks.items() if total < cut}
+        if not self._weights:
+            self.spent = max(0.0, self._error - (self._error - self._used) / self._chance(-math.inf))
+        return False
+
+    def _chance(self, least: float) -> float:
+        """Return the chance that signs alone come so far."""
+        return math.fsum(chance for total, chance in self._walks.items() if total >= least)
 
 
 def _least_accepted(ranked: Sequence[int], room: int) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
-from skillopt.gate.here import HERE_ROUNDS, here_error
+from skillopt.gate.here import HERE_ROUNDS
 from skillopt.loop import events
 from skillopt.loop.ablation import ablate, run_patch_test
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
@@ -49,7 +49,6 @@ class ProposalTerms:
     earlier: Sequence[float] = ()
     few: bool = False
     shown: bool = False
-    tested_here: int = 0
     siblings: Sequence[Sibling] = ()
 
 
@@ -156,8 +155,7 @@ class _Trial:
         """Decide whether it is better on new tasks; where that cannot be told, whether it is on these very ones."""
         terms, tasks = self.terms, self.suite.tasks(Split.VAL)
         repeat = Stream.PROPOSAL.repeat(len(terms.earlier) * _MOST_ROUNDS)
-        error = here_error(terms.tested_here)
-        gate = Gate(tasks, self.settings, self.runner, first_repeat=repeat, looked=terms.earlier, here_error=error)
+        gate = Gate(tasks, self.settings, self.runner, first_repeat=repeat, looked=terms.earlier)
         spent = 0.0
         if not terms.shown:
             decided = gate.decide("gate", self.skill, candidate, 0)

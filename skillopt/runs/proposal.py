@@ -13,7 +13,6 @@ from skillopt.errors import EditError, UsageError
 from skillopt.execution.recording import record_of
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Pairs, Verdict
-from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, GateDecided
 from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.loop.rollout_plan import SECOND_FOLD
@@ -205,13 +204,10 @@ def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
     """Return what a verdict can claim: where the other fold was shown, too, no task is new to whoever proposes."""
     seen = read_shown(ledger.path.parent.parent, record.skill) & {task.id for task in plan.suite.tasks(Split.VAL)}
     trained = bool(plan.folds) and bool(runs_on(ledger, "training", record.skill, record.suite_digest))
-    earlier = earlier_gates(ledger, record)
-    grades = ({verdict.grading.grade for verdict in gates if verdict.grading} for gates in earlier)
     return ProposalTerms(
-        [sum(verdict.error_spent for verdict in gates) for gates in earlier],
+        [sum(verdict.error_spent for verdict in gates) for gates in earlier_gates(ledger, record)],
         few=bool(plan.folds),
         shown=bool(seen) or trained,
-        tested_here=sum(bool(found - {Grade.PROVEN}) for found in grades),
         siblings=plan.siblings,
     )
 

@@ -233,6 +233,6 @@ def why_exhausted(held_out: int, settings: Settings, earlier: Sequence[ErrorSpen
         return ""
     return (
         f"expected error left for another training on these {held_out} held-out requests, found that earlier ones "
-        f"spent {choice.budget.spent:.3f} of the {choice.budget.allowed:.2f} that they share; write new requests: "
+        f"spent {choice.budget.spent:.3f} of the {choice.budget.allowed:g} that they share; write new requests: "
         "each that is held out brings its share"
     )

@@ -11,11 +11,21 @@ from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 def test_the_order_of_earlier_runs_does_not_matter_and_nothing_is_left_below_zero(spent: list[float]) -> None:
     one, other = ErrorBudget.after(0.1, spent), ErrorBudget.after(0.1, spent[::-1])
     assert one.left == pytest.approx(other.left)
-    assert 0 <= one.left <= 0.1
+    assert 0 <= one.left <= 0.0625
 
 
 def test_tasks_that_no_verdict_rested_on_bring_error_of_their_own() -> None:
     same = ErrorBudget.after(0.1, [ErrorSpent(0.08)])
     half = ErrorBudget.after(0.1, [ErrorSpent(0.08, shared=0.5)])
     fresh = ErrorBudget.after(0.1, [ErrorSpent(0.08, shared=0.0)])
-    assert [round(one.left, 3) for one in (same, half, fresh)] == [0.02, 0.06, 0.1]
+    assert [round(one.left, 3) for one in (same, half, fresh)] == [0.0, 0.022, 0.062]
+
+
+def test_however_many_comparisons_fail_some_error_is_left_and_less_than_promised_is_spent() -> None:
+    budget, allowed = ErrorBudget.after(0.1, ()), []
+    for _ in range(52):
+        allowed.append(budget.allowance)
+        budget = budget.spend(allowed[-1])
+    assert allowed[0] == pytest.approx(0.05)
+    assert budget.spent < 0.0625
+    assert allowed[-1] * 52**2 == pytest.approx(0.0156, rel=0.2)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.gate.mean_bet import MeanBet, MeanRounds, bet_on_repeats, gain_limits, lower_limit
+from skillopt.gate.mean_bet import MeanBet, MeanTest, bet_on_repeats, gain_limits, lower_limit
 
 ERROR = 0.1
 DIFFERENCES = st.lists(st.one_of(st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-1, 1)), max_size=30)
@@ -111,18 +111,11 @@ def test_the_limits_hold_the_gain_as_often_as_promised_and_close_in_on_it() -> N
     assert lower_limit([], 5, ERROR) == -1.0
 
 
-def test_each_round_is_a_test_of_its_own_with_a_share_of_the_error() -> None:
-    random, runs, shown = Random(11), 400, 0
-    for _ in range(runs):
-        test, found = MeanRounds(12, ERROR, 3), None
-        rows: list[list[float]] = [[] for _ in range(12)]
-        tasks = [random.gauss(0, 0.3) for _ in rows]
-        while found is None:
-            for row, task in zip(rows, tasks, strict=True):
-                row.append(max(-1.0, min(1.0, task + random.gauss(0, 0.1))))
-            found = test.look(rows, whole=True)
-        shown += found
-    assert shown / runs <= ERROR + 3 * math.sqrt(0.09 / runs)
+def test_what_the_bet_was_worth_in_the_end_was_not_spent_and_a_loss_spends_all() -> None:
+    lost, little = MeanTest(12, ERROR), MeanTest(12, ERROR)
+    assert lost.look([[-1.0]] * 12, whole=True) is False
+    assert little.look([[0.01]] * 12, whole=True) is False
+    assert 0.0 <= little.spent < 0.1 * ERROR < 0.9 * ERROR < lost.spent
 
 
 def test_repeats_of_these_tasks_show_what_they_gain_and_a_great_loss_takes_it_back() -> None:

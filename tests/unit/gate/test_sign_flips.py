@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.gate.sign_flips import SignFlips, draw_patterns, sign_p_value
+from skillopt.gate.sign_flips import SignFlips, SignWalk, draw_patterns, sign_p_value
 
 OUTCOMES = st.sampled_from([-1.0, 0.0, 1.0])
 
@@ -90,8 +90,16 @@ def test_wins_and_losses_have_the_binomial_p_value_in_one_look(wins: int, losses
     assert sign_p_value([1.0] * wins + [-0.5] * losses + [0.0] * 7) == pytest.approx(binomial, abs=1e-10)
 
 
-def test_a_patient_test_goes_on_though_nothing_is_shown_at_first() -> None:
-    rows = [[-1.0], *[[1.0]] * 3, *[[0.0]] * 4]
-    for patient, found in ((False, False), (True, None)):
-        test = SignFlips(draw_patterns(8, Random(1)), 0.1, (0.4, 1.0), patient=patient)
-        assert test.look([[-gain for gain in row] for row in rows], whole=False) is found
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=3), st.floats(0.03, 0.3))
+def test_of_all_ways_in_which_pairs_could_have_differed_no_more_are_shown_than_promised(
+    differing: list[int], error: float
+) -> None:
+    shown = unspent = 0.0
+    ways = list(product((1.0, -1.0), repeat=sum(differing)))
+    for signs in ways:
+        test, left = SignWalk(error, (*(0.6, 0.9)[: len(differing) - 1], 1.0)), list(signs)
+        found = any(test.look([left.pop() for _ in range(count)]) for count in differing)
+        shown += found
+        unspent += 0.0 if found else error - test.spent
+    assert shown / len(ways) <= error + 1e-9
+    assert (shown + unspent) / len(ways) <= error + 1e-9

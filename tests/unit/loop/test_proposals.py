@@ -118,7 +118,7 @@ def test_proposals_on_the_same_tasks_share_the_error_of_proven_here() -> None:
     changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], suite(), SETTINGS)
     found = []
     for before in range(3):
-        terms = ProposalTerms([0.0] * before, few=True, shown=True, tested_here=before)
+        terms = ProposalTerms([0.1] * before, few=True, shown=True)
         (decided,) = only(
             list(try_proposal(changes, SKILL, suite(), SETTINGS, ScriptedRunner(on_four, str), terms)), GateDecided
         )

@@ -97,7 +97,7 @@ def test_a_description_that_loads_the_skill_wrongly_on_held_out_requests_is_refu
     assert found.verdict is not None
     assert found.verdict.outcome is Outcome.REJECT
     assert found.verdict.grading is None
-    assert round(found.verdict.error_spent, 6) == 0.07
+    assert round(found.verdict.error_spent, 6) == 0.05
     assert found.reason.startswith("refused: it loads the skill for 1 of 9 held-out requests that should not load it")
 
 
