@@ -59,9 +59,10 @@ def optimize(
 ) -> Optimized:
     """Train a skill, or continue the training that was interrupted."""
     plan = make_plan(selection, allowance=allowance)
+    prospect = expect_prospect(plan.suite, plan.target.settings)  # refuses before anything is written
     root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
-        observer.notice(expect_prospect(plan.suite, plan.target.settings).words)
+        observer.notice(prospect.words)
         record, resumed = begin_run(plan, ledger, start)
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
             observer.notice(f"{plan.skill_path} is trained as it lies there, though git has another text; {_KEPT}")
