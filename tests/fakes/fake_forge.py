@@ -3,8 +3,7 @@
     with fake_forge(bare) as forge:
         GitHubForge(Account(forge.url, forge.url, "token"), forge.name)
 
-Owns the shapes on the wire and the rules that matter here: a branch must exist, differ, and have no other open
-pull request. `forge.fault` decides what goes wrong. Does not own git: branches are those of a bare repository.
+`forge.fault` decides what goes wrong. Branches are those of a bare repository.
 """
 
 import re

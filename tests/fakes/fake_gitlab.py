@@ -1,9 +1,7 @@
 """A loopback stand-in for GitLab's REST API: one project with its merge requests, notes and members.
 
-    with fake_gitlab(bare) as forge:
-        GitLabForge(ForgeAccount(forge.url, forge.url, "token"), forge.name)
-
-Owns the shapes on the wire and the rules that matter here. `forge.fault` decides what goes wrong.
+with fake_gitlab(bare) as forge:
+    GitLabForge(ForgeAccount(forge.url, forge.url, "token"), forge.name)
 """
 
 import re

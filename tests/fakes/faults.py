@@ -1,11 +1,4 @@
-"""Every way a provider can fail, each in the words of three wire formats.
-
-    with provider(MESSAGES, "429 with retry-after") as server:
-        ClaudeCodeHarness(base_url=server.url, ...)
-
-Owns what goes wrong and how each API says it. Does not own serving it (the fakes) or what a client
-must make of it (the tests of that client).
-"""
+"""Every way a provider can fail, each in the words of three wire formats."""
 
 import json
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 Not a language model. It knows one way through the tools, but nothing of what they will say: skill, suite, job ids,
 base, tasks, the reason of a refusal, verdict and numbers are read from their answers, and where an answer is not
-what it needs, it stops and says so. Owns the moves. Does not own how a client words them (host_wires).
+what it needs, it stops and says so.
 """
 
 import json

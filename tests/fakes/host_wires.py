@@ -1,8 +1,4 @@
-"""The model that plays the agent, behind the wire formats of both clients.
-
-Owns reading a session from what a client sends: what the user asked, which tools are offered, what each call
-answered. Does not own what the model does (host_player).
-"""
+"""The model that plays the agent, behind the wire formats of both clients."""
 
 import json
 import re

@@ -1,8 +1,4 @@
-"""A loopback forwarder that adds the server's token to each request, for clients that cannot send it.
-
-Owns nothing else: method, path, every other header (host and origin among them) and the body go on as they
-came, and the answer comes back as it is, piece by piece, so that the server's own checks are what is seen.
-"""
+"""A loopback forwarder that adds the server's token to each request, for clients that cannot send it."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress

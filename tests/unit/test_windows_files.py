@@ -1,7 +1,4 @@
-"""Files as Windows writes them, as far as that can be tested elsewhere: line ends, byte order marks, paths.
-
-Nothing here runs on Windows itself: processes, locks and the sandbox are not tested there.
-"""
+"""Files as Windows writes them, as far as that can be tested elsewhere: line ends, byte order marks, paths."""
 
 import shutil
 from pathlib import Path

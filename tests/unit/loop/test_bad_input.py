@@ -73,13 +73,6 @@ def test_verifiers_that_all_are_broken_are_an_invalid_measurement_with_their_rea
         ended([("alpha",)], dead=frozenset(named([()], SIZES)))
 
 
-def test_a_proposer_that_gives_the_same_useless_patch_for_ever_is_not_asked_for_ever() -> None:
-    events, _, runner = ended([("alpha",)], lambda _: reply_with(add("omega", "train-0", "train-1")))
-    assert not accepted(events)
-    assert len(runner.prompts) <= 40
-    assert len(runner.requests) <= 120
-
-
 @pytest.mark.parametrize(
     "edit",
     [
