@@ -1,8 +1,5 @@
 """A loopback stand-in for GitHub's APIs: one repository with its pull requests and comments.
 
-    with fake_forge(bare) as forge:
-        GitHubForge(Account(forge.url, forge.url, "token"), forge.name)
-
 `forge.fault` decides what goes wrong. Branches are those of a bare repository.
 """
 

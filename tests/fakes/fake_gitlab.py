@@ -1,8 +1,4 @@
-"""A loopback stand-in for GitLab's REST API: one project with its merge requests, notes and members.
-
-with fake_gitlab(bare) as forge:
-    GitLabForge(ForgeAccount(forge.url, forge.url, "token"), forge.name)
-"""
+"""A loopback stand-in for GitLab's REST API: one project with its merge requests, notes and members."""
 
 import re
 from collections.abc import Callable, Iterator

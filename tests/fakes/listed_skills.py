@@ -1,8 +1,4 @@
-"""What a model does in an agent that lists skills as XML and loads them by a tool, whatever its wire format.
-
-OpenCode, Gemini CLI and Copilot CLI do. The model loads the listed skill, unless its document stands in the prompt, and
-does the table task by its rules.
-"""
+"""What a model does in an agent that lists skills as XML and loads them by a tool, whatever its wire format."""
 
 import re
 from collections.abc import Mapping

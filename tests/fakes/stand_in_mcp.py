@@ -1,7 +1,5 @@
 """A program that answers as an MCP server over stdio, with one tool that only reads.
 
-    python stand_in_mcp.py
-
 It imports nothing of this project, so that clients can start it from anywhere.
 """
 

@@ -25,7 +25,7 @@ def parts(task: Task) -> list[tuple[str, Any]]:
     return [(part.kind, json.loads(part.options)) for part in task.verifier.parts]
 
 
-def promptfoo(folder: Path, *tests: Mapping[str, object], **config: object) -> Reading:
+def promptfoo(folder: Path, *tests: Mapping[str, object] | str, **config: object) -> Reading:
     path = folder / "promptfooconfig.json"
     path.write_text(json.dumps({"prompts": ["{{question}}"], **config, "tests": list(tests)}), encoding="utf-8")
     return read_tasks(path)
@@ -119,6 +119,8 @@ def test_every_prompt_runs_with_every_test_and_a_chat_becomes_one_text(tmp_path:
         ({"prompts": ["{% if a %}b{% endif %}"]}, "expected only places such as {{name}}"),
         ({"prompts": ["file://make.js"]}, "which is made by a script"),
         ({"prompts": ['[{"role": "assistant", "content": "a"}]']}, "expected messages of system and user"),
+        ({"prompts": [{"id": 7}]}, "expected a prompt as text"),
+        ({"defaultTest": {"vars": 5}}, "vars"),
         ({"defaultTest": {"options": {"transform": "x"}}}, "without a transform"),
     ],
 )
@@ -131,6 +133,14 @@ def test_prompts_that_need_more_than_places_are_left_out(
 
     assert reading.tasks == ()
     assert any(reason in each.reason for each in reading.skipped)
+
+
+def test_tests_of_promptfoo_are_read_from_a_table_and_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("question,__expected,__description\nWhy?,contains: a,first\nHow?,b,\n")
+    (tmp_path / "t.txt").touch()
+    reading = promptfoo(tmp_path, "file://t.csv", "file://t.txt", scenarios=[])
+    assert [task.prompt for _, task in reading.tasks] == ["Why?", "How?"]
+    assert [each.name for each in reading.skipped] == ["file://t.txt", "scenarios"]
 
 
 def test_cases_of_claude_plugin_eval_become_tasks_with_the_graders_that_score() -> None:
