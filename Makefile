@@ -23,8 +23,9 @@ AGENTS ?=
 # Of the attacks, some classes or a slice: make test-trust TRUST_ARGS='--quick disk'
 TRUST_ARGS ?=
 
-# How versions are pinned: for all systems, with the hashes of all files, and without the address they came from.
-PINS := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
+# How versions are pinned: for all systems, with the hashes of all files and the extras that are asked for (without them
+# pip 23 takes a newer release and refuses its hash), and without the address they came from.
+PINS := --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 
 # Else every process that a test starts would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
