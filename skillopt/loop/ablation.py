@@ -10,7 +10,6 @@ anyway would look needed.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import Final
 
 from skillopt.loop.course import Course
@@ -154,6 +153,8 @@ class LeaveOut:
     names: Sequence[str]
     evidence: float = 0.0
     runs: int = 0
+    failed: int = 0
+    """Runs without the line that failed with a symptom that the candidate beside them did not show."""
     kept: bool = True
     without: list[Rollout] = field(default_factory=list)
     beside: list[Rollout] = field(default_factory=list)
@@ -177,11 +178,6 @@ class LeaveOut:
     def tasks(self) -> int:
         """Count the tasks it was left out on."""
         return len({rollout.task_id for rollout in self.without})
-
-    @property
-    def scores(self) -> tuple[float | None, float | None]:
-        """The mean scores without the line, and of the candidate beside it; None where nothing was run."""
-        return _mean_score(self.without), _mean_score(self.beside)
 
     @property
     def reason(self) -> str:
@@ -262,11 +258,6 @@ def leave_out(
     return left
 
 
-def _mean_score(rollouts: Sequence[Rollout]) -> float | None:
-    scores = [rollout.score.value for rollout in rollouts if rollout.score]
-    return fmean(scores) if scores else None
-
-
 def _run_round(
     evidence: TrainEvidence, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]
 ) -> Course[None]:
@@ -287,6 +278,7 @@ def _run_round(
             test.evidence -= evidence.rates.for_it
         elif evidence.rates.uninformative:
             test.evidence += evidence.rates.against
+            test.failed += 1
         else:
             failing.append((test, name, seen))
     found = yield from _beside(evidence, base, [name for _, name, _ in failing], beside)
@@ -295,8 +287,13 @@ def _run_round(
             targets = test.line.targets[name]
             test.beside.append(with_it.rollout)
             test.held.append(not targets & with_it.symptoms)
-            broken = without_it.symptoms - with_it.symptoms
+            broken = without_it.symptoms - with_it.symptoms and _score(with_it) >= _score(without_it)
             test.evidence += evidence.rates.against if broken else -_BOTH_FAIL
+            test.failed += bool(broken)
+
+
+def _score(seen: Seen) -> float:
+    return seen.rollout.score.value if seen.rollout.score else 0.0
 
 
 def _beside(

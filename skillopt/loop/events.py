@@ -187,24 +187,20 @@ class PatchTested(Event):
 
 @dataclass(frozen=True, slots=True)
 class EditScreened(Event):
-    """An edit was left out on `tasks` train tasks, mean score `before` without it and `after` with it; `kept` or not.
-
-    A score is None where nothing was run.
-    """
+    """An edit was left out on `tasks` train tasks; `failed` of the `runs` made a mistake that is gone with it."""
 
     step: int
     edit: Edit
     tasks: int
-    before: float | None
-    after: float | None
+    runs: int
+    failed: int
     kept: bool
     reason: str
 
     def __str__(self) -> str:
-        with_it = "" if self.after is None else f", {self.after:.2f} with it"
-        scores = "" if self.before is None else f" (score {self.before:.2f} without it{with_it})"
         edit = f"{self.edit.id}, {_cut(self.edit.summary)}"
-        return f"step {self.step}: {'kept' if self.kept else 'dropped'} {edit}: {self.reason}{scores}"
+        runs = f" ({self.failed} of {count_noun(self.runs, 'run')})" if self.runs else ""
+        return f"step {self.step}: {'kept' if self.kept else 'dropped'} {edit}: {self.reason}{runs}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ def _test(proposal: Sequence[Change], evidence: TrainEvidence) -> Course[None]:
         if line not in test.helped:
             yield events.EditRefused(1, line.edit, "it moved none of the tasks that it cites")
     for one in (yield from ablate(evidence, test.helped, test.moved)):
-        yield events.EditScreened(1, one.line.edit, one.tasks, *one.scores, one.kept, one.reason)
+        yield events.EditScreened(1, one.line.edit, one.tasks, len(one.without), one.failed, one.kept, one.reason)
 
 
 def _ungrounded(edit: Edit, train: set[str]) -> str:

@@ -144,7 +144,7 @@ def ablate_lines(policy: Policy, step: int, chain: Chain) -> Course[None]:
     memory.settle()
     _inherit(chain.good)
     for test in (yield from ablate(evidence, chain.good, chain.moved)):
-        yield EditScreened(step, test.line.edit, test.tasks, *test.scores, test.kept, test.reason)
+        yield EditScreened(step, test.line.edit, test.tasks, len(test.without), test.failed, test.kept, test.reason)
         if test.kept:
             policy.kept += 1
             memory.kept(test.line.edit)

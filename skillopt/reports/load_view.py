@@ -411,7 +411,7 @@ class _EditFates:
                 for edit in event.edits:  # those that did something are told of again, by ablation or in the draft
                     self._put(edit, event.step, fate=Fate.UNMOVED, reason=_UNMOVED)
             case EditScreened():
-                found = Ablation(event.tasks, event.before, event.after)
+                found = Ablation(event.tasks, event.runs, event.failed)
                 fate = Fate.JOINED if event.kept else Fate.NOT_NEEDED
                 self._put(event.edit, event.step, fate=fate, reason=event.reason, ablation=found)
             case DraftChanged() | DraftGraded() | GateDecided() | VersionAccepted():

@@ -310,9 +310,9 @@ def _evidence(view: OfferView, edit: OfferedEdit) -> Iterator[str]:
     if edit.broke:
         yield f"broke {_tasks(view, edit.broke)}"
     found = edit.ablation
-    if found is not None and found.without is not None and found.with_it is not None:
-        scores = f"{found.without:.2f} without it, {found.with_it:.2f} with it"
-        yield f"needed: {scores} on {count_noun(found.tasks, 'task')}"
+    if found is not None and found.runs:
+        runs = f"{found.failed} of {count_noun(found.runs, 'run')}"
+        yield f"needed: fails without it in {runs}, on {count_noun(found.tasks, 'task')}"
 
 
 def _tasks(view: OfferView, tasks: Sequence[str], most: int = _MOST_TASKS) -> str:

@@ -107,7 +107,8 @@ def _edit_table(edits: Sequence[EditView], view: RunView, limits: ReportLimits) 
     ]
     columns = "", "edit", "why, in the proposer's words", "train tasks behind it", "left out", "tokens"
     note = (
-        "Left out: mean score without the edit → with it, on train tasks it cites; `—` where earlier runs had told. "
+        "Left out: runs without the edit that make a mistake which is gone with it, on train tasks it cites; "
+        "`—` where earlier runs had told. "
         "Tokens are estimates."
     )
     return [Table(columns, rows), *paragraphs(_more_line(len(edits) - len(rows), "edit", view.run), note)]
@@ -121,11 +122,10 @@ def _edit(edit: EditView, limits: ReportLimits) -> str:
 
 
 def _left_out(found: Ablation | None) -> str:
-    """Show the score without an edit and with it, as far as that was run."""
-    if found is None or found.without is None:
+    """Show how many runs without an edit fail, as far as that was run."""
+    if found is None or not found.runs:
         return "—"
-    with_it = "" if found.with_it is None else f" → {found.with_it:.2f}"
-    return f"{found.without:.2f}{with_it} on {count_noun(found.tasks, 'task')}"
+    return f"fails in {found.failed} of {count_noun(found.runs, 'run')}, on {count_noun(found.tasks, 'task')}"
 
 
 def edits_not_taken(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

@@ -93,11 +93,11 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """Mean scores without an edit and with it on train tasks that it cites, None where nothing was run."""
+    """Runs without an edit on train tasks that it cites, and how many made a mistake that is gone with it."""
 
     tasks: int
-    without: float | None
-    with_it: float | None
+    runs: int
+    failed: int
 
 
 @dataclass(frozen=True, slots=True)

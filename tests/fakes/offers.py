@@ -17,7 +17,7 @@ _HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n## Values\
 def offered_edit(number: int, text: str) -> OfferedEdit:
     """Make an edit that adds a line."""
     line = f"- {text}"
-    found = Ablation(2, 0.25, 1.0)
+    found = Ablation(2, 3, 3)
     return OfferedEdit(
         number,
         f"{KEY}/{number}",

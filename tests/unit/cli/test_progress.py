@@ -42,7 +42,7 @@ def test_a_step_is_told_in_one_line_at_its_end(capsys: pytest.CaptureFixture[str
         for event in (
             TrainMeasured(1, Tally(0.5, 0.25, 4, 0)),
             PatchTested(1, edits, ("a", "b"), ("a",), ("a",)),
-            EditScreened(1, edits[1], 1, 1.0, 1.0, kept=False, reason="nothing fails without it"),
+            EditScreened(1, edits[1], 1, 1, 0, kept=False, reason="nothing fails without it"),
             StepFailed(1, "reflection", "no edit was left to try"),
             TrainMeasured(2, passing),
             RunEnded("nothing is left to learn", 0, 9, 2),

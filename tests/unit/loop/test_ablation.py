@@ -9,7 +9,10 @@ from skillopt.loop.ablation import LeaveOut, PatchTest
 from skillopt.loop.draft import Line
 from skillopt.loop.evidence import Seen, TrainEvidence
 from skillopt.loop.policy import Policy
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
+from skillopt.testing import scored
 from tests.fakes.worlds import World, drive, line, pick, words_of
 
 
@@ -170,6 +173,19 @@ def test_a_failure_counts_for_a_line_only_where_the_candidate_beside_it_passes()
     assert leave_out(place.evidence(), [alpha], [test], {}) == []
     assert test.evidence < 0
     assert test.held == [False] * len(test.held)
+
+
+def test_a_failure_does_not_count_for_a_line_with_which_the_task_scores_lower() -> None:
+    class Crashing(World):
+        def rollout(self, request: RolloutRequest) -> Rollout:
+            said = "alpha" in words_of(request.skill)
+            return scored(request, 0.0 if said else 0.5, "no output" if said else "missing alpha")
+
+    alpha = line("alpha", {"train-0": ["alpha"]})
+    test = LeaveOut(alpha, ["train-0"])
+    assert leave_out(Crashing({"train-0": ("alpha",)}).evidence(), [alpha], [test], {}) == []
+    assert test.failed == 0
+    assert test.evidence < 0
 
 
 def test_a_line_beside_which_tasks_of_another_line_fail_goes_and_the_other_stays() -> None:

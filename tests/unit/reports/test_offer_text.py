@@ -34,8 +34,8 @@ def test_the_difference_comes_first_then_a_box_for_each_edit_with_its_evidence_a
     body = offer_body(offer(*TEXTS))
     assert body.index("+- Write dates as YYYY-MM-DD.") < body.index("- [x] **1**")
     assert (
-        "- [x] **1** `Write dates as YYYY-MM-DD.` — fixed `train1`; needed: 0.25 without it, 1.00 with it on 2 tasks "
-        f"<!-- skillopt edit: {KEY}/1 -->" in body
+        "- [x] **1** `Write dates as YYYY-MM-DD.` — fixed `train1`; needed: fails without it in 3 of 3 runs, on 2 "
+        f"tasks <!-- skillopt edit: {KEY}/1 -->" in body
     )
     assert "- [x] **2** `` Put `12.50` as `-12.50`. `` — fixed" in body
     assert [(box.number, box.key, box.ticked) for box in read_checklist(body)] == [
