@@ -27,8 +27,8 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 54_200,  # to reach: 51,000
-    "tests": 36_712,  # to reach: 36,000
+    "skillopt mcp_server": 54_362,  # to reach: 51,000
+    "tests": 36_866,  # to reach: 36,000
     "benchmarks tools": 10_500,
     "skillopt/commands": 6_300,  # to reach: 6,200
     "skillopt/loop": 4_240,  # to reach: 3,200
@@ -46,6 +46,7 @@ _BUDGETS = {
     "skillopt/runs": 2_670,  # to reach: 1,700
     "skillopt/reports": 3_220,  # to reach: 3,000
     "skillopt/review": 1_370,  # to reach: 1,300
+    "skillopt/shrink": 161,
     "skillopt/nightly": 3_600,
     "skillopt/triggers": 1_525,  # to reach: 1,400
     "skillopt/harvest": 960,
