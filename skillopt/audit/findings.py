@@ -16,7 +16,6 @@ __all__ = [
     "AuditReport",
     "AuditSubject",
     "AuditedSkill",
-    "RemovalOffer",
     "SiblingFinding",
     "SkillCosts",
     "choose_skills",
@@ -70,19 +69,6 @@ class SiblingFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class RemovalOffer:
-    """What became of the pull request that proposes removals."""
-
-    branch: str
-    commit: str = ""
-    skills: tuple[str, ...] = ()
-    action: str = ""
-    url: str = ""
-    notes: tuple[str, ...] = ()
-    next_step: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class AuditReport:
     """What the audit found."""
 
@@ -92,7 +78,6 @@ class AuditReport:
     stopped: str
     paid_rollouts: int
     spent: Mapping[str, Usage]
-    offer: RemovalOffer | None = None
     siblings: tuple[SiblingFinding, ...] = ()
 
     @property

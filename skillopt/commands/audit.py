@@ -1,10 +1,8 @@
 """The command `audit`: which skills of a project help, hurt or lie idle on a target, against no skill."""
 
 import math
-import sys
-import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
 from skillopt.audit.audit_page import audit_table, render_audit_page
 from skillopt.audit.findings import (
@@ -20,12 +17,10 @@ from skillopt.audit.findings import (
     AuditedSkill,
     AuditReport,
     AuditSubject,
-    RemovalOffer,
     SiblingFinding,
     choose_skills,
     read_subject,
 )
-from skillopt.audit.offering import offer_removals
 from skillopt.audit.series import AuditSeries
 from skillopt.audit.siblings import find_disturbance, installed_skills, with_disturbed
 from skillopt.commands.options import (
@@ -42,16 +37,13 @@ from skillopt.commands.options import (
 from skillopt.commands.output import as_json_text, format_usage, interruptible, show, write_report
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay
-from skillopt.errors import ForgeAccessError, InfrastructureError, UsageError
-from skillopt.execution.credentials import run_without_credentials
+from skillopt.errors import InfrastructureError, UsageError
 from skillopt.execution.drivers import Given, caps_of, load_drivers
 from skillopt.execution.metering import Caps, Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.forecast.estimate import Payment, Records, payment_of, read_records
 from skillopt.gate.here import whole_repeats
 from skillopt.gate.skill_effect import EFFECT_ERROR, share_error
-from skillopt.nightly.check import ForgeAccess, find_access
-from skillopt.nightly.forges import load_forge
 from skillopt.project import Project
 from skillopt.reports.terminal import print_terminal
 from skillopt.safety.escaping import escape_terminal
@@ -59,7 +51,6 @@ from skillopt.safety.plurals import count_noun, write_dollars
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.locks import state_folder
 
 __all__ = ["audit"]
 
@@ -68,10 +59,6 @@ _SCREEN: Final = 4
 
 _BATCH: Final = 8
 """Pairs that are run before the next skill is chosen; whatever the workers, so that they change no decision."""
-
-_AUDIT: Final = (sys.executable, "-P", "-m", "skillopt", "audit")
-
-_INTERRUPTED: Final = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +107,6 @@ def audit(
     ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write an HTML page.")] = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Write the result as JSON.")] = None,
-    offer: Annotated[
-        bool, typer.Option("--offer", help="Propose the removal of idle skills in a pull request.")
-    ] = False,
     settings: SetOption = None,
     harness: HarnessOption = None,
     max_rollouts: RolloutsOption = None,
@@ -136,23 +120,16 @@ def audit(
 
     Every skill is compared with no skill on its own tasks, pair by pair, until there is an answer. With --siblings each
     is also run with all others of the project beside it, and, where it does worse then, with each of them alone. The
-    removal of an idle skill is proposed, with what it loses at most; nothing is removed. With --offer one pull request
-    deletes them, and without a forge a branch of this repository. Before money is spent for the first time, a terminal
-    is asked; without a terminal a paid target needs a cap, or --yes.
+    removal of an idle skill is proposed, with what it loses at most; nothing is removed. Before money is spent for the
+    first time, a terminal is asked; without a terminal a paid target needs a cap, or --yes.
     """
     flags = flags_of(settings, harness=harness, max_rollouts=max_rollouts, max_usd=max_usd)
     plan = _plan(AuditAsk(tuple(skills or ()), pairs, loss, flags, siblings=siblings))
-    if not quiet and not offer:  # with --offer, the process that audits says it
+    if not quiet:
         typer.echo(plan.words, err=True)
     ask_to_pay(plan.payment, plan.words, yes=yes)
-    if offer:
-        given = {"pairs": pairs, "margin": loss, "harness": harness, "max_rollouts": max_rollouts, "max_usd": max_usd}
-        with interruptible():
-            more = [name for name, wanted in (("--siblings", siblings), ("--quiet", quiet)) if wanted]
-            report = _audit_and_offer(plan, [*_options(given, settings), *more])
-    else:
-        with interruptible(), ProgressObserver(quiet=quiet) as observer:
-            report = _audit(plan, observer)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        report = _audit(plan, observer)
     if save is not None:
         write_report(save, as_json_text(report), "--save")
     show(report, partial(_text, verbose=verbose), as_json=as_json)
@@ -160,12 +137,6 @@ def audit(
         write_report(output, render_audit_page(report))
     if report.exit_code:
         raise typer.Exit(report.exit_code)
-
-
-def _options(given: Mapping[str, object], settings: list[str] | None) -> list[str]:
-    """Write options as they were given, for the process that audits."""
-    named = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
-    return [*named, *(f"--set={setting}" for setting in settings or ())]
 
 
 def _text(report: AuditReport, *, verbose: bool) -> str:
@@ -181,9 +152,7 @@ def _text(report: AuditReport, *, verbose: bool) -> str:
     lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
     lines += [f"{escape_terminal(one.skill)} {escape_terminal(_beside(one))}" for one in report.siblings]
     lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
-    if report.offer is not None:
-        lines += _offered(report.offer)
-    elif removable:
+    if removable:
         lines.append(f"proposed for removal: {', '.join(removable)}; nothing was removed")
     if counts["helps"] + counts["hurts"]:
         lines.append(
@@ -198,17 +167,6 @@ def _text(report: AuditReport, *, verbose: bool) -> str:
 def _beside(found: SiblingFinding) -> str:
     """Return what was found of a skill with others beside it."""
     return found.words + (f"; disturbed by {', '.join(found.by)}" if found.by else "")
-
-
-def _offered(offer: RemovalOffer) -> list[str]:
-    """Return what became of the pull request, and what is left to do."""
-    lines = [escape_terminal(note) for note in offer.notes]
-    names = escape_terminal(", ".join(offer.skills))
-    if not names:
-        return [*lines, f"no removal is proposed{f': {offer.action} {offer.url}' if offer.action else ''}"]
-    said = f"{offer.action or 'unchanged'}: {offer.url}" if offer.url else "no pull request was opened"
-    lines.append(f"proposed for removal: {names}, in {offer.commit[:10]} on {offer.branch}; {said}")
-    return [*lines, *([f"next: {offer.next_step}"] if offer.next_step else [])]
 
 
 def _plan(ask: AuditAsk) -> _AuditPlan:
@@ -280,46 +238,6 @@ def _audit(plan: _AuditPlan, observer: RunObserver) -> AuditReport:
             _waiting(series)
     report = _report(plan, series, stopped, meter)
     return replace(report, skills=tuple(with_disturbed(report.skills, findings)), siblings=tuple(findings))
-
-
-def _audit_and_offer(plan: _AuditPlan, options: Sequence[str]) -> AuditReport:
-    """Audit without forge tokens, then open, update or close the pull request that proposes removals."""
-    if plan.ask.names:
-        found = ", ".join(map(repr, plan.ask.names))
-        raise UsageError(f"expected no skills beside --offer, which is about all of the project, found {found}")
-    access = _access(plan)
-    facts = access.forge.facts()
-    if not facts.may_open:
-        raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
-    here = plan.ask.folder or Path.cwd()
-    with tempfile.TemporaryDirectory(prefix="audit-", dir=state_folder(plan.project.root)) as place:
-        kept = Path(place, "audit.json")
-        code = run_without_credentials([*_AUDIT, "--yes", f"--save={kept}", *options], here)
-        if code == _INTERRUPTED:
-            raise KeyboardInterrupt
-        report = _read_report(kept, code)
-    return replace(report, offer=offer_removals(plan.project, report, access.forge, access.remote))
-
-
-def _access(plan: _AuditPlan) -> ForgeAccess:
-    """Find forge and remote; without a forge, the text goes to a file and the branch stays here."""
-    nightly = plan.settings.nightly
-    if nightly.forge != "none":
-        return find_access(plan.project, plan.ask.flags)
-    return ForgeAccess("none", load_forge(nightly, "", state_folder(plan.project.root) / "pull-requests"), None)
-
-
-def _read_report(path: Path, code: int) -> AuditReport:
-    """Read what the audit's own process found."""
-    if not path.is_file():
-        raise InfrastructureError(f"the audit ended with {code} and left no result; see above, and run this again")
-    try:
-        return TypeAdapter(AuditReport).validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise InfrastructureError(
-            f"the audit left another result than expected ({first['msg']}); run this again"
-        ) from error
 
 
 def _waiting(series: Sequence[AuditSeries]) -> list[AuditSeries]:

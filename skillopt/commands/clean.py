@@ -25,10 +25,8 @@ from skillopt.storage.pruning import Prunable, prunable_answers, prune_answers
 from skillopt.versions.branches import (
     DESCRIPTION_BRANCHES,
     DRAFT_BRANCHES,
-    REMOVAL_BRANCH,
     VERSION_BRANCHES,
     DraftBranch,
-    RemovalBranch,
     list_branches,
     people_commits,
 )
@@ -176,7 +174,7 @@ _NOTES: Final = {
 
 
 def _branches(root: Path) -> Iterator[_Removable]:
-    """List the branches of versions, of drafts, of descriptions and of proposed removals."""
+    """List the branches of versions, drafts and descriptions."""
     try:
         repository = Repository.find(root)
     except RepositoryError:
@@ -193,13 +191,6 @@ def _branches(root: Path) -> Iterator[_Removable]:
         if name.startswith(DESCRIPTION_BRANCHES):
             note = f"accepted descriptions, {merged}"
         yield _Removable(_BRANCHES, shown, None, note, kept, tip)
-    removals = RemovalBranch(repository)
-    if removals.tip:
-        place = repository.checked_out_in(f"refs/heads/{REMOVAL_BRANCH}")
-        kept = f"it is checked out in {place}" if place else ""
-        if not removals.is_ours(removals.tip):
-            kept = f"a person has committed there ({removals.tip[:10]}); remove it with git branch -D"
-        yield _Removable(_BRANCHES, REMOVAL_BRANCH, None, "proposed removals of skills", kept, removals.tip)
 
 
 def _why_kept(repository: Repository, name: str, tip: str) -> str:

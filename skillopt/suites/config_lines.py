@@ -3,14 +3,14 @@
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SettingsError, UsageError
 
-__all__ = ["ConfigLines", "add_to_config", "drop_skills", "put_file", "quote_toml", "skill_header"]
+__all__ = ["ConfigLines", "add_to_config", "put_file", "quote_toml", "skill_header"]
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER: Final = re.compile(r"[ \t]*\[")
@@ -60,29 +60,6 @@ def add_to_config(text: str, lines: ConfigLines, path: Path) -> str:
         wanted = "\n".join(("", *lines.top, *_tables(lines.skills)))
         raise SettingsError(f"{path}: expected a file to which lines can be added, found another form; add:{wanted}")
     return added
-
-
-def drop_skills(text: str, names: Collection[str]) -> str | None:
-    """Delete the tables of some skills from the text of a skillopt.toml, with the comments right above them."""
-    blocks: list[list[str]] = [[]]
-    for line in text.splitlines(keepends=True):
-        if _HEADER.match(line):
-            at = len(blocks[-1])
-            while at and blocks[-1][at - 1].lstrip().startswith("#"):
-                at -= 1
-            blocks.append(blocks[-1][at:])
-            del blocks[-2][at:]
-        blocks[-1].append(line)
-    headers = tuple(start for name in names for start in (skill_header(name), f"{skill_header(name)[:-1]}."))
-    kept = [block for block in blocks if not any(line.lstrip().startswith(headers) for line in block)]
-    shorter = "".join(line for block in kept for line in block)
-    shorter = shorter if len(kept) == len(blocks) else shorter.rstrip("\r\n") + "\n"
-    try:
-        before, after = tomllib.loads(text), tomllib.loads(shorter)
-    except ValueError:
-        return None
-    skills = {name: entry for name, entry in before.get("skills", {}).items() if name not in names}
-    return shorter if {"skills": {}, **after} == {**before, "skills": skills} else None
 
 
 def put_file(path: Path, text: str) -> None:

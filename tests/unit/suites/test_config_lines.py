@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import SettingsError
-from skillopt.suites.config_lines import ConfigLines, add_to_config, drop_skills, quote_toml, skill_header
+from skillopt.suites.config_lines import ConfigLines, add_to_config, quote_toml, skill_header
 
 FILE = Path("skillopt.toml")
 TEXT = """\
@@ -52,28 +52,3 @@ def test_a_file_to_which_lines_cannot_be_added_is_refused_with_the_lines_to_add(
 def test_any_name_and_any_text_are_read_as_they_were_written(name: str, text: str) -> None:
     written = f"{skill_header(name)}\npath = {quote_toml(text)}\n"
     assert tomllib.loads(written) == {"skills": {name: {"path": text}}}
-
-
-SEVERAL = """\
-harness = "demo"
-
-# About a.
-[skills.a]
-path = "x"
-# Inside.
-[skills.a.advanced]
-patch_tests = 4
-
-# About b.
-[skills.b]
-suite = "s"
-
-[nightly]
-forge = "none"
-"""
-
-
-def test_the_tables_of_a_skill_go_with_the_comments_right_above_them() -> None:
-    assert drop_skills(SEVERAL, ["a"]) == 'harness = "demo"\n\n' + SEVERAL[SEVERAL.index("# About b.") :]
-    assert drop_skills(SEVERAL, ["a", "b"]) == 'harness = "demo"\n\n[nightly]\nforge = "none"\n'
-    assert drop_skills(SEVERAL, ["c"]) == SEVERAL
