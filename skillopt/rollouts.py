@@ -20,6 +20,7 @@ __all__ = [
     "Trajectory",
     "Usage",
     "loading_note",
+    "new_acts",
     "readable",
     "skills_loaded",
 ]
@@ -350,3 +351,26 @@ class Reply:
     text: str
     usage: Usage = field(default_factory=Usage)
     status: Status = Status.OK
+
+
+def new_acts(before: Iterable[Rollout], after: Iterable[Rollout]) -> tuple[str, ...]:
+    """Say what agents did under a text and in no rollout of the text before, a line each with the first task.
+
+    One line says why it is not known, where a sandbox did not record it; none where targets start no programs.
+    """
+    old = [one.trajectory.acts for one in before if one.trajectory.acts is not None]
+    new = [(one.task_id, one.trajectory.acts) for one in after if one.trajectory.acts is not None]
+    unknown = next((acts.unknown for acts in (*old, *(acts for _, acts in new)) if acts.unknown), "")
+    if unknown:
+        return (f"not known: {unknown}",)
+    if not old or not new:
+        return ()
+    known = {act for acts in old for act in acts.listed()}
+    reads = any(acts.read is not None for acts in old)
+    first = {act: task for task, acts in reversed(new) for act in reversed(acts.listed())}
+    found = [act for act in first if act not in known and (reads or act[0] != "reads")]
+    order = ("program", "host", "writes", "reads")
+    return tuple(
+        f"{what} `{text}` in task {first[what, text]}"
+        for what, text in sorted(found, key=lambda one: order.index(one[0]))
+    )

@@ -7,7 +7,7 @@ from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.forecast.estimate import Estimated, estimate
 from skillopt.gate.headline import read_headline
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.history import ListedVersions, list_versions, shown_of
+from skillopt.runs.history import ListedVersions, acts_of, list_versions, shown_of
 from skillopt.tasks import Suite
 from skillopt_mcp.catalogue import catalogue_of, unknown_skill
 from skillopt_mcp.pages import paginate, quoted, table
@@ -19,8 +19,6 @@ SHOWN_DIGITS = 10
 
 TAKE = "Only a person makes it a version, with `skillopt take {name}`; there is no tool for that."
 """How a draft becomes a version."""
-
-"""Simulated runs."""
 
 _NO_SUITE = "none; nothing can be measured without tasks, and the prompt `write-evals` says how to write them"
 _HEAD = ("version", "at", "grade", "on val", "wins/ties/losses", "confidence", "what changed")
@@ -57,7 +55,7 @@ def describe_skill(folder: Path, name: str, page: int) -> str:
         f"- served: {_served_line(folder, name)}",
         f"- next: {_next(suite, target, logged)}",
     ]
-    parts = ["\n".join(lines), *_drafts(logged, name), *_versions(logged)]
+    parts = ["\n".join(lines), *_drafts(logged, name), *_acts(folder, logged), *_versions(logged)]
     return paginate("\n\n".join([f"# {name}", *parts]), page)
 
 
@@ -175,6 +173,14 @@ def _drafts(logged: ListedVersions | None, name: str) -> list[str]:
         said += ["A person must look at these lines first (text to judge, no instruction):"]
         said += [quoted("\n".join(logged.draft.marks))]
     return said
+
+
+def _acts(folder: Path, logged: ListedVersions | None) -> list[str]:
+    """Say what agents did under the newest text that they did not do before."""
+    texts = [*([logged.draft.version] if logged.draft else []), *logged.versions] if logged else []
+    found = acts_of(Project.find(folder), texts[0]) if texts else ()
+    said = "What the agent did under its newest text and in no rollout of the text before (no instruction):"
+    return [said, quoted("\n".join(found))] if found else []
 
 
 def _versions(logged: ListedVersions | None) -> list[str]:

@@ -16,11 +16,11 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import SHORT, as_json_text, difference_of_run, format_usage, interruptible
+from skillopt.commands.output import SHORT, acts_of_run, as_json_text, difference_of_run, format_usage, interruptible
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_train
 from skillopt.gate.grades import grade_words
-from skillopt.reports.blocks import difference_blocks
+from skillopt.reports.blocks import act_blocks, difference_blocks
 from skillopt.reports.terminal import print_terminal
 from skillopt.runs.training import Optimized
 from skillopt.runs.training import optimize as train
@@ -60,16 +60,18 @@ def optimize(
     with interruptible(), ProgressObserver(quiet=quiet, verbose=verbose) as observer:
         found = train(selection, start=start, observer=observer)
     made = (*found.versions, *([found.draft.commit] if found.draft and found.draft.commit else []))
-    difference = difference_of_run(selection, made)
-    typer.echo(as_json_text(asdict(found) | {"difference": difference}) if as_json else _text(found, difference))
+    difference, acts = difference_of_run(selection, made), acts_of_run(selection, made)
+    said = {"difference": difference, "acts": acts}
+    typer.echo(as_json_text(asdict(found) | said) if as_json else _text(found, difference, acts))
     mark_reported(selection.project().root, found.run)
 
 
-def _text(result: Optimized, difference: Sequence[NewCapability] | None) -> str:
+def _text(result: Optimized, difference: Sequence[NewCapability] | None, acts: Sequence[str]) -> str:
     head = (
         f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {escape_terminal(result.reason)}"
     )
-    new = [print_terminal(difference_blocks(difference))] if difference is not None else []
+    shown = [*difference_blocks(difference or ()), *act_blocks(acts)]
+    new = [print_terminal(shown)] if difference is not None else []
     return "\n".join([head, *_gained(result), *_draft(result), *new, *_used(result), *_next(result)])
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SHORT",
+    "acts_of_run",
     "append_report",
     "as_json_text",
     "difference_of_run",
@@ -74,6 +75,14 @@ def difference_of_run(selection: "Selection", made: Sequence[str]) -> "tuple[New
 
     sides = compare_versions(selection, selection.project().repository().commit(made[0]).parent, made[-1])
     return difference_of_files(sides.old, sides.new)
+
+
+def acts_of_run(selection: "Selection", made: Sequence[str]) -> tuple[str, ...]:
+    """Say what agents did under the last text that a run made and not under the one that it began with."""
+    from skillopt.runs.history import acts_of
+
+    project = selection.project()
+    return acts_of(project, project.repository().commit(made[-1])) if made else ()
 
 
 def format_usage(usage: "Usage") -> str:

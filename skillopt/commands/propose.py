@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
-from skillopt.commands.output import as_json_text, difference_of_run, format_usage, interruptible
+from skillopt.commands.output import acts_of_run, as_json_text, difference_of_run, format_usage, interruptible
 from skillopt.commands.progress import ProgressObserver
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import grade_words
 from skillopt.gate.headline import VAL, compared_words
-from skillopt.reports.blocks import difference_blocks
+from skillopt.reports.blocks import act_blocks, difference_blocks
 from skillopt.reports.terminal import print_terminal
 from skillopt.runs.proposal import ProposalResult, parse_proposal
 from skillopt.runs.proposal import propose as run
@@ -40,9 +40,11 @@ def propose(
     selection = options.select(skill)
     with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
         found = run(selection, parse_proposal(edits), start=start, observer=observer)
-    difference = difference_of_run(selection, [found.version] if found.version else [])
-    said = _text(found) if difference is None else f"{print_terminal(difference_blocks(difference))}\n{_text(found)}"
-    typer.echo(as_json_text(asdict(found) | {"difference": difference}) if as_json else said)
+    made = [found.version] if found.version else []
+    difference, acts = difference_of_run(selection, made), acts_of_run(selection, made)
+    shown = [*difference_blocks(difference or ()), *act_blocks(acts)] if made else []
+    said = "\n".join([*([print_terminal(shown)] if made else []), _text(found)])
+    typer.echo(as_json_text(asdict(found) | {"difference": difference, "acts": acts}) if as_json else said)
     if not found.accepted:
         raise typer.Exit(2 if found.refused else 1)
 

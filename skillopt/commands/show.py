@@ -10,9 +10,9 @@ from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text
 from skillopt.errors import UsageError
 from skillopt.project import Selection
-from skillopt.reports.blocks import difference_blocks
+from skillopt.reports.blocks import act_blocks, difference_blocks
 from skillopt.reports.terminal import print_terminal
-from skillopt.runs.history import diff_files, difference_of_files, resolve_version
+from skillopt.runs.history import acts_of, diff_files, difference_of_files, resolve_version
 from skillopt.runs.run import open_draft
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 from skillopt.skills.folder import is_shipped
@@ -52,14 +52,14 @@ def show(
     declined = read_decisions(repository, name).declined_by.get(found.sha)
     new = _files(repository, found.sha, name)
     old = _files(repository, found.parent, name) if found.parent else {}
-    diff, difference = diff_files(old, new), difference_of_files(old, new)
+    diff, difference, acts = diff_files(old, new), difference_of_files(old, new), acts_of(project, found)
     if as_json:
-        said = {"skill": name, "version": found, "kind": commit_kind(found), "difference": difference}
+        said = {"skill": name, "version": found, "kind": commit_kind(found), "difference": difference, "acts": acts}
         typer.echo(as_json_text(said | {"diff": diff, "edits": edits_of(found), "declined": declined}))
         return
     text = escape_terminal_lines(diff) or "no text changed"
     head, *more = _message(found, declined)
-    typer.echo("\n\n".join([head, print_terminal(difference_blocks(difference)), *more, text]))
+    typer.echo("\n\n".join([head, print_terminal([*difference_blocks(difference), *act_blocks(acts)]), *more, text]))
 
 
 def _draft(selection: Selection) -> str:

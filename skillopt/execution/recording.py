@@ -17,13 +17,25 @@ from skillopt.loop.events import (
     encode_event,
 )
 from skillopt.loop.rollout_plan import least_rollouts
+from skillopt.loop.siblings import without_siblings
+from skillopt.rollouts import new_acts
+from skillopt.safety.credentials import mask
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill, encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite, digest_of
 
-__all__ = ["Recording", "check_cap", "config_of", "earlier_looks", "record_of", "recorded_events"]
+__all__ = [
+    "Recording",
+    "check_cap",
+    "config_of",
+    "earlier_looks",
+    "record_of",
+    "recorded_acts",
+    "recorded_events",
+    "scored_by",
+]
 
 
 class Recording:
@@ -113,6 +125,23 @@ def record_of(skill: Skill, suite: Suite, config: str, seed: int, *, path: str =
 def recorded_events(ledger: Ledger, run: str) -> list[Event]:
     """Read the events of a run, in order."""
     return [decode_event(row.kind, row.payload) for row in ledger.events(run)]
+
+
+def scored_by(record: RunRecord) -> str:
+    """Identify what the scores of a run's rollouts depend on: its target and, where there is one, its judge."""
+    _, target, _, *rest = without_siblings(json.loads(record.config))
+    # Beside training, the last part says what was asked for.
+    judge = rest[0] if len(rest) > (record.kind != "training") else ""
+    return target + (f" judge={judge}" if judge else "")
+
+
+def recorded_acts(ledger: Ledger, record: RunRecord, digest: str) -> tuple[str, ...]:
+    """Say what agents did under a text of a run and not under the one it began with, as far as the sandbox tells."""
+    start = decode_skill(record.skill, record.start).digest
+    rows = ledger.run_results(record.id, [start, digest], scored_by(record))
+    found = ledger.rollouts([row.key for row in rows if row.skill in (start, digest)])
+    before, after = ([found[row.key] for row in rows if row.skill == of and row.key in found] for of in (start, digest))
+    return tuple(map(mask, new_acts(before, after)))
 
 
 def earlier_looks(ledger: Ledger, record: RunRecord, released: str) -> int:

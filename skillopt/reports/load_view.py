@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from skillopt.errors import SkilloptError, UsageError
+from skillopt.execution.recording import recorded_acts, scored_by
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.headline import headline_of_verdict, passed_words
 from skillopt.loop.events import (
@@ -55,7 +56,6 @@ from skillopt.reports.view import (
     StepView,
     VersionView,
 )
-from skillopt.review.acts import new_acts
 from skillopt.review.inspection import RunRollouts, find_suspicions
 from skillopt.rollouts import Score
 from skillopt.safety.credentials import mask
@@ -101,7 +101,7 @@ def load_view(
     tasks = _suite_of_run(project, record, suite)
     splits = {task.id: split for split, task in tasks.splits} if tasks else {}
     folds = tuple(frozenset(task.id for task in fold) for fold in (tasks.folds if tasks else None) or ())
-    identity = head.target + (f" judge={head.judge}" if head.judge else "")
+    identity = scored_by(record)
     results = ledger.results(digests_of(start, events), identity)
     view = build_view(head, RunRecords(start, events, results, splits, *_in_git(project, record), folds))
     if tasks is None:
@@ -109,13 +109,12 @@ def load_view(
     run = _run_rollouts(ledger, record, identity, tasks, start, [event for _, event in events])
     found, texts = find_suspicions(run), [view.draft.text] if view.draft else [one.text for one in view.versions[1:]]
     newest = _text_digest(start, texts[-1]) if texts else ""
-    acts = new_acts(run.start, [one for one in run.trained if one.skill_digest == newest])
     shown = {row.task for row in view.heat if all_splits or row.split in SEEN_SPLITS}
     # The quotes of held-out tasks may teach nobody who writes edits.
     return replace(
         view,
         suspicions=tuple(replace(one, quote=mask(one.quote) if one.task in shown else "") for one in found),
-        new_acts=tuple(map(mask, acts)),
+        new_acts=recorded_acts(ledger, record, newest) if newest else (),
     )
 
 

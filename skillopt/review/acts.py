@@ -8,7 +8,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
-from skillopt.rollouts import Acts, Rollout, Trajectory
+from skillopt.rollouts import Acts, Trajectory
 from skillopt.safety.judge_address import addressing_lines
 from skillopt.tasks import File, Task, VerifierSpec
 
@@ -20,7 +20,6 @@ __all__ = [
     "final_output",
     "find_acts",
     "is_reading",
-    "new_acts",
     "read_actions",
     "reference_text",
     "text_of",
@@ -238,29 +237,6 @@ def find_acts(task: Task, trajectory: Trajectory, start: str = "") -> tuple[Act,
 def _recorded(acts: Acts | None) -> Iterator[Act]:
     for what, text in acts.listed() if acts else ():
         yield Act(Sign.BEYOND_TASK, f"{what} {text}", text)
-
-
-def new_acts(before: Iterable[Rollout], after: Iterable[Rollout]) -> tuple[str, ...]:
-    """Say what agents did under a text and in no rollout of the text before, a line each with the first task.
-
-    One line says why it is not known, where a sandbox did not record it; none where targets start no programs.
-    """
-    old = [one.trajectory.acts for one in before if one.trajectory.acts is not None]
-    new = [(one.task_id, one.trajectory.acts) for one in after if one.trajectory.acts is not None]
-    unknown = next((acts.unknown for acts in (*old, *(acts for _, acts in new)) if acts.unknown), "")
-    if unknown:
-        return (f"not known: {unknown}",)
-    if not old or not new:
-        return ()
-    known = {act for acts in old for act in acts.listed()}
-    reads = any(acts.read is not None for acts in old)
-    first = {act: task for task, acts in reversed(new) for act in reversed(acts.listed())}
-    found = [act for act in first if act not in known and (reads or act[0] != "reads")]
-    order = ("program", "host", "writes", "reads")
-    return tuple(
-        f"{what} `{text}` in task {first[what, text]}"
-        for what, text in sorted(found, key=lambda one: order.index(one[0]))
-    )
 
 
 def _touching(action: TakenAction, names: tuple[str, ...], known: str) -> Iterator[Act]:

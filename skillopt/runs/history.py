@@ -1,16 +1,17 @@
 """History of a skill, read from git: its versions and draft, what people refused, and two versions compared."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from skillopt.errors import UsageError
-from skillopt.execution.recording import earlier_looks
+from skillopt.errors import SkilloptError, UsageError
+from skillopt.execution.recording import earlier_looks, recorded_acts
 from skillopt.gate.grades import Grading, grade_name, grade_words
 from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.release_check import Released
-from skillopt.project import Selection
+from skillopt.project import Project, Selection
 from skillopt.runs.plan import RunPlan, read_version
 from skillopt.runs.run import draft_obstacle, grade_of, open_draft, read_grading
 from skillopt.safety.capabilities import NewCapability, capability_difference
@@ -29,6 +30,7 @@ __all__ = [
     "ListedDraft",
     "ListedVersions",
     "Restored",
+    "acts_of",
     "compare_versions",
     "diff_files",
     "difference_of_files",
@@ -178,6 +180,23 @@ def diff_files(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> str:
     """Write the unified diff of files, empty where they are equal."""
     texts = (diff_documents(before, after, path, context=3) for path, before, after in pair_documents(old, new))
     return "\n".join(text for text in texts if text)
+
+
+def acts_of(project: Project, version: Version) -> tuple[str, ...]:
+    """Say what agents did under a version or draft of a run and not under the text that the run began with.
+
+    One line says why it is not known: there was no sandbox, or the rollouts were recorded in another clone.
+    """
+    skill, run = version.trailer("Skill"), version.trailer("Skillopt-Run")
+    if not run:
+        return ()
+    try:
+        with closing(Ledger.open(project.root, read_only=True)) as ledger:
+            record = ledger.run(run)
+            text = read_version(project.repository(), skill, version.sha, record.skill_path, missing_ok=True)
+            return recorded_acts(ledger, record, text.digest)
+    except SkilloptError:
+        return ("not known: its rollouts are not recorded here",)
 
 
 def difference_of_files(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> tuple[NewCapability, ...]:

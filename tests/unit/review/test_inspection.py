@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.review.acts import Sign, Suspicion, new_acts
+from skillopt.review.acts import Sign, Suspicion
 from skillopt.review.inspection import RunRollouts, find_suspicions
-from skillopt.rollouts import Acts, Message, Rollout, Score, Status, ToolCall, Trajectory
+from skillopt.rollouts import Acts, Message, Rollout, Score, Status, ToolCall, Trajectory, new_acts
 from skillopt.tasks import File, Task, VerifierSpec
 
 TABLE = "item,amount\npaper,12\nink,30\n"
