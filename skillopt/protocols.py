@@ -223,8 +223,8 @@ class Runner(Protocol):
         """Run rollouts; answers are in the order of the requests, whatever ended first."""
         ...
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
-        """Ask the optimizer model for replies of one shape; answers are in the order of the prompts."""
+    def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
+        """Ask the optimizer model, or the reviewer, for replies of one shape; answers are in the order of prompts."""
         ...
 
 

@@ -194,6 +194,13 @@ class Settings(PresetConstants):
     judge: Annotated[
         str, Field(description="The model that judges rubrics, named like `model`; empty for the optimizer model.")
     ] = ""
+    reviewer: Annotated[
+        str,
+        Field(
+            description="A model, named like `model`, that reads each added line before a text becomes a version. A "
+            "text of which it flags a line, or that it does not read, waits as a draft until a person takes it."
+        ),
+    ] = ""
     base_url: Annotated[
         str, Field(description="Address of the `openai-compatible` server, with the version in its path.")
     ] = ""

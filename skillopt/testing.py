@@ -71,7 +71,13 @@ class ScriptedRunner:
         self.requests += requests
         return tuple(self._rollout(request) for request in requests)
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:  # noqa: ARG002 - a script ignores it
+    def replies(
+        self,
+        prompts: Iterable[str],
+        schema: str = "",  # noqa: ARG002 - a script ignores it
+        *,
+        review: bool = False,  # noqa: ARG002 - the prompt says who is asked
+    ) -> tuple[Reply, ...]:
         """Answer prompts by the script."""
         asked = list(prompts)
         self.prompts += asked

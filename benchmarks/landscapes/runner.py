@@ -46,7 +46,7 @@ class SimulatedRunner:
         """Run what is not known; answer in the order of the requests."""
         return tuple(self._rollout(request) for request in requests)
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
+    def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:  # noqa: ARG002 - none has a reviewer
         """Ask the model; note when it last offered each rule."""
         found = tuple(self._model.reply(prompt, schema=schema) for prompt in prompts)
         self._rounds += bool(found)

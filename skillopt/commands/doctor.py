@@ -230,7 +230,8 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
         yield _Check(f"target and optimizer {name}", ok=False, found=str(error))
 
     yield from _judge(project, name, settings)
-    for role, chosen in (("target", settings.harness), ("optimizer", settings.model), ("judge", settings.judge)):
+    models = {"optimizer": settings.model, "judge": settings.judge, "reviewer": settings.reviewer}
+    for role, chosen in {"target": settings.harness, **models}.items():
         if not chosen:
             continue
         target, model = partial(load_target, settings, project.root), partial(load_model, chosen, settings, folder)

@@ -31,10 +31,10 @@ def foresee_spending(selection: Selection, start: Start = "auto") -> tuple[Payme
     names = (settings.harness, settings.model, settings.judge or settings.model)
     identities = without_siblings(plan.identities)
     parts = list(zip(names, get_args(Part), identities, strict=False))  # there may be no judge
-    if {name for name, _, _ in parts} <= _FREE:
+    if {name for name, _, _ in parts} | {settings.reviewer or "demo"} <= _FREE:
         return None
     billed = [part for part in parts if is_paid(part[0], settings)]
-    paid, capped = bool(billed), settings.capped
+    paid, capped = bool(billed) or is_paid(settings.reviewer or "demo", settings), settings.capped
     asked = [(part, identity) for _, part, identity in billed or parts]
     first = not _trained_before(selection.project().root, asked)
     if not first and (capped or not paid):
@@ -58,7 +58,9 @@ def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:
     project = Project.find(Path.cwd())
     names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
     settings = [project.target(Selection(name, flags)).settings for name in names]
-    paid = any(is_paid(name, one) for one in settings for name in (one.harness, one.model, one.judge) if name)
+    paid = any(
+        is_paid(name, one) for one in settings for name in (one.harness, one.model, one.judge, one.reviewer) if name
+    )
     return Payment(paid, not (paid and was_billed(project.root)), capped or all(one.capped for one in settings))
 
 

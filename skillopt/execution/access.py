@@ -160,6 +160,7 @@ def _roles(settings: Settings, suite: Suite, *, trains: bool) -> dict[str, str]:
     roles = {"target": target} if kind == "chat" else {}
     if trains:
         roles["optimizer model"] = settings.model
+        roles |= {"reviewer": settings.reviewer} if settings.reviewer else {}
     if any(task.verifier.judged for _, task in suite.splits):
         roles["judge"] = settings.judge or settings.model
     return roles

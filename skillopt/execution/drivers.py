@@ -58,6 +58,7 @@ class Given:
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     meter: Meter | None = None
     allowance: Meter | None = None
+    reviewer: Model | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Drivers:
     sandbox: SandboxChoice = "auto"
     cluster: Cluster | None = None
     workers: int = 1
+    reviewer: Model | None = None
 
     def executor(self, notice: Callable[[str], None]) -> Executor:
         """Return what runs calls: threads, which wait for their rollouts where a cluster does them."""
@@ -186,6 +188,7 @@ def load_drivers(
         settings.sandbox,
         cluster,
         settings.workers,
+        metered("reviewer", given.reviewer, settings.reviewer) if settings.reviewer else None,
     )
 
 

@@ -125,11 +125,11 @@ class RecordedRunner:
         # The key of a rollout does not depend on the id that its task has in this suite.
         return tuple(replace(known[key], task_id=one.task.id) for key, one in zip(keys, requests, strict=True))
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
+    def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
         """Ask what is not recorded; answer in the order of the prompts."""
-        prompts, model = list(prompts), self._drivers.model
+        prompts, model = list(prompts), self._drivers.reviewer if review else self._drivers.model
         if model is None:
-            raise InfrastructureError("expected an optimizer model to ask, found none")
+            raise InfrastructureError(f"expected {'a reviewer' if review else 'an optimizer model'} to ask, found none")
         keys = [reply_key(model.identity, prompt) for prompt in prompts]
         wanted = dict(zip(keys, prompts, strict=True))
         known = self._ledger.replies(list(wanted))

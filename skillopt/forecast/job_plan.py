@@ -197,6 +197,7 @@ class _Planned:
         judged = any(task.verifier.judged for _, task in self.plan.suite.splits)
         names = [settings.harness, *([settings.model] if self.trains else [])]
         names += [settings.judge or settings.model] if judged else []
+        names += [settings.reviewer] if settings.reviewer else []
         billed = sorted({name for name in names if is_paid(name, settings)})
         if not billed or settings.max_usd or (not likely.usd and settings.capped):
             return

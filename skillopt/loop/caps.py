@@ -91,12 +91,12 @@ class CappedRunner:
         finally:
             self._kept = kept
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
-        """Ask the optimizer model, all prompts or, past the cap, none."""
+    def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
+        """Ask the optimizer model or the reviewer, all prompts or, past the cap, none."""
         prompts = tuple(prompts)
         self._foresee(len(prompts), self._optimizers, self.calls_asked)
         self.calls_asked += len(prompts)
-        found = self._runner.replies(prompts, schema)
+        found = self._runner.replies(prompts, schema, review=review)
         self._optimizers += Usage.total(reply.usage for reply in found)
         return found
 

@@ -1,16 +1,20 @@
 """Ask the optimizer model: one repair of an unreadable reply, and no prompt that fails by itself ends a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from skillopt.errors import FailureKind, ProviderError, ReplyError
+from skillopt.loop.caps import BudgetReached
 from skillopt.loop.course import Course, ask
+from skillopt.loop.events import Event, LinesReviewed
 from skillopt.prompts import fill
+from skillopt.prompts.reviewing import REVIEW_SCHEMA, FlaggedLine, ask_reviews, read_reviews
 from skillopt.prompts.stages import ask_repair
+from skillopt.protocols import Runner
 from skillopt.rollouts import Reply
 
-__all__ = ["Answered", "Stage", "consult", "consult_in_halves"]
+__all__ = ["Answered", "Stage", "consult", "consult_in_halves", "review_text"]
 
 R = TypeVar("R")
 C = TypeVar("C")
@@ -46,6 +50,27 @@ def consult(stage: Stage, prompt: str, read: Callable[[str], R]) -> Course[R]:
     if isinstance(answer, ReplyError):
         raise answer
     return answer
+
+
+def review_text(
+    runner: Runner, before: str, after: str, step: int, known: Sequence[FlaggedLine] = ()
+) -> Generator[Event, None, tuple[FlaggedLine, ...]]:
+    """Have the reviewer read the lines that a text adds; return what it or an earlier reading flags."""
+    prompts, found = ask_reviews(before, after), tuple[FlaggedLine, ...]()
+    if not prompts:
+        return tuple(known)
+    try:
+        replies = runner.replies(prompts, REVIEW_SCHEMA, review=True)
+        found = read_reviews([reply.text for reply in replies], before, after)
+    except BudgetReached as reached:
+        found = (FlaggedLine("", f"not read: {reached}"),)
+    except ProviderError as error:
+        if error.kind in _AWAY:
+            raise
+        found = (FlaggedLine("", f"not read: {_words(error)}"),)
+    flagged = {one.text: one for one in (*found, *(one for one in known if one.text))}
+    yield LinesReviewed(step, tuple(flagged.values()))
+    return tuple(flagged.values())
 
 
 def consult_in_halves(

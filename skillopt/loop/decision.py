@@ -10,6 +10,7 @@ from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
 from skillopt.gate.gate import INCREMENT_TASKS, resolvable_gain
 from skillopt.gate.grades import Grade, Grading, Prior, prior_from_training
 from skillopt.loop.caps import BudgetReached
+from skillopt.loop.consultation import review_text
 from skillopt.loop.draft import Line, find_held
 from skillopt.loop.events import (
     BaselineMeasured,
@@ -78,8 +79,9 @@ def run_gate(
     """Compare a candidate with the incumbent on `val`; accept it, let it wait, or remember why not."""
     held: tuple[Line, ...] = ()
     run.gated = (candidate or run.draft.skill).digest
+    yield from _review(run, step, candidate or run.draft.skill)
     if candidate is None:
-        held = run.draft.marked(run.settings)
+        held = run.draft.marked(run.settings, run.flagged)
         candidate, changes = run.draft.without(held)
     problem = held_back(run, held, candidate)
     if problem:
@@ -101,6 +103,14 @@ def run_gate(
         _drop(run, changes, verdict, held)
 
 
+def _review(run: TrainingRun, step: int, skill: Skill) -> Iterator[Event]:
+    """Have the reviewer read a text, where the settings name one, once for each text."""
+    sides = run.draft.incumbent.text, skill.text
+    if run.settings.reviewer and sides != run.reviewed:
+        run.flagged = yield from review_text(run.runner, *sides, step, run.flagged)
+        run.reviewed = sides
+
+
 def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: Sequence[Line]) -> None:
     """Remember why edits were not accepted, and go on without them."""
     for edit in (change.edit for change in changes):
@@ -111,7 +121,7 @@ def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: S
 def held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
     """Return what a person must look at before it becomes a version, empty for nothing."""
     text = run.draft.skill.text if held else candidate.text
-    marks = find_held(run.draft.incumbent.text, text, run.settings)
+    marks = find_held(run.draft.incumbent.text, text, run.settings, run.flagged)
     if not held:
         return f"it would say what a person must look at first: {marks[0]}" if marks else ""
     waiting = "1 edit waits" if len(held) == 1 else f"{len(held)} edits wait"
@@ -182,6 +192,7 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     if run.folded:
         yield from merge_folds(run)
     text, changes = draft.skill.document.text, draft.pending
+    yield from _review(run, run.step, draft.skill)
     try:
         grading = _grade(run)
     except InvalidMeasurementError as error:
@@ -208,7 +219,7 @@ def _problem(run: TrainingRun, grading: Grading) -> Generator[Event, None, tuple
     enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
     if run.gate.graded is None or not enough:
         return "", Outcome.INCONCLUSIVE
-    held = run.draft.marked(run.settings)
+    held = run.draft.marked(run.settings, run.flagged)
     if held:
         return held_back(run, held, run.draft.skill), Outcome.INCONCLUSIVE
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from skillopt.errors import EditError
+from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.escaping import truncate
 from skillopt.safety.lint import LintFinding, find_marks
@@ -62,11 +63,11 @@ class Draft:
         self.incumbent = candidate
         self.set(held)
 
-    def marked(self, settings: Settings) -> tuple[Line, ...]:
+    def marked(self, settings: Settings, flagged: Sequence[FlaggedLine] = ()) -> tuple[Line, ...]:
         """Return the lines that a person must look at; all of them where only together they say such a thing."""
 
         def is_marked(skill: Skill) -> bool:
-            return bool(find_held(self.incumbent.text, skill.text, settings))
+            return bool(find_held(self.incumbent.text, skill.text, settings, flagged))
 
         if not self.lines or not is_marked(self.skill):
             return ()
@@ -87,14 +88,30 @@ class Draft:
         return _apply(self.incumbent, tuple(line.edit for line in lines))
 
 
-def find_held(before: str, after: str, settings: Settings) -> tuple[LintFinding, ...]:
-    """Find what a person must look at before a changed text becomes a version."""
+def find_held(
+    before: str, after: str, settings: Settings, flagged: Sequence[FlaggedLine] = ()
+) -> tuple[LintFinding, ...]:
+    """Find what a person must look at before a changed text becomes a version; a reviewer may have flagged lines."""
+    old, new = ([line.strip() for line in text.splitlines()] for text in (before, after))
+    read = [one for one in flagged if before != after and (not one.text or (one.text in new and one.text not in old))]
     found = capability_difference(before, after) if settings.review == "always" else ()
     added = (f"line {one.line} adds the {one.kind} {truncate(repr(one.text), 80)}" for one in found)
     return (
         *find_marks(before, after, frozenset(settings.allow)),
         *(LintFinding(LintClass.CAPABILITY, said, one.text, one.line) for one, said in zip(found, added, strict=True)),
+        *(LintFinding(LintClass.REVIEWER, _flag_words(one, new), one.text, _line_of(one, new)) for one in read),
     )
+
+
+def _line_of(flag: FlaggedLine, lines: Sequence[str]) -> int:
+    return lines.index(flag.text) + 1 if flag.text else 1
+
+
+def _flag_words(flag: FlaggedLine, lines: Sequence[str]) -> str:
+    if not flag.text:
+        return f"the reviewer's answer counts for nothing: {truncate(flag.reason, 120)}"
+    said = f"line {_line_of(flag, lines)} {truncate(repr(flag.text), 80)}"
+    return f"the reviewer flags {said}: {truncate(' '.join(flag.reason.split()), 120) or 'no reason'}"
 
 
 # The same edits are applied to the same text again and again, as where each in turn is left out.

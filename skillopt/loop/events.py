@@ -23,6 +23,7 @@ from skillopt.gate.headline import (
     passed_words,
     tally_words,
 )
+from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Change, Edit
@@ -38,6 +39,7 @@ __all__ = [
     "Event",
     "GateDecided",
     "HeldOutTestMeasured",
+    "LinesReviewed",
     "MemoryUpdated",
     "PatchTested",
     "PromptSkipped",
@@ -213,6 +215,18 @@ class StepFailed(Event):
 
     def __str__(self) -> str:
         return f"step {self.step}: {self.stage}: {_cut(self.reason)}"
+
+
+@dataclass(frozen=True, slots=True)
+class LinesReviewed(Event):
+    """The reviewer read what a text adds: the lines flagged in this run so far, one without text where it read none."""
+
+    step: int
+    flagged: tuple[FlaggedLine, ...]
+
+    def __str__(self) -> str:
+        told = "; ".join(f"{one.text!r}: {one.reason}" if one.text else one.reason for one in self.flagged)
+        return f"step {self.step}: the reviewer flags {_cut(told)}" if told else ""
 
 
 @dataclass(frozen=True, slots=True)

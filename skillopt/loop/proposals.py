@@ -12,6 +12,7 @@ from skillopt.gate.here import HERE_ROUNDS
 from skillopt.loop import events
 from skillopt.loop.ablation import ablate, run_patch_test
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
+from skillopt.loop.consultation import review_text
 from skillopt.loop.course import Answerer, Course, go
 from skillopt.loop.draft import clip, find_held
 from skillopt.loop.edit_checks import Refusal, check_edits, find_leaking_edits, join_edits
@@ -119,7 +120,8 @@ class _Trial:
         verdict = self._judge(candidate)
         here = verdict.grading is not None and verdict.grading.grade is Grade.PROVEN_HERE
         accepted = verdict.outcome is Outcome.ACCEPT or (here and settings.accept == "here")
-        marks = find_held(skill.text, text, settings) if accepted else ()
+        flagged = (yield from review_text(self.runner, skill.text, text, 1)) if settings.reviewer else ()
+        marks = find_held(skill.text, text, settings, flagged) if accepted else ()
         problem = f"a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""
         guard = SiblingGuard(self.terms.siblings, skill, settings, self.runner)
         if accepted and not problem:

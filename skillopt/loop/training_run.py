@@ -19,6 +19,7 @@ from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.policy import MOST_TRIES, Policy
 from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.siblings import Sibling, SiblingGuard, rollouts_kept
+from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.protocols import Runner
 from skillopt.rollouts import Rollout, Status, Stream
 from skillopt.safety.leaks import index_protected_text
@@ -128,6 +129,9 @@ class TrainingRun:
         """Versions that there were when the held-out test was scored last, and the rollouts that it took."""
         self.progress = EpochProgress()
         self.gated = self.told = ""
+        self.flagged: tuple[FlaggedLine, ...] = ()
+        self.reviewed = ("", "")
+        """Texts that the reviewer compared last."""
         self._proposals = 0
         self.doubles: dict[Line, str] = {}
         """Lines of folds that the joined draft does without, and why."""

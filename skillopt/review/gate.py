@@ -218,8 +218,8 @@ class _WithoutSkill:
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         return self._runner.rollouts([_without_empty(request) for request in requests])
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
-        return self._runner.replies(prompts, schema)
+    def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
+        return self._runner.replies(prompts, schema, review=review)
 
 
 def _without_empty(request: RolloutRequest) -> RolloutRequest:

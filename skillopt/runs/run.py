@@ -23,6 +23,7 @@ from skillopt.loop.events import (
     DraftGraded,
     Event,
     GateDecided,
+    LinesReviewed,
     RunEnded,
     RunStarted,
     VersionAccepted,
@@ -208,7 +209,8 @@ def _draft_version(
 ) -> NewVersion:
     parent = _incumbent(repository, record, events)
     before = read_version(repository, record.skill, parent, record.skill_path, missing_ok=True)
-    marks = find_held(before.text, draft.text, Settings.model_validate(record.settings))
+    flagged = next((event.flagged for _, event in reversed(events) if isinstance(event, LinesReviewed)), ())
+    marks = find_held(before.text, draft.text, Settings.model_validate(record.settings), flagged)
     at = next(at for at, event in reversed(events) if event is draft)
     grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
     subject = f"draft, {_summary(draft.changes) if draft.changes else _GUIDANCE}"

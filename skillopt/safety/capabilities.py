@@ -8,7 +8,6 @@ from skillopt.safety.literals import Literal, LiteralKind, find_literals, normal
 
 __all__ = ["NewCapability", "capability_difference", "describe_difference"]
 
-
 NewCapability = Literal
 """One capability that is new: its kind, the text that names it, and its line from 1 in the new text."""
 

@@ -25,6 +25,7 @@ class LintClass(StrEnum):
     RAW_HTML = "raw-html"
     UNGROUNDED = "ungrounded"
     CAPABILITY = "capability"
+    REVIEWER = "reviewer"
 
 
 MARKED: Final = frozenset(

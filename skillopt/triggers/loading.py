@@ -86,9 +86,9 @@ class DiscoveryRunner:
         found = self.runner.rollouts([replace(one, discovery=self.discovery) for one in requests])
         return tuple(map(_by_loading, requests, found))
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
+    def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
         """Ask the optimizer model."""
-        return self.runner.replies(prompts, schema)
+        return self.runner.replies(prompts, schema, review=review)
 
 
 def _by_loading(request: RolloutRequest, rollout: Rollout) -> Rollout:

@@ -55,8 +55,8 @@ def costly(request: RolloutRequest) -> Rollout:
 class Asking(ScriptedRunner):
     """A runner whose replies cost a dollar each."""
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
-        return tuple(Reply(text, Usage(1, 5000, 0, 1.0)) for text in prompts if not schema)
+    def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
+        return tuple(Reply(text, Usage(1, 5000, 0, 1.0)) for text in prompts if not schema and not review)
 
 
 @pytest.mark.parametrize(("name", "cap"), [("max_usd", 2.0), ("max_tokens", 20_000)])
