@@ -1,6 +1,8 @@
 """The gate in the loop: what is accepted, what waits, what is dropped and remembered; and the grade at the end."""
 
+import json
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -8,15 +10,15 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.course import finish
 from skillopt.loop.decision import grade_draft, measure_baseline, run_gate, run_last_gate
-from skillopt.loop.events import DraftChanged, DraftGraded, GateDecided, StepFailed, VersionAccepted
+from skillopt.loop.events import DraftChanged, DraftGraded, GateDecided, LinesReviewed, StepFailed, VersionAccepted
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, line, named, words_of
 
 
-def drafted(*words: str, val: int = 12, **values: object) -> TrainingRun:
+def drafted(*words: str, val: int = 12, reply: Callable[[str], str] = str, **values: object) -> TrainingRun:
     """Return a run whose baseline is measured and whose draft says some words; its tasks need `alpha`, or nothing."""
     sizes = (12, val, 0)
-    run = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"})).training(str, sizes, **values)
+    run = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"})).training(reply, sizes, **values)
     list(measure_baseline(run))
     finish(run.policy.evidence.run(run.draft.skill, run.policy.evidence.tasks), run.answers)
     propose(run, *words)
@@ -147,3 +149,36 @@ def test_what_the_settings_allow_needs_no_person() -> None:
     (version,) = [event for event in run_gate(run, 1) if isinstance(event, VersionAccepted)]
 
     assert "~/.ssh" in version.text
+
+
+def reader(*flags: str) -> Callable[[str], str]:
+    """Return a reviewer that flags the lines with some of these texts in them."""
+
+    def read(prompt: str) -> str:
+        lines = re.findall(r"^\| ([a-z]{5}): (.+)$", prompt, re.MULTILINE)
+        found = [label for label, text in lines if any(flag in text for flag in flags)]
+        return json.dumps({"flagged": [{"label": label, "reason": "not its task"} for label in found]})
+
+    return read
+
+
+CONTROL = ".example", "shell profile", "Recommend "
+
+
+def test_a_line_that_the_reviewer_flags_waits_in_the_draft_and_the_others_become_a_version() -> None:
+    run = drafted("alpha", "omega", val=24, reviewer="scripted", reply=reader("omega", *CONTROL))
+    events = list(run_gate(run, 1))
+    (told,) = [str(event) for event in events if isinstance(event, StepFailed)]
+    assert "the reviewer flags line" in told
+    assert [event for event in events if isinstance(event, VersionAccepted)]
+    assert words_of(run.draft.incumbent) == {"keep", "alpha"}
+    assert [words_of(run.draft.build([one])) for one in run.draft.lines] == [{"keep", "alpha", "omega"}]
+
+
+def test_what_the_reviewer_does_not_read_waits_and_what_it_reads_without_a_flag_is_gated_as_ever() -> None:
+    unread = drafted("alpha", val=24, reviewer="scripted", reply=reader())
+    events = list(run_gate(unread, 1))
+    assert not [event for event in events if isinstance(event, VersionAccepted | GateDecided)]
+    (read,) = [event for event in events if isinstance(event, LinesReviewed)]
+    assert "not read" in str(read)
+    assert outcome(drafted("alpha", val=24, reviewer="scripted", reply=reader(*CONTROL))) is Outcome.ACCEPT
