@@ -27,12 +27,12 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 54_151,  # to reach: 51,000
-    "tests": 36_866,  # to reach: 36,000
-    "benchmarks tools": 10_500,
+    "skillopt mcp_server": 54_813,  # to reach: 51,000
+    "tests": 36_927,  # to reach: 36,000
+    "benchmarks tools": 10_681,
     "skillopt/commands": 6_300,  # to reach: 6,200
     "skillopt/loop": 4_300,  # to reach: 3,200
-    "skillopt/gate": 1_920,  # to reach: 1,600
+    "skillopt/gate": 2_017,  # to reach: 1,600
     "skillopt/prompts": 1_580,
     "skillopt/skills": 2_040,  # to reach: 2,000
     "skillopt/safety": 2_240,  # to reach: 1,700
@@ -42,15 +42,15 @@ _BUDGETS = {
     "skillopt/sandbox": 1_400,
     "skillopt/execution": 2_475,  # to reach: 2,300
     "skillopt/storage": 1_380,
-    "skillopt/versions": 2_250,  # to reach: 2,100
+    "skillopt/versions": 2_247,  # to reach: 2,100
     "skillopt/runs": 2_670,  # to reach: 1,700
     "skillopt/reports": 3_220,  # to reach: 3,000
     "skillopt/review": 1_370,  # to reach: 1,300
-    "skillopt/shrink": 161,
+    "skillopt/shrink": 772,
     "skillopt/nightly": 3_600,
     "skillopt/triggers": 1_525,  # to reach: 1,400
     "skillopt/harvest": 960,
-    "skillopt/audit": 480,
+    "skillopt/audit": 438,
     "skillopt/forecast": 795,  # to reach: 700
     "mcp_server": 2_096,
 }

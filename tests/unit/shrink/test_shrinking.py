@@ -1,0 +1,128 @@
+"""Shrinking: what tasks need stays, bloat goes, what no task exercises is listed, and the verdict is fresh."""
+
+from collections.abc import Collection, Mapping
+
+import pytest
+
+from skillopt.errors import UsageError
+from skillopt.loop.events import DraftGraded, EditScreened, Event, GateDecided, RunEnded, VersionAccepted, newest_draft
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout, Stream
+from skillopt.shrink.shrinking import UNEXERCISED, least_for_shrinking, shrink
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+from tests.fakes.constants import settings_with
+
+LINES = [f"- rule {number}" for number in range(12)]
+NEEDED = {"- rule 3", "- rule 7"}
+
+
+def suite(tasks: int = 24) -> Suite:
+    rows = [(Split.VAL, Task(f"t{at:02}", f"Do {at}.", VerifierSpec("exact"))) for at in range(tasks)]
+    return Suite("s", (*rows, (Split.TEST, Task("held-out", "Do it.", VerifierSpec("exact")))))
+
+
+def run(
+    text: str,
+    needs: Collection[str] | Mapping[str, Collection[str]],
+    tasks: int = 24,
+    *,
+    drop_unexercised: bool = False,
+    max_rollouts: int | None = None,
+) -> tuple[list[Event], list[RolloutRequest]]:
+    def answer(request: RolloutRequest) -> Rollout:
+        own = needs[request.task.id] if isinstance(needs, Mapping) else needs
+        held = set(request.skill.text.splitlines() if request.skill else ())
+        return scored(request, float(set(own) <= held))
+
+    runner = ScriptedRunner(answer, lambda prompt: prompt)
+    settings = settings_with({} if max_rollouts is None else {"max_rollouts": max_rollouts})
+    skill = Skill("x", SkillDocument(text))
+    return list(shrink(skill, suite(tasks), settings, runner, drop_unexercised=drop_unexercised)), runner.requests
+
+
+def body(*lines: str) -> str:
+    return "\n".join(["# Rules", "", *lines, ""])
+
+
+def test_bloat_goes_and_needed_lines_stay_with_the_task_that_needs_them() -> None:
+    events, requests = run(body(*LINES), NEEDED)
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert {line for line in version.text.splitlines() if line.startswith("-")} == NEEDED
+    kept = [event for event in events if isinstance(event, EditScreened) and not event.kept]
+    assert {event.edit.anchor: bool(event.edit.tasks) for event in kept} == dict.fromkeys(NEEDED, True)
+    assert "held-out" not in {request.task.id for request in requests}
+
+
+def test_the_verdict_runs_both_texts_afresh_on_all_tasks() -> None:
+    events, requests = run(body(*LINES), NEEDED)
+    first = Stream.SHRINK.repeat(0)
+    fresh = [request for request in requests if request.repeat >= first]
+    assert len(fresh) == 2 * 24
+    assert not {request.repeat for request in requests if request not in fresh} & {one.repeat for one in fresh}
+    (gate,) = [event for event in events if isinstance(event, GateDecided)]
+    assert "less than 10% of tasks passed is lost" in gate.verdict.reason
+
+
+def test_with_ten_tasks_the_short_text_is_a_draft_with_its_interval() -> None:
+    events, _ = run(body(*LINES), NEEDED, tasks=10)
+    assert not [event for event in events if isinstance(event, VersionAccepted)]
+    draft = newest_draft(events)
+    assert isinstance(draft, DraftGraded)
+    assert draft.grading.low < 0 < draft.grading.high
+    assert "not shown to lose nothing" in draft.grading.reason
+
+
+def test_tasks_that_all_fail_end_it_before_the_search() -> None:
+    events, requests = run(body(*LINES), {"never there"})
+    ended = events[-1]
+    assert isinstance(ended, RunEnded)
+    assert "nothing can be shown to be lost" in ended.reason
+    assert {request.skill.text for request in requests if request.skill} == {body(*LINES)}
+
+
+@pytest.mark.parametrize("lines", [LINES[:1], LINES])
+def test_where_every_line_is_needed_nothing_goes(lines: list[str]) -> None:
+    events, _ = run(body(*lines), lines)
+    assert not [event for event in events if isinstance(event, GateDecided)]
+
+
+def test_a_section_that_no_task_exercises_is_listed_and_stays_unless_it_is_dropped() -> None:
+    text = f"# T\n\n## Used\n\n{chr(10).join(LINES)}\n\n## Releases\n\n- tag it\n"
+    events, _ = run(text, NEEDED)
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert "- tag it" in version.text
+    listed = [event.edit.anchor for event in events if isinstance(event, EditScreened) and event.reason == UNEXERCISED]
+    assert listed == ["- tag it"]
+    events, _ = run(text, NEEDED, drop_unexercised=True)
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert "Releases" not in version.text
+
+
+def test_of_two_lines_that_say_the_same_one_stays() -> None:
+    def answer(request: RolloutRequest) -> Rollout:
+        text = request.skill.text if request.skill else ""
+        return scored(request, float("rule 3" in text or "rule 7" in text))
+
+    runner = ScriptedRunner(answer, lambda prompt: prompt)
+    events = list(shrink(Skill("x", SkillDocument(body(*LINES))), suite(), settings_with({}), runner))
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert sum(line.startswith("-") for line in version.text.splitlines()) == 1
+
+
+def test_a_cap_too_small_for_a_verdict_is_refused_before_anything_is_run() -> None:
+    with pytest.raises(UsageError, match=f"at least {least_for_shrinking(24)} to shrink"):
+        run(body(*LINES), NEEDED, max_rollouts=95)
+
+
+def test_a_cap_that_ends_the_search_hands_nothing_over() -> None:
+    events, requests = run(body(*LINES), {f"t{at:02}": {LINES[at % 12]} for at in range(24)}, max_rollouts=96)
+    assert isinstance(events[-1], RunEnded)
+    assert events[-1].capped
+    assert len(requests) <= 96
+    assert newest_draft(events) is None
+
+
+def test_the_same_call_comes_to_the_same_events() -> None:
+    assert run(body(*LINES), NEEDED)[0] == run(body(*LINES), NEEDED)[0]
