@@ -17,7 +17,7 @@ from skillopt.shrink.units import Unit, plain_words
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = ["Search", "find_needed", "measure_start"]
+__all__ = ["Search", "confirm", "find_needed", "measure_start"]
 
 _ROOT: Final = (-0.8, -4.5, ENOUGH)
 _HALF: Final = (0.0, -ENOUGH, ENOUGH)
@@ -107,6 +107,16 @@ def find_needed(search: Search, name: str) -> Course[None]:
         if unit is None:
             return
         search.needed.setdefault(unit, []).append(name)
+
+
+def confirm(search: Search, unit: Unit) -> Course[None]:
+    """Leave one unit more out of the short text, on the task that it was found by; where that passes it is not needed.
+
+    That is for units that alone speak for their section: one that is found by mistake would make the others go.
+    """
+    rest = [other for other in search.units if other not in search.needed or other is unit]
+    if not (yield from _fails(search, rest, search.needed[unit][0], _SURE)):
+        del search.needed[unit]
 
 
 def _first_needed(search: Search, pool: Sequence[Unit], name: str) -> Course[Unit | None]:

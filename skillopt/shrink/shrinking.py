@@ -4,6 +4,7 @@ The search chose the short text by these tasks, so the verdict runs both texts a
 own. A second look follows only on what the first one showed to be broken, and has its share of the error.
 """
 
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from random import Random
@@ -22,7 +23,7 @@ from skillopt.loop.evidence import TrainEvidence
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Stream
 from skillopt.settings import GateRule, Settings
-from skillopt.shrink.search import Search, find_needed, measure_start
+from skillopt.shrink.search import Search, confirm, find_needed, measure_start
 from skillopt.shrink.units import Unit, deletions, find_units, plain_words, without_units
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.skills.edits import Change, Edit, Op, apply_edits
@@ -126,6 +127,15 @@ class _Shrinking:
     def _find(self, names: Sequence[str]) -> _Told:
         for at in range(0, len(names), _AT_A_TIME):
             yield from go([find_needed(self.search, name) for name in names[at : at + _AT_A_TIME]], self.answers)
+        alone = Counter(unit.heading for unit in self.search.needed)
+        for unit in [] if self.drop else list(self.search.needed):
+            if alone[unit.heading] == 1 and unit.heading not in (self._title, -1):
+                yield from go([confirm(self.search, unit)], self.answers)
+
+    @property
+    def _title(self) -> int:
+        """Where the first heading stands, whose text is about all sections."""
+        return next((section.start for section in self.skill.document.sections), -1)
 
     def _put_back(self, broken: Sequence[str], short: Skill) -> Generator[events.Event, None, bool]:
         """Search again what broken tasks need, from new runs; return whether the text is another one then."""
@@ -152,12 +162,11 @@ class _Shrinking:
         needed = {unit.heading for unit in self.search.needed}
         if not needed:
             return self.search.idle
-        title = next((section.start for section in self.skill.document.sections), -1)
         own = [plain_words(text) for text in self._texts()]
         return [
             unit
             for unit in self.search.idle
-            if unit.heading not in {*needed, title, -1}
+            if unit.heading not in {*needed, self._title, -1}
             and not any(plain_words(unit.section) and plain_words(unit.section) <= words for words in own)
         ]
 
