@@ -76,8 +76,8 @@ class _Runner:
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         return tuple(map(self.answer, requests))
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
-        raise TypeError(f"expected no question to a model, found {len(list(prompts))} of {schema!r}")
+    def replies(self, prompts: Iterable[str], schema: str = "", *, review: bool = False) -> tuple[Reply, ...]:
+        raise TypeError(f"expected no question to a model, found {len(list(prompts))} of {schema!r}, {review=}")
 
 
 def make_world(seed: int, *, lines: int = 40, needed: int = 10, tasks: int = 24, flips: float = 0.0) -> World:

@@ -27,9 +27,9 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 54_813,  # to reach: 51,000
-    "tests": 36_927,  # to reach: 36,000
-    "benchmarks tools": 10_681,
+    "skillopt mcp_server": 54_832,  # to reach: 51,000
+    "tests": 36_928,  # to reach: 36,000
+    "benchmarks tools": 10_671,
     "skillopt/commands": 6_300,  # to reach: 6,200
     "skillopt/loop": 4_300,  # to reach: 3,200
     "skillopt/gate": 2_017,  # to reach: 1,600
@@ -46,7 +46,6 @@ _BUDGETS = {
     "skillopt/runs": 2_670,  # to reach: 1,700
     "skillopt/reports": 3_220,  # to reach: 3,000
     "skillopt/review": 1_370,  # to reach: 1,300
-    "skillopt/shrink": 772,
     "skillopt/nightly": 3_600,
     "skillopt/triggers": 1_525,  # to reach: 1,400
     "skillopt/harvest": 960,

@@ -37,6 +37,7 @@ from skillopt.loop.events import (
     event_line,
     newest_draft,
 )
+from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.skills.edits import Change, Edit, Op
 
 EDIT = Edit("s1e1", Op.REPLACE, "änchor", content="neu\n", rationale="why", tasks=("t1", "t2"))
