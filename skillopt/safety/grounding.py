@@ -113,5 +113,5 @@ def _foreign(before: str, after: str, known: _Known) -> Iterator[LintFinding]:
         words = words_of(prose)
         new = {script for word in words if len(word) > 1 for script in _scripts(word)} - known.scripts
         fresh = [word for word in words if word not in known.words]
-        if new or (known.language and is_foreign(fresh, known.language)):
+        if (known.scripts and new) or (known.language and is_foreign(fresh, known.language)):
             yield _finding("is in a script or language of its own:", prose.strip(), number)
