@@ -27,8 +27,8 @@ ALWAYS_REFUSED: Final = frozenset({LintClass.HIDDEN_UNICODE, LintClass.CREDENTIA
 REFUSED: Final = ALWAYS_REFUSED | {LintClass.HTML_COMMENT}
 """Classes of text that refuse a change unless they are allowed; all others are warnings."""
 
-_FOR_A_PERSON: Final = REFUSED | {LintClass.HIDDEN_TEXT, LintClass.PERMISSION_KEY, LintClass.COMMAND_SUBSTITUTION}
-"""Classes of text that a person must look at, whatever was measured."""
+_NOT_FOR_A_PERSON: Final = frozenset({LintClass.URL, LintClass.LONG_LINE, LintClass.LONG_TEXT})
+"""Classes of text of which a person need not look at each, whatever was measured."""
 
 _SKILL_FILE: Final = "SKILL.md"
 _MARKDOWN: Final = (".md", ".markdown")
@@ -89,12 +89,12 @@ def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[Lin
     old, new = _texts(before), _texts(after)
     for name, text in new.items():
         is_markdown = name.endswith(_MARKDOWN)
-        for one in lint_change(old.get(name, ""), text, frozenset(allow)):
+        change = old.get(name, ""), text, frozenset(allow)
+        for one in (*lint_change(*change), *find_marks(*change)):
             if is_markdown or one.kind in _ANYWHERE:
-                weight, person = _weigh(one, text)
+                weight = _weigh(one, text)
+                person = is_markdown and one.kind not in _NOT_FOR_A_PERSON and weight is not Weight.NOTE
                 yield ChangeFinding(_join(path, name), one.line, weight, one.kind.value, one.message, person)
-        for mark in find_marks(old.get(name, ""), text, frozenset(allow)) if is_markdown else ():
-            yield ChangeFinding(_join(path, name), mark.line, Weight.WARN, mark.kind.value, str(mark), person=True)
 
 
 def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
@@ -109,16 +109,14 @@ def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFind
                 yield ChangeFinding(_join(path, name), number, weight, _PIPED, message, person=True)
 
 
-def _weigh(one: LintFinding, text: str) -> tuple[Weight, bool]:
-    """Return the weight of a finding, and whether a person must look at it."""
-    person = one.kind in _FOR_A_PERSON
+def _weigh(one: LintFinding, text: str) -> Weight:
     if one.kind is LintClass.HTML_COMMENT:
         line = _LINE_END.split(text)[one.line - 1]
         if any(sign in line for sign in _MARKUP) and one.line in _lines_shown_as_code(text):
-            return Weight.NOTE, False
+            return Weight.NOTE
         is_label = not any(sign in line for sign in _MARKUP)
-        return (Weight.WARN if is_label or _REGION_MARKER.fullmatch(line) else Weight.REFUSE), person
-    return (Weight.REFUSE if one.kind in REFUSED else Weight.WARN), person
+        return Weight.WARN if is_label or _REGION_MARKER.fullmatch(line) else Weight.REFUSE
+    return Weight.REFUSE if one.kind in REFUSED else Weight.WARN
 
 
 def _leaks(before: Skill | None, after: Skill, path: str, protected: ProtectedText | None) -> Iterator[ChangeFinding]:

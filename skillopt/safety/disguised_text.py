@@ -37,10 +37,6 @@ _MIXED: Final = re.compile(
 _BLOB: Final = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{28,}={0,2}(?![\w+/=])")
 _HEX: Final = re.compile(r"(?<![\w#])[0-9a-fA-F]{32,}(?!\w)")
 _LETTER_CASES: Final = re.compile(r"(?=[^a-z]{0,400}[a-z])(?=[^A-Z]{0,400}[A-Z])(?=[^0-9]{0,400}[0-9])")
-_PACKED: Final = re.compile(r"[!-~]{40,4000}")
-_WORD_IN_CODE: Final = re.compile(r"[a-z]{5}|[A-Z]{5}|(.)\1\1|://|\\[dwsnb.]")
-_LEAST_SIGNS: Final = 6
-_LEAST_LETTERS: Final = 20
 _BYTES: Final = re.compile(  # characters written as numbers or signs
     r"(?:\\x[0-9a-f]{2}[ \t,;|]{0,3}){6}|(?:\\u[0-9a-f]{4}[ \t,;|]{0,3}){6}|(?:\\[0-3][0-7]{2}){6}|(?:%[0-9a-f]{2}){6}"
     r"|(?:&(?:amp;)?#x?[0-9a-f]{2,7};[ \t]?){3}|&(?:amp|#38|#x26);(?:#\d|#x[\da-f]|[a-z]{2,8};)"
@@ -83,16 +79,8 @@ def find_encoded_text(line: str) -> Iterator[TextMatch]:
     for match in _BLOB.finditer(line):
         if _LETTER_CASES.match(match[0]) and "/" not in match[0][:30].replace("//", ""):
             yield _match(match[0])
-    yield from (_match(match[0]) for match in _PACKED.finditer(line) if _is_packed(match[0]))
     yield from (_match(match[0]) for pattern in (_HEX, _BYTES) for match in pattern.finditer(line))
 
 
 def _match(text: str) -> TextMatch:
     return TextMatch(LintClass.ENCODED_TEXT, text, 0, text, "text that looks encoded")
-
-
-def _is_packed(text: str) -> bool:
-    """Tell text in an encoding of all signs, such as Base85, from code, which has words in it."""
-    letters = sum(map(str.isalnum, text))
-    signs = {sign for sign in text if not sign.isalnum()}
-    return len(signs) >= _LEAST_SIGNS and letters >= _LEAST_LETTERS and not _WORD_IN_CODE.search(text)

@@ -17,10 +17,11 @@ from skillopt.safety.disguised_text import as_read, find_encoded_text, find_mixe
 from skillopt.safety.escaping import truncate
 from skillopt.safety.hidden_unicode import hidden_runs
 from skillopt.safety.hosts import find_addresses
+from skillopt.safety.literals import code_lines
 from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
 from skillopt.safety.unseen_text import find_carriers, find_unseen
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.load_commands import find_load_commands, find_load_values
+from skillopt.skills.load_commands import find_load_commands
 
 __all__ = ["LintFinding", "find_marks", "lint_change"]
 
@@ -67,8 +68,6 @@ _ADVICE = {
     LintClass.HTML_COMMENT: "say it in visible text, or leave it out",
     LintClass.HIDDEN_TEXT: "say it in visible text, or leave it out",
     LintClass.COMMAND_SUBSTITUTION: "tell the reader to run the command instead",
-    LintClass.URL: "name the source without an address",
-    LintClass.PERMISSION_KEY: "leave permissions to the user",
     LintClass.CREDENTIAL: "leave it out, and revoke it if it is real",
     LintClass.LONG_TEXT: f"keep the file under {_LONGEST_TEXT:,} characters",
     LintClass.LONG_LINE: f"break it into lines of at most {_LONGEST_LINE:,}",
@@ -81,9 +80,9 @@ def lint_change(before: str, after: str, allow: frozenset[LintClass] = frozenset
     A URL or credential is new when the old text does not have it. Anything else is new when the
     new text has it more often, so that moving text adds nothing.
 
-    >>> for finding in lint_change("Trim cells.", "Trim cells, see https://example.com/x."):
-    ...     print(finding.message)
-    line 1 adds the URL 'https://example.com/x'; name the source without an address, or allow the class 'url'
+    >>> for finding in lint_change("Trim cells.", "Trim cells.<!-- See x. -->"):
+    ...     print(finding.message.partition(", or")[0])
+    line 1 adds an HTML comment '<!-- See x. -->'; say it in visible text
 
     The first twenty findings are given. Markers of protected regions and characters that no encoding has are refused
     whatever classes are allowed.
@@ -163,6 +162,8 @@ def _comments(text: str) -> Iterator[TextMatch]:
     """Find comments. The key of one is all of it, so that what it hides cannot change unseen."""
     starts = [match.start() for match in re.finditer("<!--", text)]
     ends = [match.span() for match in _COMMENT_END.finditer(text)]
+    shown = code_lines(text) if starts else {}
+    breaks = [match.start() for match in _LINE_END.finditer(text)] if shown else []
     for start, following in zip(starts, [*starts[1:], len(text)], strict=False):
         index = bisect_right(ends, (start + 2, -1))
         if index < len(ends) and ends[index][0] < following:
@@ -170,7 +171,10 @@ def _comments(text: str) -> Iterator[TextMatch]:
         else:  # Perhaps code that shows how a comment starts: known by what stands around it.
             comment = _LINE_END.split(text[start:following], maxsplit=1)[0]
             key = text[max(start - 1, 0) : start] + comment
+        first, last = (bisect_right(breaks, at) + 1 for at in (start, start + len(comment)))
         marker = _MARKER.search(comment) is not None
+        if not marker and all(line in shown for line in range(first, last + 1)):
+            continue
         what = "a marker of a protected region" if marker else "an HTML comment"
         yield TextMatch(LintClass.HTML_COMMENT, key, start, comment, what, never=marker)
 
@@ -208,8 +212,6 @@ def _markup(line: str) -> Iterator[TextMatch]:
         yield from _entities(line)
     if label := _LABEL_COMMENT.match(line):
         yield TextMatch(LintClass.HTML_COMMENT, label[0], 0, label[0], "a link label that is not shown")
-    for match in find_load_values(line):
-        yield TextMatch(LintClass.COMMAND_SUBSTITUTION, match[0], 0, match[0], "a value filled in on load")
 
 
 def _entities(line: str) -> Iterator[TextMatch]:

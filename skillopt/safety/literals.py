@@ -18,7 +18,7 @@ from skillopt.safety.credentials import find_credentials
 from skillopt.safety.disguised_text import as_read
 from skillopt.safety.words import is_ordinary, language_of, words_of
 
-__all__ = ["Literal", "LiteralKind", "find_literals", "normalise", "split_prose"]
+__all__ = ["Literal", "LiteralKind", "code_lines", "find_literals", "normalise", "split_prose"]
 
 
 class LiteralKind(StrEnum):
@@ -132,7 +132,7 @@ def find_literals(text: str) -> tuple[Literal, ...]:
     """
     found: dict[Literal, None] = {}
     text = _without_credentials(text[:_LONGEST_TEXT])
-    code, language = _code_lines(text), language_of(words_of(text)) or "en"
+    code, language = code_lines(text), language_of(words_of(text)) or "en"
     for number, line in enumerate(text.splitlines(), 1):
         for kind, said in _of_line(line[:_LONGEST_LINE], code.get(number), language):
             found[Literal(kind, said, number)] = None
@@ -141,7 +141,7 @@ def find_literals(text: str) -> tuple[Literal, ...]:
 
 def split_prose(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text with their numbers from 1, without code and what is no prose."""
-    code = _code_lines(text)
+    code = code_lines(text)
     for number, line in enumerate(text.splitlines(), 1):
         if number not in code:
             yield number, _TOKEN.sub(" ", _SPAN.sub(" ", as_read(line[:_LONGEST_LINE])))
@@ -173,7 +173,7 @@ def _parser() -> MarkdownIt:
 
 
 @lru_cache(maxsize=256)
-def _code_lines(text: str) -> dict[int, str]:
+def code_lines(text: str) -> dict[int, str]:
     """Map the lines of code to the language of their block."""
     found: dict[int, str] = {}
     for token in _parser().parse(text[:_LONGEST_TEXT]):

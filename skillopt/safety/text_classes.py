@@ -29,9 +29,12 @@ class LintClass(StrEnum):
 
 
 MARKED: Final = frozenset(
-    {LintClass.NETWORK_COMMAND, LintClass.SENSITIVE_PATH, LintClass.ENCODED_TEXT, LintClass.RAW_HTML}
+    {
+        *(LintClass.NETWORK_COMMAND, LintClass.SENSITIVE_PATH, LintClass.ENCODED_TEXT, LintClass.RAW_HTML),
+        *(LintClass.URL, LintClass.PERMISSION_KEY),
+    }
 )
-"""Classes that are not refused: text of them may be measured, and stays a draft until a person takes it."""
+"""Classes that a person sees on the page: such text may be measured, and stays a draft until a person takes it."""
 
 
 @dataclass(frozen=True, slots=True)

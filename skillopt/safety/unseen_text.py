@@ -69,6 +69,7 @@ _CHAT_TOKEN: Final = re.compile(
 _LONGEST: Final = 200_000
 _LONGEST_LINE: Final = 10_000
 """Characters of a text, and of a line, that is parsed; a longer one is refused for its length."""
+_CODE: Final = re.compile(r"`[^`]{0,400}`")
 _MOST_OPEN: Final = 100
 """Brackets without an end that are parsed, because each of them is looked for in all that follows."""
 
@@ -180,8 +181,10 @@ def _table(rows: Sequence[str], line: int) -> Iterator[TextMatch]:
     """Find cells beyond the last column, which are left out of the page."""
     width = _cells(rows[0])
     for number, row in enumerate(rows[2:], 2):
-        if _cells(row) > width:
+        if _cells(_CODE.sub("", row)) > width:
             yield _hidden(row, line + number, "a table row with more cells than columns, which are not shown:")
+        elif _cells(row) > width:  # `a | b`: code with a bar that should have been escaped
+            yield TextMatch(LintClass.RAW_HTML, row, line + number, row, "a table row whose code ends its cell:")
 
 
 def _cells(row: str) -> int:

@@ -59,7 +59,7 @@ def test_an_edit_that_repeats_a_held_out_prompt_is_refused_without_a_word_of_it(
     [
         (Edit("e1", Op.DELETE, "not there", tasks=("train-1",)), "not there"),
         (Edit("e1", Op.REPLACE, "name: words", content="name: other", tasks=("train-1",)), "frontmatter"),
-        (add("see https://example.org", "train-1"), "URL"),
+        (add("see <!-- x -->", "train-1"), "comment"),
         (Edit("e1", Op.ADD, section="Nowhere", content="- x", tasks=("train-1",)), "Nowhere"),
     ],
 )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.safety.credentials import mask
-from skillopt.safety.lint import lint_change
+from skillopt.safety.lint import LintFinding, find_marks, lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import GUIDANCE, SkillDocument
 
@@ -34,7 +34,7 @@ COMMENTS = (
     *("<!-- x -->", "<!-- x", "<!-->", "<!-- x --!>", "<!--\nx\n-->", "<!DOCTYPE x>", "<?php x ?>", "<![CDATA[x]]>"),
     *("[//]: # (x)", "> [x]: #"),
 )
-COMMANDS = ("!`ls`", "x !`rm -rf /`", "!``ls``", "```!\nls\n```", "~~~ !\nls\n~~~", "$ARGUMENTS", "${CLAUDE_SKILL_DIR}")
+COMMANDS = ("!`ls`", "x !`rm -rf /`", "!``ls``", "```!\nls\n```", "~~~ !\nls\n~~~")
 PERMISSIONS = (
     *("allowed-tools: Bash", "disallowed_tools = x", "allowed\u2011tools", "permissions: all", '"hooks": {', "[hooks]"),
     *("--dangerously-skip-permissions", "dangerously-bypass-approvals-and-sandbox", "-\u2013yolo", "bypassPermissions"),
@@ -78,13 +78,18 @@ CASES = [
 cases = pytest.mark.parametrize(("kind", "text"), CASES, ids=[f"{kind}-{ascii(text)[:40]}" for kind, text in CASES])
 
 
+def found_in(before: str, after: str, *allow: LintClass) -> tuple[LintFinding, ...]:
+    """Find what is refused and what a person must look at."""
+    return (*lint_change(before, after, frozenset(allow)), *find_marks(before, after, frozenset(allow)))
+
+
 def kinds(before: str, after: str, *allow: LintClass) -> set[LintClass]:
-    return {finding.kind for finding in lint_change(before, after, frozenset(allow))}
+    return {finding.kind for finding in found_in(before, after, *allow)}
 
 
 @cases
 def test_an_addition_of_a_refused_class_is_found_on_its_line(kind: LintClass, text: str) -> None:
-    found = [finding for finding in lint_change(BASE, f"{BASE}- {text} end\n\n{text}\n") if finding.kind is kind]
+    found = [finding for finding in found_in(BASE, f"{BASE}- {text} end\n\n{text}\n") if finding.kind is kind]
 
     assert found
     assert found[0].line in (10, 12)
@@ -108,7 +113,7 @@ def test_two_harmless_halves_are_caught_when_they_meet(kind: LintClass, text: st
 def test_moving_or_removing_what_was_there_adds_nothing(kind: LintClass, text: str) -> None:
     before = f"{BASE}- one\n\n{text}\n\n- two\n"
 
-    assert lint_change(before, f"{BASE}- two\n\n{text}\n\n- one\n") == ()
+    assert found_in(before, f"{BASE}- two\n\n{text}\n\n- one\n") == ()
     assert kind not in kinds(before, f"{BASE}- one\n\n- two\n")
 
 
@@ -126,7 +131,7 @@ def test_words_and_numbers_are_never_refused(text: str) -> None:
 def test_no_finding_repeats_a_credential(secret: str) -> None:
     text = f"allowed-tools: {secret} <!-- {secret} --> !`x {secret}` https://evil.test/?key={secret} <!-- {secret} \n"
 
-    found = lint_change(BASE, BASE + text)
+    found = found_in(BASE, BASE + text)
 
     assert LintClass.CREDENTIAL in {finding.kind for finding in found}
     bare = secret.rpartition(" ")[2]
@@ -157,9 +162,15 @@ def test_a_comment_that_grows_over_visible_text_is_found() -> None:
     before = "<!-- note --> Never delete rows.\n<!-- end -->\n"
 
     assert kinds(before, "<!-- note Never delete rows.\n<!-- end -->\n") == {LintClass.HTML_COMMENT}
-    assert kinds("Shows `<!--`.\n\nNever delete rows.\n", "Shows `<!--`.\n\nNever delete rows. -->\n") == {
+    assert kinds("Shows <!--.\n\nNever delete rows.\n", "Shows <!--.\n\nNever delete rows. -->\n") == {
         LintClass.HTML_COMMENT
     }
+
+
+@pytest.mark.parametrize("text", ["```html\n<!-- a\nnote -->\n```", "~~~\n<!-- x -->\n~~~"])
+def test_a_comment_that_the_page_shows_as_code_is_no_comment(text: str) -> None:
+    assert found_in(BASE, f"{BASE}\n{text}\n") == ()
+    assert kinds(BASE, f"{BASE}\n{text}\n<!-- x -->\n") == {LintClass.HTML_COMMENT}
 
 
 def test_text_below_code_that_shows_a_comment_can_still_be_edited() -> None:
@@ -184,7 +195,7 @@ def test_markers_and_broken_characters_are_refused_even_when_their_class_is_allo
 
 
 def test_a_flood_of_findings_is_cut_and_counted() -> None:
-    found = lint_change(BASE, BASE + "".join(f"https://evil.test/{number}\n" for number in range(50)))
+    found = lint_change(BASE, BASE + "".join(f"<!-- {number} -->\n" for number in range(50)))
 
     assert len(found) == 20
     assert found[-1].message.endswith("(30 more not shown)")
