@@ -27,9 +27,9 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 54_832,  # to reach: 51,000
-    "tests": 36_928,  # to reach: 36,000
-    "benchmarks tools": 10_671,
+    "skillopt mcp_server": 54_826,  # to reach: 51,000
+    "tests": 36_945,  # to reach: 36,000
+    "benchmarks tools": 10_670,
     "skillopt/commands": 6_300,  # to reach: 6,200
     "skillopt/loop": 4_300,  # to reach: 3,200
     "skillopt/gate": 2_017,  # to reach: 1,600
