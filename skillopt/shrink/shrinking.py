@@ -41,7 +41,7 @@ _AT_A_TIME: Final = 3
 """Tasks that search side by side: more of them find the same units again and again."""
 
 _NOISY_REPEATS: Final = 2
-"""Repeats of each task in the verdict where outcomes vary: with 24 tasks a third one shows 2% more."""
+"""Repeats of each task in the verdict where outcomes vary: with 24 tasks a third one shows 2 to 4% more."""
 
 
 def shrink_tasks(suite: Suite) -> tuple[Task, ...]:
