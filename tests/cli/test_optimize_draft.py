@@ -61,19 +61,19 @@ def test_a_draft_that_waits_for_a_person_says_which_line_and_why_wherever_it_is_
 def test_with_review_always_a_draft_with_a_new_capability_names_its_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = "Look codes up on https://codes.test/iso."
-    script(monkeypatch, changed(host), graded(host))
+    added = "Look codes up with `jq -r .code iso.json`."
+    script(monkeypatch, changed(added), graded(added))
 
     listed = skillopt(folder, "optimize", "rows").stdout
     waiting = skillopt(folder, "optimize", "rows", "--set", "review=always").stdout
 
     assert "a person must look at it first" not in listed
     for told in (listed, *(skillopt(folder, *command).stdout for command in SHOWN)):
-        assert "\n- new host: https://codes.test/iso\n" in told.replace("`", "")
+        assert "\n- new command: jq\n" in told.replace("`", "")
     report = unescape(skillopt(folder, "report", "rows", "--format", "markdown").stdout)
-    assert "- new host: <code>https://codes.test/iso</code>" in report
-    assert "new host: `https://codes.test/iso`" in read_skill_tool(folder, "rows", "draft", since="start")
-    assert re.search(r"a person must look at it first: capability, line \d+ adds the host 'https://codes", waiting)
+    assert "- new command: <code>jq</code>" in report
+    assert "new command: `jq`" in read_skill_tool(folder, "rows", "draft", since="start")
+    assert re.search(r"a person must look at it first: capability, line \d+ adds the command 'jq'", waiting)
 
 
 def test_it_says_why_a_draft_was_not_published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
