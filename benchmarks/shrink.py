@@ -8,6 +8,7 @@ product were chosen on seeds 0 to 199.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from statistics import fmean, quantiles
 
 from skillopt.gate.comparison import Pairs, task_gains
 from skillopt.gate.non_inferior import judge_loss, plan_looks
-from skillopt.loop.events import EditScreened, Event, RunEnded, VersionAccepted, newest_draft
+from skillopt.loop.events import Event, GateDecided, RunEnded, TextScreened, VersionAccepted, newest_draft
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout
 from skillopt.settings import Metric, make_settings
@@ -30,6 +31,7 @@ __all__ = ["Row", "World", "main", "make_agents", "make_world", "score_world"]
 _BASE = 0.95
 _MISSING = 0.02
 _MARGIN = 0.10
+_MARGIN_SHOWN = re.compile(r"less than (\d+)%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Row:
     lost: float
     deleted: float
     rollouts: int
-    shown: bool
+    margin: float | None
     sections_kept: bool
 
 
@@ -138,7 +140,7 @@ def score_world(world: World) -> Row:
     versions = [event.text for event in found if isinstance(event, VersionAccepted)]
     text = versions[-1] if versions else draft.text if draft else world.skill.text
     before, after = (one.splitlines() for one in (world.skill.text, text))
-    kept = {event.edit.anchor for event in found if isinstance(event, EditScreened) and event.reason == UNEXERCISED}
+    kept = {event.text for event in found if isinstance(event, TextScreened) and event.reason == UNEXERCISED}
     bloat = [line for line in before if line.startswith("- ") and line not in world.needed and line not in kept]
     gone = [line for line in before if line not in after]
     most = sum(map(estimate_tokens, bloat))
@@ -148,7 +150,7 @@ def score_world(world: World) -> Row:
         len(world.needed - set(after)) / len(world.needed),
         sum(line.startswith("- ") for line in gone) / sum(line.startswith("- ") for line in before),
         ended.rollouts,
-        bool(versions),
+        float(_MARGIN_SHOWN.findall(_reason(found))[0]) / 100 if versions else None,
         len(kept) == 6 * 22 and not kept & set(gone),  # the six sections that no task exercises
     )
 
@@ -168,7 +170,7 @@ def _false_verdict(seed: int, flips: float) -> bool:
         ]
         pairs = Pairs(*(list(map(world.rollout, one)) for one in requests))
         gains = task_gains(pairs.before, pairs.after, Metric.HARD)
-        if judge_loss([gains[task.id] for task in tasks], look).shown and look.margin <= _MARGIN:
+        if (judge_loss([gains[task.id] for task in tasks], look).margin or 1.0) <= _MARGIN:
             return True
         spent += 3
     return False
@@ -181,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=300, help="worlds of each kind")
     chosen = parser.parse_args(arguments)
     seeds = range(chosen.first, chosen.first + chosen.seeds)
-    print("| world | bloat saved | rules lost | lines deleted | rollouts (90%) | nothing lost is shown |")
+    print("| world | bloat saved | rules lost | lines deleted | rollouts (90%) | nothing lost is shown, mean margin |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     kinds: dict[str, Callable[[int], World]] = {
         "10 of 40 lines needed, 24 tasks": make_world,
@@ -205,7 +207,13 @@ def _cells(rows: Sequence[Row]) -> str:
     most = quantiles(used, n=10)[-1]
     figures = (fmean(getattr(row, name) for row in rows) for name in ("saved", "lost", "deleted"))
     shares = " | ".join(f"{figure:.1%}" for figure in figures)
-    return f"| {shares} | {fmean(used):.0f} ({most:.0f}) | {fmean(row.shown for row in rows):.0%} |"
+    margins = [row.margin for row in rows if row.margin is not None]
+    shown = f"{len(margins) / len(rows):.0%}, margin {fmean(margins):.0%}" if margins else "0%"
+    return f"| {shares} | {fmean(used):.0f} ({most:.0f}) | {shown} |"
+
+
+def _reason(events: Sequence[Event]) -> str:
+    return next(event.verdict.reason for event in reversed(events) if isinstance(event, GateDecided))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "doctor": ("doctor:doctor", "Check what a run needs."),
         "estimate": ("estimate:estimate", "Estimate what a run could cost and show; spends nothing."),
         "optimize": ("optimize:optimize", "Train the skill, or go on with a run."),
+        "shrink": ("shrink:shrink", "Delete the text of the skill that no task needs."),
         "docs": ("docs:docs", "Read the documentation, which comes with the program."),
     },
     "Tasks": {

@@ -1,6 +1,6 @@
 """The command `blame`: which version, run and tasks put each line of a skill here, from git."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import typer
@@ -12,7 +12,7 @@ from skillopt.runs.history import versions_of
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.commit_message import ROLLBACK, Version
-from skillopt.versions.decisions import edits_of
+from skillopt.versions.decisions import edits_of, needed_of
 from skillopt.versions.repository import Repository
 
 __all__ = ["blame"]
@@ -29,7 +29,8 @@ def blame(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     newest, name = versions_of(repository, target.name)[0].sha, target.name
     prefix = "" if (path := repository.relative(target.folder)) == "." else f"{path}/"
     sources = _sources(repository, newest, f"{prefix}{SKILL_FILE}")
-    lines = [_line(at, version, text) for at, (version, text) in enumerate(sources, 1)]
+    needed = _needed_lines(repository, target.name)
+    lines = [_line(at, version, text, needed) for at, (version, text) in enumerate(sources, 1)]
     if as_json:
         typer.echo(as_json_text({"skill": name, "version": newest, "lines": lines}))
     else:
@@ -47,6 +48,7 @@ class _Line:
     run: str
     tasks: tuple[str, ...]
     reason: str
+    needed_by: tuple[str, ...]
 
 
 def _sources(repository: Repository, commit: str, path: str) -> list[tuple[Version, str]]:
@@ -62,19 +64,31 @@ def _sources(repository: Repository, commit: str, path: str) -> list[tuple[Versi
     return found
 
 
-def _line(number: int, version: Version, text: str) -> _Line:
+def _needed_lines(repository: Repository, skill: str) -> dict[str, tuple[str, ...]]:
+    """Map lines to the tasks that failed without them when the skill was last shrunk."""
+    found = next((needed for one in repository.versions(skill) if (needed := needed_of(one))), ())
+    return {line.strip(): edit.tasks for edit in found for line in edit.anchor.splitlines() if line.strip()}
+
+
+def _line(number: int, version: Version, text: str, needed: Mapping[str, tuple[str, ...]]) -> _Line:
     wanted = text.strip()
     edits = (edit for edit in edits_of(version) if wanted in map(str.strip, edit.content.splitlines()))
     edit = next(edits, None) if wanted else None
     tasks, reason = (edit.tasks, edit.rationale) if edit else ((), "")
     by_training = bool(version.trailer("Skill"))
-    return _Line(number, text, version.sha, by_training, version.trailer("Skillopt-Run"), tasks, reason)
+    needed_by = needed.get(wanted, ())
+    return _Line(number, text, version.sha, by_training, version.trailer("Skillopt-Run"), tasks, reason, needed_by)
+
+
+def _tasks(line: _Line) -> str:
+    """Return the tasks that an edit cites, else those that need the line."""
+    return list_tasks(line.tasks) or (f"needed by {list_tasks(line.needed_by)}" if line.needed_by else "")
 
 
 def _table(lines: Sequence[_Line]) -> str:
     """Write each line with where it comes from."""
     rows = [
-        (line.commit[:SHORT], (escape_terminal(line.run) or "-") if line.version else "people", list_tasks(line.tasks))
+        (line.commit[:SHORT], (escape_terminal(line.run) or "-") if line.version else "people", _tasks(line))
         for line in lines
     ]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]

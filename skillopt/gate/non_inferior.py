@@ -4,6 +4,9 @@ The unit is the task, its repeats averaged. Where one text and task always came 
 binomial one of tasks lost: n tasks, none of them lost, refute a loss of a margin m where (1 - m)ⁿ is at most the error.
 Where they differ from run to run, or scores are partial, it is a bet on the mean of the differences
 (skillopt.gate.mean_bet), in which wins outweigh losses. Which of both is chosen before the look.
+
+Margins are tested from 20% down to the one planned, each with the whole error of the look, until one is not refuted
+(fixed sequence, Maurer, Hothorn and Lehmacher 1995): where outcomes vary, a larger margin is often all that shows.
 """
 
 import math
@@ -36,18 +39,23 @@ class Look:
         """What it can show, before anything is run."""
         noticed = 1.0 - (1.0 - self.margin) ** self.tasks
         return (
-            f"{self.tasks} tasks can show that less than {self.margin:.0%} of tasks passed is lost; a loss of "
-            f"{self.margin:.0%} is noticed in {noticed:.0%} of cases"
+            f"{self.tasks} tasks can show that less than {self.margin:.0%} of tasks passed is lost, or up to "
+            f"{_MARGINS[-1]:.0%} where outcomes vary; a loss of {self.margin:.0%} is noticed in {noticed:.0%} of cases"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a look found: whether less than the margin is lost, its p-value, and the mean gain."""
+    """What a look found: the least margin shown (None for none), the p-value of it or of the widest, the mean gain."""
 
-    shown: bool
+    margin: float | None
     p_value: float
     gain: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether less than some margin is lost."""
+        return self.margin is not None
 
 
 def plan_looks(tasks: int, *, noisy: bool = False) -> tuple[Look, ...]:
@@ -73,22 +81,29 @@ def _look(tasks: int, error: float, *, noisy: bool) -> Look | None:
         if not noisy:
             looks = [Look(tasks, margin, (1.0 - margin) ** tasks)]
         for look in looks:
-            if look.error <= error and judge_loss([0.0] * tasks, look).shown:
+            if look.error <= error and judge_loss([0.0] * tasks, look).margin == margin:
                 return look
     return None
 
 
 def judge_loss(gains: Sequence[float | None], look: Look) -> Loss:
-    """Test whether less than the margin is lost; gains by task, in an order drawn before, None for one not measured."""
+    """Test how much is lost at most; gains by task, in an order drawn before, None for one not measured."""
     known = [gain for gain in gains if gain is not None]
+    found = Loss(None, 1.0, fmean(known) if known else 0.0)
+    for margin in reversed([one for one in _MARGINS if one >= look.margin] if known else []):
+        p_value = min(1.0, _p_value(gains, known, replace(look, margin=margin)))
+        if p_value > look.error + 1e-12:
+            return found if found.shown else replace(found, p_value=p_value)
+        found = replace(found, margin=margin, p_value=p_value)
+    return found
+
+
+def _p_value(gains: Sequence[float | None], known: Sequence[float], look: Look) -> float:
     if look.noisy:
         bet = MeanBet(len(gains), look.error, -look.margin)
         bet.observe(gains)
-        p_value = bet.p_value
-    else:
-        p_value = _binomial(sum(gain < 0 for gain in known), len(known), look.margin)
-    shown = bool(known) and p_value <= look.error + 1e-12
-    return Loss(shown, min(1.0, p_value), fmean(known) if known else 0.0)
+        return bet.p_value
+    return _binomial(sum(gain < 0 for gain in known), len(known), look.margin)
 
 
 def _binomial(lost: int, tasks: int, margin: float) -> float:

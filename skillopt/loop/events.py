@@ -50,6 +50,7 @@ __all__ = [
     "StepFailed",
     "StepStarted",
     "TasksSetAside",
+    "TextScreened",
     "TrainMeasured",
     "VerifierSuspected",
     "VersionAccepted",
@@ -206,6 +207,22 @@ class EditScreened(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class TextScreened(Event):
+    """A unit of a text that is shortened stays or goes: its line, its estimated tokens, and the tasks that need it."""
+
+    line: int
+    text: str
+    tokens: int
+    kept: bool
+    reason: str
+    tasks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        needed = f" ({_names(self.tasks)})" if self.tasks else ""
+        return f"line {self.line} {'stays' if self.kept else 'goes'}: {self.reason}{needed}: {_cut(self.text)}"
+
+
+@dataclass(frozen=True, slots=True)
 class StepFailed(Event):
     """A step ended without a candidate: which stage, and why."""
 
@@ -262,9 +279,9 @@ class SiblingMeasured(Event):
 class GateDecided(Event):
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
-    `kind` is `edits`, `slow update`, or `change` for one by people. `text` is the candidate's SKILL.md, `passed`
-    whether a change is what was asked for; None for candidates. `folded` says that two folds taught, so that
-    the tasks compared are all tasks.
+    `kind` is `edits`, `slow update`, `shrink`, or `change` for one by people. `text` is the candidate's SKILL.md,
+    `passed` whether a change is what was asked for; None for candidates. `folded` says that two folds taught, or that
+    a text was shortened, so that the tasks compared are all tasks.
     """
 
     step: int
@@ -440,7 +457,7 @@ def newest_draft(events: Iterable[Event]) -> DraftChanged | DraftGraded | None:
 
 def event_line(event: Event, *, verbose: bool = False) -> str:
     """Return the line that people are told of an event, of single edits only where every event is asked for."""
-    return "" if isinstance(event, EditRefused | EditScreened) and not verbose else str(event)
+    return "" if isinstance(event, EditRefused | EditScreened | TextScreened) and not verbose else str(event)
 
 
 def _names(tasks: Sequence[str]) -> str:

@@ -31,6 +31,7 @@ from skillopt.loop.events import (
     StepFailed,
     StepStarted,
     TasksSetAside,
+    TextScreened,
     TrainMeasured,
     VerifierSuspected,
     VersionAccepted,
@@ -288,6 +289,7 @@ def build_view(head: RunView, recorded: RunRecords) -> RunView:
         skipped=tuple(_all(events, PromptSkipped)),
         siblings=tuple(map(str, _all(events, SiblingMeasured))),
         draft=_draft(head, recorded, events),
+        units=tuple(_all(events, TextScreened)),
     )
 
 

@@ -20,6 +20,7 @@ from skillopt.gate.headline import (
     tally_words,
 )
 from skillopt.gate.mean_bet import gain_limits
+from skillopt.gate.non_inferior import LOSS_ERROR
 from skillopt.loop.release_check import look_confidence
 from skillopt.reports.blocks import (
     Bullets,
@@ -80,7 +81,7 @@ def _taken_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     guided = [
         f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
         for version in view.accepted
-        if version.kind != "edits"
+        if version.kind == "slow update"
     ]
     if not edits:
         return paragraphs(*(guided or ["No edit was taken."]))
@@ -172,6 +173,7 @@ def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock]
         ),
         *_difference(view),
         *(Heading("Edits"), *_taken_edits(view, limits), *_show_changes(view)),
+        *_headed([("Text and the tasks that need it", _units(view, limits))], 2),
         *_headed(_found(view, limits, whole=True), 2),
         *_headed([("Tasks by version", _tasks_by_version(view))], 2),
         *extra,
@@ -186,9 +188,30 @@ def _difference(view: RunView) -> list[ReportBlock]:
     return [*new, *act_blocks(view.new_acts)]
 
 
+def _units(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
+    """List what a shortened text was made of: each unit with the tasks that need it; empty for other runs."""
+    if not view.units:
+        return []
+    rows = [
+        (
+            str(one.line),
+            cited(one.text, limits.text),
+            str(one.tokens),
+            "stays" if one.kept else "deleted",
+            list_names(one.tasks, limits.rows) if one.tasks else cited(one.reason),
+        )
+        for one in view.units[: limits.rows]
+    ]
+    more = _more_line(len(view.units) - len(rows), "unit", view.run)
+    return [Table(("line", "text", "tokens", "", "tasks that fail without it"), rows), *paragraphs(more)]
+
+
 def run_details(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     """Make the blocks of what a run's record tells beside its headline and the edits that were taken."""
-    return _headed([*_found(view, limits, whole=False), *_advice(view)], 3)
+    return _headed(
+        [("Text and the tasks that need it", _units(view, limits)), *_found(view, limits, whole=False), *_advice(view)],
+        3,
+    )
 
 
 def _headed(sections: Sequence[tuple[str, list[ReportBlock]]], level: int) -> list[ReportBlock]:
@@ -202,7 +225,7 @@ def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[st
         ("Tasks that changed sides", _flips(view, limits)),
         ("Held-out test", _held_out_test(view)),
         (f"Gates on {_judged_on(view)}", _gates(view, limits)),
-        ("Steps", _steps(view) if whole else []),
+        ("Steps", _steps(view) if whole and not view.shrunk else []),
         ("Verifiers to check", _suspects(view)),
         ("Suspicious rollouts", _suspicious_rollouts(view, limits)),
         ("Not learned", _not_learned(view, limits)),
@@ -235,7 +258,7 @@ def _accepted(view: RunView) -> str:
     taken = view.taken_gates
     verdict = taken[-1].verdict
     newest = _comparison(view, verdict)
-    if expected := expectation(verdict.after, verdict.expected, view.metric):
+    if not view.shrunk and (expected := expectation(verdict.after, verdict.expected, view.metric)):
         newest += f"; {expected} when measured again"
     if grading := view.accepted[-1].grading if view.accepted else None:
         newest += f"; {grade_words(grading)}"
@@ -246,12 +269,14 @@ def _accepted(view: RunView) -> str:
 
 
 def _judged_on(view: RunView) -> str:
+    if view.shrunk:
+        return "all tasks that are not held out"
     return "two folds, each by the other's edits" if view.folded else "`val`"
 
 
 def _comparison(view: RunView, verdict: Verdict, place: str = "") -> str:
     missing = f", {verdict.missing} not measured" if verdict.missing else ""
-    where = place or ("" if view.folded else VAL)
+    where = place or ("" if view.folded or view.shrunk else VAL)
     limits = _limits(view, verdict, " and ")
     between = f" (between {limits}, each limit at confidence {view.confidence:g})" if limits else ""
     return (
@@ -454,6 +479,11 @@ def _not_learned(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
 
 
 def _guarantee(view: RunView) -> str:
+    if view.shrunk:
+        return (
+            f"A text that loses the margin or more is called `nothing lost` with probability {LOSS_ERROR:.2f} at most, "
+            "over both looks together."
+        )
     error, gates_run = 1.0 - view.confidence, len(view.gates)
     if view.test is not None:
         look = view.test.look
@@ -514,7 +544,8 @@ def _versions(view: RunView) -> list[ReportBlock]:
         )
         for one in view.versions
     ]
-    luck = "What is chosen for its score has had some luck; what is expected allows for that." if view.accepted else ""
+    chosen = view.accepted and not view.shrunk
+    luck = "What is chosen for its score has had some luck; what is expected allows for that." if chosen else ""
     return [Table((*columns, "US dollars a task", "turns a task"), rows), *paragraphs(luck)] if rows else []
 
 
@@ -540,7 +571,7 @@ def _reproduce(view: RunView) -> list[ReportBlock]:
     if view.accepted and first:
         newest = view.accepted[-1].commit or view.branch
         lines.append(f"skillopt diff {skill} {quote(first)} {quote(newest)}")
-    again = "skillopt propose EDITS.json" if view.kind == "proposal" else "skillopt optimize"
+    again = {"proposal": "skillopt propose EDITS.json", "shrink": "skillopt shrink"}.get(view.kind, "skillopt optimize")
     lines.append(f"{again} {skill}")
     replay = (
         "The last one repeats the run, from the base commit and with the settings that the report lists. Where its "
@@ -561,7 +592,7 @@ def _not_shown(view: RunView) -> list[ReportBlock]:
         f"Only tasks like those of the suite {cited(view.suite)} were tried. What no task checks may have changed.",
         why,
     ]
-    if view.accepted:
+    if view.accepted and not view.shrunk:
         bias = "the release check has no such bias" if view.test else "no release check corrects them"
         lines.append(
             "What was measured on `val` is of versions that were chosen by it, so it is too high; expected scores "

@@ -9,7 +9,14 @@ from typing import Final
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grading
 from skillopt.gate.headline import Headline
-from skillopt.loop.events import BaselineMeasured, HeldOutTestMeasured, PatchTested, PromptSkipped, VerifierSuspected
+from skillopt.loop.events import (
+    BaselineMeasured,
+    HeldOutTestMeasured,
+    PatchTested,
+    PromptSkipped,
+    TextScreened,
+    VerifierSuspected,
+)
 from skillopt.review.acts import Suspicion
 from skillopt.rollouts import CHECKS_UNBOXED, Usage, readable
 from skillopt.safety.escaping import escape_json
@@ -230,6 +237,7 @@ class RunView:
     suspicions: tuple[Suspicion, ...] = ()
     new_acts: tuple[str, ...] = ()
     draft: DraftView | None = None
+    units: tuple[TextScreened, ...] = ()
 
     @property
     def caution(self) -> str:
@@ -241,6 +249,11 @@ class RunView:
     def folded(self) -> bool:
         """Whether two folds taught and judged in turn."""
         return FOLDS[0] in self.splits
+
+    @property
+    def shrunk(self) -> bool:
+        """Whether the run shortened a text, and all tasks but the held-out ones judged it."""
+        return self.kind == "shrink"
 
     @property
     def accepted(self) -> tuple[VersionView, ...]:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from skillopt.loop.events import (
     LinesReviewed,
     RunEnded,
     RunStarted,
+    TextScreened,
     VersionAccepted,
     decode_event,
     newest_draft,
@@ -43,7 +44,7 @@ from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, Version, disarm
-from skillopt.versions.decisions import edit_trailers
+from skillopt.versions.decisions import edit_trailers, needed_trailers
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
@@ -93,6 +94,7 @@ class RecordedRun(Recording):
         self._tip = record.base
         self._started_at = ""
         self._spent = 0.0
+        self._needed: list[Edit] = []
 
     def recorded(self, event: Event, at: str) -> None:
         """Commit an accepted version that is recorded; at the end, publish the draft."""
@@ -100,6 +102,8 @@ class RecordedRun(Recording):
             self._started_at = at
         elif isinstance(event, GateDecided):
             self._spent += event.verdict.error_spent
+        elif isinstance(event, TextScreened):
+            self._needed += _needed([event])
         elif isinstance(event, VersionAccepted):
             self._commit(event, at)
             self._spent = 0.0
@@ -122,7 +126,8 @@ class RecordedRun(Recording):
         plan, record = self._plan, self.record
         if not self.commits and (start := uncommitted_start(plan.repository, record, self._started_at)) is not None:
             self._write(start)
-        self._write(version_of(record, event, at, self._tip, (self.runner.usage, self._spent)))
+        new = version_of(record, event, at, self._tip, (self.runner.usage, self._spent))
+        self._write(replace(new, trailers=(*new.trailers, *needed_trailers(self._needed))))
         self.commits.append(self._tip)
 
     def _write(self, new: NewVersion) -> None:
@@ -149,7 +154,7 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     except VersionConflictError as error:
         return DraftState(branch.name, "", grading, str(error))
     replaced = ""
-    if record.kind == "proposal" and before is not None and not is_own:
+    if record.kind in ("proposal", "shrink") and before is not None and not is_own:
         there = {_digest(branch, sha) for sha in (commit, repository.branch_tip(record.skill)) if sha}
         replaced = "" if _digest(branch, before.sha) in there else before.sha
     return DraftState(branch.name, commit, grading, "", replaced, repository.commit(commit).values(NEEDS_A_PERSON))
@@ -219,8 +224,15 @@ def _draft_version(
         *_grade_trailers(grading),
         *([("Rollouts", str(rollouts))] if rollouts else []),
         *((NEEDS_A_PERSON, disarm(escape_terminal(f"{mark.kind.value}, {mark}"))) for mark in marks),
+        *needed_trailers(_needed(event for _, event in events)),
     )
     return _commit(record, draft, (at, parent), (subject, f"{grade_words(grading)}."), trailers)
+
+
+def _needed(events: Iterable[Event]) -> list[Edit]:
+    """Write the text that tasks need as the deletions that a run gave up."""
+    needed = (event for event in events if isinstance(event, TextScreened) and event.tasks)
+    return [Edit(f"u{event.line}", Op.DELETE, event.text, tasks=event.tasks) for event in needed]
 
 
 def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple[str, Event]]) -> str:
@@ -248,7 +260,7 @@ def version_of(
 ) -> NewVersion:
     """Return the commit of an accepted version; used are the usage of its run and the error spent for it."""
     verdict, (usage, spent) = event.verdict, used
-    subject = _summary(event.changes) if event.kind == "edits" else _GUIDANCE
+    subject = _summary(event.changes) if event.changes else _GUIDANCE
     trailers = (
         ("Skillopt-Step", str(event.step)),
         ("Gate-Metric", record.settings["metric"]),
@@ -262,7 +274,8 @@ def version_of(
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
         *((SIBLING, disarm(escape_terminal(words))) for words in event.siblings),
     )
-    return _commit(record, event, (at, parent), (subject, _result(verdict, record.settings["metric"])), trailers)
+    result = _result(verdict, record.settings["metric"], "" if record.kind == "shrink" else VAL)
+    return _commit(record, event, (at, parent), (subject, result), trailers)
 
 
 def _commit(
@@ -295,11 +308,14 @@ def _commit(
     )
 
 
-def _result(verdict: Verdict, metric: str) -> str:
+def _result(verdict: Verdict, metric: str, place: str) -> str:
+    compared = compared_words(verdict, place, metric)
     result = (
-        f"{compared_words(verdict, VAL, metric)}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
+        f"{compared}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
         f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
     )
+    if not place:
+        return f"{result} {verdict.reason[0].upper()}{verdict.reason[1:]}."
     if expected := expectation(verdict.after, verdict.expected, metric):
         result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
     return result

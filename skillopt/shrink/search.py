@@ -17,7 +17,7 @@ from skillopt.shrink.units import Unit, plain_words
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = ["Search", "confirm", "find_needed", "measure_start"]
+__all__ = ["Search", "confirm", "fails_under", "find_needed", "measure_start"]
 
 _ROOT: Final = (-0.8, -4.5, ENOUGH)
 _HALF: Final = (0.0, -ENOUGH, ENOUGH)
@@ -80,6 +80,8 @@ def measure_start(search: Search) -> Course[None]:
             search.partial = search.partial or (seen.rollout.score is not None and seen.rollout.score.value % 1 > 0)
             search.passed.setdefault(name, []).append(not seen.symptoms)
         names = [name for name in found if _failures(search.passed[name]) and not _decided(search.passed[name])]
+        if not any(map(any, search.passed.values())):
+            break  # nothing passes, so nothing can be seen to be lost
     search.evidence.rates = PassRates()  # a task that passes when it runs again was answered all along
     for name, passed in search.passed.items():
         if 2 * _failures(passed) > len(passed):
@@ -141,9 +143,18 @@ def _first_needed(search: Search, pool: Sequence[Unit], name: str) -> Course[Uni
     return None
 
 
+def fails_under(search: Search, skill: Skill, name: str) -> Course[bool]:
+    """Return whether a task fails under another text, run after run until that is clear."""
+    return (yield from _fails_with(search, skill, name, _SURE))
+
+
 def _fails(search: Search, out: Sequence[Unit], name: str, bounds: tuple[float, float, float]) -> Course[bool]:
-    """Return whether a task fails without some units, run after run until that is clear."""
-    skill, rates = search.build(out), search.evidence.rates
+    """Return whether a task fails without some units."""
+    return (yield from _fails_with(search, search.build(out), name, bounds))
+
+
+def _fails_with(search: Search, skill: Skill, name: str, bounds: tuple[float, float, float]) -> Course[bool]:
+    rates = search.evidence.rates
     begin, cleared, enough = bounds
     asked = search.questions.setdefault((skill.digest, name), _Question(begin))
     while cleared < asked.evidence < enough and len(asked.passed) < _MOST_RUNS:

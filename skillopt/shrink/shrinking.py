@@ -6,7 +6,7 @@ own. A second look follows only on what the first one showed to be broken, and h
 
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
@@ -23,19 +23,26 @@ from skillopt.loop.evidence import TrainEvidence
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Stream
 from skillopt.settings import GateRule, Settings
+from skillopt.shrink.rewriting import rewrite_section, sections_to_rewrite
 from skillopt.shrink.search import Search, confirm, find_needed, measure_start
 from skillopt.shrink.units import Unit, deletions, find_units, plain_words, without_units
 from skillopt.skills.document import Skill, estimate_tokens
-from skillopt.skills.edits import Change, Edit, Op, apply_edits
+from skillopt.skills.edits import Change, Edit, apply_edits
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["SHRINK", "UNEXERCISED", "least_for_shrinking", "shrink", "shrink_tasks"]
+__all__ = ["SHRINK", "UNEXERCISED", "Shortening", "expect_shrinkable", "shrink", "shrink_tasks"]
 
 SHRINK: Final = "shrink"
 """Kind of the events of a shortened text."""
 
 UNEXERCISED: Final = "unexercised: no task can tell whether it is needed"
 """Reason of a unit that stays though no task needs it."""
+
+GONE: Final = "no task fails without it"
+"""Reason of a unit that goes."""
+
+_WIDEST: Final = 0.20
+"""The widest margin of a verdict."""
 
 _AT_A_TIME: Final = 3
 """Tasks that search side by side: more of them find the same units again and again."""
@@ -44,36 +51,58 @@ _NOISY_REPEATS: Final = 2
 """Repeats of each task in the verdict where outcomes vary: with 24 tasks a third one shows 2 to 4% more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shortening:
+    """How a skill is shortened: by deletions, and also by these.
+
+    Args:
+        drop_unexercised: Delete units of which no task can tell whether they are needed.
+        rewrite: Ask the optimizer model to say sections in fewer words.
+    """
+
+    drop_unexercised: bool = False
+    rewrite: bool = False
+
+
 def shrink_tasks(suite: Suite) -> tuple[Task, ...]:
     """Return the tasks that decide: all but the held-out ones."""
     found = {task.id: task for split in (Split.TRAIN, Split.VAL) for task in suite.tasks(split)}
     return tuple(found.values())
 
 
-def least_for_shrinking(tasks: int) -> int:
-    """Return the smallest cap under which anything can be shown: the start, one run without a group, the verdict."""
-    return 4 * tasks
+def expect_shrinkable(skill: Skill, suite: Suite, settings: Settings) -> None:
+    """Refuse a skill without units, a suite without tasks, and a cap that is too small for a verdict.
+
+    Raises:
+        UsageError: One of these; nothing was spent.
+    """
+    tasks, cap = len(shrink_tasks(suite)), settings.max_rollouts
+    if not find_units(skill.document):
+        raise UsageError(f"{skill.name}: expected lines or paragraphs below the frontmatter, found none to leave out")
+    if not tasks:
+        raise UsageError(f"suite {suite.name!r}: expected tasks that are not held out, found none; add some")
+    least = 4 * tasks
+    if cap is not None and cap < least:
+        raise UsageError(
+            f"expected max_rollouts of at least {least} to shrink with {tasks} tasks (once each for the old text, "
+            f"the search, and both texts of the verdict), found {cap}; raise it"
+        )
 
 
 def shrink(
-    skill: Skill, suite: Suite, settings: Settings, runner: Runner, *, drop_unexercised: bool = False
+    skill: Skill, suite: Suite, settings: Settings, runner: Runner, how: Shortening | None = None
 ) -> Iterator[events.Event]:
     """Shorten a skill as events, the search capped so that the rollouts of the verdict are left.
 
     Raises:
-        UsageError: The cap is too small for a verdict; nothing was spent.
+        UsageError: As in `expect_shrinkable`.
     """
-    tasks, cap = shrink_tasks(suite), settings.max_rollouts
-    least = least_for_shrinking(len(tasks))
-    if cap is not None and cap < least:
-        raise UsageError(
-            f"expected max_rollouts of at least {least} to shrink with {len(tasks)} tasks (once each for the old text, "
-            f"the search, and both texts of the verdict), found {cap}; raise it"
-        )
+    expect_shrinkable(skill, suite, settings)
+    tasks = shrink_tasks(suite)
     capped = CappedRunner(runner, settings, 0, 2 * len(tasks), place="the search")
-    yield events.RunStarted(skill.name, skill.digest, suite.name, suite.digest, 1)
+    yield events.RunStarted(skill.name, skill.digest, suite.name, suite.digest, 0)
     try:
-        reason, accepted = yield from _Shrinking(skill, tasks, settings, capped, drop=drop_unexercised).run()
+        reason, accepted = yield from _Shrinking(skill, tasks, settings, capped, how or Shortening()).run()
         reached = False
     except BudgetReached as end:
         reason, accepted, reached = str(end), 0, True
@@ -87,15 +116,16 @@ class _Shrinking:
     """One run."""
 
     def __init__(
-        self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: CappedRunner, *, drop: bool
+        self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: CappedRunner, how: Shortening
     ) -> None:
-        self.skill, self.tasks, self.settings, self.runner, self.drop = skill, tasks, settings, runner, drop
+        self.skill, self.tasks, self.settings, self.runner, self.how = skill, tasks, settings, runner, how
         draw = Random(f"{settings.seed}/shrink")
         evidence = TrainEvidence(skill, tasks, draw)
         self.search = Search(evidence, find_units(skill.document), self._without)
         self.answers = Answerer(runner.replies, TrainRollouts(runner, Stream.LEARNING).measure)
         self.order = draw.sample(list(tasks), len(tasks))
         self._built: dict[tuple[int, ...], Skill] = {}
+        self._rewritten: list[Edit] = []
 
     def run(self) -> Generator[events.Event, None, tuple[str, int]]:
         """Return why it ended, and how many versions were accepted."""
@@ -105,6 +135,8 @@ class _Shrinking:
         if not telling:
             return f"all {len(self.tasks)} tasks fail under the old text, so nothing can be shown to be lost", 0
         yield from self._find(telling)
+        if self.how.rewrite:
+            yield from self._rewrite()
         looks = plan_looks(len(self.tasks), noisy=self.noisy)
         for number, look in enumerate(looks or (Look(len(self.tasks), 0.0, LOSS_ERROR, self.noisy),)):
             short, changes = self._short()
@@ -116,7 +148,7 @@ class _Shrinking:
             if loss.shown or number + 1 >= len(looks) or not (yield from self._put_back(broken, short)):
                 break
         yield from self._told()
-        return (yield from self._hand_over(short, changes, verdict, self._grading(loss, look, pairs)))
+        return (yield from self._hand_over(short, changes, verdict, self._grading(loss, pairs)))
 
     @property
     def noisy(self) -> bool:
@@ -128,7 +160,7 @@ class _Shrinking:
         for at in range(0, len(names), _AT_A_TIME):
             yield from go([find_needed(self.search, name) for name in names[at : at + _AT_A_TIME]], self.answers)
         alone = Counter(unit.heading for unit in self.search.needed)
-        for unit in [] if self.drop else list(self.search.needed):
+        for unit in [] if self.how.drop_unexercised else list(self.search.needed):
             if alone[unit.heading] == 1 and unit.heading not in (self._title, -1):
                 yield from go([confirm(self.search, unit)], self.answers)
 
@@ -137,9 +169,19 @@ class _Shrinking:
         """Where the first heading stands, whose text is about all sections."""
         return next((section.start for section in self.skill.document.sections), -1)
 
+    def _rewrite(self) -> _Told:
+        """Ask for sections of the short text in fewer words."""
+        short, _ = self._short()
+        courses = [
+            rewrite_section(self.search, short, one, self.settings, self._rewritten)
+            for one in sections_to_rewrite(self.search, short)
+        ]
+        yield from go(courses, self.answers)
+
     def _put_back(self, broken: Sequence[str], short: Skill) -> Generator[events.Event, None, bool]:
         """Search again what broken tasks need, from new runs; return whether the text is another one then."""
         self.runner.release(2 * len(self.tasks))
+        known = set(self.search.needed)
         for name in broken:
             for key in [key for key in self.search.questions if key[1] == name]:
                 del self.search.questions[key]
@@ -147,6 +189,10 @@ class _Shrinking:
             yield from go([find_needed(self.search, name) for name in broken], self.answers)
         except BudgetReached:
             return False
+        put_back = {unit.section for unit in self.search.needed if unit not in known}
+        self._rewritten = [
+            edit for edit in self._rewritten if edit.section not in put_back and not {*edit.tasks} & {*broken}
+        ]
         after, _ = self._short()
         return after.digest != short.digest and self.runner.left >= 2 * len(self.tasks)
 
@@ -177,16 +223,18 @@ class _Shrinking:
             yield "\n".join((task.prompt, answer, *(f"{file.path}\n{file.text}" for file in task.files)))
 
     def _gone(self) -> list[Unit]:
-        kept = set() if self.drop else set(self.unexercised)
+        kept = set() if self.how.drop_unexercised else set(self.unexercised)
         return [unit for unit in self.search.idle if unit not in kept]
 
     def _short(self) -> tuple[Skill, tuple[Change, ...]]:
         """Return the short text and the edits that it takes."""
         gone = self._gone()
         short = self._without(gone)
-        edits = deletions(self.skill.document, gone, dict.fromkeys(gone, "nothing fails without it"))
+        edits = deletions(self.skill.document, gone, dict.fromkeys(gone, f"{GONE[0].upper()}{GONE[1:]}."))
         try:
-            return short, apply_edits(self.skill.document, edits).changes
+            changes = apply_edits(self.skill.document, edits).changes
+            rewritten = apply_edits(short.document, self._rewritten)
+            return short.with_document(rewritten.document), (*changes, *rewritten.changes)
         except EditError as error:
             raise UsageError(
                 f"{self.skill.name}: the text cannot be cut without breaking its structure: {error}"
@@ -205,29 +253,30 @@ class _Shrinking:
         verdict = compare_pairs(pairs, self.settings, GateRule.STRICT, "verdict")
         gains = task_gains(pairs.before, pairs.after, self.settings.metric)
         loss = judge_loss([gains.get(task.id) for task in self.order], look)
-        said = f"less than {look.margin:.0%} of tasks passed is lost" if look.margin else "too few tasks for a verdict"
+        loss = loss if look.margin else replace(loss, margin=None)  # a draft, whatever so few tasks seem to show
+        margin = loss.margin or _WIDEST
+        said = f"less than {margin:.0%} of tasks passed is lost" if look.margin else "too few tasks for a verdict"
         reason = f"{said}, p = {loss.p_value:.3f}" if loss.shown else f"not shown: {said}"
         outcome = Outcome.ACCEPT if loss.shown else Outcome.INCONCLUSIVE
         return pairs, replace(verdict, outcome=outcome, reason=reason, confidence=1.0 - loss.p_value), loss
 
-    def _grading(self, loss: Loss, look: Look, pairs: Pairs) -> Grading:
+    def _grading(self, loss: Loss, pairs: Pairs) -> Grading:
         gains = task_gains(pairs.before, pairs.after, self.settings.metric)
         low, high = gain_limits([gains.get(task.id) for task in self.order], len(self.order), LOSS_ERROR / 2)
         grade = Grade.PROVEN_HERE if loss.shown else Grade.UNPROVEN
         changed = sum(abs(one) >= 0.5 for one in gains.values())  # noqa: PLR2004 - half of its runs
         found = Grading(grade, 1.0 - loss.p_value, loss.gain, low, high, len(gains), changed, "")
         found = replace(found, against=Against.LONGER)
-        return replace(found, reason=f"{grade_words(found)}, margin {look.margin:.2f}")
+        return replace(found, reason=f"{grade_words(found)}, margin {loss.margin or _WIDEST:.2f}")
 
     def _told(self) -> Iterator[events.Event]:
-        """Tell of each unit, as an edit that deletes it: whether that stands, and which tasks need the unit."""
-        unexercised = set() if self.drop else set(self.unexercised)
-        for number, unit in enumerate(self.search.units, 1):
+        """Tell of each unit whether it stays, why, and which tasks need it."""
+        unexercised = set() if self.how.drop_unexercised else set(self.unexercised)
+        for unit in self.search.units:
             tasks = tuple(self.search.needed.get(unit, ()))
-            edit = Edit(f"u{number}", Op.DELETE, unit.text, "", "", "", tasks)
-            stays = unit in unexercised or bool(tasks)
-            reason = "a task fails without it" if tasks else UNEXERCISED if stays else "nothing fails without it"
-            yield events.EditScreened(1, edit, len(tasks), 0, 0, not stays, reason)
+            kept = unit in unexercised or bool(tasks)
+            reason = "a task fails without it" if tasks else UNEXERCISED if kept else GONE
+            yield events.TextScreened(unit.line, unit.text, unit.tokens, kept, reason, tasks)
 
     def _hand_over(
         self, short: Skill, changes: tuple[Change, ...], verdict: Verdict, grading: Grading
@@ -236,7 +285,7 @@ class _Shrinking:
         old, new = estimate_tokens(self.skill.text), estimate_tokens(text)
         accepted = verdict.outcome is Outcome.ACCEPT
         marks = find_held(self.skill.text, text, self.settings) if accepted else ()
-        yield events.GateDecided(1, SHRINK, changes, verdict, text, rollouts=asked)
+        yield events.GateDecided(1, SHRINK, changes, verdict, text, rollouts=asked, folded=True)
         if accepted and not marks:
             yield events.VersionAccepted(1, 1, 1, SHRINK, text, changes, verdict, asked, grading)
         else:

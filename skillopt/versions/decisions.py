@@ -38,6 +38,8 @@ __all__ = [
     "dropped_message",
     "edit_trailers",
     "edits_of",
+    "needed_of",
+    "needed_trailers",
     "offered_edits",
     "read_decisions",
     "write_declined",
@@ -51,6 +53,7 @@ PULL_REQUEST: Final = "Pull-Request"
 """Trailer with the address of the pull request in which people decided."""
 
 _REFUSED: Final = "Refused-Edit"
+_NEEDED: Final = "Needed-Text"
 _RUN: Final = "Skillopt-Run"
 
 
@@ -277,6 +280,16 @@ def edit_trailers(edits: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
     """List the trailers that name the edits of a version; none where they are too long for a commit."""
     rows = tuple((f"Edit-{number}", _write_edit(edit)) for number, edit in enumerate(edits, 1))
     return rows if sum(len(text) for _, text in rows) <= _LONGEST_EDITS else ()
+
+
+def needed_trailers(kept: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
+    """List the trailers that name the text that tasks need; none where it is too long for a commit."""
+    return tuple((_NEEDED, text) for _, text in edit_trailers([replace(edit, rationale="") for edit in kept]))
+
+
+def needed_of(version: Version) -> tuple[Edit, ...]:
+    """Read the text that a commit says tasks need, as edits that would delete it."""
+    return tuple(edit for edit in map(_read_edit, version.values(_NEEDED)) if edit is not None)
 
 
 def edits_of(version: Version) -> tuple[Edit, ...]:

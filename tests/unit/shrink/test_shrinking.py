@@ -5,10 +5,21 @@ from collections.abc import Collection, Mapping
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.loop.events import DraftGraded, EditScreened, Event, GateDecided, RunEnded, VersionAccepted, newest_draft
+from skillopt.loop.events import (
+    DraftGraded,
+    EditRefused,
+    EditScreened,
+    Event,
+    GateDecided,
+    RunEnded,
+    StepFailed,
+    TextScreened,
+    VersionAccepted,
+    newest_draft,
+)
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
-from skillopt.shrink.shrinking import UNEXERCISED, least_for_shrinking, shrink
+from skillopt.shrink.shrinking import UNEXERCISED, Shortening, shrink
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
@@ -39,7 +50,7 @@ def run(
     runner = ScriptedRunner(answer, lambda prompt: prompt)
     settings = settings_with({} if max_rollouts is None else {"max_rollouts": max_rollouts})
     skill = Skill("x", SkillDocument(text))
-    return list(shrink(skill, suite(tasks), settings, runner, drop_unexercised=drop_unexercised)), runner.requests
+    return list(shrink(skill, suite(tasks), settings, runner, Shortening(drop_unexercised))), runner.requests
 
 
 def body(*lines: str) -> str:
@@ -50,8 +61,8 @@ def test_bloat_goes_and_needed_lines_stay_with_the_task_that_needs_them() -> Non
     events, requests = run(body(*LINES), NEEDED)
     (version,) = [event for event in events if isinstance(event, VersionAccepted)]
     assert {line for line in version.text.splitlines() if line.startswith("-")} == NEEDED
-    kept = [event for event in events if isinstance(event, EditScreened) and not event.kept]
-    assert {event.edit.anchor: bool(event.edit.tasks) for event in kept} == dict.fromkeys(NEEDED, True)
+    kept = [event for event in events if isinstance(event, TextScreened) and event.kept]
+    assert {event.text: bool(event.tasks) for event in kept} == dict.fromkeys(NEEDED, True)
     assert "held-out" not in {request.task.id for request in requests}
 
 
@@ -93,7 +104,7 @@ def test_a_section_that_no_task_exercises_is_listed_and_stays_unless_it_is_dropp
     events, _ = run(text, NEEDED)
     (version,) = [event for event in events if isinstance(event, VersionAccepted)]
     assert "- tag it" in version.text
-    listed = [event.edit.anchor for event in events if isinstance(event, EditScreened) and event.reason == UNEXERCISED]
+    listed = [event.text for event in events if isinstance(event, TextScreened) and event.reason == UNEXERCISED]
     assert listed == ["- tag it"]
     events, _ = run(text, NEEDED, drop_unexercised=True)
     (version,) = [event for event in events if isinstance(event, VersionAccepted)]
@@ -112,7 +123,7 @@ def test_of_two_lines_that_say_the_same_one_stays() -> None:
 
 
 def test_a_cap_too_small_for_a_verdict_is_refused_before_anything_is_run() -> None:
-    with pytest.raises(UsageError, match=f"at least {least_for_shrinking(24)} to shrink"):
+    with pytest.raises(UsageError, match="at least 96 to shrink"):
         run(body(*LINES), NEEDED, max_rollouts=95)
 
 
@@ -126,3 +137,51 @@ def test_a_cap_that_ends_the_search_hands_nothing_over() -> None:
 
 def test_the_same_call_comes_to_the_same_events() -> None:
     assert run(body(*LINES), NEEDED)[0] == run(body(*LINES), NEEDED)[0]
+
+
+def shortened(reply: str, *, works: bool = True) -> tuple[list[Event], list[str]]:
+    """Shrink a text of one long section that each task needs, with a model that always replies the same."""
+    long = "- Write each date as four digits of the year, two of the month, two of the day, with a hyphen between them."
+    more = "- Also remember that a date is written in this way in each row, and also in each column that holds a date."
+    prompts: list[str] = []
+
+    def answer(request: RolloutRequest) -> Rollout:
+        text = request.skill.text if request.skill else ""
+        return scored(request, float((long in text and more in text) or (works and "YYYY" in text)))
+
+    def model(prompt: str) -> str:
+        prompts.append(prompt)
+        return reply
+
+    skill = Skill("x", SkillDocument(f"# Rules\n\n## Dates\n\n{long}\n{more}\n\n## Rest\n\n- Be kind.\n"))
+    runner = ScriptedRunner(answer, model)
+    return list(shrink(skill, suite(), settings_with({}), runner, Shortening(True, rewrite=True))), prompts  # noqa: FBT003 - drop
+
+
+def test_a_section_in_fewer_words_is_taken_where_its_tasks_pass_with_it() -> None:
+    events, prompts = shortened('{"text": "- Write dates as YYYY-MM-DD."}')
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert version.text == "# Rules\n\n## Dates\n\n- Write dates as YYYY-MM-DD.\n"
+    (prompt,) = prompts
+    assert "four digits of the year" in prompt
+    assert "Be kind" not in prompt
+
+
+@pytest.mark.parametrize(
+    ("reply", "works", "why"),
+    [
+        ('{"text": "- Write dates as YYYY-MM-DD."}', False, "fails with it"),
+        ('{"text": "- YYYY <!-- hidden -->"}', True, "adds an HTML comment"),
+        ("no idea", True, "expected a JSON object"),
+        ('{"text": ""}', True, ""),
+    ],
+)
+def test_a_rewriting_that_fails_is_refused_or_is_none_leaves_the_section_as_it_is(
+    reply: str, why: str, *, works: bool
+) -> None:
+    events, _ = shortened(reply, works=works)
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert "four digits of the year" in version.text
+    told = [str(event) for event in events if isinstance(event, EditScreened | EditRefused | StepFailed)]
+    assert why in "".join(told)
+    assert bool(told) == bool(why)

@@ -1,0 +1,115 @@
+"""The command `shrink`: delete the text that no task needs, and show that the shorter skill loses nothing."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from skillopt.commands.options import (
+    JsonOption,
+    QuietOption,
+    RunOptions,
+    SkillArgument,
+    StartOption,
+    VerboseOption,
+    YesOption,
+    with_run_options,
+)
+from skillopt.commands.output import SHORT, format_usage, interruptible, list_tasks, show
+from skillopt.commands.progress import ProgressObserver
+from skillopt.commands.spending import ask_to_pay, foresee_payment
+from skillopt.gate.grades import grade_words
+from skillopt.loop.events import TextScreened
+from skillopt.safety.escaping import escape_terminal, truncate
+from skillopt.safety.plurals import count_noun
+from skillopt.shrink.run import Shrunk, forecast_shrink, shrink_skill
+from skillopt.shrink.shrinking import Shortening
+
+__all__ = ["shrink"]
+
+_LONGEST = 70
+"""Characters of a unit that are shown."""
+
+
+@with_run_options
+def shrink(
+    skill: SkillArgument = None,
+    *,
+    drop_unexercised: Annotated[
+        bool, typer.Option("--drop-unexercised", help="Delete text that no task exercises, too.")
+    ] = False,
+    unexercised: Annotated[bool, typer.Option("--unexercised", help="List the text that no task exercises.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what can be shown; run nothing.")] = False,
+    options: RunOptions,
+    start: StartOption = "auto",
+    yes: YesOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete the text of the skill that no task needs.
+
+    Lines, list items, table rows, code blocks and sections are left out in groups, task by task. The shorter text is
+    then run beside the old one on all tasks: where no more than a margin of tasks can be lost, it is a version, else
+    a draft. No optimizer model is needed; with --model, it also proposes sections in fewer words. Text that no task
+    exercises stays: that no task needs it says nothing about it.
+    """
+    selection = options.select(skill)
+    forecast = forecast_shrink(selection, start=start)
+    if dry_run:
+        show(forecast, lambda one: f"dry run, nothing was run: {one.words}", as_json=as_json)
+        return
+    rewrite = options.model is not None
+    ask_to_pay(foresee_payment(selection, drafts=rewrite), forecast.words, yes=yes)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        found = shrink_skill(selection, Shortening(drop_unexercised, rewrite), start=start, observer=observer)
+    show(found, partial(_text, verbose=verbose, unexercised=unexercised), as_json=as_json)
+
+
+def _text(found: Shrunk, *, verbose: bool, unexercised: bool) -> str:
+    return "\n".join([*_result(found), *_units(found, verbose=verbose, unexercised=unexercised), *_next(found)])
+
+
+def _result(found: Shrunk) -> Iterator[str]:
+    saved = found.tokens_before - found.tokens_after
+    share = f" ({-saved / found.tokens_before:.0%})" if saved else ""
+    yield f"run {found.run} on {found.skill}: {found.tokens_before:,} → {found.tokens_after:,} tokens{share}, estimated"
+    if found.headline is not None:
+        yield f"old and new text side by side: {found.headline.words}"
+    yield escape_terminal(found.reason.rpartition("tokens: ")[2])
+
+
+def _units(found: Shrunk, *, verbose: bool, unexercised: bool) -> Iterator[str]:
+    """Count the units by what became of them, and list those that were asked for."""
+    needed = [one for one in found.units if one.tasks]
+    idle = [one for one in found.units if one.kept and not one.tasks]
+    gone = [one for one in found.units if not one.kept]
+    if found.units:
+        counts = f"{len(gone)} deleted, {len(needed)} kept because a task needs them"
+        yield f"{count_noun(len(found.units), 'unit')} of text: {counts}, {len(idle)} kept that no task exercises"
+    if verbose:
+        yield from (f"  {_place(one)}  needed by {list_tasks(one.tasks)}" for one in needed)
+        yield from (f"  {_place(one)}  deleted" for one in gone)
+    if unexercised or verbose:
+        yield from (f"  {_place(one)}  no task exercises it" for one in idle)
+
+
+def _place(unit: TextScreened) -> str:
+    text = escape_terminal(truncate(" ".join(unit.text.split()), _LONGEST))
+    return f"line {unit.line:>3}  {unit.tokens:>4} tokens  {text}"
+
+
+def _next(found: Shrunk) -> Iterator[str]:
+    yield f"{found.rollouts} rollouts asked for, {found.paid_rollouts} newly run, the rest was recorded"
+    yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in found.spent.items())
+    draft = found.draft
+    if found.version:
+        yield f"version {found.version[:SHORT]} on branch {found.branch}"
+        yield f"next: git merge {found.branch}    (read it first: skillopt diff {found.skill})"
+    elif draft is not None and draft.commit:
+        yield f"draft on branch {draft.branch}: {grade_words(draft.grading)}"
+        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
+        yield f"next: skillopt take {found.skill}    (read it first: skillopt diff {found.skill} draft)"
+    elif draft is not None:
+        yield f"the draft was not published: {escape_terminal(draft.note)}"

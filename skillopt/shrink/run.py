@@ -1,0 +1,129 @@
+"""Shrink a skill of a project: record the run, and commit the shorter text as a version, or keep it as the draft."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.execution.metering import Meter
+from skillopt.execution.recording import config_of
+from skillopt.execution.runner import RunObserver
+from skillopt.gate.headline import Headline, headline_of_verdict
+from skillopt.gate.non_inferior import plan_looks
+from skillopt.loop.events import GateDecided, TextScreened
+from skillopt.project import Selection
+from skillopt.rollouts import Usage
+from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
+from skillopt.runs.run import DraftState, RecordedRun
+from skillopt.shrink.shrinking import SHRINK, Shortening, expect_shrinkable, shrink, shrink_tasks
+from skillopt.shrink.units import find_units
+from skillopt.skills.document import Skill, estimate_tokens
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import writer_lock
+from skillopt.storage.notes import mark_reported
+
+__all__ = ["ShrinkForecast", "Shrunk", "forecast_shrink", "shrink_skill"]
+
+_ROLLOUTS_OF_A_TASK: Final = (5, 13)
+"""Rollouts that a task takes: with nothing to find, and with 10 of 40 lines needed (`python -m benchmarks.shrink`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShrinkForecast:
+    """What shrinking a skill can show and takes, before anything is run."""
+
+    skill: str
+    tokens: int
+    units: int
+    tasks: int
+    can_show: str
+    rollouts: tuple[int, int]
+
+    @property
+    def words(self) -> str:
+        """All of it in one line."""
+        least, most = self.rollouts
+        return (
+            f"{self.units} units of text, about {self.tokens:,} tokens; {self.tasks} tasks, about {least} to {most} "
+            f"rollouts; {self.can_show}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """Result of shrinking a skill."""
+
+    run: str
+    skill: str
+    branch: str
+    reason: str
+    version: str
+    draft: DraftState | None
+    tokens_before: int
+    tokens_after: int
+    headline: Headline | None
+    units: tuple[TextScreened, ...]
+    rollouts: int
+    calls: int
+    paid_rollouts: int
+    spent: Mapping[str, Usage]
+
+
+def forecast_shrink(selection: Selection, *, start: Start = "auto") -> ShrinkForecast:
+    """Say what shrinking a skill can show and takes; runs nothing, and refuses what could not be shrunk."""
+    plan = _plan(selection, None, optimizer=False)
+    return _forecast(plan, incumbent_of(plan.target, plan.repository, start))
+
+
+def _plan(selection: Selection, allowance: Meter | None, *, optimizer: bool) -> RunPlan:
+    return make_plan(selection, proposer="" if optimizer else "ablation", allowance=allowance)
+
+
+def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
+    tasks = shrink_tasks(plan.suite)
+    expect_shrinkable(skill, plan.suite, plan.target.settings)
+    looks = plan_looks(len(tasks))
+    shows = looks[0].words if looks else f"{len(tasks)} tasks are too few for a verdict: the result will be a draft"
+    least, most = (count * len(tasks) for count in _ROLLOUTS_OF_A_TASK)
+    units = len(find_units(skill.document))
+    return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, len(tasks), shows, (least, most))
+
+
+def shrink_skill(
+    selection: Selection,
+    how: Shortening,
+    *,
+    start: Start = "auto",
+    observer: RunObserver | None = None,
+    allowance: Meter | None = None,
+) -> Shrunk:
+    """Shrink a skill, or go on with that; what loses nothing is a version, anything else that is shorter the draft."""
+    plan, observer = _plan(selection, allowance, optimizer=how.rewrite), observer or RunObserver()
+    root, name = selection.project().root, plan.target.name
+    with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
+        skill = incumbent_of(plan.target, plan.repository, start)
+        observer.notice(_forecast(plan, skill).words)
+        settings = plan.target.settings
+        config = config_of(settings, (*plan.identities, f"{SHRINK} {how}"))
+        record = record_run(plan, ledger, skill, config, settings.seed)
+        run = RecordedRun(plan, ledger, record, observer)
+        events, ended = run.drive(shrink(skill, plan.suite, settings, run.runner, how))
+    mark_reported(root, record.id)
+    return Shrunk(
+        record.id,
+        name,
+        f"skillopt/{name}",
+        ended.reason,
+        run.commits[-1] if run.commits else "",
+        run.draft,
+        estimate_tokens(skill.text),
+        estimate_tokens(next((event.text for event in reversed(events) if isinstance(event, GateDecided)), skill.text)),
+        next(
+            (headline_of_verdict(event.verdict) for event in reversed(events) if isinstance(event, GateDecided)), None
+        ),
+        tuple(event for event in events if isinstance(event, TextScreened)),
+        ended.rollouts,
+        ended.calls,
+        run.runner.paid_rollouts,
+        plan.drivers.meter.by_role,
+    )

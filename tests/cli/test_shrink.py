@@ -1,0 +1,146 @@
+"""`skillopt shrink`: what no task needs goes, what was kept is named with its tasks, and nothing is lost unsaid."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.projects import as_json, git, make_project, skillopt
+
+pytestmark = pytest.mark.process
+
+HEAD = (
+    "---\nname: rows\ndescription: Cleans small vendor tables. Use for any table for the house format.\n---\n# Rows\n\n"
+)
+NEEDED = [
+    "- Trim spaces around every value.",
+    "- Write dates as YYYY-MM-DD.",
+    "- Write e-mail addresses in lower case.",
+]
+BLOAT = [f"- Remember that care pays off, reason {number}." for number in range(9)]
+RELEASES = "\n## Tagging\n\n- Tag each publication after a colleague agreed.\n"
+
+
+def project(folder: Path, tasks: int = 12, more: str = "", newline: str = "\n") -> Path:
+    root = make_project(folder / "project", tasks)
+    text = HEAD + "## Values\n\n" + "\n".join([*BLOAT[:5], *NEEDED, *BLOAT[5:]]) + "\n" + more
+    (root / "skills/rows/SKILL.md").write_bytes(text.replace("\n", newline).encode())
+    git(root, "commit", "-qam", "A long skill")
+    return root
+
+
+def text_of(root: Path, branch: str = "skillopt/rows") -> str:
+    return git(root, "show", f"{branch}:skills/rows/SKILL.md")
+
+
+def test_bloat_goes_as_a_version_and_blame_names_the_tasks_that_need_the_rest(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    found = as_json(root, "shrink", "rows")
+    assert found["version"] == git(root, "rev-parse", "skillopt/rows")
+    assert text_of(root) == HEAD + "## Values\n\n" + "\n".join(NEEDED)
+    assert found["headline"]["tasks"] == 24
+    assert re.search(r"less than (10|15|20)% of tasks passed is lost", found["reason"])
+    kept = {one["text"]: one["tasks"] for one in found["units"] if one["kept"]}
+    assert kept.keys() == {*NEEDED}
+    assert found["tokens_after"] < 0.6 * found["tokens_before"]
+    blamed = {line["text"]: line["needed_by"] for line in as_json(root, "blame", "rows")["lines"]}
+    assert {text: blamed[text] for text in NEEDED} == kept
+    report = skillopt(root, "report", "rows", "--format", "markdown").stdout
+    assert "## Text and the tasks that need it" in report
+    assert "durable guidance" not in report
+    assert "skillopt shrink rows" in report
+
+
+def test_the_same_command_again_runs_nothing_and_comes_to_the_same(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    first = as_json(root, "shrink", "rows", "--start", "worktree")
+    tip = git(root, "rev-parse", "skillopt/rows")
+    git(root, "update-ref", "-d", "refs/heads/skillopt/rows")
+    again = as_json(root, "shrink", "rows", "--start", "worktree")
+    assert (again["paid_rollouts"], again["units"]) == (0, first["units"])
+    assert git(root, "rev-parse", "skillopt/rows") == tip
+
+
+def test_a_search_that_a_cap_ends_is_paid_for_once(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    capped = as_json(root, "shrink", "rows", "--max-rollouts", "96")
+    assert not capped["version"]
+    assert "the cap leaves" in capped["reason"]
+    whole = as_json(root, "shrink", "rows")
+    assert whole["paid_rollouts"] == whole["rollouts"] - capped["paid_rollouts"]
+
+
+def test_a_dry_run_says_what_can_be_shown_and_runs_nothing(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    said = skillopt(root, "shrink", "rows", "--dry-run").stdout
+    assert "12 units of text" in said
+    assert "24 tasks can show that less than 10% of tasks passed is lost" in said
+    assert not (root / ".skillopt" / "ledger.db").exists()
+
+
+def test_text_that_no_task_exercises_stays_and_is_listed_until_it_is_dropped(tmp_path: Path) -> None:
+    root = project(tmp_path, more=RELEASES)
+    said = skillopt(root, "shrink", "rows", "--unexercised").stdout
+    assert "1 kept that no task exercises" in said
+    assert "Tag each publication after a colleague agreed.  no task exercises it" in said
+    assert "Tagging" in text_of(root)
+    skillopt(root, "shrink", "rows", "--drop-unexercised", "--start", "worktree")
+    assert "Tagging" not in text_of(root)
+
+
+def test_with_few_tasks_the_short_text_is_a_draft_that_a_person_takes(tmp_path: Path) -> None:
+    root = project(tmp_path, tasks=4)
+    said = skillopt(root, "shrink", "rows").stdout
+    assert "draft on branch skillopt-draft/rows: shorter, not shown to lose nothing" in said
+    assert "next: skillopt take rows" in said
+    assert skillopt(root, "take", "rows").returncode == 0
+    assert not any(line in text_of(root) for line in BLOAT)
+    blamed = {line["text"]: line["needed_by"] for line in as_json(root, "blame", "rows")["lines"]}
+    assert all(blamed[text] for text in NEEDED)
+
+
+def test_where_all_tasks_fail_it_says_that_no_loss_can_be_seen_and_stops(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    (root / "skills/rows/SKILL.md").write_text(HEAD + "\n".join(BLOAT) + "\n", encoding="utf-8")
+    found = as_json(root, "shrink", "rows")
+    assert "all 24 tasks fail under the old text, so nothing can be shown to be lost" in found["reason"]
+    assert found["rollouts"] == 24
+    assert git(root, "branch", "--list", "skillopt*") == ""
+
+
+def test_line_ends_of_windows_stay(tmp_path: Path) -> None:
+    root = project(tmp_path, newline="\r\n")
+    skillopt(root, "shrink", "rows")
+    branch = "skillopt/rows" if git(root, "branch", "--list", "skillopt/rows") else "skillopt-draft/rows"
+    ended = subprocess.run(["git", "show", f"{branch}:skills/rows/SKILL.md"], cwd=root, check=True, capture_output=True)
+    assert ended.stdout.count(b"\n") == ended.stdout.count(b"\r\n")
+    assert sum(line.encode() in ended.stdout for line in BLOAT) <= 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--max-rollouts", "95"], "expected max_rollouts of at least 96 to shrink with 24 tasks"),
+        (["--max-rollouts", "0"], "leave it out for no cap"),
+        (["--sections"], "No such option"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_is_run(tmp_path: Path, arguments: list[str], told: str) -> None:
+    root = project(tmp_path)
+    ended = skillopt(root, "shrink", "rows", *arguments)
+    assert ended.returncode == 2
+    assert told in ended.stderr
+    assert not (root / ".skillopt" / "ledger.db").exists()
+
+
+def test_a_skill_without_text_and_bytes_that_are_not_utf8_are_refused_with_their_place(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    skill = root / "skills/rows/SKILL.md"
+    skill.write_text(HEAD.replace("# Rows\n\n", ""), encoding="utf-8")
+    ended = skillopt(root, "shrink", "rows")
+    assert ended.returncode == 2
+    skill.write_bytes(HEAD.encode() + b"- Caf\xe9.\n")
+    ended = skillopt(root, "shrink", "rows")
+    assert ended.returncode == 2
+    assert "SKILL.md:7" in ended.stderr
