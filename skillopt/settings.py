@@ -125,6 +125,9 @@ class NightlySettings(BaseModel):
         tuple[str, ...],
         Field(description="Who is asked to review new pull requests that are no drafts; `owner/team` for a team."),
     ] = ()
+    shrink: Annotated[
+        bool, Field(description="Whether a night also deletes text that no task needs. `skillopt docs shrink`")
+    ] = False
 
 
 class PresetConstants(BaseModel):

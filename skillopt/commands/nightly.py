@@ -209,4 +209,5 @@ def _details(row: SkillNight) -> Iterator[str]:
     why = [cited(text, _LONGEST) for text in (row.cause, row.reason) if text and row.training is not Training.NO_SUITE]
     if why:
         yield f"{skill}{f' (run {row.run})' if row.run else ''}: {'; '.join(why)}"
-    yield from (f"{skill}: {cited(text, _LONGEST)}" for text in (row.described, *row.answers, *row.notes) if text)
+    told = (row.shrunk, row.described, *row.answers, *row.notes)
+    yield from (f"{skill}: {cited(text, _LONGEST)}" for text in told if text)

@@ -48,6 +48,7 @@ class SkillNight:
     offer: PullRequestUpdate = field(default_factory=PullRequestUpdate)
     draft: PullRequestUpdate = field(default_factory=PullRequestUpdate)
     described: str = ""
+    shrunk: str = ""
     description: PullRequestUpdate = field(default_factory=PullRequestUpdate)
 
     @property

@@ -222,7 +222,8 @@ def _fixed(view: RunView, edit: Edit) -> tuple[str, ...]:
 
 def _broke(view: RunView, edit: Edit) -> tuple[str, ...]:
     """List the tasks that no longer passed in the gate that accepted it, where that was of this edit alone."""
-    alone = [gate for gate in view.gates if gate.version is not None and gate.edits == (edit.id,)]
+    taken = [] if view.shrunk else view.taken_gates  # a shorter text was chosen by many tasks, which go either way
+    alone = [gate for gate in taken if gate.edits == (edit.id,)]
     return alone[-1].verdict.broken if alone else ()
 
 
@@ -302,7 +303,7 @@ def _tested(run: RunView, began: str, base: str) -> OfferClaim | None:
 
 def _gated(run: RunView) -> OfferClaim | None:
     taken = [gate.verdict for gate in run.gates if gate.version is not None]
-    headline = headline_of_versions(taken, "" if run.folded else VAL)
+    headline = headline_of_versions(taken, "" if run.folded or run.shrunk else VAL)
     return OfferClaim(headline, taken[-1], _counts(taken[-1])) if taken and headline else None
 
 

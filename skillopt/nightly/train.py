@@ -32,6 +32,7 @@ from skillopt.nightly.handover import (
 from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
 from skillopt.nightly.people_commands import Verb
+from skillopt.nightly.shrinking import shrink_night
 from skillopt.nightly.skill_state import DefaultBranch, Due, DueCause, SkillState, sort_by_priority, why_due
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start
@@ -154,6 +155,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
                 row = replace(row, training=Training.IGNORED, reason=answers.ignored)
             else:
                 row = _train(night, selection, row, last=last)
+                row = shrink_night(night, selection, night.read_state(selection), row)
                 state = night.read_state(selection)
             answers = answer_training(answers, review, row)
             if answers.ignored:

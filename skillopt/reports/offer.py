@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Final
 
 from skillopt.gate.comparison import Verdict
-from skillopt.gate.grades import GRADE_MEANINGS, Grade, Grading, grade_words
+from skillopt.gate.grades import GRADE_MEANINGS, Against, Grade, Grading, grade_name, grade_words
 from skillopt.gate.headline import Headline
 from skillopt.reports.before_after import task_anchor
 from skillopt.reports.blocks import (
@@ -138,6 +138,16 @@ class OfferView:
         return self.grade is Grade.PROVEN and not self.draft and not self.unmeasured
 
     @property
+    def shortened(self) -> Grading | None:
+        """What was shown of a text that lost lines and nothing else; None of any other."""
+        return self.grading if self.grading and self.grading.against is Against.LONGER else None
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Estimate the tokens of both texts."""
+        return estimate_tokens(self.before), estimate_tokens(self.after)
+
+    @property
     def in_force(self) -> list[OfferedEdit]:
         """The edits that no later one undid."""
         return [edit for edit in self.edits if not edit.undone]
@@ -150,6 +160,10 @@ def offer_title(view: OfferView) -> str:
     grade = "" if view.proven else f" ({', '.join(words)})"
     if view.claim is None:
         return f"{name}: not measured against {_plain(view.into)}{grade}"
+    if view.shortened:
+        before, after = view.tokens
+        shown = "draft, " * view.draft + grade_name(view.shortened)
+        return f"{name}: {before:,} → {after:,} tokens ({shown})"
     return f"{name}: {view.claim.headline.passed}{grade}"
 
 
@@ -218,8 +232,7 @@ def _headline(view: OfferView) -> str:
     whose = _whose(view)
     measured = f", measured with {whose}" if whose else ""
     versions = count_noun(len(view.versions), "version")
-    tokens = estimate_tokens(view.before), estimate_tokens(view.after)
-    grade = ""
+    tokens, grade = view.tokens, ""
     if view.grade is not None:
         words = grade_words(view.grading) if view.grading else view.grade.value
         grade = f" **{words[:1].upper()}{words[1:]}**."
@@ -256,6 +269,13 @@ def _what_would_prove(view: OfferView) -> list[ReportBlock]:
         return []
     if view.claim is None:
         return [Box("note", paragraphs("This is a draft, because nothing was measured of it."))]
+    if view.shortened:
+        shown = next((gate.verdict.reason for gate in reversed(view.run.gates)), "") if view.run else ""
+        told = (
+            f"{cited(shown)}. This is about these very tasks: what none of them checks may have changed, so a person "
+            "decides. Merging takes the shorter text, closing says no."
+        )
+        return [Box("note", paragraphs(told))]
     grade = view.grade or Grade.UNPROVEN
     proof = f" {view.proof}" if view.proof else ""
     what = "a draft of the optimizer, no version yet" if view.draft else "a draft pull request"

@@ -223,7 +223,7 @@ def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[st
     return [
         ("Draft", [*draft, *_draft_edits(view, limits)] if draft and whole else draft),
         ("Tasks that changed sides", _flips(view, limits)),
-        ("Held-out test", _held_out_test(view)),
+        ("Held-out test", [] if view.shrunk else _held_out_test(view)),
         (f"Gates on {_judged_on(view)}", _gates(view, limits)),
         ("Steps", _steps(view) if whole and not view.shrunk else []),
         ("Verifiers to check", _suspects(view)),

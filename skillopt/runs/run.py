@@ -36,7 +36,7 @@ from skillopt.rollouts import Usage
 from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
 from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import Settings
-from skillopt.skills.document import SkillDocument
+from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.skills.folder import decode_skill, files_of
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -224,6 +224,7 @@ def _draft_version(
         *_grade_trailers(grading),
         *([("Rollouts", str(rollouts))] if rollouts else []),
         *((NEEDS_A_PERSON, disarm(escape_terminal(f"{mark.kind.value}, {mark}"))) for mark in marks),
+        *_token_trailers(record, draft.text),
         *needed_trailers(_needed(event for _, event in events)),
     )
     return _commit(record, draft, (at, parent), (subject, f"{grade_words(grading)}."), trailers)
@@ -273,6 +274,7 @@ def version_of(
         ("Rollouts", str(event.rollouts)),
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
         *((SIBLING, disarm(escape_terminal(words))) for words in event.siblings),
+        *_token_trailers(record, event.text),
     )
     result = _result(verdict, record.settings["metric"], "" if record.kind == "shrink" else VAL)
     return _commit(record, event, (at, parent), (subject, result), trailers)
@@ -335,6 +337,13 @@ def _paragraph(edit: Edit) -> str:
     named = f". No task cited shows {disarm(escape_terminal(', '.join(edit.ungrounded)))}" if edit.ungrounded else ""
     reason = fill(f"{disarm(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}{named}", _WIDTH)
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
+
+
+def _token_trailers(record: RunRecord, text: str) -> _Trailers:
+    if record.kind != "shrink":
+        return ()
+    sizes = decode_skill(record.skill, record.start).text, text
+    return tuple(zip(("Tokens-Before", "Tokens-After"), (str(estimate_tokens(one)) for one in sizes), strict=True))
 
 
 _AGAINST: Final = "Grade-Against"

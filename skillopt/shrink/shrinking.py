@@ -262,7 +262,7 @@ class _Shrinking:
 
     def _grading(self, loss: Loss, pairs: Pairs) -> Grading:
         gains = task_gains(pairs.before, pairs.after, self.settings.metric)
-        low, high = gain_limits([gains.get(task.id) for task in self.order], len(self.order), LOSS_ERROR / 2)
+        low, high = gain_limits([gains.get(task.id) for task in self.order], len(self.order), LOSS_ERROR)
         grade = Grade.PROVEN_HERE if loss.shown else Grade.UNPROVEN
         changed = sum(abs(one) >= 0.5 for one in gains.values())  # noqa: PLR2004 - half of its runs
         found = Grading(grade, 1.0 - loss.p_value, loss.gain, low, high, len(gains), changed, "")

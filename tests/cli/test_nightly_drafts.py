@@ -1,5 +1,7 @@
 """Drafts at night: what is not proven gets a draft pull request, which people may close for good."""
 
+import re
+
 import pytest
 
 from skillopt.gate.grades import Grade
@@ -111,3 +113,22 @@ def test_what_cannot_be_paid_for_is_not_claimed_and_is_measured_the_next_night(
     assert "6 of 8" not in forge.pulls[1]["body"].partition("<details>")[0]
     assert nights.run()["rows"]["offer"]["action"] == "updated"
     assert forge.pulls[1]["title"] == "rows: 0 of 8 → 6 of 8 val tasks passed"
+
+
+def test_a_night_that_shrinks_offers_the_shorter_text_with_what_each_line_is_needed_for(
+    nights: Nights, forge: FakeForge
+) -> None:
+    skill, config = nights.folder / "skills/rows/SKILL.md", nights.folder / "skillopt.toml"
+    rules = [EMAIL, DATES, *(f"Remember that care pays off, reason {number}." for number in range(9))]
+    skill.write_text(skill.read_text() + "".join(f"- {rule}\n" for rule in rules))
+    config.write_text(f"{config.read_text()}\n[nightly]\nshrink = true\n")
+    nights.change("", "rows")
+    row = nights.run()["rows"]
+    assert re.match(r"shrink: \d+ → \d+ tokens: less than \d+% of tasks passed is lost", row["shrunk"])
+    (pull,) = forge.pulls.values()
+    assert re.fullmatch(r"rows: \d+ → \d+ tokens \(nothing lost, shown here\)", pull["title"])
+    assert "what none of them checks may have changed" in pull["body"]
+    assert re.search(r"Write dates as YYYY-MM-DD\.</code> \| \d+ \| stays \| <code>\w+", pull["body"])
+    assert "removes `- Remember" in pull["body"]
+    again = nights.run()["rows"]
+    assert (again["training"], again["shrunk"], again["offer"]["action"], len(forge.pulls)) == ("not due", "", "", 1)
