@@ -81,6 +81,19 @@ def test_every_skillopt_and_git_command_to_begin_with_works_in_order(tmp_path: P
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
 
 
+@pytest.mark.docs
+def test_the_commands_of_the_page_on_shrinking_work_in_order(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project", tasks=12, name="my-skill")
+    rules = ["Write dates as YYYY-MM-DD.", "Write e-mail addresses in lower case.", *(f"Care, {n}." for n in range(9))]
+    with (folder / "skills/my-skill/SKILL.md").open("a", encoding="utf-8") as file:
+        file.writelines(f"- {rule}\n" for rule in rules)
+    shown = [line for block in blocks(CHECKOUT / "docs" / "shrink.md", "console") for line in block.splitlines()]
+    assert len(shown) >= 5
+    for command in (line.removeprefix("$ ").split("#")[0].split() for line in shown):
+        ended = skillopt(folder, *offline(command[1:]))
+        assert ended.returncode == 0, f"{command}: {ended.stderr}"
+
+
 def offline(words: list[str]) -> list[str]:
     """Let the demo do what the command asks agents and providers for; their names have to be known ones."""
     given = dict(pairwise(words))
