@@ -7,13 +7,15 @@ from typing import Final
 
 from benchmarks.llm.proposer import ListedProposer
 from skillopt import Settings, Skill, compare, load_skill, load_suite, optimize
-from skillopt.execution.results import CompareResult, OptimizeResult
+from skillopt.execution.drivers import Given
+from skillopt.execution.results import CompareResult, OptimizeResult, open_session
 from skillopt.gate.grades import Grade
-from skillopt.loop.events import DraftGraded, Event
+from skillopt.loop.events import DraftGraded, Event, GateDecided
 from skillopt.settings import Preset
+from skillopt.shrink.shrinking import shrink
 from skillopt.skills.document import SkillDocument
 
-__all__ = ["HARNESS", "MOST_ROLLOUTS", "Trained", "train_skill"]
+__all__ = ["HARNESS", "MOST_ROLLOUTS", "Shrunk", "Trained", "shrink_skill", "train_skill"]
 
 HARNESS: Final = "chat/openai-compatible/smollm2"
 _FOLDER: Final = Path(__file__).parent
@@ -42,17 +44,7 @@ def train_skill(
     seed: int = 0,
 ) -> Trained:
     """Train on a server that answers at temperature 0, so that the same machine gives the same run."""
-    settings = Settings.model_validate(
-        {
-            "harness": HARNESS,
-            "base_url": base_url,
-            "preset": Preset(preset),
-            "seed": seed,
-            "max_rollouts": MOST_ROLLOUTS,
-            "max_minutes": _MOST_MINUTES,
-            "rollout_tokens": _ANSWER_TOKENS,
-        }
-    )
+    settings = _settings(base_url, seed, preset=Preset(preset), max_rollouts=MOST_ROLLOUTS, max_minutes=_MOST_MINUTES)
     start = load_skill(_FOLDER / "shop-desk")
     questions, held_out = (load_suite(_FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
     result = optimize(start, questions, model=ListedProposer(), settings=settings, store=store, on_event=on_event)
@@ -71,3 +63,32 @@ def _handed_over(result: OptimizeResult) -> tuple[Skill, str]:
         return result.skill, "nothing new"
     grade = f"draft, {draft.grading.grade}" if isinstance(draft, DraftGraded) else "draft without a grade"
     return result.skill.with_document(SkillDocument(draft.text)), grade
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """What shortening a text came to: why it ended, both texts, rollouts, and both on the held-out questions."""
+
+    reason: str
+    before: Skill
+    after: Skill
+    rollouts: int
+    held_out: CompareResult
+
+
+def shrink_skill(base_url: str, store: Path, seed: int = 0) -> Shrunk:
+    """Shrink a text with 10 facts and 18 lines that say nothing, by the questions that `train_skill` learns from."""
+    settings, start = _settings(base_url, seed), load_skill(_FOLDER / "shop-desk-long")
+    questions, held_out = (load_suite(_FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
+    with open_session(store, settings, questions, Given()) as session:
+        recording, _ = session.begin(start, questions, None)
+        events, ended = recording.drive(shrink(start, questions, settings, recording.runner))
+    judged = next((event for event in reversed(events) if isinstance(event, GateDecided)), None)
+    after = start.with_document(SkillDocument(judged.text)) if judged else start
+    compared = compare(start, after, held_out, settings=settings, store=store)
+    return Shrunk(ended.reason, start, after, ended.rollouts, compared)
+
+
+def _settings(base_url: str, seed: int, **more: object) -> Settings:
+    named = {"harness": HARNESS, "base_url": base_url, "seed": seed, "rollout_tokens": _ANSWER_TOKENS}
+    return Settings.model_validate({**named, **more})

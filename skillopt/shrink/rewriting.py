@@ -64,7 +64,7 @@ def rewrite_section(
     candidate = short.with_document(apply_edits(short.document, [sound[0].edit]).document)
     for name in one.tasks:
         if (yield from fails_under(search, candidate, name)):
-            yield EditScreened(1, edit, len(one.tasks), 0, 0, False, f"task {name} fails with it")  # noqa: FBT003 - `kept`
+            yield EditScreened(1, edit, len(one.tasks), 0, 0, False, f"task {name} fails with it")  # noqa: FBT003 - it is `kept`
             return
     taken.append(edit)
-    yield EditScreened(1, edit, len(one.tasks), 0, 0, True, "its tasks pass with fewer words")  # noqa: FBT003 - `kept`
+    yield EditScreened(1, edit, len(one.tasks), 0, 0, True, "its tasks pass with fewer words")  # noqa: FBT003 - it is `kept`

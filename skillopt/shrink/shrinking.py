@@ -38,7 +38,7 @@ SHRINK: Final = "shrink"
 UNEXERCISED: Final = "unexercised: no task can tell whether it is needed"
 """Reason of a unit that stays though no task needs it."""
 
-GONE: Final = "no task fails without it"
+_GONE: Final = "no task fails without it"
 """Reason of a unit that goes."""
 
 _WIDEST: Final = 0.20
@@ -230,7 +230,7 @@ class _Shrinking:
         """Return the short text and the edits that it takes."""
         gone = self._gone()
         short = self._without(gone)
-        edits = deletions(self.skill.document, gone, dict.fromkeys(gone, f"{GONE[0].upper()}{GONE[1:]}."))
+        edits = deletions(self.skill.document, gone, dict.fromkeys(gone, f"{_GONE[0].upper()}{_GONE[1:]}."))
         try:
             changes = apply_edits(self.skill.document, edits).changes
             rewritten = apply_edits(short.document, self._rewritten)
@@ -275,7 +275,7 @@ class _Shrinking:
         for unit in self.search.units:
             tasks = tuple(self.search.needed.get(unit, ()))
             kept = unit in unexercised or bool(tasks)
-            reason = "a task fails without it" if tasks else UNEXERCISED if kept else GONE
+            reason = "a task fails without it" if tasks else UNEXERCISED if kept else _GONE
             yield events.TextScreened(unit.line, unit.text, unit.tokens, kept, reason, tasks)
 
     def _hand_over(

@@ -9,12 +9,12 @@ import pytest
 from benchmarks.llm.__main__ import main
 from benchmarks.llm.proposer import ListedProposer
 from benchmarks.llm.server import serve
-from benchmarks.llm.training import MOST_ROLLOUTS, train_skill
+from benchmarks.llm.training import MOST_ROLLOUTS, shrink_skill, train_skill
 from skillopt import Split, load_suite
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.proposed_edits import Reflection, read_reflection
 from skillopt.prompts.stages import Aim, Told, ask_reflection
-from skillopt.skills.document import SkillDocument
+from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.targets.openai import OpenAICompatibleModel
 from tools.fetch_llm import LlmFiles, MissingLlmError, find_llm
 
@@ -68,6 +68,22 @@ def test_training_makes_a_real_model_answer_many_more_questions_that_it_was_not_
     again = train_skill(base_url, tmp_path)
     assert (again.result.paid_rollouts, again.result.paid_calls) == (0, 0)
     assert again.handed_over == trained.handed_over
+
+
+@pytest.mark.llm
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_long_text_gets_shorter_and_a_real_model_answers_no_fewer_questions_that_the_search_never_saw(
+    base_url: str, tmp_path: Path, seed: int
+) -> None:
+    done = shrink_skill(base_url, tmp_path, seed)
+    before, after = done.held_out.before, done.held_out.after
+    print(  # noqa: T201 - the figures are what `make test-llm` is for
+        f"seed {seed}: {done.reason}; {before.passed} -> {after.passed} of {after.measured}, {done.rollouts} rollouts"
+    )
+
+    assert estimate_tokens(done.after.text) < 0.9 * estimate_tokens(done.before.text)
+    assert before.passed - after.passed < 0.2 * after.measured
 
 
 @pytest.mark.llm

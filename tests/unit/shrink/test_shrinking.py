@@ -155,7 +155,7 @@ def shortened(reply: str, *, works: bool = True) -> tuple[list[Event], list[str]
 
     skill = Skill("x", SkillDocument(f"# Rules\n\n## Dates\n\n{long}\n{more}\n\n## Rest\n\n- Be kind.\n"))
     runner = ScriptedRunner(answer, model)
-    return list(shrink(skill, suite(), settings_with({}), runner, Shortening(True, rewrite=True))), prompts  # noqa: FBT003 - drop
+    return list(shrink(skill, suite(), settings_with({}), runner, Shortening(True, rewrite=True))), prompts  # noqa: FBT003 - it is drop_unexercised
 
 
 def test_a_section_in_fewer_words_is_taken_where_its_tasks_pass_with_it() -> None:
