@@ -203,7 +203,7 @@ def _units(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         for one in view.units[: limits.rows]
     ]
     more = _more_line(len(view.units) - len(rows), "unit", view.run)
-    return [Table(("line", "text", "tokens", "", "tasks that fail without it"), rows), *paragraphs(more)]
+    return [Table(("line", "text", "tokens", "", "tasks that need it"), rows), *paragraphs(more)]
 
 
 def run_details(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

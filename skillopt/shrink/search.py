@@ -13,6 +13,7 @@ from typing import Final
 from skillopt.loop.ablation import ENOUGH
 from skillopt.loop.course import Course
 from skillopt.loop.evidence import PassRates, TrainEvidence
+from skillopt.rollouts import Rollout
 from skillopt.shrink.units import Unit, plain_words
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
@@ -32,6 +33,9 @@ _MOST_RUNS: Final = 12
 _STARTS: Final = 3
 """Most runs of the old text on a task; one that fails in most of them tells nothing."""
 
+_CLEARLY: Final = 2
+"""Failures more than passes under the old text, from which on a task that seems to need a unit tells nothing."""
+
 
 @dataclass(slots=True)
 class _Question:
@@ -50,11 +54,13 @@ class Search:
     build: Callable[[Sequence[Unit]], Skill]
     needed: dict[Unit, list[str]] = field(default_factory=dict)
     failing: list[str] = field(default_factory=list)
-    """Tasks that fail under the old text, so that nothing can be seen to be lost in them."""
+    """Tasks that tell nothing: their outcome under the old text is chance, or no task passes."""
+    known: dict[str, frozenset[str]] = field(default_factory=dict)
+    """What the old text gets wrong in tasks that mostly fail under it; anything else that is wrong is a loss."""
     unmeasured: set[str] = field(default_factory=set)
     questions: dict[tuple[str, str], _Question] = field(default_factory=dict)
     passed: dict[str, list[bool]] = field(default_factory=dict)
-    """How each task went under the old text."""
+    """For each run of a task under the old text, whether nothing was lost."""
     partial: bool = False
     """Whether some score was neither 0 nor 1."""
 
@@ -62,6 +68,18 @@ class Search:
     def idle(self) -> list[Unit]:
         """List the units that no task is known to need."""
         return [unit for unit in self.units if unit not in self.needed]
+
+    def holds(self, name: str, symptoms: frozenset[str]) -> bool:
+        """Return whether a run shows no loss: it passes, or gets no more wrong than the old text does."""
+        return not symptoms - self.known.get(name, frozenset())
+
+    def forget(self, name: str) -> None:
+        """Take back what a task seems to need, because it tells nothing."""
+        self.failing.append(name)
+        for unit, names in list(self.needed.items()):
+            self.needed[unit] = [one for one in names if one != name]
+            if not self.needed[unit]:
+                del self.needed[unit]
 
     def ordered(self, task: Task) -> list[Unit]:
         """Order the idle units for a task: what shares least words with it first, and then what costs most."""
@@ -71,28 +89,43 @@ class Search:
 
 
 def measure_start(search: Search) -> Course[None]:
-    """Run the old text on every task, and again where it fails, to know which tasks can tell anything."""
-    names = list(search.evidence.tasks)
+    """Run the old text on every task, and again where it fails, to know what a loss would look like."""
+    names, wrong = list(search.evidence.tasks), dict[str, list[frozenset[str]]]()
     for _ in range(_STARTS):
         found = yield from search.evidence.run(search.evidence.draft.skill, names)
         search.unmeasured.update(name for name in names if name not in found)
+        search.partial = search.partial or any(_is_partial(seen.rollout) for seen in found.values())
         for name, seen in found.items():
-            search.partial = search.partial or (seen.rollout.score is not None and seen.rollout.score.value % 1 > 0)
-            search.passed.setdefault(name, []).append(not seen.symptoms)
-        names = [name for name in found if _failures(search.passed[name]) and not _decided(search.passed[name])]
-        if not any(map(any, search.passed.values())):
-            break  # nothing passes, so nothing can be seen to be lost
+            wrong.setdefault(name, []).append(seen.symptoms)
+        names = [name for name in found if any(wrong[name]) and 2 * wrong[name].count(frozenset()) <= _STARTS]
+        if all(map(all, wrong.values())):
+            search.failing = list(wrong)  # nothing passes, so nothing can be seen to be lost
+            break
     search.evidence.rates = PassRates()  # a task that passes when it runs again was answered all along
-    for name, passed in search.passed.items():
-        if 2 * _failures(passed) > len(passed):
-            search.failing.append(name)
-        else:
-            for one in passed:
-                search.evidence.rates.answer(held=one)
+    for name, runs in wrong.items():
+        _note_start(search, name, runs)
 
 
-def _decided(passed: Sequence[bool]) -> bool:
-    return 2 * max(_failures(passed), sum(passed)) > _STARTS
+def _note_start(search: Search, name: str, runs: Sequence[frozenset[str]]) -> None:
+    """Note what a loss of a task would look like: that it fails, or that it gets more wrong than it does anyway."""
+    search.passed[name] = [not one for one in runs]
+    if 2 * runs.count(frozenset()) > len(runs):
+        for held in search.passed[name]:
+            search.evidence.rates.answer(held=held)
+    elif _is_steady(runs):
+        search.known[name], search.passed[name] = frozenset[str]().union(*runs), []
+    elif name not in search.failing:
+        search.failing.append(name)
+
+
+def _is_partial(rollout: Rollout) -> bool:
+    return rollout.score is not None and rollout.score.value % 1 > 0
+
+
+def _is_steady(runs: Sequence[frozenset[str]]) -> bool:
+    """Return whether no run of a failing task gets something wrong that no other one does."""
+    others = (frozenset[str]().union(*runs[:at], *runs[at + 1 :]) for at in range(len(runs)))
+    return len(runs) == _STARTS and all(run <= rest for run, rest in zip(runs, others, strict=True))
 
 
 def _failures(passed: Sequence[bool]) -> int:
@@ -109,6 +142,27 @@ def find_needed(search: Search, name: str) -> Course[None]:
         if unit is None:
             return
         search.needed.setdefault(unit, []).append(name)
+        if (yield from _fails_anyway(search, name)):
+            search.forget(name)
+            return
+
+
+def _fails_anyway(search: Search, name: str) -> Course[bool]:
+    """Run the old text again on a task that seems to need a unit; return whether it mostly fails under that, too.
+
+    A task that passes now and then passed at the start by chance, and would seem to need every unit.
+    """
+    passed = search.passed[name]
+    while True:
+        found = yield from search.evidence.run(search.evidence.draft.skill, [name])
+        if name not in found:
+            return False
+        passed.append(search.holds(name, found[name].symptoms))
+        lead = 2 * _failures(passed) - len(passed)
+        if name in search.known:
+            return not passed[-1]  # there are always others whose mistakes are no chance
+        if lead < 0 or lead >= _CLEARLY:
+            return lead > 0
 
 
 def confirm(search: Search, unit: Unit) -> Course[None]:
@@ -162,8 +216,9 @@ def _fails_with(search: Search, skill: Skill, name: str, bounds: tuple[float, fl
         if seen is None:
             search.unmeasured.add(name)
             return True
-        asked.passed.append(not seen.symptoms)
-        asked.evidence += rates.against if seen.symptoms else -rates.for_it
+        held = search.holds(name, seen.symptoms)
+        asked.passed.append(held)
+        asked.evidence += -rates.for_it if held else rates.against
     fails = asked.evidence > 0
     for one in asked.passed:
         if fails:

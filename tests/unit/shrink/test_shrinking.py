@@ -1,6 +1,7 @@
 """Shrinking: what tasks need stays, bloat goes, what no task exercises is listed, and the verdict is fresh."""
 
 from collections.abc import Collection, Mapping
+from random import Random
 
 import pytest
 
@@ -120,6 +121,25 @@ def test_of_two_lines_that_say_the_same_one_stays() -> None:
     events = list(shrink(Skill("x", SkillDocument(body(*LINES))), suite(), settings_with({}), runner))
     (version,) = [event for event in events if isinstance(event, VersionAccepted)]
     assert sum(line.startswith("-") for line in version.text.splitlines()) == 1
+
+
+def test_a_task_that_passes_by_chance_keeps_nothing_and_one_that_always_fails_shows_what_it_gets_worse() -> None:
+    draw = Random(4)
+
+    def answer(request: RolloutRequest) -> Rollout:
+        text = request.skill.text if request.skill else ""
+        missing = [line for line in NEEDED if line not in text]
+        if request.task.id == "t00":  # passes in one of four runs, whatever the text says
+            return scored(request, float(draw.random() < 0.25), "expected luck, found none")
+        if request.task.id == "t01":  # never passes, and needs a line that no other task needs
+            missing = ["what nobody knows", *(["rule 5"] if "- rule 5" not in text else [])]
+        return scored(request, 1.0 - len(missing) / 4, "\n".join(f"{one} is missing" for one in missing))
+
+    runner = ScriptedRunner(answer, lambda prompt: prompt)
+    events = list(shrink(Skill("x", SkillDocument(body(*LINES))), suite(), settings_with({}), runner))
+    kept = {event.text: event.tasks for event in events if isinstance(event, TextScreened) and event.kept}
+    assert kept.keys() == {*NEEDED, "- rule 5"}
+    assert kept["- rule 5"] == ("t01",)
 
 
 def test_a_cap_too_small_for_a_verdict_is_refused_before_anything_is_run() -> None:
