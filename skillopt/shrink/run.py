@@ -1,5 +1,6 @@
 """Shrink a skill of a project: record the run, and commit the shorter text as a version, or keep it as the draft."""
 
+import math
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,8 +25,13 @@ from skillopt.storage.notes import mark_reported
 
 __all__ = ["ShrinkForecast", "Shrunk", "forecast_shrink", "shrink_skill"]
 
-_ROLLOUTS_OF_A_TASK: Final = (5, 13)
-"""Rollouts that a task takes: with nothing to find, and with 10 of 40 lines needed (`python -m benchmarks.shrink`)."""
+_LEAST: Final = 5
+"""Rollouts of a task where no unit is needed: start, search, and both texts of the verdict."""
+
+
+def _most_rollouts(tasks: int, units: int) -> int:
+    """Return the rollouts where a quarter of the units is needed, fitted to `python -m benchmarks.shrink`."""
+    return round(_LEAST * tasks + units / 4 * (2 * math.log2(units) + 8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +50,8 @@ class ShrinkForecast:
         """All of it in one line."""
         least, most = self.rollouts
         return (
-            f"{self.units} units of text, about {self.tokens:,} tokens; {self.tasks} tasks, about {least} to {most} "
-            f"rollouts; {self.can_show}"
+            f"{self.units} units of text, about {self.tokens:,} tokens; {self.tasks} tasks; about {least:,} rollouts "
+            f"if no unit is needed, {most:,} if a quarter is; {self.can_show}"
         )
 
 
@@ -84,9 +90,9 @@ def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
     expect_shrinkable(skill, plan.suite, plan.target.settings)
     looks = plan_looks(len(tasks))
     shows = looks[0].words if looks else f"{len(tasks)} tasks are too few for a verdict: the result will be a draft"
-    least, most = (count * len(tasks) for count in _ROLLOUTS_OF_A_TASK)
     units = len(find_units(skill.document))
-    return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, len(tasks), shows, (least, most))
+    rollouts = _LEAST * len(tasks), _most_rollouts(len(tasks), units)
+    return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, len(tasks), shows, rollouts)
 
 
 def shrink_skill(
