@@ -11,7 +11,7 @@ from skillopt.safety.plurals import count_noun
 
 __all__ = ["audit_table", "render_audit_page"]
 
-_ORDER: Final = ("hurts", "idle", "helps", "unknown")
+_ORDER: Final = ("hurts", "idle", "helps", "cannot tell")
 """What needs a decision comes first."""
 
 _COLUMNS: Final = (
@@ -57,7 +57,10 @@ def render_audit_page(report: AuditReport) -> str:
 def audit_table(skills: Sequence[AuditedSkill], *, whole: bool = False) -> Table:
     """Return a row for each skill; whole with its folder and why."""
     beside = ("disturbs",) if any(row.disturbs is not None for row in skills) else ()
-    return Table((*_COLUMNS, *beside, *(("why",) if whole else ())), [_row(row, whole=whole) for row in skills])
+    return Table(
+        (*_COLUMNS, *beside, *(("why", "what it lets or tells an agent do") if whole else ())),
+        [_row(row, whole=whole) for row in skills],
+    )
 
 
 def _row(row: AuditedSkill, *, whole: bool) -> list[str]:
@@ -74,7 +77,7 @@ def _row(row: AuditedSkill, *, whole: bool) -> list[str]:
         "-" if costs.tokens is None else f"{costs.tokens:+,.0f}, {costs.turns:+.1f} turns",
         str(row.listing_tokens or "-"),
         *([] if row.disturbs is None else [list_names(row.disturbs)]),
-        *([cited(row.reason)] if whole else []),
+        *([cited(row.reason), cited(row.capabilities)] if whole else []),
     ]
 
 

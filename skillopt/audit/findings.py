@@ -3,12 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.gate.skill_effect import SkillEffect
 from skillopt.project import FoundSkill, Project, Selection, Target
 from skillopt.rollouts import Usage
+from skillopt.runs.history import difference_of_files
+from skillopt.safety.capabilities import describe_difference
+from skillopt.safety.escaping import truncate
+from skillopt.safety.literals import LiteralKind
 from skillopt.skills.document import Skill
+from skillopt.skills.folder import SKILL_FILE
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = [
@@ -18,9 +24,16 @@ __all__ = [
     "AuditedSkill",
     "SiblingFinding",
     "SkillCosts",
+    "capabilities_of",
     "choose_skills",
     "read_subject",
 ]
+
+_LONGEST: Final = 240
+"""Characters of the line that lists capabilities."""
+
+_UNLISTED: Final = (LiteralKind.NAME, LiteralKind.NUMBER, LiteralKind.FILE)
+"""What a whole text has many of, and what says little without the text around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,7 @@ class AuditedSkill:
     target: str = ""
     digest: str = ""
     disturbs: tuple[str, ...] | None = None
+    capabilities: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +135,27 @@ def choose_skills(project: Project, ask: AuditAsk, discovered: Sequence[FoundSki
 def read_subject(project: Project, ask: AuditAsk, found: FoundSkill) -> AuditSubject | AuditedSkill:
     """Read a skill and its tasks; what is wrong with one of them is its own row, not the end of the audit."""
 
-    def unknown(reason: str) -> AuditedSkill:
-        return AuditedSkill(found.name, found.path, SkillEffect.UNKNOWN, "", reason, found.suite)
+    def untold(reason: str, skill: Skill | None = None) -> AuditedSkill:
+        effect, named = SkillEffect.CANNOT_TELL, capabilities_of(skill) if skill else ""
+        return AuditedSkill(found.name, found.path, effect, "", reason, found.suite, capabilities=named)
 
-    if not found.suite:
-        return unknown(f"it has no tasks; next: skillopt write-tasks {found.name}")
     target = project.target(Selection(found.name, ask.flags, folder=project.root))
+    skill: Skill | None = None
     try:
-        skill, suite = target.skill(), target.suite()
+        skill = target.skill()
+        if not found.suite:
+            return untold(f"it has no tasks; next: skillopt write-tasks {found.name}", skill)
+        suite = target.suite()
     except UsageError as error:
-        return unknown(str(error))
+        return untold(str(error), skill)
     tasks = suite.tasks(Split.VAL)
     if not tasks:
-        return unknown(f"its suite has no tasks in val; next: skillopt suite check {found.name}")
+        return untold(f"its suite has no tasks in val; next: skillopt suite check {found.name}", skill)
     return AuditSubject(found, target, skill, suite, tasks)
+
+
+def capabilities_of(skill: Skill) -> str:
+    """List in one line what a skill's text and scripts let or tell an agent do."""
+    files = {SKILL_FILE: skill.document.render(), **{one.path: one.content for one in skill.files}}
+    lines = describe_difference(tuple(one for one in difference_of_files({}, files) if one.kind not in _UNLISTED))
+    return truncate("; ".join(line.removeprefix("new ") for line in lines), _LONGEST)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from random import Random
 
-from skillopt.audit.findings import AuditAsk, AuditedSkill, AuditSubject, SkillCosts
+from skillopt.audit.findings import AuditAsk, AuditedSkill, AuditSubject, SkillCosts, capabilities_of
 from skillopt.execution.runner import RecordedRunner
 from skillopt.gate.skill_effect import EffectTest, SkillEffect, draw_tasks
 from skillopt.protocols import RolloutRequest
@@ -43,6 +43,13 @@ class AuditSeries:
         self.pairs += found
         self.test.observe([_gain(pair, self.subject.target.settings.metric) for pair in found])
 
+    @property
+    def effect(self) -> SkillEffect:
+        """What the pairs show; where no rollout passed on either side, the tasks cannot tell that a skill is idle."""
+        found = self.test.effect
+        idle = found is SkillEffect.IDLE
+        return SkillEffect.CANNOT_TELL if idle and not _some_passed(self.pairs) else found
+
     def result(self, stopped: str) -> AuditedSkill:
         """Return what the pairs show."""
         test, subject = self.test, self.subject
@@ -51,8 +58,8 @@ class AuditSeries:
         return AuditedSkill(
             subject.skill.name,
             subject.found.path,
-            test.effect,
-            "" if test.effect is SkillEffect.UNKNOWN else "proven here",
+            self.effect,
+            "" if self.effect is SkillEffect.CANNOT_TELL else "proven here",
             _reason(self, high, stopped),
             subject.found.suite,
             len(subject.tasks),
@@ -65,9 +72,10 @@ class AuditSeries:
             high,
             estimate_tokens(f"{subject.skill.name}: {listed_description(subject.skill.document)}"),
             _costs(whole),
-            test.effect is SkillEffect.IDLE and _some_passed(whole),
+            self.effect is SkillEffect.IDLE,
             subject.target.settings.harness,
             subject.skill.digest,
+            capabilities=capabilities_of(subject.skill),
         )
 
 
@@ -81,7 +89,7 @@ def _share(flags: Sequence[bool]) -> float | None:
 
 
 def _some_passed(pairs: Sequence[tuple[Rollout, Rollout]]) -> bool:
-    """Return whether a rollout passed on either side; where none did, the tasks say nothing of what removal loses."""
+    """Return whether a rollout passed on either side."""
     return any(one.score and one.score.passed for pair in pairs for one in pair)
 
 
@@ -102,25 +110,28 @@ def _costs(pairs: Sequence[tuple[Rollout, Rollout]]) -> SkillCosts:
 
 
 def _reason(series: AuditSeries, high: float | None, stopped: str) -> str:
-    test, count = series.test, len(series.subject.tasks)
-    match test.effect:
+    count = len(series.subject.tasks)
+    match series.effect:
         case SkillEffect.HELPS:
-            return f"better than no skill on these {count} tasks"
+            size = f"{estimate_tokens(series.subject.skill.text):,} tokens"
+            more = f"which of its {size} they need: skillopt shrink {series.subject.skill.name} --dry-run"
+            return f"better than no skill on these {count} tasks; {more}"
         case SkillEffect.HURTS:
             return f"worse than no skill on these {count} tasks; next: skillopt optimize {series.subject.skill.name}"
         case SkillEffect.IDLE:
-            if not _some_passed(series.pairs):
-                return f"no rollout passed with it or without it: these {count} tasks are too hard to tell by"
             return f"its removal loses at most {max(high or 0.0, 0.0):.2f} of the score on these {count} tasks"
-        case SkillEffect.UNKNOWN:
-            return _why_unknown(series, stopped)
+        case SkillEffect.CANNOT_TELL:
+            return _why_untold(series, stopped)
 
 
-def _why_unknown(series: AuditSeries, stopped: str) -> str:
+def _why_untold(series: AuditSeries, stopped: str) -> str:
     test = series.test
     if test.gain is None:
         failed = next((one.reason for pair in series.pairs for one in pair if one.score is None), "")
         return f"nothing could be measured: {failed or stopped}"
+    if test.effect is SkillEffect.IDLE:
+        count = len(series.subject.tasks)
+        return f"no rollout passed with it or without it: these {count} tasks are too hard to tell by"
     if test.left:
         return "a cap ended the audit before there was an answer; raise it to go on"
     if test.outstanding:

@@ -141,7 +141,7 @@ def audit(
 
 def _text(report: AuditReport, *, verbose: bool) -> str:
     counts = Counter(one.effect.value for one in report.skills)
-    listed = ", ".join(f"{counts[name]} {name}" for name in ("helps", "idle", "hurts", "unknown") if counts[name])
+    listed = ", ".join(f"{counts[name]} {name}" for name in ("helps", "idle", "hurts", "cannot tell") if counts[name])
     removable = [escape_terminal(one.skill) for one in report.skills if one.removable]
     lines = [
         f"{count_noun(len(report.skills), 'skill')}: {listed}",
@@ -151,6 +151,9 @@ def _text(report: AuditReport, *, verbose: bool) -> str:
     ]
     lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
     lines += [f"{escape_terminal(one.skill)} {escape_terminal(_beside(one))}" for one in report.siblings]
+    named = [one for one in report.skills if one.capabilities]
+    lines += ["what the texts let or tell an agent do:"] if named else []
+    lines += [f"  {escape_terminal(one.skill)}: {escape_terminal(one.capabilities)}" for one in named]
     lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
     if removable:
         lines.append(f"proposed for removal: {', '.join(removable)}; nothing was removed")

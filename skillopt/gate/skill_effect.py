@@ -30,7 +30,7 @@ class SkillEffect(StrEnum):
     HELPS = "helps"
     IDLE = "idle"
     HURTS = "hurts"
-    UNKNOWN = "unknown"
+    CANNOT_TELL = "cannot tell"
 
 
 class EffectTest:
@@ -67,7 +67,7 @@ class EffectTest:
         if helps != hurts:
             return SkillEffect.HELPS if helps else SkillEffect.HURTS
         idle = all(side.log_peak >= side.target for side in self._idle)
-        return SkillEffect.IDLE if idle and not helps else SkillEffect.UNKNOWN
+        return SkillEffect.IDLE if idle and not helps else SkillEffect.CANNOT_TELL
 
     @property
     def outstanding(self) -> bool:
@@ -77,7 +77,7 @@ class EffectTest:
     @property
     def left(self) -> int:
         """The pairs that may still be run; 0 once there is an answer."""
-        return 0 if self.effect is not SkillEffect.UNKNOWN else self._pairs - len(self.gains)
+        return 0 if self.effect is not SkillEffect.CANNOT_TELL else self._pairs - len(self.gains)
 
     @property
     def gain(self) -> float | None:

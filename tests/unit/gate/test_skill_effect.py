@@ -69,7 +69,7 @@ def test_a_clear_effect_of_one_skill_lowers_what_the_next_one_must_reach() -> No
     for others in (alone, [observed([1.0] * 24, 100, 10) for _ in range(9)]):
         share_error([near, *others])
         effects.append(near.effect)
-    assert effects == [SkillEffect.UNKNOWN, SkillEffect.HELPS]
+    assert effects == [SkillEffect.CANNOT_TELL, SkillEffect.HELPS]
 
 
 def test_removal_of_a_skill_that_gains_more_than_allowed_is_proposed_in_at_most_a_twentieth_of_audits() -> None:
