@@ -32,7 +32,7 @@ from skillopt.triggers.loading import DiscoveryRunner, QueryLoading, TriggerRate
 from skillopt.triggers.plan import TriggerAsk, expect_trainable, plan_triggers
 from skillopt.triggers.run import TrainedTriggers, train_triggers
 
-__all__ = ["trigger"]
+__all__ = ["trained_text", "trigger"]
 
 _LONGEST: Final = 90
 """Characters of a request that are shown."""
@@ -77,7 +77,7 @@ def trigger(
     ask_to_pay(payment, words, yes=yes)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         if train:
-            show(train_triggers(ask, observer=observer), partial(_trained, verbose=verbose), as_json=as_json)
+            show(train_triggers(ask, observer=observer), partial(trained_text, verbose=verbose), as_json=as_json)
         else:
             show(_measure(ask, observer), partial(_measured, verbose=verbose), as_json=as_json)
 
@@ -123,7 +123,8 @@ def _remarks(skipped: tuple[str, ...]) -> Iterator[str]:
         yield f"{len(skipped)} items say nothing about loading; the first: {escape_terminal(skipped[0])}"
 
 
-def _trained(result: "TrainedTriggers", *, verbose: bool) -> str:
+def trained_text(result: "TrainedTriggers", *, verbose: bool) -> str:
+    """Say what training or shortening a description came to."""
     before, after = result.train_before, result.train_after
     lines = [
         f"{after.hits} of {after.of} training requests go right with the best description, {before.hits} before",

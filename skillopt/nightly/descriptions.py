@@ -25,7 +25,7 @@ from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import read_basis
 from skillopt.tasks import digest_of
-from skillopt.triggers.branch import DescriptionBranch, why_description_due
+from skillopt.triggers.branch import NON_INFERIORITY, DescriptionBranch, why_description_due
 from skillopt.triggers.plan import TriggerAsk, has_requests, plan_triggers
 from skillopt.triggers.run import description_basis, train_triggers
 from skillopt.versions.branches import DESCRIPTION_BRANCHES
@@ -200,6 +200,8 @@ def _offer(night: Night, branch: DescriptionBranch, requests: Sequence[PullReque
 
 def _title(skill: str, version: Version) -> str:
     recall, wrongly = (_counts(version, name) for name in ("Recall", "False-Triggers"))
+    if version.trailer("Gate") == NON_INFERIORITY:
+        return f"{skill}: a shorter description, {recall[1]} held-out requests load it, {recall[0]} before"
     (before, after), words = (recall, "load it") if recall[0] != recall[1] else (wrongly, "load it wrongly")
     return f"{skill}: {before} → {after} held-out requests {words}, with a new description"
 

@@ -55,6 +55,15 @@ class ListingClient:
         return "characters" if self.whole else "tokens"
 
     @property
+    def rule(self) -> str:
+        """What it does, in words."""
+        size = f"{self.budget:,} {self.unit} ({self.percent}% of the context)"
+        said = f"shortens all descriptions alike, as far as {size} need it"
+        if self.whole:
+            said = f"lists descriptions in the order of names while {size} have room, then names alone"
+        return f"{said}; at most {self.longest:,} characters of one"
+
+    @property
     def budget(self) -> int:
         """The most that the listing takes."""
         return self.window * self.percent * (_CHARACTERS_OF_A_TOKEN if self.whole else 1) // 100

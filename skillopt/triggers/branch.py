@@ -9,7 +9,7 @@ from typing import Final
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.gate.comparison import Verdict
 from skillopt.gate.error_budget import ERROR_SPENT
-from skillopt.gate.grades import GRADE
+from skillopt.gate.grades import GRADE, Against
 from skillopt.rollouts import Usage
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import escape_terminal, truncate
@@ -38,6 +38,7 @@ from skillopt.versions.repository import NewVersion, Repository
 from skillopt.versions.revisions import find_skill_folder, read_revision_file
 
 __all__ = [
+    "NON_INFERIORITY",
     "TRIGGER_TRAINING",
     "DescriptionBranch",
     "description_body",
@@ -48,6 +49,9 @@ __all__ = [
 ]
 
 TRIGGER_TRAINING: Final = "Trigger-Training"
+NON_INFERIORITY: Final = "non-inferiority"
+"""The gate of a shorter description: no loss instead of a gain."""
+
 _BEFORE: Final = "Description-Before"
 _SIBLINGS: Final = "Siblings-Digest"
 """Trailers of a description: id of its training, digest of the one before, and of those that were installed beside."""
@@ -170,7 +174,8 @@ class DescriptionBranch:
         """Commit a description on the newest one, fetched ones included, and merge HEAD where that has moved on."""
         head, tip = self.repository.head() or "", self.tip
         behind = tip is not None and head != "" and not self.repository.contains(tip, head)
-        message = "a description that loads it when it should", body
+        shorter = ("Gate", NON_INFERIORITY) in trailers
+        message = f"a {'shorter ' if shorter else ''}description that loads it when it should", body
         # Neither files that nobody committed nor an older checkout's body are part of it.
         return self._commit(description, message, trailers, at, head if behind else "")
 
@@ -270,10 +275,11 @@ def description_trailers(
 ) -> _Trailers:
     """List the trailers of a description by its training, and the error spent since the one before."""
     (verdict, spent), (rollouts, usage) = judged, cost
+    shorter = verdict.grading is not None and verdict.grading.against is Against.LONGER
     return (
         ("Kind", DESCRIPTION),
         (TRIGGER_TRAINING, training),
-        ("Gate", GateRule.SEQUENTIAL.value),
+        ("Gate", NON_INFERIORITY if shorter else GateRule.SEQUENTIAL.value),
         *([(GRADE, verdict.grading.grade.value)] if verdict.grading else []),
         ("Recall-Before", _of(held_out.recall_before)),
         ("Recall-After", _of(held_out.recall_after)),

@@ -34,13 +34,15 @@ _MOST_SET_BYTES: Final = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class TriggerAsk:
-    """What is measured or trained."""
+    """What is measured, trained, or shortened: without the optimizer model, unexercised parts kept or dropped."""
 
     selection: Selection
     requests: tuple[Path, ...] = ()
     siblings: bool = False
     repeats: int = _TRIALS
     turns: int = 2
+    shorten: bool = False
+    drop: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,7 @@ from skillopt.triggers.branch import (
 from skillopt.triggers.loading import DiscoveryRunner, trigger_task
 from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
 from skillopt.triggers.queries import Query
+from skillopt.triggers.shortening import shorten_description
 from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.versions.commit_message import Version
 
@@ -93,7 +94,7 @@ class _Training:
             drivers.harness.identity,
             drivers.model.identity if drivers.model else "",
             plan.settings.identity,
-            repr((plan.ask.repeats, plan.ask.turns, self.refused)),
+            repr((plan.ask.repeats, plan.ask.turns, plan.ask.shorten, plan.ask.drop, self.refused)),
         )[:12]
 
     def basis(self, result: str = "") -> TriggerBasis:
@@ -103,7 +104,7 @@ class _Training:
         return TriggerBasis(
             tuple(map(description_digest, texts)),
             drivers.harness.identity,
-            drivers.model.identity if drivers.model else "",
+            drivers.model.identity if drivers.model else "no model",
             siblings_digest(plan.beside),
             plan.queries.digest,
         )
@@ -123,7 +124,7 @@ def _begin(plan: TriggerPlan, allowance: Meter | None) -> _Training:
     branch = DescriptionBranch(plan.project.repository(), plan.skill.name, expect_trainable(plan))
     branch.expect_free()
     start, refused = branch.newest_of(plan.skill), _refused(plan, branch)
-    return _Training(plan, branch, start, plan.drivers(optimizer=True, allowance=allowance), refused)
+    return _Training(plan, branch, start, plan.drivers(optimizer=not plan.ask.shorten, allowance=allowance), refused)
 
 
 def _refused(plan: TriggerPlan, branch: DescriptionBranch) -> tuple[TriedDescription, ...]:
@@ -146,13 +147,13 @@ def _refused(plan: TriggerPlan, branch: DescriptionBranch) -> tuple[TriedDescrip
 def train_triggers(
     ask: TriggerAsk, *, observer: RunObserver | None = None, allowance: Meter | None = None
 ) -> TrainedTriggers:
-    """Train the description of a skill, or go on with that; what is accepted is a commit on its branch."""
+    """Train or shorten the description of a skill, or go on with that; what is accepted is a commit on its branch."""
     plan, observer = plan_triggers(ask), observer or RunObserver()
     (train, held_out), root, name = plan.split, plan.project.root, plan.skill.name
     begun, commit, body = _begin(plan, allowance), "", ""
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         earlier = begun.earlier()
-        if why := why_exhausted(len(held_out), plan.settings, earlier):
+        if not ask.shorten and (why := why_exhausted(len(held_out), plan.settings, earlier)):
             raise UsageError(why)
         recorded = RecordedRunner(ledger, "", begun.drivers, observer)
         training = DescriptionTraining(
@@ -167,7 +168,8 @@ def train_triggers(
             refused=begun.refused,
             told=observer.notice,
         )
-        trained = train_description(begun.start, training)
+        shorten = partial(shorten_description, drop=ask.drop)
+        trained = (shorten if ask.shorten else train_description)(begun.start, training)
         verdict, seen = trained.verdict, trained.held_out
         if verdict is not None and seen is not None:
             accepted = verdict.outcome is Outcome.ACCEPT

@@ -1,0 +1,154 @@
+"""Shorten the description of a skill: leave out sentences and clauses that its trigger set does not need.
+
+Training requests find what can go; held-out requests, which the search does not see, run with both texts and decide.
+A clause that training requests are not about is kept unless asked otherwise: that no request is about it is no evidence
+that none will be.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+from skillopt.gate.comparison import Outcome, Pairs, Verdict, check_coverage, compare_pairs
+from skillopt.gate.grades import Against, Grade, Grading
+from skillopt.gate.non_inferior import judge_loss, plan_looks
+from skillopt.prompts.descriptions import TriedDescription
+from skillopt.rollouts import Stream
+from skillopt.safety.plurals import count_noun
+from skillopt.settings import GateRule
+from skillopt.skills.document import Skill
+from skillopt.skills.frontmatter import listed_description
+from skillopt.triggers.description import check_description, with_description
+from skillopt.triggers.loading import HeldOutTriggers, count_held_out, requests_of, trigger_rate, why_worse
+from skillopt.triggers.queries import Query, request_key
+from skillopt.triggers.training import DescriptionTraining, TrainedDescription
+
+__all__ = ["MOST_SHORTENINGS", "cut_description", "shorten_description"]
+
+MOST_SHORTENINGS: Final = 16
+"""Texts that the search runs at most: all that can go, and each of four sentences of four clauses."""
+
+_SENTENCES: Final = re.compile(r"(?<=[.!?] )(?<!e\.g\. )(?<!i\.e\. )(?<!etc\. )|(?<=[\u3002\uff01\uff1f])")
+_CLAUSES: Final = re.compile(r"(?=[;,] |[\uff1b\uff0c\u3001]| [\u2013\u2014] )")
+_ENDS: Final = " .!?\u3002\uff01\uff1f"
+_BRACKETS: Final = ("()", "[]", "\u201c\u201d", "\uff08\uff09", "\u300c\u300d")
+
+_Place = tuple[int, int]
+"""Number of a sentence, and of a clause in it."""
+
+
+def cut_description(text: str) -> list[tuple[str, ...]]:
+    """Cut a description of one line into sentences, and these into clauses and what ends them; joined they are it.
+
+    >>> cut_description("Merges forms, and fills them in. Not for scans.")[0]
+    ('Merges forms', ', and fills them in', '. ')
+    """
+    sentences = [(one, one.rstrip(_ENDS)) for one in _SENTENCES.split(text) if one]
+    return [(*_CLAUSES.split(clauses), one[len(clauses) :]) for one, clauses in sentences]
+
+
+def _without(sentences: Sequence[tuple[str, ...]], gone: Collection[_Place]) -> str:
+    kept = ""
+    for at, parts in enumerate(sentences):
+        *clauses, end = (part for number, part in enumerate(parts) if (at, number) not in gone)
+        kept += "".join([*clauses, end]) if clauses else ""
+    return kept.strip()
+
+
+def _removable(sentences: Sequence[tuple[str, ...]], kept: set[_Place]) -> list[frozenset[_Place]]:
+    """List what may be left out, what saves most first: all that can go, sentences, and clauses but for the first."""
+    places = [{(at, number) for number in range(len(parts) - 1)} for at, parts in enumerate(sentences)]
+    whole = [frozenset(own) for own in places[1:] if not own & kept]
+    single = [frozenset([place]) for own in places for place in own - kept if place[1]]
+    groups = {frozenset(chain(*whole, *single)), *whole, *single}
+    texts = {group: _without(sentences, group) for group in sorted(groups, key=sorted) if group}
+    closed = [group for group, text in texts.items() if all(text.count(a) == text.count(b) for a, b in _BRACKETS)]
+    return sorted(closed, key=lambda group: len(texts[group]))
+
+
+def _unexercised(sentences: Sequence[tuple[str, ...]], requests: Sequence[Query]) -> set[_Place]:
+    """Return the clauses of whose own words, which no other clause has, requests say less than half."""
+    words = {(at, number): _words(part) for at, one in enumerate(sentences) for number, part in enumerate(one[:-1])}
+    counts = Counter(chain(*words.values()))
+    said = set(chain(*(_words(request.text) for request in requests)))
+    own = {place: {word for word in found if counts[word] == 1} for place, found in words.items()}
+    return {place for place, found in own.items() if 2 * len(found & said) < len(found)}
+
+
+def _words(text: str) -> set[str]:
+    found = request_key(text).split()
+    return {word.removesuffix("s") for word in found if len(word) > 2 or not word.isascii()}  # noqa: PLR2004 - short words say nothing
+
+
+def shorten_description(start: Skill, training: DescriptionTraining, *, drop: bool = False) -> TrainedDescription:
+    """Leave out what no training request needs, and compare both texts on the held-out requests."""
+    was = listed_description(start.document)
+    sentences, best = cut_description(" ".join(was.split())), start
+    kept = set[_Place]() if drop else _unexercised(sentences, training.train)
+    training.told(f"{len(training.train)} training requests with the description as it is")
+    rows = [row for row in training.measure(start, training.train) if row.runs]
+    right = {row.query for row in rows if row.right}
+    asked = sorted((one for one in training.train if one.text in right), key=lambda one: one.expected != start.name)
+    gone, tried, rate = frozenset[_Place](), list[TriedDescription](), trigger_rate(len(right), len(rows))
+    loads = any(one.expected == start.name for one in asked)
+    for group in _removable(sentences, kept)[:MOST_SHORTENINGS] if loads else ():
+        text = _without(sentences, gone | group)
+        if not group <= gone:
+            candidate, problem = _tried(best, text, asked, training)
+            tried.append(TriedDescription(text, problem or "no training request goes wrong"))
+            training.told(f"{len(text)} characters: {tried[-1].outcome}")
+            best, gone = (best, gone) if problem else (candidate, gone | group)
+    reason = "nothing else can go" if loads else "no training request loads it, so no loss could be seen"
+    verdict, held_out = _judged(start, best, training) if gone else (None, None)
+    clauses = [sentences[at][one].strip(" ,;") for at, one in sorted(kept - {(0, 0)})]
+    said = f"; kept, because no training request is about it: {' | '.join(clauses)}" if clauses else ""
+    reason = f"{verdict.reason if verdict else reason}{said}"
+    now = listed_description(best.document)
+    return TrainedDescription(was, now, tuple(tried), rate, rate, verdict, held_out, reason)
+
+
+def _tried(best: Skill, text: str, asked: Sequence[Query], training: DescriptionTraining) -> tuple[Skill, str]:
+    """Return a skill with a text, and why it may not be used: refused, or training requests go wrong."""
+    requests = [query.text for query in (*training.train, *training.held_out)]
+    refused = next((one.outcome for one in training.refused if one.text == text), "")
+    if problem := refused or check_description(best.document, text, requests, training.settings.allow):
+        return best, f"refused: {problem}"
+    candidate = best.with_document(with_description(best.document, text))
+    # A text that loses something mostly loses its own requests, and then takes no others.
+    for own in (True, False):
+        queries = [one for one in asked if (one.expected == best.name) is own]
+        if lost := sum(not row.right for row in training.measure(candidate, queries)):
+            return best, f"{count_noun(lost, 'training request')} would go wrong"
+    return candidate, ""
+
+
+def _judged(start: Skill, short: Skill, training: DescriptionTraining) -> tuple[Verdict, HeldOutTriggers]:
+    """Run the held-out requests with both texts: no recall may be lost, no false trigger added."""
+    first = Stream.SHRINK.repeat(0)
+    sides = [requests_of(one, training.held_out, range(first, first + training.repeats)) for one in (start, short)]
+    training.told(f"{len(training.held_out)} held-out requests, with the description before and the shorter one")
+    found = list(training.runner.rollouts([*sides[0], *sides[1]]))
+    check_coverage("held-out requests", found, training.settings.coverage)
+    pairs = Pairs(found[: len(sides[0])], found[len(sides[0]) :])
+    seen = count_held_out(start.name, training.held_out, pairs)
+    verdict = compare_pairs(pairs, training.settings, GateRule.STRICT, "held-out requests")
+    before, after, worse = seen.recall_before, seen.recall_after, why_worse(seen)
+    if after.hits < before.hits or not after.of:
+        worse = f"{after.hits} of {after.of} held-out requests that should load it do, {before.hits} before"
+    if worse:
+        return replace(verdict, outcome=Outcome.REJECT, reason=f"refused: {worse}", confidence=0.0), seen
+    lost, count = len(seen.broken), seen.requests
+    grade, p_value, margin, reason = Grade.UNPROVEN, 1.0, 1.0, f"no loss on {count_noun(count, 'held-out request')}"
+    looks = plan_looks(count)[:1]
+    reason += "" if looks else ", which are too few to say how much is lost on others at most"
+    for look in looks:
+        loss = judge_loss([-1.0] * lost + [0.0] * (count - lost), look)
+        p_value, margin = loss.p_value, look.margin
+        grade = Grade.PROVEN_HERE if loss.shown else grade
+        said = "less" if loss.shown else "not shown that less"
+        reason += f": {said} than {margin:.0%} of such requests go wrong, p = {p_value:.3f}"
+    grading = Grading(grade, None, -lost / count, -margin, 1.0, count, lost, reason, Against.LONGER)
+    return replace(verdict, outcome=Outcome.ACCEPT, reason=reason, confidence=1.0 - p_value, grading=grading), seen
