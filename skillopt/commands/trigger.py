@@ -159,7 +159,7 @@ def _held_out(result: "TrainedTriggers") -> Iterator[str]:
         f"held-out requests that should not load it and did: {_rate(seen.false_after)}, {seen.false_before.hits} before"
     )
     if not seen.siblings:
-        yield "none of them is for another skill; --siblings asks theirs, too, and shows what is taken from them"
+        yield "none of them is for another skill; skillopt trigger --siblings asks theirs, too, and shows what is taken"
     for one in seen.siblings:
         yield f"held-out requests that should load {one.skill} and did: {_rate(one.after)}, {one.before.hits} before"
 

@@ -116,7 +116,8 @@ def _entries(client: ListingClient, documents: Mapping[str, SkillDocument]) -> I
         if client.whole and usage and isinstance(usage.value, str):
             text = f"{text} - {usage.value}"
         if not (client.whole and hidden and hidden.value is True):
-            yield ListedSkill(name, " ".join(text.split()), f"r0/{name}/SKILL.md")
+            told = " ".join(text.split()).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            yield ListedSkill(name, told, f"r0/{name}/SKILL.md")
 
 
 def read_library(names: Sequence[str], ask: TriggerAsk) -> Library:
@@ -141,6 +142,8 @@ def read_library(names: Sequence[str], ask: TriggerAsk) -> Library:
             plans += [plan] if plan else []
             without += not plan
         except SkilloptError as error:
+            if names:
+                raise
             notes.append(f"{name}: {error}")
     if without:
         skills = f"{count_noun(without, 'skill')} without a trigger set"

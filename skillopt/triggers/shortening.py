@@ -93,15 +93,17 @@ def shorten_description(start: Skill, training: DescriptionTraining, *, drop: bo
     right = {row.query for row in rows if row.right}
     asked = sorted((one for one in training.train if one.text in right), key=lambda one: one.expected != start.name)
     gone, tried, rate = frozenset[_Place](), list[TriedDescription](), trigger_rate(len(right), len(rows))
-    loads = any(one.expected == start.name for one in asked)
-    for group in _removable(sentences, kept)[:MOST_SHORTENINGS] if loads else ():
+    own, loads = (sum(one.expected == start.name for one in queries) for queries in (training.train, asked))
+    enough = 2 * loads >= own > 0
+    for group in _removable(sentences, kept)[:MOST_SHORTENINGS] if enough else ():
         text = _without(sentences, gone | group)
         if not group <= gone:
             candidate, problem = _tried(best, text, asked, training)
             tried.append(TriedDescription(text, problem or "no training request goes wrong"))
             training.told(f"{len(text)} characters: {tried[-1].outcome}")
             best, gone = (best, gone) if problem else (candidate, gone | group)
-    reason = "nothing else can go" if loads else "no training request loads it, so no loss could be seen"
+    few = f"{loads} of {own} training requests that should load it do, too few to see a loss by"
+    reason = "nothing else can go" if enough else f"{few}; next: skillopt trigger {start.name} --train"
     verdict, held_out = _judged(start, best, training) if gone else (None, None)
     clauses = [sentences[at][one].strip(" ,;") for at, one in sorted(kept - {(0, 0)})]
     said = f"; kept, because no training request is about it: {' | '.join(clauses)}" if clauses else ""
@@ -136,7 +138,7 @@ def _judged(start: Skill, short: Skill, training: DescriptionTraining) -> tuple[
     seen = count_held_out(start.name, training.held_out, pairs)
     verdict = compare_pairs(pairs, training.settings, GateRule.STRICT, "held-out requests")
     before, after, worse = seen.recall_before, seen.recall_after, why_worse(seen)
-    if after.hits < before.hits or not after.of:
+    if after.hits < before.hits or not after.hits:
         worse = f"{after.hits} of {after.of} held-out requests that should load it do, {before.hits} before"
     if worse:
         return replace(verdict, outcome=Outcome.REJECT, reason=f"refused: {worse}", confidence=0.0), seen

@@ -11,7 +11,10 @@ from typing import Final
 
 import pytest
 
+from skillopt.project import Project
+from skillopt.shrink.library import Library
 from skillopt.shrink.listing import CLIENTS, ListedSkill, list_skills
+from skillopt.skills.document import SkillDocument
 from tests.fakes.skill_chooser import listed_by_claude
 from tools.fake_providers import fake_anthropic
 from tools.fake_providers.loopback import Answer, Body
@@ -69,6 +72,26 @@ def test_claude_code_shows_the_descriptions_that_the_budget_holds(
     listing = list_skills(CLAUDE, [ListedSkill(name, text, "") for name, text in texts.items()])
     assert {name: len(listed[name]) for name in texts} == listing.shown
     assert listing.silent
+
+
+def test_claude_code_adds_when_to_use_and_leaves_out_what_only_people_call(
+    agent: Callable[[str], str], tmp_path: Path
+) -> None:
+    workspace = tmp_path / "workspace"
+    fronts = {
+        "both": "description: Merges.\nwhen_to_use: For forms.",
+        "folded": "description: |\n  One.\n  Two.",
+        "hidden": "description: Merges.\ndisable-model-invocation: true",
+        "none": "license: MIT",
+    }
+    documents = {name: SkillDocument(f"---\nname: {name}\n{front}\n---\n# Head\n") for name, front in fronts.items()}
+    for name, document in documents.items():
+        (workspace / ".claude" / "skills" / name).mkdir(parents=True)
+        (workspace / ".claude" / "skills" / name / "SKILL.md").write_text(document.text, encoding="utf-8")
+    listed = listed_of_claude(agent("claude"), workspace, tmp_path)
+    listing = Library(Project.read(workspace), documents).listings[0]
+    assert {name: len(text) for name, text in listed.items() if name in fronts} == listing.shown
+    assert listed["both"] == "Merges. - For forms."
 
 
 @pytest.mark.parametrize("count", [60, 300])

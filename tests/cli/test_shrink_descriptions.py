@@ -1,0 +1,127 @@
+"""`skillopt shrink --descriptions`: what clients list of a library, and shorter descriptions on branches."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.projects import as_json, git, skillopt
+from tests.fakes.triggers import EXPENSES, NEAR_MISSES, write_skill
+
+pytestmark = pytest.mark.process
+
+LONG = (
+    "Prepares claims and reimbursement of a trip: receipts, hotel, taxi, train, meals and mileage. "
+    "Receipts, hotel and taxi, train, meals of a trip: claims, reimbursement, mileage. Converts allowances at embassy "
+    "rates."
+)
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """Make a committed library that no client lists whole: one skill has a trigger set."""
+    write_skill(
+        tmp_path, "expense-claims", json.dumps(LONG), dict.fromkeys(EXPENSES, True) | dict.fromkeys(NEAR_MISSES, False)
+    )
+    for at in range(9):
+        folder = tmp_path / "skills" / f"größe-{at:02}"
+        folder.mkdir(parents=True)
+        text = f"---\nname: groesse\ndescription: {'処理表格、' * 200}\n---\n# Größe\n"
+        (folder / "SKILL.md").write_text(text, encoding="utf-8")
+    (tmp_path / "skillopt.toml").write_text('harness = "demo"\n', encoding="utf-8")
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "config", "user.name", "Ann")
+    git(tmp_path, "config", "user.email", "ann@example.com")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "a library")
+    return tmp_path
+
+
+def shown(folder: Path, *arguments: str) -> dict[str, Any]:
+    return as_json(folder, "shrink", "--descriptions", "-q", *arguments)
+
+
+def test_a_dry_run_says_what_each_client_lists_and_runs_nothing(library: Path) -> None:
+    found = shown(library, "--dry-run")
+    claude, _, codex = found["listings"]
+    assert claude["shown"]["expense-claims"] == len(LONG)
+    assert sum(count == 0 for count in claude["shown"].values()) == 9
+    assert all(0 < count < 1000 for name, count in codex["shown"].items() if name != "expense-claims")
+    assert found["shortened"] == []
+    assert not (library / ".skillopt" / "ledger.db").exists()
+    text = skillopt(library, "shrink", "--descriptions", "--dry-run").stdout
+    assert "lists descriptions in the order of names while 8,000 characters (1% of the context) have room" in text
+    assert "Codex 0.169.0, context of 272,000: shortens all descriptions alike, as far as 5,440 tokens" in text
+    assert f"expense-claims  {len(LONG)}" in text
+    assert "figures only for 9 skills without a trigger set; how to write one: skillopt docs triggers" in text
+    assert "nothing was run; 1 description can be tried, with at most " in text
+
+
+def test_a_shorter_description_is_a_commit_on_the_branch_of_descriptions_and_the_listing_has_it(library: Path) -> None:
+    found = shown(library, "--repeats", "1")
+    (row,) = found["shortened"]
+    assert len(row["description"]) < len(LONG)
+    assert row["description"].endswith("Converts allowances at embassy rates.")
+    assert found["after"][0]["needed"] == found["listings"][0]["needed"] - len(LONG) + len(row["description"])
+    branch = "skillopt-trigger/expense-claims"
+    assert git(library, "rev-parse", branch) == row["commit"]
+    assert git(library, "diff", "--name-only", "HEAD", branch) == "skills/expense-claims/SKILL.md"
+    message = git(library, "log", "-1", "--format=%B", branch)
+    assert message.startswith("expense-claims: a shorter description that loads it when it should\n")
+    assert "Gate: non-inferiority\nGrade: proven here\n" in message
+    assert "Error-Spent: 0.0000\n" in message
+    dropped = shown(library, "--repeats", "1", "--drop-unexercised")["shortened"][0]
+    assert dropped["before"] == row["description"]
+    assert "embassy" not in dropped["description"]
+
+
+def test_a_library_that_fits_is_left_alone_unless_a_skill_is_named_and_a_cap_ends_it_early(tmp_path: Path) -> None:
+    sets = dict.fromkeys(EXPENSES, True) | dict.fromkeys(NEAR_MISSES, False)
+    write_skill(tmp_path, "expense-claims", json.dumps(LONG), sets)
+    (tmp_path / "skillopt.toml").write_text('harness = "demo"\n', encoding="utf-8")
+    assert shown(tmp_path)["notes"] == [
+        "every client lists all descriptions whole; name a skill to shorten its description all the same"
+    ]
+    outside = skillopt(tmp_path, "shrink", "--descriptions", "expense-claims")
+    assert (outside.returncode, "git repository" in outside.stderr) == (2, True), outside.stderr
+    for arguments in (
+        ("init", "-q"),
+        ("add", "-A"),
+        ("-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "-qm", "a"),
+    ):
+        git(tmp_path, *arguments)
+    capped = shown(tmp_path, "expense-claims", "--max-rollouts", "5")
+    assert capped["notes"][0].startswith("ended early, the same command goes on: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--descriptions", "expense-claimz"), "did you mean 'expense-claims'?"),
+        (
+            ("--descriptions", "--harness", "claude-code"),
+            "expected a cap for a command that is paid for (1 description",
+        ),
+        (("--descriptions", "--repeats", "0"), "repeats"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_runs(
+    library: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    ended = skillopt(library, "shrink", *arguments)
+    assert ended.returncode == 2
+    assert problem in ended.stderr
+    assert not (library / ".skillopt" / "ledger.db").exists()
+
+
+def test_a_broken_skill_and_a_trigger_set_that_contradicts_itself_are_said_and_the_rest_is_listed(
+    library: Path,
+) -> None:
+    (library / "skills" / "größe-00" / "SKILL.md").write_bytes(b"---\ndescription: \xff\xfe\n---\n")
+    place = library / "skills" / "expense-claims" / "evals" / "trigger-evals.json"
+    rows = [{"query": "a", "should_trigger": True}, {"query": "A", "should_trigger": False}]
+    place.write_text(json.dumps(rows), encoding="utf-8")
+    notes = shown(library)["notes"]
+    assert any("expected one label for the request 'A'" in note for note in notes)
+    assert any("figures only for 9 skills" in note for note in notes)
