@@ -10,7 +10,7 @@ from skillopt.triggers.branch import DescriptionBranch
 from skillopt.versions.repository import Repository
 from tests.fakes.fake_forge import fake_forge
 from tests.fakes.nights import Nights
-from tests.fakes.projects import git
+from tests.fakes.projects import git, skillopt
 from tests.fakes.triggers import make_siblings
 
 pytestmark = pytest.mark.process
@@ -142,3 +142,25 @@ def test_a_description_that_people_change_on_main_closes_its_pull_request_and_is
     assert row["described"].startswith("its description was changed since it was trained; it ended early")
     assert row["description"]["action"] == "closed"
     assert "the description was changed on main beside it" in nights.forge.said(1)[-1]
+
+
+def test_a_shorter_description_is_offered_as_a_draft_that_says_so(tmp_path: Path) -> None:
+    with fake_forge() as forge:
+        nights = Nights(prepare(tmp_path), tmp_path / "bare.git", forge)
+        forge.repository = nights.bare
+        place = nights.folder / "skills" / SKILL / "SKILL.md"
+        needed = "Claims and reimbursement of a trip with receipts, hotel, taxi, train, meals and mileage."
+        long = f"Prepares claims. {needed} {needed}"
+        place.write_text(place.read_text(encoding="utf-8").replace("Prepares claims.", long), encoding="utf-8")
+        git(nights.folder, "commit", "--quiet", "-am", "Say more")
+        git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
+        shrunk = skillopt(nights.folder, "shrink", SKILL, "--descriptions", "--repeats", "1")
+        assert f"description on branch {BRANCH}" in shrunk.stdout, shrunk.stdout
+        row = night(nights)
+        assert row["description"]["action"] == "opened", row
+        pull = forge.pulls[1]
+        assert pull["title"].endswith(
+            f"{SKILL}: a shorter description, 7 of 7 held-out requests load it, 7 of 7 before"
+        )
+        assert pull["draft"]
+        assert "Gate: non-inferiority" in pull["body"]
