@@ -21,7 +21,7 @@ from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, ha
 from skillopt.triggers.run import TrainedTriggers, train_triggers
 from skillopt.triggers.shortening import MOST_SHORTENINGS
 
-__all__ = ["Library", "LibraryReport", "read_library", "shorten_library"]
+__all__ = ["Library", "LibraryReport", "listed_texts", "read_library", "shorten_library"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,28 +71,28 @@ def _shown(one: Listing, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The skills of a project, and those whose descriptions are to be shortened, the longest first."""
+    """The skills of a project as clients list them, and the descriptions to shorten, the longest first."""
 
     project: Project
-    documents: Mapping[str, SkillDocument]
+    texts: Mapping[str, tuple[str, str | None]]
     plans: tuple[TriggerPlan, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def listings(self) -> tuple[Listing, ...]:
         """What each client lists."""
-        return tuple(list_skills(client, list(_entries(client, self.documents))) for client in CLIENTS)
+        return tuple(list_skills(client, list(self._entries(client))) for client in CLIENTS)
+
+    def _entries(self, client: ListingClient) -> Iterator[ListedSkill]:
+        for name, (plain, claude) in self.texts.items():
+            text = claude if client.whole else plain
+            if text is not None:
+                yield ListedSkill(name, text, f"r0/{name}/SKILL.md")
 
     @property
     def fits(self) -> bool:
         """Whether each client lists all descriptions whole."""
         return not any(one.silent or one.shortened for one in self.listings)
-
-    @property
-    def report(self) -> LibraryReport:
-        """The figures, before anything is run."""
-        more = (f"nothing was run; {self.words}",) if self.plans else ()
-        return LibraryReport(self.listings, self.listings, (), (*self.notes, *more))
 
     @property
     def words(self) -> str:
@@ -102,22 +102,28 @@ class Library:
         return f"{count_noun(len(sides), 'description')} can be tried, with at most {runs:,} runs of requests"
 
     @property
+    def report(self) -> LibraryReport:
+        """The figures, before anything is run."""
+        listings, more = self.listings, (f"nothing was run; {self.words}",) if self.plans else ()
+        return LibraryReport(listings, listings, (), (*self.notes, *more))
+
+    @property
     def payment(self) -> Payment:
-        """Whether that is paid for."""
+        """Whether shortening is paid for."""
         settings = [one.settings for one in self.plans]
         return payment_of(self.project.root, settings[0], [one.harness for one in settings])
 
 
-def _entries(client: ListingClient, documents: Mapping[str, SkillDocument]) -> Iterator[ListedSkill]:
-    """Yield skills as a client lists them; Claude Code adds `when_to_use`, and leaves out what only people call."""
-    for name, document in documents.items():
-        fields, text = read_leniently(document).fields, listed_description(document)
-        usage, hidden = (fields.find(key) for key in ("when_to_use", "disable-model-invocation"))
-        if client.whole and usage and isinstance(usage.value, str):
-            text = f"{text} - {usage.value}"
-        if not (client.whole and hidden and hidden.value is True):
-            told = " ".join(text.split()).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-            yield ListedSkill(name, told, f"r0/{name}/SKILL.md")
+def listed_texts(document: SkillDocument) -> tuple[str, str | None]:
+    """Return what clients list of a skill, and what Claude Code does: `when_to_use`, too, and None for a hidden one."""
+    fields, text = read_leniently(document).fields, listed_description(document)
+    usage, hidden = (fields.find(key) for key in ("when_to_use", "disable-model-invocation"))
+    more = f" - {usage.value}" if usage and isinstance(usage.value, str) else ""
+    plain, claude = (
+        " ".join(one.split()).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        for one in (text, f"{text}{more}")
+    )
+    return plain, None if hidden and hidden.value is True else claude
 
 
 def read_library(names: Sequence[str], ask: TriggerAsk) -> Library:
@@ -129,46 +135,35 @@ def read_library(names: Sequence[str], ask: TriggerAsk) -> Library:
     asked = {project.target(replace(ask.selection, name=name)).name for name in names} or set(found)
     if outside := sorted(asked - found.keys()):
         raise UsageError(f"expected skills of the project, found {outside[0]!r} outside of it; start in its project")
-    documents, notes = _read_documents(project, found)
-    library = Library(project, documents, notes=tuple(notes))
+    texts = {name: listed_texts(read_document(project.root / path, project.root)) for name, path in found.items()}
+    library = Library(project, texts)
     if library.fits and not names:
         advice = "name a skill to shorten its description all the same"
-        return replace(library, notes=(*notes, f"every client lists all descriptions whole; {advice}"))
-    plans, without = list[TriggerPlan](), 0
-    for name in sorted(asked & documents.keys(), key=lambda name: (-len(listed_description(documents[name])), name)):
-        selection = replace(ask.selection, name=found[name], folder=project.root)
+        return replace(library, notes=(f"every client lists all descriptions whole; {advice}",))
+    order = sorted(asked, key=lambda name: (-len(texts[name][0]), name))
+    return _planned(library, {name: found[name] for name in order}, ask, strict=bool(names))
+
+
+def _planned(library: Library, paths: Mapping[str, str], ask: TriggerAsk, *, strict: bool) -> Library:
+    """Plan what can be shortened, and say why of the others: one that is named is refused then."""
+    plans, notes, without = list[TriggerPlan](), list[str](), 0
+    for name, path in paths.items():
+        selection = replace(ask.selection, name=path, folder=library.project.root)
         try:
-            plan = _plan(replace(ask, selection=selection, shorten=True))
-            plans += [plan] if plan else []
-            without += not plan
+            if not has_requests(selection):
+                without += 1
+                continue
+            plan = plan_triggers(replace(ask, selection=selection, shorten=True))
+            expect_trainable(plan)
+            plans.append(plan)
         except SkilloptError as error:
-            if names:
+            if strict:
                 raise
             notes.append(f"{name}: {error}")
     if without:
         skills = f"{count_noun(without, 'skill')} without a trigger set"
         notes.append(f"figures only for {skills}; how to write one: skillopt docs triggers")
     return replace(library, plans=tuple(plans), notes=tuple(notes))
-
-
-def _read_documents(project: Project, found: Mapping[str, str]) -> tuple[dict[str, SkillDocument], list[str]]:
-    """Read each SKILL.md, and say of those that cannot be read why."""
-    documents, notes = dict[str, SkillDocument](), list[str]()
-    for name, path in found.items():
-        try:
-            documents[name] = read_document(project.root / path, project.root)
-        except SkilloptError as error:
-            notes.append(f"{name}: left out: {error}")
-    return documents, notes
-
-
-def _plan(ask: TriggerAsk) -> TriggerPlan | None:
-    """Plan what can be shortened; None for a skill without a trigger set."""
-    if not has_requests(ask.selection):
-        return None
-    plan = plan_triggers(ask)
-    expect_trainable(plan)
-    return plan
 
 
 def shorten_library(library: Library, observer: RunObserver, *, named: bool) -> LibraryReport:
@@ -185,6 +180,6 @@ def shorten_library(library: Library, observer: RunObserver, *, named: bool) -> 
             notes.append(f"ended early, the same command goes on: {error}")
             break
         if done[-1].commit:
-            document = with_description(now.documents[plan.skill.name], done[-1].description)
-            now = replace(now, documents={**now.documents, plan.skill.name: document})
+            document = with_description(plan.skill.document, done[-1].description)
+            now = replace(now, texts={**now.texts, plan.skill.name: listed_texts(document)})
     return LibraryReport(library.listings, now.listings, tuple(done), tuple(notes))

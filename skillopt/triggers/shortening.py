@@ -91,7 +91,7 @@ def shorten_description(start: Skill, training: DescriptionTraining, *, drop: bo
     training.told(f"{len(training.train)} training requests with the description as it is")
     rows = [row for row in training.measure(start, training.train) if row.runs]
     right = {row.query for row in rows if row.right}
-    asked = sorted((one for one in training.train if one.text in right), key=lambda one: one.expected != start.name)
+    asked = [one for one in training.train if one.text in right]
     gone, tried, rate = frozenset[_Place](), list[TriedDescription](), trigger_rate(len(right), len(rows))
     own, loads = (sum(one.expected == start.name for one in queries) for queries in (training.train, asked))
     enough = 2 * loads >= own > 0
@@ -122,7 +122,7 @@ def _tried(best: Skill, text: str, asked: Sequence[Query], training: Description
     # A text that loses something mostly loses its own requests, and then takes no others.
     for own in (True, False):
         queries = [one for one in asked if (one.expected == best.name) is own]
-        if lost := sum(not row.right for row in training.measure(candidate, queries)):
+        if queries and (lost := sum(not row.right for row in training.measure(candidate, queries))):
             return best, f"{count_noun(lost, 'training request')} would go wrong"
     return candidate, ""
 
@@ -143,14 +143,15 @@ def _judged(start: Skill, short: Skill, training: DescriptionTraining) -> tuple[
     if worse:
         return replace(verdict, outcome=Outcome.REJECT, reason=f"refused: {worse}", confidence=0.0), seen
     lost, count = len(seen.broken), seen.requests
-    grade, p_value, margin, reason = Grade.UNPROVEN, 1.0, 1.0, f"no loss on {count_noun(count, 'held-out request')}"
-    looks = plan_looks(count)[:1]
-    reason += "" if looks else ", which are too few to say how much is lost on others at most"
-    for look in looks:
-        loss = judge_loss([-1.0] * lost + [0.0] * (count - lost), look)
-        p_value, margin = loss.p_value, look.margin
+    grade, p_value, margin = Grade.UNPROVEN, 1.0, 1.0
+    bound = "too few to bound the loss on others"
+    if looks := plan_looks(count):
+        loss = judge_loss([-1.0] * lost + [0.0] * (count - lost), looks[0])
         grade = Grade.PROVEN_HERE if loss.shown else grade
-        said = "less" if loss.shown else "not shown that less"
-        reason += f": {said} than {margin:.0%} of such requests go wrong, p = {p_value:.3f}"
+        p_value, margin = loss.p_value, looks[0].margin
+        bound = (
+            f"{'less' if loss.shown else 'not shown that less'} than {margin:.0%} of such are lost, p = {p_value:.3f}"
+        )
+    reason = f"no fewer of {count_noun(count, 'held-out request')} go right than before: {bound}"
     grading = Grading(grade, None, -lost / count, -margin, 1.0, count, lost, reason, Against.LONGER)
     return replace(verdict, outcome=Outcome.ACCEPT, reason=reason, confidence=1.0 - p_value, grading=grading), seen

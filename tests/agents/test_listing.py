@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from skillopt.project import Project
-from skillopt.shrink.library import Library
+from skillopt.shrink.library import Library, listed_texts
 from skillopt.shrink.listing import CLIENTS, ListedSkill, list_skills
 from skillopt.skills.document import SkillDocument
 from tests.fakes.skill_chooser import listed_by_claude
@@ -89,7 +89,8 @@ def test_claude_code_adds_when_to_use_and_leaves_out_what_only_people_call(
         (workspace / ".claude" / "skills" / name).mkdir(parents=True)
         (workspace / ".claude" / "skills" / name / "SKILL.md").write_text(document.text, encoding="utf-8")
     listed = listed_of_claude(agent("claude"), workspace, tmp_path)
-    listing = Library(Project.read(workspace), documents).listings[0]
+    texts = {name: listed_texts(document) for name, document in documents.items()}
+    listing = Library(Project.read(workspace), texts).listings[0]
     assert {name: len(text) for name, text in listed.items() if name in fronts} == listing.shown
     assert listed["both"] == "Merges. - For forms."
 
