@@ -177,6 +177,8 @@ def shorten_library(library: Library, observer: RunObserver, *, named: bool) -> 
         try:
             done.append(train_triggers(plan.ask, observer=observer, allowance=meter))
         except OutOfBudget as error:
+            if not done:
+                raise
             notes.append(f"ended early, the same command goes on: {error}")
             break
         if done[-1].commit:

@@ -82,8 +82,10 @@ def test_a_library_that_fits_is_left_alone_unless_a_skill_is_named_and_a_cap_end
     outside = skillopt(tmp_path, "shrink", "--descriptions", "expense-claims")
     assert (outside.returncode, "git repository" in outside.stderr) == (2, True), outside.stderr
     commit(tmp_path)
-    capped = shown(tmp_path, "expense-claims", "--max-rollouts", "5")
-    assert capped["notes"][0].startswith("ended early, the same command goes on: ")
+    capped = skillopt(tmp_path, "shrink", "--descriptions", "expense-claims", "--max-rollouts", "5")
+    assert (capped.returncode, "all 5 rollouts that it may begin are used up" in capped.stderr) == (3, True), (
+        capped.stderr
+    )
 
 
 @pytest.mark.parametrize(
