@@ -64,7 +64,7 @@ def _needed(one: Listing) -> str:
 
 def _shown(one: Listing, name: str) -> str:
     if name not in one.lengths:
-        return "hidden"
+        return "not listed"
     whole = one.shown[name] == one.lengths[name]
     return "whole" if whole else str(one.shown[name]) if one.shown[name] else "name alone"
 
@@ -74,7 +74,7 @@ class Library:
     """The skills of a project as clients list them, and the descriptions to shorten, the longest first."""
 
     project: Project
-    texts: Mapping[str, tuple[str, str | None]]
+    texts: Mapping[str, tuple[str | None, str | None]]
     plans: tuple[TriggerPlan, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -84,8 +84,8 @@ class Library:
         return tuple(list_skills(client, list(self._entries(client))) for client in CLIENTS)
 
     def _entries(self, client: ListingClient) -> Iterator[ListedSkill]:
-        for name, (plain, claude) in self.texts.items():
-            text = claude if client.whole else plain
+        for name, (codex, claude) in self.texts.items():
+            text = claude if client.whole else codex
             if text is not None:
                 yield ListedSkill(name, text, f"r0/{name}/SKILL.md")
 
@@ -114,16 +114,19 @@ class Library:
         return payment_of(self.project.root, settings[0], [one.harness for one in settings])
 
 
-def listed_texts(document: SkillDocument) -> tuple[str, str | None]:
-    """Return what clients list of a skill, and what Claude Code does: `when_to_use`, too, and None for a hidden one."""
-    fields, text = read_leniently(document).fields, listed_description(document)
-    usage, hidden = (fields.find(key) for key in ("when_to_use", "disable-model-invocation"))
+def listed_texts(document: SkillDocument) -> tuple[str | None, str | None]:
+    """Return what Codex and Claude Code list of a skill; None where they do not list it.
+
+    Codex lists no skill without a description, Claude Code adds `when_to_use`, and leaves out what only people call.
+    """
+    front, text = read_leniently(document), listed_description(document)
+    usage, hidden = (front.fields.find(key) for key in ("when_to_use", "disable-model-invocation"))
     more = f" - {usage.value}" if usage and isinstance(usage.value, str) else ""
-    plain, claude = (
+    codex, claude = (
         " ".join(one.split()).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         for one in (text, f"{text}{more}")
     )
-    return plain, None if hidden and hidden.value is True else claude
+    return codex if front.description else None, None if hidden and hidden.value is True else claude
 
 
 def read_library(names: Sequence[str], ask: TriggerAsk) -> Library:
@@ -140,7 +143,7 @@ def read_library(names: Sequence[str], ask: TriggerAsk) -> Library:
     if library.fits and not names:
         advice = "name a skill to shorten its description all the same"
         return replace(library, notes=(f"every client lists all descriptions whole; {advice}",))
-    order = sorted(asked, key=lambda name: (-len(texts[name][0]), name))
+    order = sorted(asked, key=lambda name: (-max(len(text or "") for text in texts[name]), name))
     return _planned(library, {name: found[name] for name in order}, ask, strict=bool(names))
 
 

@@ -74,7 +74,20 @@ def test_claude_code_shows_the_descriptions_that_the_budget_holds(
     assert listing.silent
 
 
-def test_claude_code_adds_when_to_use_and_leaves_out_what_only_people_call(
+def items_of_codex(program: str, workspace: Path, tmp_path: Path) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Return name, description and path of each skill that the client lists, and the roots of these paths."""
+    home = tmp_path / "codex"
+    home.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=workspace, check=True)
+    argv = [program, "debug", "prompt-input", "-c", 'model="gpt-5"', "hello"]
+    env = environment(tmp_path, CODEX_HOME=str(home))
+    shown = subprocess.run(argv, cwd=workspace, env=env, check=True, capture_output=True, text=True, timeout=120)
+    parts = [part.get("text", "") for item in json.loads(shown.stdout) for part in item.get("content", ())]
+    told = next(part for part in parts if "<skills_instructions>" in part)
+    return CODEX_ITEM.findall(told), CODEX_ROOT.findall(told)
+
+
+def test_what_clients_make_of_other_fields_and_of_skills_without_a_description(
     agent: Callable[[str], str], tmp_path: Path
 ) -> None:
     workspace = tmp_path / "workspace"
@@ -86,29 +99,25 @@ def test_claude_code_adds_when_to_use_and_leaves_out_what_only_people_call(
     }
     documents = {name: SkillDocument(f"---\nname: {name}\n{front}\n---\n# Head\n") for name, front in fronts.items()}
     for name, document in documents.items():
-        (workspace / ".claude" / "skills" / name).mkdir(parents=True)
-        (workspace / ".claude" / "skills" / name / "SKILL.md").write_text(document.text, encoding="utf-8")
-    listed = listed_of_claude(agent("claude"), workspace, tmp_path)
+        for place in (".claude", ".agents"):
+            (workspace / place / "skills" / name).mkdir(parents=True)
+            (workspace / place / "skills" / name / "SKILL.md").write_text(document.text, encoding="utf-8")
     texts = {name: listed_texts(document) for name, document in documents.items()}
-    listing = Library(Project.read(workspace), texts).listings[0]
-    assert {name: len(text) for name, text in listed.items() if name in fronts} == listing.shown
-    assert listed["both"] == "Merges. - For forms."
+    claude, _, codex = Library(Project.read(workspace), texts).listings
+    listed = listed_of_claude(agent("claude"), workspace, tmp_path)
+    assert {name: len(text) for name, text in listed.items() if name in fronts} == claude.shown
+    items, _ = items_of_codex(agent("codex"), workspace, tmp_path)
+    assert {name: len(text) for name, text, _ in items if name in fronts} == codex.shown
+    assert (listed["both"], sorted(codex.shown)) == ("Merges. - For forms.", ["both", "folded", "hidden"])
 
 
 @pytest.mark.parametrize("count", [60, 300])
 def test_codex_shortens_descriptions_as_the_budget_says(
     count: int, agent: Callable[[str], str], tmp_path: Path
 ) -> None:
-    workspace, home = tmp_path / "workspace", tmp_path / "codex"
+    workspace = tmp_path / "workspace"
     texts = library(workspace / ".agents" / "skills", count)
-    home.mkdir()
-    subprocess.run(["git", "init", "-q"], cwd=workspace, check=True)
-    argv = [agent("codex"), "debug", "prompt-input", "-c", 'model="gpt-5"', "hello"]
-    env = environment(tmp_path, CODEX_HOME=str(home))
-    shown = subprocess.run(argv, cwd=workspace, env=env, check=True, capture_output=True, text=True, timeout=120)
-    parts = [part.get("text", "") for item in json.loads(shown.stdout) for part in item.get("content", ())]
-    told = next(part for part in parts if "<skills_instructions>" in part)
-    items, roots = CODEX_ITEM.findall(told), CODEX_ROOT.findall(told)
+    items, roots = items_of_codex(agent("codex"), workspace, tmp_path)
     paths = {name: path for name, _, path in items}
     assert set(paths) == {*texts, *dict(CODEX.sharing)}
     listing = list_skills(CODEX, [ListedSkill(name, text, paths[name]) for name, text in texts.items()], roots)
