@@ -71,8 +71,7 @@ def test_what_each_text_and_script_lets_an_agent_do_is_listed_whether_or_not_it_
         in ended.stdout
     )
     assert "drop.example" in (project / "audit.html").read_text(encoding="utf-8")
-    assert "rows: better than no skill on these 8 tasks; which of its " in ended.stdout
-    assert "they need: skillopt shrink rows --dry-run" in ended.stdout
+    assert "tokens they need: skillopt shrink rows --dry-run" in ended.stdout
 
 
 def test_an_audit_that_a_cap_ended_goes_on_and_a_further_one_costs_nothing(project: Path) -> None:

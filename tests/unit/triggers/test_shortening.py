@@ -56,7 +56,7 @@ def test_abbreviations_end_no_sentence_and_scripts_without_spaces_are_cut() -> N
 
 def test_what_says_the_same_again_goes_and_what_requests_need_stays() -> None:
     found, runner = shortened(f"{NEEDED}. {REPEATED}")
-    assert found.description.startswith("Prepares claims and reimbursement of a trip: receipts")
+    assert found.description.startswith("Prepares claims and reimbursement of a trip: ")
     assert len(found.description) <= len(NEEDED) + 1
     assert found.verdict is not None
     assert found.held_out is not None
@@ -67,8 +67,7 @@ def test_what_says_the_same_again_goes_and_what_requests_need_stays() -> None:
     assert "15 held-out requests go right than before: less than 15% of such are lost, p = 0.087" in found.reason
     held_out = {query.key for query in split_queries(QUERIES)[1]}
     judged = [one for one in runner.requests if one.task.id in held_out]
-    assert {one.repeat for one in judged} == {Stream.SHRINK.repeat(0)}
-    assert len(judged) == 2 * len(held_out)
+    assert [one.repeat for one in judged] == [Stream.SHRINK.repeat(0)] * 2 * len(held_out)
     assert not runner.prompts
 
 
