@@ -98,7 +98,7 @@ class Library:
     def words(self) -> str:
         """What is run at most to shorten descriptions."""
         sides = [(one.ask.repeats, *map(len, one.split)) for one in self.plans]
-        runs = sum(repeats * ((1 + MOST_SHORTENINGS) * train + 2 * held_out) for repeats, train, held_out in sides)
+        runs = sum(repeats * ((2 + MOST_SHORTENINGS) * train + 4 * held_out) for repeats, train, held_out in sides)
         return f"{count_noun(len(sides), 'description')} can be tried, with at most {runs:,} runs of requests"
 
     @property

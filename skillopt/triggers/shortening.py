@@ -84,7 +84,10 @@ def _words(text: str) -> set[str]:
 
 
 def shorten_description(start: Skill, training: DescriptionTraining, *, drop: bool = False) -> TrainedDescription:
-    """Leave out what no training request needs, and compare both texts on the held-out requests."""
+    """Leave out what no training request needs, and compare both texts on the held-out requests.
+
+    Where that loses something, a second look is at a text in which each word stands that training requests say.
+    """
     was = listed_description(start.document)
     sentences, best = cut_description(" ".join(was.split())), start
     kept = set[_Place]() if drop else _unexercised(sentences, training.train)
@@ -96,15 +99,17 @@ def shorten_description(start: Skill, training: DescriptionTraining, *, drop: bo
     own, loads = (sum(one.expected == start.name for one in queries) for queries in (training.train, asked))
     enough = 2 * loads >= own > 0
     for group in _removable(sentences, kept)[:MOST_SHORTENINGS] if enough else ():
-        text = _without(sentences, gone | group)
         if not group <= gone:
-            candidate, problem = _tried(best, text, asked, training)
-            tried.append(TriedDescription(text, problem or "no training request goes wrong"))
-            training.told(f"{len(text)} characters: {tried[-1].outcome}")
-            best, gone = (best, gone) if problem else (candidate, gone | group)
+            best, passed = _tried(best, _without(sentences, gone | group), asked, training, tried)
+            gone = gone | group if passed else gone
     few = f"{loads} of {own} training requests that should load it do, too few to see a loss by"
     reason = "nothing else can go" if enough else f"{few}; next: skillopt trigger {start.name} --train"
-    verdict, held_out = _judged(start, best, training) if gone else (None, None)
+    verdict, held_out = _judged(start, best, training, 0) if gone else (None, None)
+    again = _unsaid(sentences, gone, training.train)
+    if verdict and verdict.outcome is Outcome.REJECT and again:
+        short, passed = _tried(start, _without(sentences, again), asked, training, tried)
+        if passed:
+            best, (verdict, held_out) = short, _judged(start, short, training, 1)
     clauses = [sentences[at][one].strip(" ,;") for at, one in sorted(kept - {(0, 0)})]
     said = f"; kept, because no training request is about it: {' | '.join(clauses)}" if clauses else ""
     reason = f"{verdict.reason if verdict else reason}{said}"
@@ -112,24 +117,38 @@ def shorten_description(start: Skill, training: DescriptionTraining, *, drop: bo
     return TrainedDescription(was, now, tuple(tried), rate, rate, verdict, held_out, reason)
 
 
-def _tried(best: Skill, text: str, asked: Sequence[Query], training: DescriptionTraining) -> tuple[Skill, str]:
-    """Return a skill with a text, and why it may not be used: refused, or training requests go wrong."""
+def _unsaid(
+    sentences: Sequence[tuple[str, ...]], gone: frozenset[_Place], requests: Sequence[Query]
+) -> frozenset[_Place]:
+    """Return which of some clauses can go so that each word of the text stands that some request says."""
+    needed = set(chain(*(_words(request.text) for request in requests))) - _words(_without(sentences, gone))
+    some = {(at, one) for at, one in gone if not _words(sentences[at][one]) & needed}
+    heads = {(at, 0) for at, parts in enumerate(sentences) if not {(at, one) for one in range(len(parts) - 1)} <= some}
+    return frozenset(some - heads)
+
+
+def _tried(
+    best: Skill, text: str, asked: Sequence[Query], training: DescriptionTraining, tried: list[TriedDescription]
+) -> tuple[Skill, bool]:
+    """Return a skill with a text, where that may be used and no request goes wrong, else as it was; note what came."""
     requests = [query.text for query in (*training.train, *training.held_out)]
-    refused = next((one.outcome for one in training.refused if one.text == text), "")
-    if problem := refused or check_description(best.document, text, requests, training.settings.allow):
-        return best, f"refused: {problem}"
-    candidate = best.with_document(with_description(best.document, text))
+    problem = next((one.outcome for one in training.refused if one.text == text), "")
+    problem = problem or check_description(best.document, text, requests, training.settings.allow)
+    outcome = f"refused: {problem}" if problem else ""
+    candidate = best if problem else best.with_document(with_description(best.document, text))
     # A text that loses something mostly loses its own requests, and then takes no others.
     for own in (True, False):
-        queries = [one for one in asked if (one.expected == best.name) is own]
+        queries = [] if outcome else [one for one in asked if (one.expected == best.name) is own]
         if queries and (lost := sum(not row.right for row in training.measure(candidate, queries))):
-            return best, f"{count_noun(lost, 'training request')} would go wrong"
-    return candidate, ""
+            outcome = f"{count_noun(lost, 'training request')} would go wrong"
+    tried.append(TriedDescription(text, outcome or "no training request goes wrong"))
+    training.told(f"{len(text)} characters: {tried[-1].outcome}")
+    return (best, False) if outcome else (candidate, True)
 
 
-def _judged(start: Skill, short: Skill, training: DescriptionTraining) -> tuple[Verdict, HeldOutTriggers]:
+def _judged(start: Skill, short: Skill, training: DescriptionTraining, look: int) -> tuple[Verdict, HeldOutTriggers]:
     """Run the held-out requests with both texts: no recall may be lost, no false trigger added."""
-    first = Stream.SHRINK.repeat(0)
+    first = Stream.SHRINK.repeat(look * training.repeats)
     sides = [requests_of(one, training.held_out, range(first, first + training.repeats)) for one in (start, short)]
     training.told(f"{len(training.held_out)} held-out requests, with the description before and the shorter one")
     found = list(training.runner.rollouts([*sides[0], *sides[1]]))
@@ -145,7 +164,7 @@ def _judged(start: Skill, short: Skill, training: DescriptionTraining) -> tuple[
     lost, count = len(seen.broken), seen.requests
     grade, p_value, margin = Grade.UNPROVEN, 1.0, 1.0
     bound = "too few to bound the loss on others"
-    if looks := plan_looks(count):
+    if looks := plan_looks(count)[look:]:
         loss = judge_loss([-1.0] * lost + [0.0] * (count - lost), looks[0])
         grade = Grade.PROVEN_HERE if loss.shown else grade
         p_value, margin = loss.p_value, looks[0].margin

@@ -79,6 +79,19 @@ def test_a_part_that_no_request_is_about_stays_and_is_named_unless_it_may_be_dro
     assert EMBASSIES not in dropped.description
 
 
+def test_a_second_look_at_a_text_that_keeps_the_words_of_requests_follows_where_held_out_ones_are_lost() -> None:
+    visas = Query("Claim visas of my trip.", "expense-claims", "x:1", "train")
+    more = [*QUERIES, visas, replace(visas, text="Pay visas, meals now.", split="test")]
+    found, runner = shortened(f"{NEEDED}. Works quickly, offline. Visas. {REPEATED}", more, drop=True)
+    assert found.verdict is not None
+    assert found.verdict.outcome is Outcome.ACCEPT
+    assert "Visas" in found.description
+    assert REPEATED not in found.description
+    assert "offline" not in found.description
+    looks = {one.repeat for one in runner.requests} - {Stream.LEARNING.repeat(0)}
+    assert looks == {Stream.SHRINK.repeat(0), Stream.SHRINK.repeat(1)}
+
+
 def test_a_text_that_loses_held_out_requests_is_refused_and_the_search_did_not_see_them() -> None:
     chairs = Query("Rent chairs, tables for the fair.", "expense-claims", "x:1", "test")
     more = [*QUERIES, chairs, Query("Rent chairs, tables, now.", "expense-claims", "x:1", "test")]
