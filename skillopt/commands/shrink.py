@@ -1,6 +1,6 @@
 """The command `shrink`: delete the text that no task needs, and show that the shorter skill loses nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -10,7 +10,6 @@ from skillopt.commands.options import (
     JsonOption,
     QuietOption,
     RunOptions,
-    SkillArgument,
     StartOption,
     VerboseOption,
     YesOption,
@@ -19,12 +18,17 @@ from skillopt.commands.options import (
 from skillopt.commands.output import SHORT, format_usage, interruptible, list_tasks, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
+from skillopt.commands.trigger import trained_text
+from skillopt.errors import UsageError
 from skillopt.gate.grades import grade_words
 from skillopt.loop.events import TextScreened
+from skillopt.reports.terminal import print_terminal
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
+from skillopt.shrink.library import LibraryReport, read_library, shorten_library
 from skillopt.shrink.run import Shrunk, forecast_shrink, shrink_skill
 from skillopt.shrink.shrinking import Shortening
+from skillopt.triggers.plan import TriggerAsk
 
 __all__ = ["shrink"]
 
@@ -34,10 +38,21 @@ _LONGEST = 70
 
 @with_run_options
 def shrink(
-    skill: SkillArgument = None,
+    skill: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Name in skillopt.toml, or a skill folder; with --descriptions several, or all if left out."
+        ),
+    ] = None,
     *,
+    descriptions: Annotated[
+        bool, typer.Option("--descriptions", help="Shorten the descriptions that clients list, by trigger sets.")
+    ] = False,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, max=50, help="Runs of each request, with --descriptions.")
+    ] = 3,
     drop_unexercised: Annotated[
-        bool, typer.Option("--drop-unexercised", help="Delete text that no task exercises, too.")
+        bool, typer.Option("--drop-unexercised", help="Delete text that no task or request exercises, too.")
     ] = False,
     unexercised: Annotated[bool, typer.Option("--unexercised", help="List the text that no task exercises.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what can be shown; run nothing.")] = False,
@@ -54,8 +69,17 @@ def shrink(
     then run beside the old one on all tasks: where no more than a margin of tasks can be lost, it is a version, else
     a draft. No optimizer model is needed; with --model, it also proposes sections in fewer words. Text that no task
     exercises stays: that no task needs it says nothing about it.
+
+    With --descriptions, it shows what each client lists of all skills, and leaves parts of descriptions out as long as
+    the agent loads each skill for the requests of its trigger set as before.
     """
-    selection = options.select(skill)
+    if descriptions:
+        ask = TriggerAsk(options.select(None), repeats=repeats, drop=drop_unexercised)
+        _shorten_descriptions(skill or (), ask, (dry_run, yes, quiet, as_json))
+        return
+    if len(skill or ()) > 1:
+        raise UsageError(f"expected one skill, found {', '.join(skill or ())}; shrink them one by one")
+    selection = options.select(next(iter(skill or ()), None))
     forecast = forecast_shrink(selection, start=start)
     if dry_run:
         show(forecast, lambda one: f"dry run, nothing was run: {one.words}", as_json=as_json)
@@ -65,6 +89,26 @@ def shrink(
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = shrink_skill(selection, Shortening(drop_unexercised, rewrite), start=start, observer=observer)
     show(found, partial(_text, verbose=verbose, unexercised=unexercised), as_json=as_json)
+
+
+def _shorten_descriptions(names: Sequence[str], ask: TriggerAsk, how: tuple[bool, bool, bool, bool]) -> None:
+    """Show the listing of a library, and shorten descriptions unless it is a dry run."""
+    dry_run, yes, quiet, as_json = how
+    library, report = read_library(names, ask), None
+    if library.plans and not dry_run:
+        if not quiet:
+            typer.echo(library.words, err=True)
+        ask_to_pay(library.payment, library.words, yes=yes)
+        with interruptible(), ProgressObserver(quiet=quiet) as observer:
+            report = shorten_library(library, observer, named=bool(names))
+    show(report or library.report, _listing_text, as_json=as_json)
+
+
+def _listing_text(report: LibraryReport) -> str:
+    tried = [f"{escape_terminal(one.skill)}: {trained_text(one, verbose=False)}" for one in report.shortened]
+    return "\n".join(
+        [*report.lines, "", print_terminal([report.table]), "", *tried, *map(escape_terminal, report.notes)]
+    )
 
 
 def _text(found: Shrunk, *, verbose: bool, unexercised: bool) -> str:
