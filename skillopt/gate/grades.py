@@ -80,6 +80,8 @@ class Against(StrEnum):
     FIRST = "first version"
     ADDED = "first version; added since: non-inferior, margin 0.10"
     LONGER = "longer text"
+    UPSTREAM = "new upstream"
+    OLD = "old version"
 
 
 UNGRADED: Final = "unproven: its run ended before it was graded"
@@ -195,7 +197,10 @@ def grade_name(grading: Grading) -> str:
         return (
             "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else "shorter, not shown to lose nothing"
         )
-    return f"{grading.grade}{' against the first version' if grading.against else ''}"
+    if grading.against is Against.OLD and grading.grade is not Grade.WORSE:
+        return "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else "not shown to lose nothing"
+    first = "the first version" if grading.against is not Against.UPSTREAM else Against.UPSTREAM.value
+    return f"{grading.grade}{f' against {first}' if grading.against else ''}"
 
 
 def grade_words(grading: Grading | None) -> str:
@@ -205,7 +210,11 @@ def grade_words(grading: Grading | None) -> str:
     if grading.probability is None:
         return f"{grading.grade}: not measured, no task that decides was run with it"
     is_added = grading.against is Against.ADDED  # of which the claim is non-inferiority, and no probability
-    likely = "" if is_added or grading.against is Against.LONGER else f" {grading.probability:.0%} likely better,"
+    likely = (
+        ""
+        if is_added or grading.against in (Against.LONGER, Against.OLD)
+        else f" {grading.probability:.0%} likely better,"
+    )
     changed = f", {grading.changed} of which changed" if grading.grade is Grade.PROVEN_HERE else ""
     gain = f"{grading.gain:+.2f} ({grading.low:+.2f} to {grading.high:+.2f})"
     added = "; what was added since loses less than 0.10" if is_added else ""

@@ -22,7 +22,7 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill, files_of, is_shippe
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite
 from skillopt.versions.branches import DRAFT, DraftBranch
-from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBACK, Version, commit_kind
+from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBACK, UPSTREAM, Version, commit_kind
 from skillopt.versions.decisions import PersonsWord, read_decisions
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -43,6 +43,7 @@ __all__ = [
     "roll_back",
     "shown_of",
     "skill_at",
+    "upstream_commit",
     "versions_of",
     "without_leaks",
 ]
@@ -254,7 +255,15 @@ def _starting_commit(versions: Sequence[Version]) -> str:
         kind = commit_kind(version)
         if kind == "undeclined":
             break
-        if kind == "declined" or (kind == "start" and version.merged):
+        if kind == "declined" or (kind == "start" and (version.merged or version.trailer(UPSTREAM))):
+            return version.sha
+    return upstream_commit(versions)
+
+
+def upstream_commit(versions: Sequence[Version]) -> str:
+    """Return the commit with the text that people's and learned edits were made to: the newest upstream's."""
+    for version in versions:
+        if commit_kind(version) == "start" and version.trailer(UPSTREAM):
             return version.sha
     oldest = _oldest_trained(versions)
     return versions[-1].sha if oldest is None else oldest.parent or oldest.sha

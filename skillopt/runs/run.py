@@ -32,7 +32,7 @@ from skillopt.loop.events import (
 )
 from skillopt.project import Target
 from skillopt.rollouts import Usage
-from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
+from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start, upstream_of
 from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument
@@ -42,7 +42,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, Version, disarm
+from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, UPSTREAM, Version, commit_kind, disarm
 from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -120,15 +120,13 @@ class RecordedRun(Recording):
     def _commit(self, event: VersionAccepted, at: str) -> None:
         """Commit an accepted version, and before the first one the text it started from if git lacks it."""
         plan, record = self._plan, self.record
-        if not self.commits and (start := uncommitted_start(plan.repository, record, self._started_at)) is not None:
-            self._write(start)
-        self._write(version_of(record, event, at, self._tip, (self.runner.usage, self._spent)))
-        self.commits.append(self._tip)
-
-    def _write(self, new: NewVersion) -> None:
         # Our last commit, or for the first one where the branch was; a branch that is not there is made.
-        expected = None if self._plan.repository.branch_tip(new.skill) is None else self._tip
-        self._tip = self._plan.repository.commit_version(replace(new, expected_tip=expected))
+        expected = None if plan.repository.branch_tip(record.skill) is None else self._tip
+        if not self.commits and (start := uncommitted_start(plan.repository, record, self._started_at)) is not None:
+            self._tip = plan.repository.write_commit(start)
+        new = version_of(record, event, at, self._tip, (self.runner.usage, self._spent))
+        self._tip = plan.repository.commit_version(replace(new, expected_tip=expected))
+        self.commits.append(self._tip)
 
 
 def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) -> DraftState | None:
@@ -149,7 +147,7 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     except VersionConflictError as error:
         return DraftState(branch.name, "", grading, str(error))
     replaced = ""
-    if record.kind == "proposal" and before is not None and not is_own:
+    if record.kind != "training" and before is not None and not is_own:
         there = {_digest(branch, sha) for sha in (commit, repository.branch_tip(record.skill)) if sha}
         replaced = "" if _digest(branch, before.sha) in there else before.sha
     return DraftState(branch.name, commit, grading, "", replaced, repository.commit(commit).values(NEEDS_A_PERSON))
@@ -189,12 +187,15 @@ def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, 
         )
     tip = repository.branch_tip(target.name)
     now = target.skill().digest if tip is None else _digest(branch, tip)
+    start = repository.commit(draft.parent) if draft.parent else draft
+    is_upstream = commit_kind(start) == "start" and bool(start.trailer(UPSTREAM))
+    measured = start.parent if is_upstream else draft.parent
     place = f"branch skillopt/{target.name}" if tip else str(target.folder)
     if now == _digest(branch, draft.sha):
         return f"{place} has the text of the draft already; there is nothing to take"
-    if now != _digest(branch, draft.parent):
+    if now != _digest(branch, measured):
         return (
-            f"the draft was measured against {draft.parent[:10]}, and {place} has another text by now; train from "
+            f"the draft was measured against {measured[:10]}, and {place} has another text by now; train from "
             f"there with `skillopt optimize {target.name}`, or look at it with `skillopt diff {target.name} draft`"
         )
     return ""
@@ -208,19 +209,21 @@ def _draft_version(
     repository: Repository, record: RunRecord, draft: DraftChanged | DraftGraded, events: Sequence[tuple[str, Event]]
 ) -> NewVersion:
     parent = _incumbent(repository, record, events)
-    before = read_version(repository, record.skill, parent, record.skill_path, missing_ok=True)
+    since = record.base if upstream_of(record) else parent  # a new upstream is text of others, too
+    before = read_version(repository, record.skill, since, record.skill_path, missing_ok=True)
     flagged = next((event.flagged for _, event in reversed(events) if isinstance(event, LinesReviewed)), ())
     marks = find_held(before.text, draft.text, Settings.model_validate(record.settings), flagged)
     at = next(at for at, event in reversed(events) if event is draft)
     grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
-    subject = f"draft, {_summary(draft.changes) if draft.changes else _GUIDANCE}"
+    subject = f"draft, {_subject(record, draft.changes)}"
     trailers = (
         ("Gate-Metric", record.settings["metric"]),
         *_grade_trailers(grading),
         *([("Rollouts", str(rollouts))] if rollouts else []),
         *((NEEDS_A_PERSON, disarm(escape_terminal(f"{mark.kind.value}, {mark}"))) for mark in marks),
     )
-    return _commit(record, draft, (at, parent), (subject, f"{grade_words(grading)}."), trailers)
+    said = f"{grade_words(grading)}." + (f" {grading.reason}." if grading and upstream_of(record) else "")
+    return _commit(record, draft, (at, parent), (subject, said), trailers)
 
 
 def _incumbent(repository: Repository, record: RunRecord, events: Sequence[tuple[str, Event]]) -> str:
@@ -248,7 +251,7 @@ def version_of(
 ) -> NewVersion:
     """Return the commit of an accepted version; used are the usage of its run and the error spent for it."""
     verdict, (usage, spent) = event.verdict, used
-    subject = _summary(event.changes) if event.kind == "edits" else _GUIDANCE
+    subject = _subject(record, event.changes)
     trailers = (
         ("Skillopt-Step", str(event.step)),
         ("Gate-Metric", record.settings["metric"]),
@@ -262,7 +265,8 @@ def version_of(
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
         *((SIBLING, disarm(escape_terminal(words))) for words in event.siblings),
     )
-    return _commit(record, event, (at, parent), (subject, _result(verdict, record.settings["metric"])), trailers)
+    said = f"{verdict.reason}." if upstream_of(record) else _result(verdict, record.settings["metric"])
+    return _commit(record, event, (at, parent), (subject, said), trailers)
 
 
 def _commit(
@@ -286,6 +290,7 @@ def _commit(
         trailers=(
             ("Skill", record.skill),
             ("Skillopt-Run", record.id),
+            *([(UPSTREAM, upstream)] if (upstream := upstream_of(record)) else []),
             *trailers,
             ("Harness", harness),
             ("Optimizer-Model", model),
@@ -303,6 +308,11 @@ def _result(verdict: Verdict, metric: str) -> str:
     if expected := expectation(verdict.after, verdict.expected, metric):
         result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
     return result
+
+
+def _subject(record: RunRecord, changes: Sequence[Change]) -> str:
+    said = _summary(changes) if changes else "" if upstream_of(record) else _GUIDANCE
+    return ", ".join(filter(None, ("new upstream" if upstream_of(record) else "", said)))
 
 
 def _summary(changes: Sequence[Change]) -> str:

@@ -105,8 +105,8 @@ class _Shrinking:
         if not telling:
             return f"all {len(self.tasks)} tasks fail under the old text, so nothing can be shown to be lost", 0
         yield from self._find(telling)
-        looks = plan_looks(len(self.tasks), noisy=self.noisy)
-        for number, look in enumerate(looks or (Look(len(self.tasks), 0.0, LOSS_ERROR, self.noisy),)):
+        looks = plan_looks(len(self.tasks), noisy=self.search.noisy)
+        for number, look in enumerate(looks or (Look(len(self.tasks), 0.0, LOSS_ERROR, self.search.noisy),)):
             short, changes = self._short()
             if short.digest == self.skill.digest:
                 yield from self._told()
@@ -117,12 +117,6 @@ class _Shrinking:
                 break
         yield from self._told()
         return (yield from self._hand_over(short, changes, verdict, self._grading(loss, look, pairs)))
-
-    @property
-    def noisy(self) -> bool:
-        """Whether some text and task came out both ways, or scores are partial."""
-        asked = [*self.search.passed.values(), *(one.passed for one in self.search.questions.values())]
-        return self.search.partial or any(len(set(one)) > 1 for one in asked)
 
     def _find(self, names: Sequence[str]) -> _Told:
         for at in range(0, len(names), _AT_A_TIME):

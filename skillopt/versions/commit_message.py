@@ -20,6 +20,7 @@ __all__ = [
     "TAKEN",
     "UNDECLINED",
     "UNDECLINED_DESCRIPTION",
+    "UPSTREAM",
     "TargetName",
     "Version",
     "commit_kind",
@@ -98,6 +99,10 @@ ACCEPTED: Final = "Val-After"
 TAKEN: Final = "Taken-By"
 ROLLBACK: Final = "Rollback-To"
 """Trailers of a version: one that the gate accepted, a draft that a person took, and an older one again."""
+
+UPSTREAM: Final = "Upstream"
+"""Trailer with the revision, or the digest of the files, of the new upstream text that a version or draft is based on;
+also of the start that has the text itself."""
 
 DECLINED: Final = "Declined"
 UNDECLINED: Final = "Undeclined"
