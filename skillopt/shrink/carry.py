@@ -67,7 +67,7 @@ def carry_edits(learned: Sequence[Learned], base: SkillDocument, upstream: Skill
             except EditError as error:
                 why = why or str(error).removeprefix(f"edit {edit.id!r}: ")
             else:
-                moved = f"at the end of {way.section!r}: what it followed is gone" if way is not edit else ""
+                moved = f"at the end of {way.section!r}, because its anchor is gone" if way is not edit else ""
                 found.append(Carried(way, one.commit, Fate.APPLIED, moved, alike))
                 break
         else:
@@ -76,7 +76,7 @@ def carry_edits(learned: Sequence[Learned], base: SkillDocument, upstream: Skill
 
 
 def _is_there(edit: Edit, upstream: SkillDocument, alike: str) -> bool:
-    """Return whether the new upstream has all lines of an edit, but for their list markers, or lacks what it deletes."""
+    """Return whether upstream has all lines of an edit, but for their list markers, or lacks what it deletes."""
     if edit.op is Op.DELETE:
         return edit.anchor.strip("\n") not in upstream.text and not alike
     lines = {_plain(block.text) for block in upstream.blocks}
@@ -98,9 +98,11 @@ def _alike(edit: Edit, new: Collection[Block]) -> str:
 
 def _elsewhere(edit: Edit, before: SkillDocument) -> Iterator[Edit]:
     """Yield the same lines for the end of the section that they stood in: their place matters less than that."""
-    at = before.text.find(edit.anchor.strip("\n"), before.body_start) if edit.op is Op.ADD and edit.anchor else -1
-    if inside := [section.title for section in before.sections if 0 <= section.start <= at]:
-        yield replace(edit, anchor="", section=inside[-1])
+    anchor = edit.anchor.strip("\n")
+    whole = edit.op is Op.REPLACE and anchor in {block.text for block in before.blocks}  # else it is half a sentence
+    at = before.text.find(anchor, before.body_start) if whole or (edit.op is Op.ADD and anchor) else -1
+    if inside := [section.title for section in before.sections if section.start <= at]:
+        yield replace(edit, op=Op.ADD, anchor="", section=inside[-1])
 
 
 def edits_between(before: SkillDocument, after: SkillDocument, reason: str) -> Iterator[Edit]:

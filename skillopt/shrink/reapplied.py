@@ -34,8 +34,11 @@ __all__ = ["IN_OTHER_WORDS", "UPDATE", "Update", "least_for_update", "reapply"]
 UPDATE: Final = "update"
 """Kind of the events of a text that was moved to a new upstream."""
 
-IN_OTHER_WORDS: Final = "already there in other words"
+IN_OTHER_WORDS: Final = f"{Fate.THERE} in other words"
 """Reason of an edit that is not needed and whose words the new upstream shares."""
+
+_MARGIN: Final = 0.10
+"""Least margin against the old version, as where a draft builds on a proven version: noise hides a smaller one."""
 
 _TEXTS: Final = 3
 _AT_A_TIME: Final = 3
@@ -66,8 +69,8 @@ def reapply(update: Update, suite: Suite, settings: Settings, runner: Runner) ->
     tasks, cap = shrink_tasks(suite), settings.max_rollouts
     if cap is not None and cap < (least := least_for_update(len(tasks))):
         raise UsageError(
-            f"expected max_rollouts of at least {least} to update with {len(tasks)} tasks (once each for all edits, for "
-            f"the new upstream alone, and for three texts of the verdict), found {cap}; raise it"
+            f"expected max_rollouts of at least {least} to update with {len(tasks)} tasks (once each for all edits, "
+            f"for the new upstream alone, and for three texts of the verdict), found {cap}; raise it"
         )
     capped = CappedRunner(runner, settings, 0, _TEXTS * len(tasks), place="the ablation")
     yield events.RunStarted(update.upstream.name, update.upstream.digest, suite.name, suite.digest, 1)
@@ -153,13 +156,13 @@ class _Reapplying:
         against_old = compare_pairs(Pairs(old, merged), settings, GateRule.STRICT, "verdict")
         verdict = compare_pairs(Pairs(upstream, merged), settings, GateRule.PAIRED, "verdict") if own else against_old
         tasks = len(self.order)
-        look = (*plan_looks(tasks, noisy=self.search.noisy), Look(tasks, 0.0, LOSS_ERROR, self.search.noisy))[0]
+        planned = plan_looks(tasks, noisy=self.search.noisy)
+        margin = max(_MARGIN, planned[0].margin) if planned else 0.0
+        look = Look(tasks, margin, LOSS_ERROR, self.search.noisy)
         lost = task_gains(old, merged, settings.metric)
         loss = judge_loss([lost.get(task.id) for task in self.order], look)
-        margin = (
-            f"less than {look.margin:.0%} of tasks passed is lost" if look.margin else "too few tasks for a verdict"
-        )
-        said = f"{margin}, p = {loss.p_value:.3f}" if loss.shown else f"not shown: {margin}"
+        claim = f"less than {margin:.0%} of tasks passed is lost" if planned else "too few tasks for a verdict"
+        said = f"{claim}, p = {loss.p_value:.3f}" if loss.shown else f"not shown: {claim}"
         reason = f"old version → this text: {compared_words(against_old)}, {said}"
         if own:
             reason += f"; new upstream → this text: {compared_words(verdict)}, {verdict.reason}"

@@ -130,7 +130,7 @@ def _row(number: int, carried: Carried, event: EditScreened | None = None) -> Up
         why = "; ".join(filter(None, (carried.note, event.reason)))
         return UpdateRow(number, carried.commit, "kept", why, event.edit.tasks if event.tasks else (), edit)
     fate = Fate.THERE.value if event.reason.startswith(IN_OTHER_WORDS) else "not needed"
-    return UpdateRow(number, carried.commit, fate, event.reason, (), edit)
+    return UpdateRow(number, carried.commit, fate, event.reason.removeprefix(f"{fate} "), (), edit)
 
 
 def _read_upstream(plan: RunPlan, onto: str) -> tuple[Skill, str]:
@@ -151,7 +151,7 @@ def _read_upstream(plan: RunPlan, onto: str) -> tuple[Skill, str]:
 
 
 def _read_learned(repository: Repository, name: str, path: str, tip: str) -> tuple[str, tuple[Learned, ...]]:
-    """Read the edits since the upstream that a version builds on; a commit that goes back takes away what came since."""
+    """Read the edits since the upstream that a version builds on; what a later commit took back is left out."""
     while again := repository.commit(tip).trailer(ROLLBACK):
         tip = again
     base = upstream_commit(repository.versions(name, tip))

@@ -77,7 +77,7 @@ class RunRecord:
 
     @property
     def kind(self) -> str:
-        """Name what the run is for: `proposal`, `gate`, `update` (the last part of their configuration), else `training`."""
+        """Name what the run is for: `proposal`, `gate`, `update` (by its configuration), else `training`."""
         last = str(json.loads(self.config)[-1]).partition(" ")[0]
         return last if last in ("proposal", "gate", "update") else "training"
 
