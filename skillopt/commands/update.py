@@ -75,7 +75,8 @@ def _lines(found: Updated, selection: Selection) -> Iterator[str]:
     elif draft is not None and draft.commit:
         yield f"draft on branch {draft.branch}: {grade_words(draft.grading)}"
         yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
-        yield f"next: skillopt take {found.skill}    (read it first: skillopt diff {found.skill} draft)"
+        take = f"skillopt take {found.skill}    (read it first: " if draft.offered else ""
+        yield f"next: {take}skillopt diff {found.skill} draft{')' if take else ''}"
     else:
         yield f"nothing was published{f': {escape_terminal(draft.note)}' if draft else ''}"
 

@@ -168,8 +168,8 @@ class _Reapplying:
             reason += f"; new upstream → this text: {compared_words(verdict)}, {verdict.reason}"
         accepted = loss.shown and (not own or verdict.outcome is Outcome.ACCEPT)
         partial = has_partial_scores([*old, *upstream, *merged], settings.metric)
-        gains = task_gains(upstream if own else old, merged, settings.metric).values()
-        against = Against.UPSTREAM if own else Against.OLD
+        against = Against.UPSTREAM if own and loss.shown else Against.OLD
+        gains = (lost if against is Against.OLD else task_gains(upstream, merged, settings.metric)).values()
         grade = Grade.PROVEN_HERE if accepted else Grade.UNPROVEN
         # What is left was seen to be needed edit by edit, so nothing speaks for no effect at all.
         grading = estimate_grading(grade, gains, Prior(null=0.0), partial=partial, against=against)

@@ -14,7 +14,7 @@ from skillopt.loop.events import EditScreened
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.history import upstream_commit
-from skillopt.runs.plan import RunPlan, make_plan, read_version, record_run
+from skillopt.runs.plan import RunPlan, is_new_text, make_plan, read_version, record_run
 from skillopt.runs.run import DraftState, RecordedRun
 from skillopt.shrink.carry import Carried, Fate, Learned, carry_edits, edits_between
 from skillopt.shrink.reapplied import IN_OTHER_WORDS, Update, reapply
@@ -82,11 +82,10 @@ def plan_update(selection: Selection, onto: str) -> PlannedUpdate:
         raise UsageError(f"{name}: nothing was learned yet, there is no version; copy the new text over {path}")
     tip, (upstream, revision) = plan.base, _read_upstream(plan, onto)
     check_trainable(upstream)
+    if not is_new_text(plan.target, repository, upstream):
+        raise UsageError(f"{name}: expected a new text, found in {onto!r} one that skillopt/{name} has, or began from")
     base, learned = _read_learned(repository, name, path, tip)
     old, before = (read_version(repository, name, one, path, missing_ok=True) for one in (tip, base))
-    for known, sha in ((before, base), (old, tip)):
-        if upstream.digest == known.digest:
-            raise UsageError(f"{name}: {onto!r} has the text of {sha[:10]}, which skillopt/{name} builds on; no update")
     names = [read_leniently(one.document).name for one in (old, upstream)]
     if all(names) and names[0] != names[1]:
         raise UsageError(
