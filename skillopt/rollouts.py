@@ -73,8 +73,6 @@ class Stream(Enum):
     """Tasks of protected siblings, beside the text that training began with and the one that is to be accepted."""
     SHRINK = 12
     """Comparisons of a shortened text with the one before."""
-    UPDATE = 13
-    """Comparisons of a text that was moved to a new upstream with that upstream alone and with the old version."""
 
     def repeat(self, number: int) -> int:
         """Index of a repeat of a task in this stream; repeats are numbered from 0 to 999,999."""

@@ -80,7 +80,6 @@ class Against(StrEnum):
     FIRST = "first version"
     ADDED = "first version; added since: non-inferior, margin 0.10"
     LONGER = "longer text"
-    UPSTREAM = "new upstream"
     OLD = "old version"
 
 
@@ -193,14 +192,12 @@ def _mean_and_error(gains: Collection[float]) -> tuple[float, float]:
 
 def grade_name(grading: Grading) -> str:
     """Return a grade without its figures, and of which comparison it is where that is not the last one."""
-    if grading.against is Against.LONGER:
+    if grading.against in (Against.LONGER, Against.OLD):
+        shorter = "shorter, " if grading.against is Against.LONGER else ""
         return (
-            "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else "shorter, not shown to lose nothing"
+            "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else f"{shorter}not shown to lose nothing"
         )
-    if grading.against is Against.OLD and grading.grade is not Grade.WORSE:
-        return "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else "not shown to lose nothing"
-    first = "the first version" if grading.against is not Against.UPSTREAM else Against.UPSTREAM.value
-    return f"{grading.grade}{f' against {first}' if grading.against else ''}"
+    return f"{grading.grade}{' against the first version' if grading.against else ''}"
 
 
 def grade_words(grading: Grading | None) -> str:

@@ -59,12 +59,6 @@ class Search:
     """Whether some score was neither 0 nor 1."""
 
     @property
-    def noisy(self) -> bool:
-        """Whether some text and task came out both ways, or scores are partial."""
-        asked = [*self.passed.values(), *(one.passed for one in self.questions.values())]
-        return self.partial or any(len(set(one)) > 1 for one in asked)
-
-    @property
     def idle(self) -> list[Unit]:
         """List the units that no task is known to need."""
         return [unit for unit in self.units if unit not in self.needed]

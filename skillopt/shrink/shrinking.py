@@ -29,7 +29,7 @@ from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["SHRINK", "UNEXERCISED", "least_for_shrinking", "shrink", "shrink_tasks"]
+__all__ = ["SHRINK", "UNEXERCISED", "Shrinking", "least_for_shrinking", "shrink", "shrink_tasks"]
 
 SHRINK: Final = "shrink"
 """Kind of the events of a shortened text."""
@@ -50,9 +50,9 @@ def shrink_tasks(suite: Suite) -> tuple[Task, ...]:
     return tuple(found.values())
 
 
-def least_for_shrinking(tasks: int) -> int:
+def least_for_shrinking(tasks: int, texts: int = 2) -> int:
     """Return the smallest cap under which anything can be shown: the start, one run without a group, the verdict."""
-    return 4 * tasks
+    return (2 + texts) * tasks
 
 
 def shrink(
@@ -63,33 +63,22 @@ def shrink(
     Raises:
         UsageError: The cap is too small for a verdict; nothing was spent.
     """
-    tasks, cap = shrink_tasks(suite), settings.max_rollouts
-    least = least_for_shrinking(len(tasks))
-    if cap is not None and cap < least:
-        raise UsageError(
-            f"expected max_rollouts of at least {least} to shrink with {len(tasks)} tasks (once each for the old text, "
-            f"the search, and both texts of the verdict), found {cap}; raise it"
-        )
-    capped = CappedRunner(runner, settings, 0, 2 * len(tasks), place="the search")
-    yield events.RunStarted(skill.name, skill.digest, suite.name, suite.digest, 1)
-    try:
-        reason, accepted = yield from _Shrinking(skill, tasks, settings, capped, drop=drop_unexercised).run()
-        reached = False
-    except BudgetReached as end:
-        reason, accepted, reached = str(end), 0, True
-    yield events.RunEnded(reason, accepted, capped.rollouts_asked, capped.calls_asked, capped=reached)
+    return Shrinking(skill, shrink_tasks(suite), settings, runner, drop=drop_unexercised).as_events(suite)
 
 
 _Told = Generator[events.Event, None, None]
 
 
-class _Shrinking:
-    """One run."""
+class Shrinking:
+    """One run: `texts` are compared by its verdict, on `tasks` that search and verdict run."""
+
+    kind, start, texts, against = SHRINK, "the old text", 2, Against.LONGER
 
     def __init__(
-        self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: CappedRunner, *, drop: bool
+        self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: Runner, *, drop: bool = False
     ) -> None:
-        self.skill, self.tasks, self.settings, self.runner, self.drop = skill, tasks, settings, runner, drop
+        self.skill, self.tasks, self.settings, self.drop = skill, tasks, settings, drop
+        self.runner = CappedRunner(runner, settings, 0, self.texts * len(tasks), place="the search")
         draw = Random(f"{settings.seed}/shrink")
         evidence = TrainEvidence(skill, tasks, draw)
         self.search = Search(evidence, find_units(skill.document), self._without)
@@ -97,16 +86,32 @@ class _Shrinking:
         self.order = draw.sample(list(tasks), len(tasks))
         self._built: dict[tuple[int, ...], Skill] = {}
 
+    def as_events(self, suite: Suite) -> Iterator[events.Event]:
+        """Run it as events; refuse a cap under which nothing can be shown."""
+        cap, runner, least = self.settings.max_rollouts, self.runner, least_for_shrinking(len(self.tasks), self.texts)
+        if cap is not None and cap < least:
+            raise UsageError(
+                f"expected max_rollouts of at least {least} to {self.kind} with {len(self.tasks)} tasks (once each for "
+                f"the first text, the search, and all {self.texts} texts of the verdict), found {cap}; raise it"
+            )
+        yield events.RunStarted(self.skill.name, self.skill.digest, suite.name, suite.digest, 1)
+        try:
+            reason, accepted = yield from self.run()
+            reached = False
+        except BudgetReached as end:
+            reason, accepted, reached = str(end), 0, True
+        yield events.RunEnded(reason, accepted, runner.rollouts_asked, runner.calls_asked, capped=reached)
+
     def run(self) -> Generator[events.Event, None, tuple[str, int]]:
         """Return why it ended, and how many versions were accepted."""
         search = self.search
         yield from go([measure_start(search)], self.answers)
-        telling = [task.id for task in self.order if task.id not in search.failing and task.id in search.passed]
+        telling = self.telling
         if not telling:
-            return f"all {len(self.tasks)} tasks fail under the old text, so nothing can be shown to be lost", 0
+            return f"all {len(self.tasks)} tasks fail under {self.start}, so nothing can be shown to be lost", 0
         yield from self._find(telling)
-        looks = plan_looks(len(self.tasks), noisy=self.search.noisy)
-        for number, look in enumerate(looks or (Look(len(self.tasks), 0.0, LOSS_ERROR, self.search.noisy),)):
+        looks = self._looks()
+        for number, look in enumerate(looks or (Look(len(self.tasks), 0.0, LOSS_ERROR, self.noisy),)):
             short, changes = self._short()
             if short.digest == self.skill.digest:
                 yield from self._told()
@@ -117,6 +122,20 @@ class _Shrinking:
                 break
         yield from self._told()
         return (yield from self._hand_over(short, changes, verdict, self._grading(loss, look, pairs)))
+
+    @property
+    def telling(self) -> list[str]:
+        """List the tasks that pass at the start, so that what one of them needs can be told."""
+        return [one.id for one in self.order if one.id not in self.search.failing and one.id in self.search.passed]
+
+    def _looks(self) -> tuple[Look, ...]:
+        return plan_looks(len(self.tasks), noisy=self.noisy)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether some text and task came out both ways, or scores are partial."""
+        asked = [*self.search.passed.values(), *(one.passed for one in self.search.questions.values())]
+        return self.search.partial or any(len(set(one)) > 1 for one in asked)
 
     def _find(self, names: Sequence[str]) -> _Told:
         for at in range(0, len(names), _AT_A_TIME):
@@ -133,7 +152,7 @@ class _Shrinking:
 
     def _put_back(self, broken: Sequence[str], short: Skill) -> Generator[events.Event, None, bool]:
         """Search again what broken tasks need, from new runs; return whether the text is another one then."""
-        self.runner.release(2 * len(self.tasks))
+        self.runner.release(self.texts * len(self.tasks))
         for name in broken:
             for key in [key for key in self.search.questions if key[1] == name]:
                 del self.search.questions[key]
@@ -142,7 +161,7 @@ class _Shrinking:
         except BudgetReached:
             return False
         after, _ = self._short()
-        return after.digest != short.digest and self.runner.left >= 2 * len(self.tasks)
+        return after.digest != short.digest and self.runner.left >= self.texts * len(self.tasks)
 
     def _without(self, out: Sequence[Unit]) -> Skill:
         key = tuple(sorted(unit.start for unit in out))
@@ -189,7 +208,7 @@ class _Shrinking:
     def _judge(self, short: Skill, look: Look, number: int) -> tuple[Pairs, Verdict, Loss]:
         """Run both texts afresh, and test whether less than the margin is lost."""
         self.runner.release()
-        affordable = max(1, self.runner.left // (2 * len(self.tasks)))
+        affordable = max(1, self.runner.left // (self.texts * len(self.tasks)))
         repeats = min(_NOISY_REPEATS if look.noisy else 1, affordable)
         first = number * _NOISY_REPEATS
         wanted = [(task, Stream.SHRINK.repeat(first + one)) for one in range(repeats) for task in self.order]
@@ -210,7 +229,7 @@ class _Shrinking:
         grade = Grade.PROVEN_HERE if loss.shown else Grade.UNPROVEN
         changed = sum(abs(one) >= 0.5 for one in gains.values())  # noqa: PLR2004 - half of its runs
         found = Grading(grade, 1.0 - loss.p_value, loss.gain, low, high, len(gains), changed, "")
-        found = replace(found, against=Against.LONGER)
+        found = replace(found, against=self.against)
         return replace(found, reason=f"{grade_words(found)}, margin {look.margin:.2f}")
 
     def _told(self) -> Iterator[events.Event]:
@@ -230,9 +249,9 @@ class _Shrinking:
         old, new = estimate_tokens(self.skill.text), estimate_tokens(text)
         accepted = verdict.outcome is Outcome.ACCEPT
         marks = find_held(self.skill.text, text, self.settings) if accepted else ()
-        yield events.GateDecided(1, SHRINK, changes, verdict, text, rollouts=asked)
+        yield events.GateDecided(1, self.kind, changes, verdict, text, rollouts=asked)
         if accepted and not marks:
-            yield events.VersionAccepted(1, 1, 1, SHRINK, text, changes, verdict, asked, grading)
+            yield events.VersionAccepted(1, 1, 1, self.kind, text, changes, verdict, asked, grading)
         else:
             yield events.DraftGraded(text, changes, grading, self.skill.digest, asked)
         held = f"; a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""

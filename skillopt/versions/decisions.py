@@ -320,8 +320,10 @@ class EditLine:
     steps: tuple[_TextStep, ...]
 
     @classmethod
-    def read(cls, repository: Repository, skill: str, path: str, tip: str, base: str) -> "EditLine":
-        """Read the line to a commit, from where it left the default branch's text, or where training began anew."""
+    def read(
+        cls, repository: Repository, skill: str, path: str, tip: str, base: str, *, whole: bool = False
+    ) -> "EditLine":
+        """Read the line to a commit, from where it left a base's text, or where training began anew unless `whole`."""
         there = _text_at(repository, path, base) if base else None
         steps: list[_TextStep] = []
         for commit in repository.line(tip, base):
@@ -330,7 +332,7 @@ class EditLine:
                 break
             is_ours = commit.trailer("Skill") == skill
             kind = commit_kind(commit) if is_ours else ""
-            if kind in _BEGINS_ANEW:
+            if kind in _BEGINS_ANEW and not whole:
                 break
             before = _text_at(repository, path, commit.parent) if commit.parent else ""
             if not is_ours and before == after:
@@ -342,6 +344,14 @@ class EditLine:
     def versions(self) -> tuple[Version, ...]:
         """List the versions and drafts among its commits, oldest first."""
         return tuple(step.commit for step in self.steps if step.makes_edits)
+
+    @property
+    def by_people(self) -> tuple[Version, ...]:
+        """List the commits whose text is not that of their edits, oldest first."""
+        kinds = ("start", "people")
+        return tuple(
+            step.commit for step in self.steps if step.before != step.after and commit_kind(step.commit) in kinds
+        )
 
     @property
     def edits(self) -> tuple[NumberedEdit, ...]:
