@@ -80,7 +80,7 @@ def _taken_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     guided = [
         f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
         for version in view.accepted
-        if version.kind != "edits"
+        if version.kind == "slow update"
     ]
     if not edits:
         return paragraphs(*(guided or ["No edit was taken."]))

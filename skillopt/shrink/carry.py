@@ -7,9 +7,8 @@ the edits still gain something.
 
 from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
 from skillopt.errors import EditError
 from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs
@@ -37,14 +36,8 @@ _MARGIN: Final = 0.10
 """Least margin against the old version, as where a draft builds on a proven one: noise hides a smaller one."""
 
 
-class Fate(StrEnum):
-    """What became of an edit."""
-
-    APPLIED = "applied"
-    THERE = "already there"
-    GONE = "anchor gone"
-    KEPT = "kept"
-    NEEDLESS = "not needed"
+Fate = Literal["applied", "already there", "anchor gone", "kept", "not needed"]
+"""What became of an edit; one that was applied is kept or not needed after ablation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +62,17 @@ def carry_edits(
     for number, (learned_edit, commit) in enumerate(learned, 1):
         edit = replace(learned_edit, id=f"e{number}")
         alike = _alike(edit, base, upstream.blocks)
-        fate, reason = (Fate.THERE, "word for word") if _is_there(edit, upstream, alike) else (Fate.GONE, "")
-        for way in (edit, *_elsewhere(edit, old)) if fate is Fate.GONE else ():
+        there = _is_there(edit, upstream, alike)
+        fate: Fate = "already there" if there else "anchor gone"
+        reason = "word for word" if there else ""
+        for way in () if there else (edit, *_elsewhere(edit, old)):
             try:
                 document = apply_edits(document, [way]).document
             except EditError as error:
                 reason = reason or str(error).removeprefix(f"edit {edit.id!r}: ")
                 continue
             reason = "" if way is edit else "at the end of its section, for its anchor is gone"
-            edit, fate = way, Fate.APPLIED
+            edit, fate = way, "applied"
             break
         found.append(Carried(edit, commit, fate, reason, alike))
     return tuple(found)
@@ -116,6 +111,8 @@ class Reapplying(Shrinking):
     """The run that ablates edits that were applied to a new upstream, and compares the rest with two texts."""
 
     kind, start, texts, against = "update", "the new upstream with what was learned", 3, Against.OLD
+    lost: tuple[str, ...] = ()
+    """What people changed and the text lacks, so that it stays a draft."""
 
     def __init__(
         self,
@@ -128,14 +125,14 @@ class Reapplying(Shrinking):
     ) -> None:
         super().__init__(old, tasks, settings, runner)
         self.upstream, self.carried, self.draft = upstream, tuple(carried), Draft(upstream)
-        self.draft.set([Line(one.edit) for one in carried if one.fate is Fate.APPLIED])
+        self.draft.set([Line(one.edit) for one in carried if one.fate == "applied"])
         shown = enumerate(line.edit.content or line.edit.anchor for line in self.draft.lines)
         units = tuple(Unit("", text, at, at, at, "", -1) for at, text in shown)
         self.search = Search(TrainEvidence(self.draft.skill, tasks, Random("update")), units, self._without)
 
     def run(self) -> Generator[events.Event, None, tuple[str, int]]:
         """Return why it ended, and how many versions were accepted."""
-        left_out = (one for one in self.carried if one.fate is not Fate.APPLIED)
+        left_out = (one for one in self.carried if one.fate != "applied")
         yield from (events.EditRefused(1, one.edit, f"{one.fate}: {one.reason}") for one in left_out)
         return (yield from super().run())
 
@@ -158,15 +155,16 @@ class Reapplying(Shrinking):
     def _judge(self, short: Skill, look: Look, number: int) -> tuple[Pairs, Verdict, Loss]:
         pairs, verdict, loss = super()._judge(short, look, number)
         reason = f"old version → this text: {compared_words(verdict)}, {verdict.reason}"
+        sound = loss.shown and not self.lost
         if short.digest != self.upstream.digest:
             tasks = {task.id: task for task in self.tasks}
             wanted = [RolloutRequest(self.upstream, tasks[one.task_id], one.repeat) for one in pairs.after]
             alone = Pairs(list(self.runner.rollouts(wanted)), pairs.after)
             gained = compare_pairs(alone, self.settings, GateRule.PAIRED, "verdict")
             reason += f"; new upstream → this text: {compared_words(gained)}, {gained.reason}"
-            better = loss.shown and gained.outcome is Outcome.ACCEPT
-            verdict = replace(verdict, outcome=Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
-        return pairs, replace(verdict, reason=reason), loss
+            sound = sound and gained.outcome is Outcome.ACCEPT
+        reason += "; what people changed is not carried over" if self.lost else ""
+        return pairs, replace(verdict, outcome=Outcome.ACCEPT if sound else Outcome.INCONCLUSIVE, reason=reason), loss
 
     def _told(self) -> Iterator[events.Event]:
         """Tell what became of each edit that was applied, and note it."""
@@ -174,10 +172,10 @@ class Reapplying(Shrinking):
         for unit, line in zip(self.search.units, self.draft.lines, strict=True):
             one, tasks = known[line.edit.id], tuple(self.search.needed.get(unit, ()))
             stays = bool(tasks) or unit in unexercised
-            fate = Fate.KEPT if stays else Fate.THERE if one.alike else Fate.NEEDLESS
+            fate: Fate = "kept" if stays else "already there" if one.alike else "not needed"
             why = f"in other words: {one.alike}" if one.alike else "its tasks pass without it"
             if stays:
-                why = f"{', '.join(tasks)} fail without it" if tasks else "no task that it cites can tell"
+                why = f"needed by {', '.join(tasks)}" if tasks else "no task that it cites can tell"
             known[line.edit.id] = replace(one, fate=fate, reason=why)
             yield events.EditScreened(1, one.edit, len(tasks), 0, 0, stays, f"{fate}: {why}")
         self.carried = tuple(known.values())

@@ -82,7 +82,7 @@ class Shrinking:
         draw = Random(f"{settings.seed}/shrink")
         evidence = TrainEvidence(skill, tasks, draw)
         self.search = Search(evidence, find_units(skill.document), self._without)
-        self.answers = Answerer(runner.replies, TrainRollouts(runner, Stream.LEARNING).measure)
+        self.answers = Answerer(self.runner.replies, TrainRollouts(self.runner, Stream.LEARNING).measure)
         self.order = draw.sample(list(tasks), len(tasks))
         self._built: dict[tuple[int, ...], Skill] = {}
 
@@ -249,7 +249,7 @@ class Shrinking:
         old, new = estimate_tokens(self.skill.text), estimate_tokens(text)
         accepted = verdict.outcome is Outcome.ACCEPT
         marks = find_held(self.skill.text, text, self.settings) if accepted else ()
-        yield events.GateDecided(1, self.kind, changes, verdict, text, rollouts=asked)
+        yield events.GateDecided(1, self.kind, changes, verdict, text, rollouts=asked, folded=True)
         if accepted and not marks:
             yield events.VersionAccepted(1, 1, 1, self.kind, text, changes, verdict, asked, grading)
         else:

@@ -104,6 +104,7 @@ def update(plan: RunPlan, upstream: Skill, planned: Updated, observer: RunObserv
         old = read_version(plan.repository, name, planned.old, plan.skill_path)
         tasks = shrink_tasks(plan.suite)
         reapplying = Reapplying(old, upstream, planned.edits, tasks, run.runner, settings)
+        reapplying.lost = planned.lost
         _, ended = run.drive(reapplying.as_events(plan.suite))
     return replace(
         planned,
