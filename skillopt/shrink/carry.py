@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from skillopt.errors import EditError
 from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs
-from skillopt.gate.grades import Against
+from skillopt.gate.grades import Against, Grading
 from skillopt.gate.headline import compared_words
 from skillopt.gate.non_inferior import LOSS_ERROR, Look, Loss
 from skillopt.harvest.near_copies import is_near_copy, word_digests
@@ -29,14 +29,14 @@ from skillopt.skills.document import Block, Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op, apply_edits, blocks_of
 from skillopt.tasks import Task
 
-__all__ = ["Carried", "Fate", "Reapplying", "carry_edits"]
+__all__ = ["Carried", "CarriedAs", "Reapplying", "carry_edits"]
 
 _LONGEST_QUOTE: Final = 80
 _MARGIN: Final = 0.10
 """Least margin against the old version, as where a draft builds on a proven one: noise hides a smaller one."""
 
 
-Fate = Literal["applied", "already there", "anchor gone", "kept", "not needed"]
+CarriedAs = Literal["applied", "already there", "anchor gone", "kept", "not needed"]
 """What became of an edit; one that was applied is kept or not needed after ablation."""
 
 
@@ -49,7 +49,7 @@ class Carried:
 
     edit: Edit
     commit: str
-    fate: Fate
+    fate: CarriedAs
     reason: str = ""
     alike: str = ""
 
@@ -63,7 +63,7 @@ def carry_edits(
         edit = replace(learned_edit, id=f"e{number}")
         alike = _alike(edit, base, upstream.blocks)
         there = _is_there(edit, upstream, alike)
-        fate: Fate = "already there" if there else "anchor gone"
+        fate: CarriedAs = "already there" if there else "anchor gone"
         reason = "word for word" if there else ""
         for way in () if there else (edit, *_elsewhere(edit, old)):
             try:
@@ -172,10 +172,15 @@ class Reapplying(Shrinking):
         for unit, line in zip(self.search.units, self.draft.lines, strict=True):
             one, tasks = known[line.edit.id], tuple(self.search.needed.get(unit, ()))
             stays = bool(tasks) or unit in unexercised
-            fate: Fate = "kept" if stays else "already there" if one.alike else "not needed"
+            fate: CarriedAs = "kept" if stays else "already there" if one.alike else "not needed"
             why = f"in other words: {one.alike}" if one.alike else "its tasks pass without it"
             if stays:
                 why = f"needed by {', '.join(tasks)}" if tasks else "no task that it cites can tell"
             known[line.edit.id] = replace(one, fate=fate, reason=why)
             yield events.EditScreened(1, one.edit, len(tasks), 0, 0, stays, f"{fate}: {why}")
         self.carried = tuple(known.values())
+
+    def _hand_over(
+        self, short: Skill, changes: tuple[Change, ...], verdict: Verdict, grading: Grading
+    ) -> Generator[events.Event, None, tuple[str, int]]:
+        return (yield from super()._hand_over(short, changes, verdict, replace(grading, reason=verdict.reason)))

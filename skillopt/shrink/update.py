@@ -64,8 +64,9 @@ def plan_update(selection: Selection, onto: str) -> tuple[RunPlan, Skill, Update
     if before and after and before != after:
         raise UsageError(f"expected a text of skill {before!r}, found the name {after!r} in {onto!r}; rename it there")
     line = EditLine.read(repository, name, path, plan.base, base, whole=True)
-    learned = [(one.edit, one.version.sha) for one in line.edits if not (one.dropped or one.replaced)]
-    edits = carry_edits(learned, first.document, old.document, upstream.document)
+    standing = (one for one in line.edits if not (one.dropped or one.replaced))
+    learned = {one.edit.summary: (one.edit, one.version.sha) for one in standing}  # a commit may bring edits back
+    edits = carry_edits(tuple(learned.values()), first.document, old.document, upstream.document)
     by_people = tuple(f"commit {one.sha[:10]}, {one.subject}: merge it by hand" for one in line.by_people)
     return plan, upstream, Updated(name, revision, plan.base, edits, (*by_people, *_lost(first, old, upstream)))
 
