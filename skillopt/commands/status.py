@@ -37,9 +37,7 @@ def status(
         declined = declined_runs(project.repository, [record.skill for record in found[:_MOST_RUNS]])
         runs = [run_status(project.root, ledger, one, declined.get(one.id, "")) for one in found[:_MOST_RUNS]]
     jobs, more = list_jobs(project.root), len(found) > _MOST_RUNS
-    newer = [
-        words for name in dict.fromkeys(record.skill for record in found) if (words := _new_upstream(project, name))
-    ]
+    newer = list(filter(None, (_new_upstream(project, name) for name in dict.fromkeys(one.skill for one in found))))
     if as_json:
         said = {"runs": runs, "rollouts": counts.rollouts, "replies": counts.replies, "jobs": jobs, "more": more}
         typer.echo(as_json_text(said | {"new_upstream": newer}))
@@ -56,9 +54,7 @@ def _new_upstream(project: Project, skill: str) -> str:
         target, repository = project.target(Selection(skill, folder=project.root)), project.repository()
         if repository.versions(target.name) and is_new_text(target, repository, target.skill()):
             path = quote(repository.relative(target.folder))
-            return (
-                f"{skill}: {path} has another text than its versions; skillopt update {skill} --onto {path} moves them"
-            )
+            return f"{skill}: {path} has a new text; skillopt update {skill} --onto {path} keeps what was learned"
     return ""
 
 

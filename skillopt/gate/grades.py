@@ -193,10 +193,8 @@ def _mean_and_error(gains: Collection[float]) -> tuple[float, float]:
 def grade_name(grading: Grading) -> str:
     """Return a grade without its figures, and of which comparison it is where that is not the last one."""
     if grading.against in (Against.LONGER, Against.OLD):
-        shorter = "shorter, " if grading.against is Against.LONGER else ""
-        return (
-            "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else f"{shorter}not shown to lose nothing"
-        )
+        unshown = f"{'shorter, ' if grading.against is Against.LONGER else ''}not shown to lose nothing"
+        return "nothing lost, shown here" if grading.grade is Grade.PROVEN_HERE else unshown
     return f"{grading.grade}{' against the first version' if grading.against else ''}"
 
 
@@ -207,11 +205,8 @@ def grade_words(grading: Grading | None) -> str:
     if grading.probability is None:
         return f"{grading.grade}: not measured, no task that decides was run with it"
     is_added = grading.against is Against.ADDED  # of which the claim is non-inferiority, and no probability
-    likely = (
-        ""
-        if is_added or grading.against in (Against.LONGER, Against.OLD)
-        else f" {grading.probability:.0%} likely better,"
-    )
+    not_lower = is_added or grading.against in (Against.LONGER, Against.OLD)
+    likely = "" if not_lower else f" {grading.probability:.0%} likely better,"
     changed = f", {grading.changed} of which changed" if grading.grade is Grade.PROVEN_HERE else ""
     gain = f"{grading.gain:+.2f} ({grading.low:+.2f} to {grading.high:+.2f})"
     added = "; what was added since loses less than 0.10" if is_added else ""

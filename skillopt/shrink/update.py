@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import UsageError
+from skillopt.errors import UsageError, VersionConflictError
 from skillopt.execution.runner import RunObserver
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
@@ -101,6 +101,8 @@ def update(plan: RunPlan, upstream: Skill, planned: Updated, observer: RunObserv
     root, settings, name = plan.repository.root, plan.target.settings, planned.skill
     config = json.dumps([settings.identity, *plan.identities, f"update {planned.upstream}"])
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
+        if plan.base != planned.old:
+            raise VersionConflictError(f"skillopt/{name} moved on from {planned.old[:10]} meanwhile; run this again")
         run = RecordedRun(plan, ledger, record_run(plan, ledger, upstream, config, settings.seed), observer)
         old = read_version(plan.repository, name, planned.old, plan.skill_path)
         tasks = shrink_tasks(plan.suite)

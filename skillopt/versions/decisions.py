@@ -303,7 +303,7 @@ class _TextStep:
 
 @dataclass(frozen=True, slots=True)
 class NumberedEdit:
-    """An edit of a line; `replaced` says that its content does not stand in the newest text."""
+    """An edit of a line; `replaced` says that its content, or its deletion, does not stand in the newest text."""
 
     number: int
     key: str
@@ -348,10 +348,8 @@ class EditLine:
     @property
     def by_people(self) -> tuple[Version, ...]:
         """List the commits whose text is not that of their edits, oldest first."""
-        kinds = ("start", "people")
-        return tuple(
-            step.commit for step in self.steps if step.before != step.after and commit_kind(step.commit) in kinds
-        )
+        changed = (step.commit for step in self.steps if step.before != step.after)
+        return tuple(commit for commit in changed if commit_kind(commit) in ("start", "people"))
 
     @property
     def edits(self) -> tuple[NumberedEdit, ...]:
@@ -360,7 +358,7 @@ class EditLine:
         named = [(key, edit, version) for version in self.versions for key, edit in offered_edits([version])]
         newest = self.steps[-1].after if self.steps else ""
         return tuple(
-            NumberedEdit(number, key, edit, version, key in dropped, edit.content.strip("\n") not in newest)
+            NumberedEdit(number, key, edit, version, key in dropped, _is_undone(edit, newest))
             for number, (key, edit, version) in enumerate(named, 1)
         )
 
@@ -388,6 +386,10 @@ class EditLine:
                 f"`skillopt log {skill}`"
             )
         return text
+
+
+def _is_undone(edit: Edit, text: str) -> bool:
+    return edit.content.strip("\n") not in text if edit.content else edit.anchor.strip("\n") in text
 
 
 def _taken_out(text: str, step: _TextStep, edit: Edit) -> str | None:

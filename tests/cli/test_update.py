@@ -96,7 +96,7 @@ def test_with_few_tasks_it_is_a_draft_that_a_person_can_take(tmp_path: Path) -> 
 def test_a_new_upstream_in_the_work_tree_is_told_and_one_that_main_has_merges_without_conflict(learned: Path) -> None:
     assert "skillopt update" not in skillopt(learned, "status").stdout
     (learned / "skills" / "rows" / "SKILL.md").write_text(NEW, encoding="utf-8")
-    assert "skillopt update rows --onto skills/rows moves them" in skillopt(learned, "status").stdout
+    assert "skillopt update rows --onto skills/rows keeps what was learned" in skillopt(learned, "status").stdout
     assert "skillopt update rows --onto skills/rows" in skillopt(learned, "optimize", "rows").stderr
     git(learned, "commit", "-qam", "New upstream")
     found = as_json(learned, "update", "rows", "--onto", "skills/rows")
