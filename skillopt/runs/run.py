@@ -42,7 +42,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, UPSTREAM, Version, commit_kind, disarm
+from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, UPSTREAM, Version, disarm, is_upstream
 from skillopt.versions.decisions import edit_trailers
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -188,8 +188,7 @@ def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, 
     tip = repository.branch_tip(target.name)
     now = target.skill().digest if tip is None else _digest(branch, tip)
     start = repository.commit(draft.parent) if draft.parent else draft
-    is_upstream = commit_kind(start) == "start" and bool(start.trailer(UPSTREAM))
-    measured = start.parent if is_upstream else draft.parent
+    measured = start.parent if is_upstream(start) else draft.parent
     place = f"branch skillopt/{target.name}" if tip else str(target.folder)
     if now == _digest(branch, draft.sha):
         return f"{place} has the text of the draft already; there is nothing to take"

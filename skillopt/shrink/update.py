@@ -22,6 +22,7 @@ from skillopt.skills.frontmatter import read_leniently
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
+from skillopt.versions.commit_message import ROLLBACK
 from skillopt.versions.decisions import EditLine
 
 __all__ = ["Updated", "plan_update", "update"]
@@ -51,19 +52,21 @@ def plan_update(selection: Selection, onto: str) -> tuple[RunPlan, Skill, Update
     """Apply what was learned to a new upstream text, a skill folder or a revision; spends nothing."""
     plan = make_plan(selection, proposer=_NO_MODEL)
     name, path, repository = plan.target.name, plan.skill_path, plan.repository
-    versions = repository.versions(name)
-    if not versions:
+    if not repository.versions(name):
         raise UsageError(f"{name}: nothing was learned yet, there is no version; copy the new text over {path}")
     upstream, revision = _read_upstream(plan, onto)
     check_trainable(upstream)
     if not is_new_text(plan.target, repository, upstream):
         raise UsageError(f"{name}: expected a new text, found in {onto!r} one that skillopt/{name} has, or began from")
-    base = upstream_commit(versions)
+    tip = plan.base
+    while again := repository.commit(tip).trailer(ROLLBACK):
+        tip = again
+    base = upstream_commit(repository.versions(name, tip))
     first, old = (read_version(repository, name, sha, path, missing_ok=True) for sha in (base, plan.base))
     before, after = (read_leniently(one.document).name for one in (old, upstream))
     if before and after and before != after:
         raise UsageError(f"expected a text of skill {before!r}, found the name {after!r} in {onto!r}; rename it there")
-    line = EditLine.read(repository, name, path, plan.base, base, whole=True)
+    line = EditLine.read(repository, name, path, tip, base, whole=True)
     standing = (one for one in line.edits if not (one.dropped or one.replaced))
     learned = {one.edit.summary: (one.edit, one.version.sha) for one in standing}  # a commit may bring edits back
     edits = carry_edits(tuple(learned.values()), first.document, old.document, upstream.document)

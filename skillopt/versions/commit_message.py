@@ -26,6 +26,7 @@ __all__ = [
     "commit_kind",
     "compose_message",
     "disarm",
+    "is_upstream",
     "of_description",
     "parse_commit",
     "single_line",
@@ -139,6 +140,11 @@ def commit_kind(version: Version) -> str:
     """Return what a commit is: a decision, a version, a `draft`, the `start` of training, or one of `people`."""
     none = "start" if version.trailer("Skill") else "people"
     return next((kind for trailer, kind in _KINDS if version.trailer(trailer)), none)
+
+
+def is_upstream(version: Version) -> bool:
+    """Return whether a commit has the text of a new upstream, below the version that learned edits make of it."""
+    return commit_kind(version) == "start" and bool(version.trailer(UPSTREAM))
 
 
 _VALUES = re.compile(r" (?=\w+=)")

@@ -23,6 +23,7 @@ from skillopt.versions.commit_message import (
     Version,
     commit_kind,
     disarm,
+    is_upstream,
     single_line,
 )
 from skillopt.versions.merging import merge_texts
@@ -349,7 +350,9 @@ class EditLine:
     def by_people(self) -> tuple[Version, ...]:
         """List the commits whose text is not that of their edits, oldest first."""
         changed = (step.commit for step in self.steps if step.before != step.after)
-        return tuple(commit for commit in changed if commit_kind(commit) in ("start", "people"))
+        return tuple(
+            commit for commit in changed if commit_kind(commit) in ("start", "people") and not is_upstream(commit)
+        )
 
     @property
     def edits(self) -> tuple[NumberedEdit, ...]:

@@ -118,10 +118,26 @@ def test_lines_that_people_wrote_on_the_branch_are_never_dropped_without_a_word(
     assert "draft on branch skillopt-draft/rows" in ended.stdout
 
 
-def test_declined_and_dropped_edits_stay_away(learned: Path) -> None:
+def test_dropped_edits_stay_away(learned: Path) -> None:
     assert skillopt(learned, "decline", "rows", "3").returncode == 0
     found = as_json(learned, "update", "rows", "--onto", upstream(learned), "--dry-run")
     assert [one["edit"]["content"] for one in found["edits"]] == [f"- {EMAIL}"]
+
+
+@pytest.mark.parametrize("command", ["decline", "rollback"])
+def test_an_update_that_people_take_back_leaves_the_old_version_and_all_that_it_learned(
+    learned: Path, command: str
+) -> None:
+    old = git(learned, "show", "skillopt/rows:skills/rows/SKILL.md")
+    tip = git(learned, "rev-parse", "skillopt/rows")
+    as_json(learned, "update", "rows", "--onto", upstream(learned, f"{NEW}- {EMAIL}\n"))
+    assert skillopt(learned, command, "rows", *([tip] if command == "rollback" else [])).returncode == 0
+    assert git(learned, "show", "skillopt/rows:skills/rows/SKILL.md") == old
+    found = as_json(learned, "update", "rows", "--onto", upstream(learned, f"{NEW}- Leave out notes.\n"), "--dry-run")
+    assert {one["edit"]["content"]: one["fate"] for one in found["edits"]} == dict.fromkeys(
+        [f"- {EMAIL}", f"- {DATES}"], "applied"
+    )
+    assert found["lost"] == []
 
 
 def test_new_rights_of_an_upstream_wait_for_a_person(learned: Path) -> None:

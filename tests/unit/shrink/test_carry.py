@@ -33,11 +33,6 @@ def test_what_upstream_says_in_other_words_is_applied_and_named() -> None:
     assert (one.fate, one.alike) == ("applied", "- All e-mail addresses of people: write in lower case.")
 
 
-def test_another_number_is_another_rule() -> None:
-    (one,) = carried(BASE + "- Round to 3 digits.\n", Edit("a", Op.ADD, content="- Round to 2 digits."))
-    assert one.fate == "applied"
-
-
 def test_lines_whose_anchor_is_gone_come_to_the_end_of_the_section_that_they_stood_in() -> None:
     replacing = Edit("b", Op.REPLACE, "- Write dates as ISO.", content="- Write dates as ISO, day first.")
     upstream = BASE.replace("- Trim spaces.", "- No spaces.").replace("- Write dates as ISO.", "- ISO dates.")
