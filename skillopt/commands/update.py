@@ -79,6 +79,8 @@ def _outcome(found: Updated, selection: Selection) -> Iterator[str]:
     elif draft is not None and draft.commit:
         yield f"draft on branch {draft.branch}: {grade_words(draft.grading)}"
         yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
+        if draft.replaced:
+            yield f"the draft that waited before has other edits and is kept as {draft.replaced[:SHORT]}"
         yield f"next: skillopt diff {skill} draft    (then, if you want it: skillopt take {skill})"
     else:
         yield f"nothing was published{f': {escape_terminal(draft.note)}' if draft else ''}"

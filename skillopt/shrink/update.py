@@ -12,7 +12,7 @@ from skillopt.execution.runner import RunObserver
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.history import upstream_commit
-from skillopt.runs.plan import RunPlan, is_new_text, make_plan, read_version, record_run
+from skillopt.runs.plan import RunPlan, make_plan, read_version, record_run
 from skillopt.runs.run import DraftState, RecordedRun
 from skillopt.shrink.carry import Carried, Reapplying, carry_edits
 from skillopt.shrink.shrinking import shrink_tasks
@@ -56,13 +56,16 @@ def plan_update(selection: Selection, onto: str) -> tuple[RunPlan, Skill, Update
         raise UsageError(f"{name}: nothing was learned yet, there is no version; copy the new text over {path}")
     upstream, revision = _read_upstream(plan, onto)
     check_trainable(upstream)
-    if not is_new_text(plan.target, repository, upstream):
-        raise UsageError(f"{name}: expected a new text, found in {onto!r} one that skillopt/{name} has, or began from")
     tip = plan.base
     while again := repository.commit(tip).trailer(ROLLBACK):
         tip = again
     base = upstream_commit(repository.versions(name, tip))
     first, old = (read_version(repository, name, sha, path, missing_ok=True) for sha in (base, plan.base))
+    if upstream.digest in (first.digest, old.digest):
+        raise UsageError(
+            f"{name}: skillopt/{name} has the text of {onto!r} already, or builds on it; to move an older version "
+            f"there, go back to that one first: skillopt rollback {name} VERSION"
+        )
     before, after = (read_leniently(one.document).name for one in (old, upstream))
     if before and after and before != after:
         raise UsageError(f"expected a text of skill {before!r}, found the name {after!r} in {onto!r}; rename it there")
