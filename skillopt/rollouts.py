@@ -72,7 +72,7 @@ class Stream(Enum):
     SIBLINGS = 11
     """Tasks of protected siblings, beside the text that training began with and the one that is to be accepted."""
     SHRINK = 12
-    """Comparisons of a shortened text with the one before."""
+    """Comparisons of a text that was shortened, or moved to a new upstream, with the one before."""
 
     def repeat(self, number: int) -> int:
         """Index of a repeat of a task in this stream; repeats are numbered from 0 to 999,999."""

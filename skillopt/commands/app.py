@@ -44,6 +44,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "show": ("show:show", "Show a version: what changed and why."),
         "blame": ("blame:blame", "Show which version, run and tasks put each line here."),
         "take": ("rollback:take", "Make the draft a version after you approve it."),
+        "update": ("update:update", "Move what was learned to a new upstream text of the skill."),
         "rollback": ("rollback:rollback", "Publish an older version as a new commit."),
         "decline": ("decline:decline", "Refuse versions, the draft, edits, or a description."),
     },

@@ -59,9 +59,9 @@ def _take(selection: Selection) -> dict[str, Any]:
             raise UsageError(f"skill {target.name!r} has no draft to take; see `skillopt log {target.name}`")
         if obstacle := draft_obstacle(repository, target, branch, draft):
             raise VersionConflictError(obstacle)
-        before = read_version(repository, target.name, draft.parent, branch.path, missing_ok=True)
-        after = read_version(repository, target.name, draft.sha, branch.path)
         tip, signed = repository.branch_tip(target.name), repository.identity
+        before = read_version(repository, target.name, tip or draft.parent, branch.path, missing_ok=True)
+        after = read_version(repository, target.name, draft.sha, branch.path)
         new = NewVersion(
             skill=target.name,
             path=branch.path,

@@ -1,15 +1,18 @@
 """The command `status`: how far the newest runs in the ledger are, what it holds in all, and the jobs under way."""
 
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text, format_usage, job_line
-from skillopt.project import Project
+from skillopt.errors import SkilloptError
+from skillopt.project import Project, Selection
 from skillopt.runs.job_report import RunStatus, run_status
+from skillopt.runs.plan import is_new_text
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.storage.jobs import JobState, list_jobs
@@ -34,14 +37,25 @@ def status(
         declined = declined_runs(project.repository, [record.skill for record in found[:_MOST_RUNS]])
         runs = [run_status(project.root, ledger, one, declined.get(one.id, "")) for one in found[:_MOST_RUNS]]
     jobs, more = list_jobs(project.root), len(found) > _MOST_RUNS
+    newer = list(filter(None, (_new_upstream(project, name) for name in dict.fromkeys(one.skill for one in found))))
     if as_json:
         said = {"runs": runs, "rollouts": counts.rollouts, "replies": counts.replies, "jobs": jobs, "more": more}
-        typer.echo(as_json_text(said))
+        typer.echo(as_json_text(said | {"new_upstream": newer}))
         return
     under_way = [f"job {job_line(job)}" for job in jobs if job.state is JobState.RUNNING]
     older = ["older runs are not listed; `skillopt status SKILL` lists those of one skill"] if more else []
     recorded = f"recorded: {counts.rollouts} rollouts, {counts.replies} replies"
-    typer.echo("\n".join([*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, recorded]))
+    typer.echo("\n".join([*under_way, *(map(_line, runs) if runs else ["no runs yet"]), *older, *newer, recorded]))
+
+
+def _new_upstream(project: Project, skill: str) -> str:
+    """Say that the folder of a skill has a text that its branch does not know; empty where it has none."""
+    with suppress(SkilloptError):  # the skill may be gone by now
+        target, repository = project.target(Selection(skill, folder=project.root)), project.repository()
+        if repository.versions(target.name) and is_new_text(target, repository, target.skill()):
+            path = quote(repository.relative(target.folder))
+            return f"{skill}: {path} has a new text; skillopt update {skill} --onto {path} keeps what was learned"
+    return ""
 
 
 def _line(row: RunStatus) -> str:

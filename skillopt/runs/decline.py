@@ -18,7 +18,7 @@ from skillopt.skills.folder import SKILL_FILE, files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT, DraftBranch
-from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind
+from skillopt.versions.commit_message import DECLINED, DROPPED_BY, Version, commit_kind, is_upstream
 from skillopt.versions.decisions import (
     Decisions,
     EditLine,
@@ -137,7 +137,8 @@ def _before(place: _Place, offered: Sequence[Version], *, whole: bool) -> tuple[
         there = repository.read_folder(onto, place.branch.path)
         if any(file.path == SKILL_FILE for file in there):
             return place.text(onto), onto
-    return place.text(offered[0].parent), ""
+    below = repository.commit(offered[0].parent) if offered[0].parent else offered[0]
+    return place.text(below.parent if is_upstream(below) else offered[0].parent), ""
 
 
 def undecline(

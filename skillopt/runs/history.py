@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Final
 
 from skillopt.errors import SkilloptError, UsageError
@@ -22,8 +23,8 @@ from skillopt.skills.folder import SKILL_FILE, decode_skill, files_of, is_shippe
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite
 from skillopt.versions.branches import DRAFT, DraftBranch
-from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBACK, Version, commit_kind
-from skillopt.versions.decisions import PersonsWord, read_decisions
+from skillopt.versions.commit_message import DROPPED_BY, NEEDS_A_PERSON, ROLLBACK, Version, commit_kind, is_upstream
+from skillopt.versions.decisions import Decisions, PersonsWord, read_decisions
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "roll_back",
     "shown_of",
     "skill_at",
+    "upstream_commit",
     "versions_of",
     "without_leaks",
 ]
@@ -254,7 +256,16 @@ def _starting_commit(versions: Sequence[Version]) -> str:
         kind = commit_kind(version)
         if kind == "undeclined":
             break
-        if kind == "declined" or (kind == "start" and version.merged):
+        if kind == "declined" or (kind == "start" and (version.merged or is_upstream(version))):
+            return version.sha
+    return upstream_commit(versions)
+
+
+def upstream_commit(versions: Sequence[Version]) -> str:
+    """Return the commit with the text that what was learned builds on: the newest upstream that nobody declined."""
+    declined = Decisions(tuple(versions)).declined
+    for above, version in pairwise(versions):
+        if is_upstream(version) and above.sha not in declined:
             return version.sha
     oldest = _oldest_trained(versions)
     return versions[-1].sha if oldest is None else oldest.parent or oldest.sha

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -22,7 +23,8 @@ from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
 from skillopt.tasks import Split, Suite, digest_of
-from skillopt.versions.commit_message import commit_kind
+from skillopt.versions.commit_message import UPSTREAM, commit_kind
+from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
@@ -30,12 +32,14 @@ __all__ = [
     "Start",
     "begin_run",
     "incumbent_of",
+    "is_new_text",
     "make_plan",
     "protected_siblings",
     "read_version",
     "record_run",
     "stages_of",
     "uncommitted_start",
+    "upstream_of",
 ]
 
 Start = Literal["auto", "worktree", "branch"]
@@ -173,16 +177,24 @@ def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> New
     known = read_version(repository, name, base, record.skill_path, missing_ok=True) if base else None
     if known is not None and known.digest == skill.digest:
         return None
+    upstream, default = upstream_of(record), default_tip(repository)
+    on_default = bool(upstream and default) and repository.contains(default, upstream)
     return NewVersion(
         skill=name,
         path=record.skill_path,
         files=files_of(skill),
-        subject=f"{name}: the text that training starts from",
-        body="As it lay in the work tree, not committed before.",
-        trailers=(("Skill", name), ("Skillopt-Run", record.id)),
+        subject=f"{name}: the {'new upstream text' if upstream else 'text that training starts from'}",
+        body="Without what was learned." if upstream else "As it lay in the work tree, not committed before.",
+        trailers=(("Skill", name), ("Skillopt-Run", record.id), *([(UPSTREAM, upstream)] if upstream else [])),
         at=at,
         parent=base,
+        merges=upstream if on_default and not repository.contains(base, upstream) else "",
     )
+
+
+def upstream_of(record: RunRecord) -> str:
+    """Return the revision, or the digest, of the new upstream that a run moves the edits to; empty for other runs."""
+    return str(json.loads(record.config)[-1]).partition(" ")[2] if record.kind == "update" else ""
 
 
 def incumbent_of(target: Target, repository: Repository, start: Start = "auto") -> Skill:
@@ -195,16 +207,24 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
     newest = read_version(repository, target.name, tip, path)
     if start == "branch" or newest.digest == worktree.digest:
         return newest
-    versions = repository.versions(target.name)
-    known = [version.sha for version in versions[1:]] + [version.parent for version in versions[-1:] if version.parent]
-    known += [version.merged for version in versions if version.merged]
-    texts = (read_version(repository, target.name, commit, path, missing_ok=True) for commit in known)
-    if any(text.digest == worktree.digest for text in texts):
+    if not is_new_text(target, repository, worktree):
         return newest
     raise UsageError(
         f"{target.folder} was changed after branch skillopt/{target.name} was trained; say where to start: worktree, "
-        "to train what lies in the folder, or branch, to go on from the branch (as in --start worktree)"
+        "to train what lies in the folder, or branch, to go on from the branch (as in --start worktree). Of a new "
+        f"upstream text, `skillopt update {target.name} --onto {shlex.quote(path)}` keeps what was learned"
     )
+
+
+def is_new_text(target: Target, repository: Repository, worktree: Skill) -> bool:
+    """Return whether the text in the work tree is none that the skill's branch has, or began from."""
+    versions = repository.versions(target.name)
+    known = [repository.branch_tip(target.name) or "", *(version.sha for version in versions)]
+    known += [version.parent for version in versions[-1:] if version.parent]
+    known += [version.merged for version in versions if version.merged]
+    path = repository.relative(target.folder)
+    texts = (read_version(repository, target.name, commit, path, missing_ok=True) for commit in known if commit)
+    return all(text.digest != worktree.digest for text in texts)
 
 
 def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:

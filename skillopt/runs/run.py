@@ -33,7 +33,7 @@ from skillopt.loop.events import (
 )
 from skillopt.project import Target
 from skillopt.rollouts import Usage
-from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start
+from skillopt.runs.plan import RunPlan, read_version, stages_of, uncommitted_start, upstream_of
 from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
@@ -43,7 +43,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
 from skillopt.versions.branches import DraftBranch
-from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, Version, disarm
+from skillopt.versions.commit_message import ACCEPTED, NEEDS_A_PERSON, UPSTREAM, Version, disarm, is_upstream
 from skillopt.versions.decisions import edit_trailers, needed_trailers
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -124,16 +124,14 @@ class RecordedRun(Recording):
     def _commit(self, event: VersionAccepted, at: str) -> None:
         """Commit an accepted version, and before the first one the text it started from if git lacks it."""
         plan, record = self._plan, self.record
-        if not self.commits and (start := uncommitted_start(plan.repository, record, self._started_at)) is not None:
-            self._write(start)
-        new = version_of(record, event, at, self._tip, (self.runner.usage, self._spent))
-        self._write(replace(new, trailers=(*new.trailers, *needed_trailers(self._needed))))
-        self.commits.append(self._tip)
-
-    def _write(self, new: NewVersion) -> None:
         # Our last commit, or for the first one where the branch was; a branch that is not there is made.
-        expected = None if self._plan.repository.branch_tip(new.skill) is None else self._tip
-        self._tip = self._plan.repository.commit_version(replace(new, expected_tip=expected))
+        expected = None if plan.repository.branch_tip(record.skill) is None else self._tip
+        if not self.commits and (start := uncommitted_start(plan.repository, record, self._started_at)) is not None:
+            self._tip = plan.repository.write_commit(start)
+        new = version_of(record, event, at, self._tip, (self.runner.usage, self._spent))
+        trailers = (*new.trailers, *needed_trailers(self._needed))
+        self._tip = plan.repository.commit_version(replace(new, trailers=trailers, expected_tip=expected))
+        self.commits.append(self._tip)
 
 
 def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) -> DraftState | None:
@@ -154,7 +152,7 @@ def _publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) ->
     except VersionConflictError as error:
         return DraftState(branch.name, "", grading, str(error))
     replaced = ""
-    if record.kind in ("proposal", "shrink") and before is not None and not is_own:
+    if record.kind != "training" and before is not None and not is_own:
         there = {_digest(branch, sha) for sha in (commit, repository.branch_tip(record.skill)) if sha}
         replaced = "" if _digest(branch, before.sha) in there else before.sha
     return DraftState(branch.name, commit, grading, "", replaced, repository.commit(commit).values(NEEDS_A_PERSON))
@@ -194,12 +192,14 @@ def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, 
         )
     tip = repository.branch_tip(target.name)
     now = target.skill().digest if tip is None else _digest(branch, tip)
+    start = repository.commit(draft.parent) if draft.parent else draft
+    measured = start.parent if is_upstream(start) else draft.parent
     place = f"branch skillopt/{target.name}" if tip else str(target.folder)
     if now == _digest(branch, draft.sha):
         return f"{place} has the text of the draft already; there is nothing to take"
-    if now != _digest(branch, draft.parent):
+    if now != _digest(branch, measured):
         return (
-            f"the draft was measured against {draft.parent[:10]}, and {place} has another text by now; train from "
+            f"the draft was measured against {measured[:10]}, and {place} has another text by now; train from "
             f"there with `skillopt optimize {target.name}`, or look at it with `skillopt diff {target.name} draft`"
         )
     return ""
@@ -213,12 +213,13 @@ def _draft_version(
     repository: Repository, record: RunRecord, draft: DraftChanged | DraftGraded, events: Sequence[tuple[str, Event]]
 ) -> NewVersion:
     parent = _incumbent(repository, record, events)
-    before = read_version(repository, record.skill, parent, record.skill_path, missing_ok=True)
+    since = record.base if upstream_of(record) else parent  # a new upstream is text of others, too
+    before = read_version(repository, record.skill, since, record.skill_path, missing_ok=True)
     flagged = next((event.flagged for _, event in reversed(events) if isinstance(event, LinesReviewed)), ())
     marks = find_held(before.text, draft.text, Settings.model_validate(record.settings), flagged)
     at = next(at for at, event in reversed(events) if event is draft)
     grading, rollouts = (draft.grading, draft.rollouts) if isinstance(draft, DraftGraded) else (None, 0)
-    subject = f"draft, {_summary(draft.changes) if draft.changes else _GUIDANCE}"
+    subject = f"draft, {_subject(record, draft.changes)}"
     trailers = (
         ("Gate-Metric", record.settings["metric"]),
         *_grade_trailers(grading),
@@ -227,7 +228,8 @@ def _draft_version(
         *_token_trailers(record, draft.text),
         *needed_trailers(_needed(event for _, event in events)),
     )
-    return _commit(record, draft, (at, parent), (subject, f"{grade_words(grading)}."), trailers)
+    said = f"{grade_words(grading)}." + (f" {grading.reason}." if grading and upstream_of(record) else "")
+    return _commit(record, draft, (at, parent), (subject, said), trailers)
 
 
 def _needed(events: Iterable[Event]) -> list[Edit]:
@@ -261,7 +263,7 @@ def version_of(
 ) -> NewVersion:
     """Return the commit of an accepted version; used are the usage of its run and the error spent for it."""
     verdict, (usage, spent) = event.verdict, used
-    subject = _summary(event.changes) if event.changes else _GUIDANCE
+    subject = _subject(record, event.changes)
     trailers = (
         ("Skillopt-Step", str(event.step)),
         ("Gate-Metric", record.settings["metric"]),
@@ -276,8 +278,8 @@ def version_of(
         *((SIBLING, disarm(escape_terminal(words))) for words in event.siblings),
         *_token_trailers(record, event.text),
     )
-    result = _result(verdict, record.settings["metric"], "" if record.kind == "shrink" else VAL)
-    return _commit(record, event, (at, parent), (subject, result), trailers)
+    said = f"{verdict.reason}." if upstream_of(record) else _result(verdict, record)
+    return _commit(record, event, (at, parent), (subject, said), trailers)
 
 
 def _commit(
@@ -301,6 +303,7 @@ def _commit(
         trailers=(
             ("Skill", record.skill),
             ("Skillopt-Run", record.id),
+            *([(UPSTREAM, upstream)] if (upstream := upstream_of(record)) else []),
             *trailers,
             ("Harness", harness),
             ("Optimizer-Model", model),
@@ -310,7 +313,8 @@ def _commit(
     )
 
 
-def _result(verdict: Verdict, metric: str, place: str) -> str:
+def _result(verdict: Verdict, record: RunRecord) -> str:
+    metric, place = record.settings["metric"], "" if record.kind == "shrink" else VAL
     compared = compared_words(verdict, place, metric)
     result = (
         f"{compared}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
@@ -321,6 +325,11 @@ def _result(verdict: Verdict, metric: str, place: str) -> str:
     if expected := expectation(verdict.after, verdict.expected, metric):
         result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
     return result
+
+
+def _subject(record: RunRecord, changes: Sequence[Change]) -> str:
+    said = _summary(changes) if changes else "" if upstream_of(record) else _GUIDANCE
+    return ", ".join(filter(None, ("new upstream" if upstream_of(record) else "", said)))
 
 
 def _summary(changes: Sequence[Change]) -> str:

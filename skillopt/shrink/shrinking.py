@@ -30,7 +30,7 @@ from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.skills.edits import Change, Edit, apply_edits
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["SHRINK", "UNEXERCISED", "Shortening", "expect_shrinkable", "shrink", "shrink_tasks"]
+__all__ = ["SHRINK", "UNEXERCISED", "Shortening", "Shrinking", "expect_shrinkable", "shrink", "shrink_tasks"]
 
 SHRINK: Final = "shrink"
 """Kind of the events of a shortened text."""
@@ -76,17 +76,11 @@ def expect_shrinkable(skill: Skill, suite: Suite, settings: Settings) -> None:
     Raises:
         UsageError: One of these; nothing was spent.
     """
-    tasks, cap = len(shrink_tasks(suite)), settings.max_rollouts
     if not find_units(skill.document):
         raise UsageError(f"{skill.name}: expected lines or paragraphs below the frontmatter, found none to leave out")
-    if not tasks:
+    if not shrink_tasks(suite):
         raise UsageError(f"suite {suite.name!r}: expected tasks that are not held out, found none; add some")
-    least = 4 * tasks
-    if cap is not None and cap < least:
-        raise UsageError(
-            f"expected max_rollouts of at least {least} to shrink with {tasks} tasks (once each for the old text, "
-            f"the search, and both texts of the verdict), found {cap}; raise it"
-        )
+    Shrinking.expect_cap(len(shrink_tasks(suite)), settings)
 
 
 def shrink(
@@ -98,46 +92,68 @@ def shrink(
         UsageError: As in `expect_shrinkable`.
     """
     expect_shrinkable(skill, suite, settings)
-    tasks = shrink_tasks(suite)
-    capped = CappedRunner(runner, settings, 0, 2 * len(tasks), place="the search")
-    yield events.RunStarted(skill.name, skill.digest, suite.name, suite.digest, 0)
-    try:
-        reason, accepted = yield from _Shrinking(skill, tasks, settings, capped, how or Shortening()).run()
-        reached = False
-    except BudgetReached as end:
-        reason, accepted, reached = str(end), 0, True
-    yield events.RunEnded(reason, accepted, capped.rollouts_asked, capped.calls_asked, capped=reached)
+    return Shrinking(skill, shrink_tasks(suite), settings, runner, how or Shortening()).as_events(suite)
 
 
 _Told = Generator[events.Event, None, None]
 
 
-class _Shrinking:
-    """One run."""
+class Shrinking:
+    """One run: `texts` are compared by its verdict, on `tasks` that search and verdict run."""
+
+    kind, start, texts, against = SHRINK, "the old text", 2, Against.LONGER
 
     def __init__(
-        self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: CappedRunner, how: Shortening
+        self, skill: Skill, tasks: Sequence[Task], settings: Settings, runner: Runner, how: Shortening
     ) -> None:
-        self.skill, self.tasks, self.settings, self.runner, self.how = skill, tasks, settings, runner, how
+        self.skill, self.tasks, self.settings, self.how = skill, tasks, settings, how
+        self.runner = CappedRunner(runner, settings, 0, self.texts * len(tasks), place="the search")
         draw = Random(f"{settings.seed}/shrink")
         evidence = TrainEvidence(skill, tasks, draw)
         self.search = Search(evidence, find_units(skill.document), self._without)
-        self.answers = Answerer(runner.replies, TrainRollouts(runner, Stream.LEARNING).measure)
+        self.answers = Answerer(self.runner.replies, TrainRollouts(self.runner, Stream.LEARNING).measure)
         self.order = draw.sample(list(tasks), len(tasks))
         self._built: dict[tuple[int, ...], Skill] = {}
         self._rewritten: list[Edit] = []
+
+    @classmethod
+    def least(cls, tasks: int) -> int:
+        """Count the rollouts of the start, of one run without a group, and of the verdict."""
+        return (2 + cls.texts) * tasks
+
+    @classmethod
+    def expect_cap(cls, tasks: int, settings: Settings) -> None:
+        """Refuse a cap under which nothing can be shown."""
+        cap, least = settings.max_rollouts, cls.least(tasks)
+        if cap is not None and cap < least:
+            raise UsageError(
+                f"expected max_rollouts of at least {least} to {cls.kind} with {tasks} tasks (once each for the first "
+                f"text, the search, and all {cls.texts} texts of the verdict), found {cap}; raise it"
+            )
+
+    def as_events(self, suite: Suite) -> Iterator[events.Event]:
+        """Run it as events; refuse a cap under which nothing can be shown."""
+        runner = self.runner
+        self.expect_cap(len(self.tasks), self.settings)
+        yield events.RunStarted(self.skill.name, self.skill.digest, suite.name, suite.digest, 0)
+        try:
+            reason, accepted = yield from self.run()
+            reached = False
+        except BudgetReached as end:
+            reason, accepted, reached = str(end), 0, True
+        yield events.RunEnded(reason, accepted, runner.rollouts_asked, runner.calls_asked, capped=reached)
 
     def run(self) -> Generator[events.Event, None, tuple[str, int]]:
         """Return why it ended, and how many versions were accepted."""
         search = self.search
         yield from go([measure_start(search)], self.answers)
-        telling = [task.id for task in self.order if task.id not in search.failing and task.id in search.passed]
+        telling = self.telling
         if not telling:
-            return f"all {len(self.tasks)} tasks fail under the old text, so nothing can be shown to be lost", 0
+            return f"all {len(self.tasks)} tasks fail under {self.start}, so nothing can be shown to be lost", 0
         yield from self._find(telling)
         if self.how.rewrite:
             yield from self._rewrite()
-        looks = plan_looks(len(self.tasks), noisy=self.noisy)
+        looks = self._looks()
         for number, look in enumerate(looks or (Look(len(self.tasks), 0.0, LOSS_ERROR, self.noisy),)):
             short, changes = self._short()
             if short.digest == self.skill.digest:
@@ -149,6 +165,14 @@ class _Shrinking:
                 break
         yield from self._told()
         return (yield from self._hand_over(short, changes, verdict, self._grading(loss, pairs)))
+
+    @property
+    def telling(self) -> list[str]:
+        """List the tasks that pass at the start, so that what one of them needs can be told."""
+        return [one.id for one in self.order if one.id not in self.search.failing and one.id in self.search.passed]
+
+    def _looks(self) -> tuple[Look, ...]:
+        return plan_looks(len(self.tasks), noisy=self.noisy)
 
     @property
     def noisy(self) -> bool:
@@ -184,7 +208,7 @@ class _Shrinking:
 
     def _put_back(self, broken: Sequence[str], short: Skill) -> Generator[events.Event, None, bool]:
         """Search again what broken tasks need, from new runs; return whether the text is another one then."""
-        self.runner.release(2 * len(self.tasks))
+        self.runner.release(self.texts * len(self.tasks))
         known = set(self.search.needed)
         for name in broken:
             for key in [key for key in self.search.questions if key[1] == name]:
@@ -198,7 +222,7 @@ class _Shrinking:
             edit for edit in self._rewritten if edit.section not in put_back and not {*edit.tasks} & {*broken}
         ]
         after, _ = self._short()
-        return after.digest != short.digest and self.runner.left >= 2 * len(self.tasks)
+        return after.digest != short.digest and self.runner.left >= self.texts * len(self.tasks)
 
     def _without(self, out: Sequence[Unit]) -> Skill:
         key = tuple(sorted(unit.start for unit in out))
@@ -247,7 +271,7 @@ class _Shrinking:
     def _judge(self, short: Skill, look: Look, number: int) -> tuple[Pairs, Verdict, Loss]:
         """Run both texts afresh, and test whether less than the margin is lost."""
         self.runner.release()
-        affordable = max(1, self.runner.left // (2 * len(self.tasks)))
+        affordable = max(1, self.runner.left // (self.texts * len(self.tasks)))
         repeats = min(_NOISY_REPEATS if look.noisy else 1, affordable)
         first = number * _NOISY_REPEATS
         wanted = [(task, Stream.SHRINK.repeat(first + one)) for one in range(repeats) for task in self.order]
@@ -270,7 +294,7 @@ class _Shrinking:
         grade = Grade.PROVEN_HERE if loss.shown else Grade.UNPROVEN
         changed = sum(abs(one) >= 0.5 for one in gains.values())  # noqa: PLR2004 - half of its runs
         found = Grading(grade, 1.0 - loss.p_value, loss.gain, low, high, len(gains), changed, "")
-        found = replace(found, against=Against.LONGER)
+        found = replace(found, against=self.against)
         return replace(found, reason=f"{grade_words(found)}, margin {loss.margin or _WIDEST:.2f}")
 
     def _told(self) -> Iterator[events.Event]:
@@ -289,9 +313,9 @@ class _Shrinking:
         old, new = estimate_tokens(self.skill.text), estimate_tokens(text)
         accepted = verdict.outcome is Outcome.ACCEPT
         marks = find_held(self.skill.text, text, self.settings) if accepted else ()
-        yield events.GateDecided(1, SHRINK, changes, verdict, text, rollouts=asked, folded=True)
+        yield events.GateDecided(1, self.kind, changes, verdict, text, rollouts=asked, folded=True)
         if accepted and not marks:
-            yield events.VersionAccepted(1, 1, 1, SHRINK, text, changes, verdict, asked, grading)
+            yield events.VersionAccepted(1, 1, 1, self.kind, text, changes, verdict, asked, grading)
         else:
             yield events.DraftGraded(text, changes, grading, self.skill.digest, asked)
         held = f"; a person must look at it first: {'; '.join(map(str, marks))}" if marks else ""

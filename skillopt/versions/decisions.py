@@ -23,6 +23,7 @@ from skillopt.versions.commit_message import (
     Version,
     commit_kind,
     disarm,
+    is_upstream,
     single_line,
 )
 from skillopt.versions.merging import merge_texts
@@ -316,7 +317,7 @@ class _TextStep:
 
 @dataclass(frozen=True, slots=True)
 class NumberedEdit:
-    """An edit of a line; `replaced` says that its content does not stand in the newest text."""
+    """An edit of a line; `replaced` says that its content, or its deletion, does not stand in the newest text."""
 
     number: int
     key: str
@@ -333,8 +334,10 @@ class EditLine:
     steps: tuple[_TextStep, ...]
 
     @classmethod
-    def read(cls, repository: Repository, skill: str, path: str, tip: str, base: str) -> "EditLine":
-        """Read the line to a commit, from where it left the default branch's text, or where training began anew."""
+    def read(
+        cls, repository: Repository, skill: str, path: str, tip: str, base: str, *, whole: bool = False
+    ) -> "EditLine":
+        """Read the line to a commit, from where it left a base's text, or where training began anew unless `whole`."""
         there = _text_at(repository, path, base) if base else None
         steps: list[_TextStep] = []
         for commit in repository.line(tip, base):
@@ -343,7 +346,7 @@ class EditLine:
                 break
             is_ours = commit.trailer("Skill") == skill
             kind = commit_kind(commit) if is_ours else ""
-            if kind in _BEGINS_ANEW:
+            if kind in _BEGINS_ANEW and not whole:
                 break
             before = _text_at(repository, path, commit.parent) if commit.parent else ""
             if not is_ours and before == after:
@@ -357,13 +360,21 @@ class EditLine:
         return tuple(step.commit for step in self.steps if step.makes_edits)
 
     @property
+    def by_people(self) -> tuple[Version, ...]:
+        """List the commits whose text is not that of their edits, oldest first."""
+        changed = (step.commit for step in self.steps if step.before != step.after)
+        return tuple(
+            commit for commit in changed if commit_kind(commit) in ("start", "people") and not is_upstream(commit)
+        )
+
+    @property
     def edits(self) -> tuple[NumberedEdit, ...]:
         """List its edits, oldest first."""
         dropped = Decisions(tuple(step.commit for step in reversed(self.steps))).dropped
         named = [(key, edit, version) for version in self.versions for key, edit in offered_edits([version])]
         newest = self.steps[-1].after if self.steps else ""
         return tuple(
-            NumberedEdit(number, key, edit, version, key in dropped, edit.content.strip("\n") not in newest)
+            NumberedEdit(number, key, edit, version, key in dropped, _is_undone(edit, newest))
             for number, (key, edit, version) in enumerate(named, 1)
         )
 
@@ -391,6 +402,10 @@ class EditLine:
                 f"`skillopt log {skill}`"
             )
         return text
+
+
+def _is_undone(edit: Edit, text: str) -> bool:
+    return edit.content.strip("\n") not in text if edit.content else edit.anchor.strip("\n") in text
 
 
 def _taken_out(text: str, step: _TextStep, edit: Edit) -> str | None:

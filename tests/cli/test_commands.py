@@ -21,6 +21,7 @@ ARGUMENTS = {
     "rollback": ("rows", "main"),
     "show": ("skillopt/rows",),
     "tune": ("--help",),  # a search takes minutes
+    "update": ("rows", "--onto", "skills/rows"),
     "write-tasks": ("rows",),
 }
 """What a command is given that needs more than its name; a new command needs no row if it needs nothing."""
