@@ -7,7 +7,7 @@ exec`, as users of both report for an empty folder (anthropics/claude-code issue
 cache, and a request to take 10 seconds. So every figure here is right to a factor of about two, for which ranges allow.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from statistics import fmean
 from typing import Final
@@ -67,12 +67,14 @@ _CALL_SECONDS: Final = 45.0
 
 def is_paid(name: str, settings: Settings) -> bool:
     """Return whether calls cost money, or are taken off a subscription."""
-    driver, _ = _parts(name)
-    return driver not in _FREE and (driver != _COMPATIBLE or not _is_near(settings.base_url))
+    drivers = [_parts(one)[0] for one in name.split(",")]
+    return any(one not in _FREE and (one != _COMPATIBLE or not _is_near(settings.base_url)) for one in drivers)
 
 
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
-    """Return what a rollout of the target typically costs, and its judge where there is one."""
+    """Return what a rollout of the target typically costs, and its judge where there is one; of several, on average."""
+    if len(settings.targets) > 1:
+        return _mean_cost([typical_rollout(one, suite, skill) for one in settings.by_target])
     driver, _ = _parts(settings.harness)
     first = estimate_tokens(skill.document.text) + fmean(_size(task) for _, task in suite.splits)
     if driver in _CHATS:
@@ -91,6 +93,16 @@ def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
     usd = None if done.usd is None or judged.usd is None else done.usd + judged.usd
     seconds = None if done.seconds is None or judged.seconds is None else done.seconds + judged.seconds
     return CallCost(done.tokens + judged.tokens, usd, seconds, max(done.spread, judged.spread))
+
+
+def _mean_cost(each: Sequence[CallCost]) -> CallCost:
+    usd, seconds = ([getattr(one, name) for one in each] for name in ("usd", "seconds"))
+    return CallCost(
+        fmean(one.tokens for one in each),
+        None if None in usd else fmean(usd),
+        None if None in seconds else fmean(seconds),
+        max(one.spread for one in each),
+    )
 
 
 def typical_call(settings: Settings, skill: Skill) -> CallCost:

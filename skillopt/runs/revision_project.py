@@ -121,10 +121,10 @@ def find_changed_agent(
     if not old.commits_config:
         before = Project(old.project.root, {}, {}).settings({"harness": now.harness, **flags})
     before = before or old.project.settings(flags)
-    kind = now.harness.partition("/")[0]
+    kinds = [[name.partition("/")[0] for name in one.targets] for one in (before, now)]
     pairs = {
-        "harness": (before.harness.partition("/")[0], kind),
-        f"[agents.{kind}]": (find_agent_table(kind, before.agents), find_agent_table(kind, now.agents)),
+        "harness": (kinds[0], kinds[1]),
+        **{f"[agents.{one}]": tuple(find_agent_table(one, of.agents) for of in (before, now)) for one in kinds[1]},
         "sandbox": (before.sandbox, now.sandbox),
     }
     changed = ", ".join(name for name, (one, other) in pairs.items() if one != other)
