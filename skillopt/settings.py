@@ -33,6 +33,7 @@ __all__ = [
     "read_setting",
 ]
 
+
 def _join_names(given: object) -> object:
     """Write a list of harnesses as one text; each does every task."""
     if isinstance(given, list | tuple):

@@ -231,7 +231,10 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
 
     yield from _judge(project, name, settings)
     models = (("optimizer", settings.model), ("judge", settings.judge), ("reviewer", settings.reviewer))
-    for role, chosen, own in (*(("target", one.harness, one) for one in settings.by_target), *((*one, settings) for one in models)):
+    for role, chosen, own in (
+        *(("target", one.harness, one) for one in settings.by_target),
+        *((*one, settings) for one in models),
+    ):
         if not chosen:
             continue
         target, model = partial(load_target, own, project.root), partial(load_model, chosen, settings, folder)

@@ -101,6 +101,7 @@ class RunOptions:
         from skillopt.project import Selection
 
         named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("suite", "settings")}
+        named["harness"] = ",".join(self.harness) if self.harness else None
         return Selection(skill, flags_of(self.settings, **named), self.suite)
 
 

@@ -112,7 +112,8 @@ class SiblingGuard:
 
     def _measure(self, step: int, sibling: Sibling, candidate: Skill) -> SiblingMeasured:
         if _lists_only(self._settings) and _listing(self._start) == _listing(candidate):
-            reason = f"{self._settings.harness.partition('/')[0]} shows other skills by name and description alone, which are the same: nothing was run"
+            kind = self._settings.harness.partition("/")[0]
+            reason = f"{kind} shows other skills by name and description alone, which are the same: nothing was run"
             return SiblingMeasured(step, sibling.name, None, reason)
         order = list(sibling.tasks)
         Random(f"{self._settings.seed}/siblings/{sibling.name}").shuffle(order)

@@ -283,8 +283,10 @@ def protected_siblings(project: Project, target: Target, flags: Mapping[str, obj
     targets.pop(target.folder, None)
     if targets:
         _check_held_out(target, targets.values())
-    error = error_for_each(len(targets), target.settings.confidence)
-    return tuple(_sibling(one, error, target.settings.targets) for one in targets.values())
+    settings = target.settings
+    return tuple(
+        _sibling(one, error_for_each(len(targets), settings.confidence), settings.targets) for one in targets.values()
+    )
 
 
 def _with_siblings(suite: Suite, siblings: Sequence[Sibling]) -> Suite:

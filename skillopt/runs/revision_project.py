@@ -61,7 +61,11 @@ class RevisionProject:
         return found
 
     def target(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
-        """Return a skill with its suite and settings."""
+        """Return a skill with its suite and settings; of several targets the first measures a change."""
+        found = self._found(path, flags, suite)
+        return replace(found, settings=found.settings.by_target[0])
+
+    def _found(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
         if not self.commit:
             return self._target(self._repository.root / path, flags, suite)
         place = self.project.root / path
@@ -120,11 +124,11 @@ def find_changed_agent(
         return ()  # it is kept out of the repository: whoever runs this wrote it
     if not old.commits_config:
         before = Project(old.project.root, {}, {}).settings({"harness": now.harness, **flags})
-    before = before or old.project.settings(flags)
-    kinds = [[name.partition("/")[0] for name in one.targets] for one in (before, now)]
+    before = before or old.project.settings(flags).by_target[0]
+    kind = now.harness.partition("/")[0]
     pairs = {
-        "harness": (kinds[0], kinds[1]),
-        **{f"[agents.{one}]": tuple(find_agent_table(one, of.agents) for of in (before, now)) for one in kinds[1]},
+        "harness": (before.harness.partition("/")[0], kind),
+        f"[agents.{kind}]": (find_agent_table(kind, before.agents), find_agent_table(kind, now.agents)),
         "sandbox": (before.sandbox, now.sandbox),
     }
     changed = ", ".join(name for name, (one, other) in pairs.items() if one != other)
