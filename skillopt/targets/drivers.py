@@ -66,7 +66,7 @@ AGENTS: Final[Mapping[str, Agent]] = {
 """Every agent with a driver of its own."""
 
 HARNESSES = {
-    "demo": Driver("benchmarks.demo.harness:DemoHarness", ("seed",)),
+    "demo": Driver("benchmarks.demo.harness:DemoHarness", ("seed", "model")),
     "chat": Driver("skillopt.targets.chat:ChatHarness", ("target",)),
     "claude-code": Driver(
         "skillopt.targets.claude_code.client:ClaudeCodeHarness", ("model", "mode", "prices", "sandbox")
