@@ -32,7 +32,7 @@ _OUTPUT: Final = "output.csv"
 _PREVIEW_LINES = 4
 _VERSION = "demo-1"
 _HASTY: Final = "hasty"
-_HASTY_RULES: Final = 8
+_HASTY_RULES: Final = 16
 
 
 def ignore_probability(tokens: int) -> float:
@@ -44,7 +44,7 @@ def ignore_probability(tokens: int) -> float:
 class DemoHarness:
     """Does table tasks by the rules it recognises in a skill; a program, not a language model.
 
-    As `demo/hasty` it reads the first eight rules only, so that one text can be trained for two targets that differ.
+    As `demo/hasty` it reads the first sixteen sentences only, so that one text can be trained for two targets that differ.
     """
 
     seed: int = 0
