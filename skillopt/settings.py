@@ -34,15 +34,12 @@ __all__ = [
 ]
 
 
-def _join_names(given: object) -> object:
+def _join_names(given: object) -> str:
     """Write a list of harnesses as one text; each does every task."""
-    if isinstance(given, list | tuple):
-        given = ",".join(map(str, given))
-    if not isinstance(given, str):
-        return given  # its type is refused in the usual words
-    names = [one.strip() for one in given.split(",")]
-    if "" in names[1:] or len(set(names)) < len(names):
-        raise ValueError(f"expected different harnesses, found {', '.join(names)}")
+    text = ",".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
+    names = [one.strip() for one in text.split(",")]
+    if len(set(names) - {""}) < len(names) > 1:
+        raise ValueError("expected different harnesses")
     return ",".join(names)
 
 

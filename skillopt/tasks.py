@@ -215,23 +215,16 @@ class Suite:
         return tuple(task for member, task in self.splits if member is split)
 
     def spread(self, targets: Sequence[str]) -> "Suite":
-        """Give each task to each of several targets, as a task of its own beside the others; for one, the same suite.
-
-        >>> suite = Suite("s", ((Split.VAL, Task("t", "Add.", VerifierSpec("exact"))),))
-        >>> [task.id for task in suite.spread(["codex", "claude-code"]).tasks(Split.VAL)]
-        ['t@codex', 't@claude-code']
-        """
+        """Give each task to each of several targets, as `TASK@TARGET`; for one target, the same suite."""
         if len(targets) < 2:  # noqa: PLR2004 - there is nothing to tell apart
             return self
 
-        def each(task: Task) -> tuple[Task, ...]:
-            return tuple(replace(task, id=f"{task.id}@{name}", target=name) for name in targets)
+        def each(*tasks: Task) -> tuple[Task, ...]:
+            return tuple(replace(task, id=f"{task.id}@{name}", target=name) for task in tasks for name in targets)
 
         splits = tuple((split, one) for split, task in self.splits for one in each(task))
-        if self.folds is None:
-            return replace(self, splits=splits)
-        first, second = (tuple(one for task in fold for one in each(task)) for fold in self.folds)
-        return replace(self, splits=splits, folds=(first, second))
+        folds = None if self.folds is None else (each(*self.folds[0]), each(*self.folds[1]))
+        return replace(self, splits=splits, folds=folds)
 
     def units(self, split: Split) -> int:
         """Count the tasks of a split, one that several targets do once."""

@@ -53,7 +53,7 @@ class DemoHarness:
     def __post_init__(self) -> None:
         """Refuse a variant that there is not."""
         if self.model not in ("", _HASTY):
-            raise SettingsError(f"expected demo or demo/{_HASTY}, found demo/{self.model}")
+            raise SettingsError(f"expected demo or demo/{_HASTY}, found demo/{self.model}; leave out '/{self.model}'")
 
     @property
     def identity(self) -> str:

@@ -37,7 +37,7 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
-from skillopt.tasks import Split, Task
+from skillopt.tasks import Split
 
 __all__ = ["evaluate"]
 
@@ -98,7 +98,9 @@ def _evaluate(
             observer.notice(suite.left_out)
         scoring = Scoring(ledger, drivers, target.settings, observer)
         tasks = suite.tasks_to_evaluate(split)
-        columns = {name: [task for task in tasks if task.target == name] for name in dict.fromkeys(map(_target, tasks))}
+        columns = {
+            name: [task for task in tasks if task.target == name] for name in dict.fromkeys(one.target for one in tasks)
+        }
         measured = {name: scoring.measure(named, own, repeats) for name, own in columns.items()}
     compared = {name: _against_first(scoring, own) for name, own in measured.items()}
     several = {"targets": [{"target": name, "subjects": own} for name, own in compared.items()]}
@@ -111,10 +113,6 @@ def _evaluate(
         "metric": target.settings.metric.value,
         "judge": judge_agreement(rollout for own in measured.values() for one in own for rollout in one.rollouts),
     }
-
-
-def _target(task: Task) -> str:
-    return task.target
 
 
 def _against_first(scoring: Scoring, measured: Sequence[EvaluateResult]) -> list[dict[str, Any]]:

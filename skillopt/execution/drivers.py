@@ -1,7 +1,7 @@
 """The drivers of a run: the target's harness, the optimizer model and the judge, with retries and metering."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _LONGEST_CALL: Final = 600.0
+_BESIDE: Final = " | "
 _CONSENT: Final = "SKILLOPT_SANDBOX"
 """The variable that a workflow sets to let programs run without a sandbox; a change of skillopt.toml cannot set it."""
 
@@ -71,7 +72,7 @@ class SeveralTargets:
     @property
     def identity(self) -> str:
         """Name all targets."""
-        return _joined_identity(one.identity for one in self.harnesses.values())
+        return _BESIDE.join(one.identity for one in self.harnesses.values())
 
     def of(self, task: Task) -> Harness:
         """Return the harness that does a task."""
@@ -84,10 +85,6 @@ class SeveralTargets:
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task."""
         return self.of(request.task).run(replace(request, task=request.task.unit), workspace)
-
-
-def _joined_identity(identities: Iterable[str]) -> str:
-    return " | ".join(identities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,24 +174,21 @@ def load_target(settings: Settings, root: Path) -> Harness:
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
     """Identify the target as runs over a suite record it."""
     mark = _mark(settings, suite)
-    return _joined_identity(load_target(one, root).identity + mark for one in settings.by_target)
+    return _BESIDE.join(load_target(one, root).identity + mark for one in settings.by_target)
 
 
 def load_drivers(
     settings: Settings, suite: Suite, root: Path, given: Given | None = None, *, optimizer: bool = True
 ) -> Drivers:
-    """Make the drivers that a run needs and that were not given as objects; all of them keep to its caps.
-
-    Of several targets those are made that tasks name; where none does, the first one does all.
-    """
+    """Make the drivers that a run needs and that were not given as objects; all of them keep to its caps."""
     given, retry = given or Given(), Retry(settings.retry_seconds)
     expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
     meter = given.meter or Meter(caps_of(settings))
     meters = [*([given.allowance] if given.allowance else []), meter]
-    named = {task.target for _, task in suite.splits if task.target and given.harness is None}
-    chosen = [one for one in settings.by_target if one.harness in named] or settings.by_target[:1]
+    spread = any(task.target for _, task in suite.splits) and given.harness is None
+    chosen = settings.by_target if spread else settings.by_target[:1]  # whose suite is not spread measures the first
     made = [_make_target(one, suite, root, given, (meters, retry)) for one in chosen]
-    harness = SeveralTargets(dict(zip(settings.targets, made, strict=True))) if named else made[0]
+    harness = SeveralTargets(dict(zip(settings.targets, made, strict=True))) if spread else made[0]
 
     def metered(role: str, own: Model | None, name: str, masking: Masking | None = None) -> Model:
         model = own or load_model(name, settings, _handoff(root))

@@ -74,7 +74,9 @@ def is_paid(name: str, settings: Settings) -> bool:
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
     """Return what a rollout of the target typically costs, and its judge where there is one; of several, on average."""
     if len(settings.targets) > 1:
-        return _mean_cost([typical_rollout(one, suite, skill) for one in settings.by_target])
+        each = [typical_rollout(one, suite, skill) for one in settings.by_target]
+        usd, seconds = _mean([one.usd for one in each]), _mean([one.seconds for one in each])
+        return CallCost(fmean(one.tokens for one in each), usd, seconds, max(one.spread for one in each))
     driver, _ = _parts(settings.harness)
     first = estimate_tokens(skill.document.text) + fmean(_size(task) for _, task in suite.splits)
     if driver in _CHATS:
@@ -95,14 +97,8 @@ def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
     return CallCost(done.tokens + judged.tokens, usd, seconds, max(done.spread, judged.spread))
 
 
-def _mean_cost(each: Sequence[CallCost]) -> CallCost:
-    usd, seconds = ([getattr(one, name) for one in each] for name in ("usd", "seconds"))
-    return CallCost(
-        fmean(one.tokens for one in each),
-        None if None in usd else fmean(usd),
-        None if None in seconds else fmean(seconds),
-        max(one.spread for one in each),
-    )
+def _mean(each: Sequence[float | None]) -> float | None:
+    return None if None in each else fmean(one or 0.0 for one in each)
 
 
 def typical_call(settings: Settings, skill: Skill) -> CallCost:

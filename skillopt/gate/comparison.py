@@ -105,9 +105,7 @@ class TargetOutcome:
         before, after = (f"{one:.1f}".removesuffix(".0") for one in (self.passed_before, self.passed_after))
         return f"{before} → {after} of {self.tasks}"
 
-    @property
-    def words(self) -> str:
-        """Say whose tasks these are, too."""
+    def __str__(self) -> str:
         return f"{self.target}: {self.passed}"
 
 

@@ -87,11 +87,6 @@ class Gate:
         self.graded: Verdict | None = None
 
     @property
-    def tasks(self) -> int:
-        """Count the tasks that decide, one that several targets do once."""
-        return len(self._tasks)
-
-    @property
     def error_spent(self) -> float:
         """The error that this gate spent by now, without what earlier ones did."""
         return self._choice.budget.spent - self._spent_before

@@ -3,16 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
 
-from skillopt.gate.comparison import Outcome, Pairs, TargetOutcome, Verdict, compare
+from skillopt.gate.comparison import Outcome, Pairs, TargetOutcome, Verdict, compare_pairs
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Task
 
 __all__ = ["TargetGroups"]
-
-_LEAST: Final = 1e-9
 
 
 class TargetGroups:
@@ -61,11 +58,11 @@ class TargetGroups:
 
     def outcomes(self, pairs: Pairs) -> tuple[TargetOutcome, ...]:
         """Say how each target did with both texts; nothing where there is one target."""
-        return tuple(self._outcome(name, self._of(name, pairs)) for name in self.names)
+        return tuple(self._outcome(name, self._of(name, pairs)) for name in self.names if pairs.before)
 
     def fallen(self, pairs: Pairs) -> tuple[TargetOutcome, ...]:
         """Return the targets that did worse in what was measured, the one that lost most first."""
-        down = (one for one in self.outcomes(pairs) if one.gain < -_LEAST)
+        down = (one for one in self.outcomes(pairs) if round(one.gain, 9) < 0)
         return tuple(sorted(down, key=lambda one: one.gain))
 
     def judged(self, pairs: Pairs) -> Pairs:
@@ -76,17 +73,16 @@ class TargetGroups:
     def guard(self, verdict: Verdict, pairs: Pairs) -> Verdict:
         """Add how each target did, and turn an `accept` down where one of them did worse in what was measured.
 
-        It is `reject` where the loss is shown by the paired test at the confidence of the settings, and `inconclusive`
-        otherwise. To let a loss pass that is not shown would not do: of 20 tasks, three may break before a test shows
-        that at .90. So a noisy target that a text does nothing for can hold a version up; more tasks, or the further
-        rounds that a gate runs then, tell noise from loss.
+        It is `reject` where the paired test shows the loss at the confidence of the settings, else `inconclusive`. A
+        loss that no test shows is not let pass: of 20 tasks, three may break before one shows that at .90. So a noisy
+        target that a text does nothing for can hold a version up; the further rounds that a gate runs then tell.
         """
         verdict = replace(verdict, targets=self.outcomes(pairs))
         down = self.fallen(pairs)
         if verdict.outcome is not Outcome.ACCEPT or not down:
             return verdict
         outcome = Outcome.REJECT if any(one.lost for one in down) else Outcome.INCONCLUSIVE
-        return replace(verdict, outcome=outcome, reason=f"{verdict.reason}, but worse for {down[0].words}")
+        return replace(verdict, outcome=outcome, reason=f"{verdict.reason}, but worse for {down[0]}")
 
     def _of(self, name: str, pairs: Pairs) -> Pairs:
         """Return the pairs of one target."""
@@ -95,16 +91,8 @@ class TargetGroups:
         return Pairs([before for before, _ in own], [after for _, after in own])
 
     def _outcome(self, name: str, pairs: Pairs) -> TargetOutcome:
-        settings = self._settings
         # With the sides exchanged, what is shown is a loss.
-        found = compare(
-            pairs.after,
-            pairs.before,
-            rule=GateRule.PAIRED,
-            metric=settings.metric,
-            confidence=settings.confidence,
-            coverage=settings.coverage,
-        )
+        found = compare_pairs(Pairs(pairs.after, pairs.before), self._settings, GateRule.PAIRED, f"target {name}")
         before, after = (sum(getattr(one, side) for one in found.pairs) for side in ("passed_after", "passed_before"))
         return TargetOutcome(name, before, after, len(found.pairs), -found.gain, found.outcome is Outcome.ACCEPT)
 

@@ -288,7 +288,7 @@ class GateDecided(Event):
         verdict, words = self.verdict, compared_words(self.verdict, "" if self.folded else VAL)
         flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
         reason = "" if self.outcome == Outcome.ACCEPT else f", {_cut(verdict.reason)}"
-        targets = "".join(f", {one.words}" for one in verdict.targets)
+        targets = "".join(f", {one}" for one in verdict.targets)
         return f"gate, {what}: {words}, {flips}{targets}: {self.outcome}{reason}"
 
 

@@ -6,9 +6,10 @@ then worth the logarithm of the ratio of the two (sequential probability ratio t
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from random import Random
 from typing import Final
 
@@ -169,14 +170,12 @@ class TrainEvidence:
 
     def shuffled(self, names: Iterable[str]) -> list[str]:
         """Return tasks in an order that is drawn, in which several targets take turns, so that none is run less."""
-        order, turns = list(names), Counter[str]()
+        order = list(names)
         self.draw.shuffle(order)
-        placed = []
+        queues = defaultdict[str, list[str]](list)
         for name in order:
-            target = self.tasks[name].target
-            placed.append((turns[target], name))
-            turns[target] += 1
-        return [name for _, name in sorted(placed, key=lambda one: one[0])]
+            queues[self.tasks[name].target].append(name)
+        return [name for turn in zip_longest(*queues.values()) for name in turn if name is not None]
 
     def run(self, skill: Skill, names: Iterable[str]) -> Course[dict[str, Seen]]:
         """Run tasks under a skill; what could not be measured is left out."""

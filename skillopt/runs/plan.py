@@ -283,10 +283,7 @@ def protected_siblings(project: Project, target: Target, flags: Mapping[str, obj
     targets.pop(target.folder, None)
     if targets:
         _check_held_out(target, targets.values())
-    settings = target.settings
-    return tuple(
-        _sibling(one, error_for_each(len(targets), settings.confidence), settings.targets) for one in targets.values()
-    )
+    return tuple(_sibling(one, target.settings, len(targets)) for one in targets.values())
 
 
 def _with_siblings(suite: Suite, siblings: Sequence[Sibling]) -> Suite:
@@ -314,8 +311,9 @@ def _check_held_out(target: Target, siblings: Iterable[Target]) -> None:
                 )
 
 
-def _sibling(target: Target, error: float, targets: Sequence[str]) -> Sibling:
-    tasks = target.suite().spread(targets).tasks(Split.VAL)
+def _sibling(target: Target, trained: Settings, siblings: int) -> Sibling:
+    tasks = target.suite().spread(trained.targets).tasks(Split.VAL)
+    error = error_for_each(siblings, trained.confidence)
     if not can_show_harm(len(tasks), error):
         needed = next(count for count in range(2, _MOST_TASKS) if can_show_harm(count, error))
         raise UsageError(

@@ -62,10 +62,6 @@ class RevisionProject:
 
     def target(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
         """Return a skill with its suite and settings; of several targets the first measures a change."""
-        found = self._found(path, flags, suite)
-        return replace(found, settings=found.settings.by_target[0])
-
-    def _found(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
         if not self.commit:
             return self._target(self._repository.root / path, flags, suite)
         place = self.project.root / path
@@ -95,7 +91,8 @@ class RevisionProject:
         return PurePosixPath(path).name or self._repository.root.name
 
     def _target(self, place: Path, flags: Mapping[str, object], suite: Path | None) -> Target:
-        return self.project.target(Selection(str(place), flags, suite, self.project.root))
+        found = self.project.target(Selection(str(place), flags, suite, self.project.root))
+        return replace(found, settings=found.settings.by_target[0])
 
     def _lay_out_suite(self, path: Path) -> None:
         if path.exists() or not path.is_relative_to(self._folder):

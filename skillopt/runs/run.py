@@ -301,7 +301,7 @@ def _result(verdict: Verdict, metric: str) -> str:
         f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
     )
     if verdict.targets:
-        result += f" Tasks passed by target: {'; '.join(one.words for one in verdict.targets)}."
+        result += f" Tasks passed by target: {'; '.join(map(str, verdict.targets))}."
     if expected := expectation(verdict.after, verdict.expected, metric):
         result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
     return result

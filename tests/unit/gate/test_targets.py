@@ -49,6 +49,11 @@ def passing(passes: Callable[[bool, Task], bool | None]) -> ScriptedRunner:
     return ScriptedRunner(rollout, str)
 
 
+def better_for_a(broken: int) -> ScriptedRunner:
+    """Mend all tasks of one target, and break so many of the other."""
+    return passing(lambda new, task: new if task.target == "a" else not new or number(task) >= broken)
+
+
 def test_spread_tasks_name_their_target_and_leave_what_identifies_the_suite_as_it_was() -> None:
     assert [task.id for task in BOTH[:2]] == ["val-0@a", "val-0@b"]
     assert [task.unit for task in BOTH[::2]] == ALONE
@@ -79,9 +84,7 @@ def test_a_text_that_is_better_for_one_target_and_worse_for_another_is_refused(a
 
 def test_a_loss_that_is_shown_rejects_and_one_that_may_be_noise_lets_the_draft_wait() -> None:
     for broken, outcome in ((8, Outcome.REJECT), (1, Outcome.INCONCLUSIVE)):
-        runner = passing(
-            lambda new, task, broken=broken: new if task.target == "a" else not new or number(task) >= broken
-        )
+        runner = better_for_a(broken)
         assert Gate(BOTH, settings(), runner).decide("here", OLD, NEW).outcome is outcome
 
 
@@ -127,8 +130,7 @@ def test_train_tasks_are_drawn_so_that_targets_take_turns() -> None:
 
 @pytest.mark.parametrize("broken", [3, 8])
 def test_a_draft_that_a_target_is_worse_with_is_graded_by_that_target(broken: int) -> None:
-    runner = passing(lambda new, task: new if task.target == "a" else not new or number(task) >= broken)
-    gate = Gate(BOTH, settings(), runner)
+    gate = Gate(BOTH, settings(), better_for_a(broken))
     grading = gate.grade("end", OLD, NEW, 4)
     assert grading.grade in (Grade.UNPROVEN, Grade.WORSE)
     assert grading.gain < 0
@@ -138,9 +140,7 @@ def test_a_draft_that_a_target_is_worse_with_is_graded_by_that_target(broken: in
 
 def test_the_release_check_counts_tasks_once_and_refuses_a_text_that_breaks_a_target() -> None:
     for broken, outcome in ((0, Outcome.ACCEPT), (6, Outcome.REJECT)):
-        runner = passing(
-            lambda new, task, broken=broken: new if task.target == "a" else not new or number(task) >= broken
-        )
+        runner = better_for_a(broken)
         (found,) = check_release(runner, Released(OLD), NEW, BOTH, settings())
         assert (found.verdict.outcome, len(found.verdict.pairs), found.before.measured) == (outcome, 24, 24)  # type: ignore[union-attr]  # it was measured
 
