@@ -44,7 +44,7 @@ def ignore_probability(tokens: int) -> float:
 class DemoHarness:
     """Does table tasks by the rules it recognises in a skill; a program, not a language model.
 
-    As `demo/hasty` it reads the first sixteen sentences only, so that one text can be trained for two targets that differ.
+    As `demo/hasty` it reads the first sixteen sentences only: another target for the same text.
     """
 
     seed: int = 0
