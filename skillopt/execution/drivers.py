@@ -18,7 +18,7 @@ from skillopt.execution.retry import LONGEST_SILENCE, Retry
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, Verifier, VerifierFactory
-from skillopt.rollouts import CHECKS_UNBOXED, Trajectory, Usage
+from skillopt.rollouts import BESIDE, CHECKS_UNBOXED, Trajectory, Usage
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning, unboxed_checks
 from skillopt.sandbox.processes import stop_all_processes
 from skillopt.settings import Settings
@@ -45,7 +45,6 @@ __all__ = [
 ]
 
 _LONGEST_CALL: Final = 600.0
-_BESIDE: Final = " | "
 _CONSENT: Final = "SKILLOPT_SANDBOX"
 """The variable that a workflow sets to let programs run without a sandbox; a change of skillopt.toml cannot set it."""
 
@@ -72,7 +71,7 @@ class SeveralTargets:
     @property
     def identity(self) -> str:
         """Name all targets."""
-        return _BESIDE.join(one.identity for one in self.harnesses.values())
+        return BESIDE.join(one.identity for one in self.harnesses.values())
 
     def of(self, task: Task) -> Harness:
         """Return the harness that does a task."""
@@ -174,7 +173,7 @@ def load_target(settings: Settings, root: Path) -> Harness:
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
     """Identify the target as runs over a suite record it."""
     mark = _mark(settings, suite)
-    return _BESIDE.join(load_target(one, root).identity + mark for one in settings.by_target)
+    return BESIDE.join(load_target(one, root).identity + mark for one in settings.by_target)
 
 
 def load_drivers(

@@ -82,7 +82,8 @@ class TargetGroups:
         if verdict.outcome is not Outcome.ACCEPT or not down:
             return verdict
         outcome = Outcome.REJECT if any(one.lost for one in down) else Outcome.INCONCLUSIVE
-        return replace(verdict, outcome=outcome, reason=f"{verdict.reason}, but worse for {down[0]}")
+        reason = f"{verdict.reason}, but worse for {down[0]} tasks passed, gain {down[0].gain:+.3f}"
+        return replace(verdict, outcome=outcome, reason=reason)
 
     def _of(self, name: str, pairs: Pairs) -> Pairs:
         """Return the pairs of one target."""

@@ -79,7 +79,7 @@ def test_a_text_that_is_better_for_one_target_and_worse_for_another_is_refused(a
         ("b", 24, 21, 24),
     ]
     if across == "mean":
-        assert verdict.reason.endswith("but worse for b: 24 → 21 of 24")
+        assert verdict.reason.endswith("but worse for b: 24 → 21 of 24 tasks passed, gain -0.125")
 
 
 def test_a_loss_that_is_shown_rejects_and_one_that_may_be_noise_lets_the_draft_wait() -> None:
