@@ -1,8 +1,5 @@
 """One text for two demo targets, of which `demo/hasty` reads only the first sixteen sentences of a skill."""
 
-import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +9,7 @@ from skillopt.execution.runner import RecordedRunner
 from tests.fakes.projects import as_json, git, make_project, recorded_view, skillopt
 
 BOTH = ("--harness", "demo", "--harness", "demo/hasty")
-TRAIN = ("optimize", "rows", "--json", "--set", "confidence=0.7", "--set", "seed=1")
+TRAIN = ("optimize", "rows", "--set", "confidence=0.7", "--set", "seed=1")
 FILLER = "".join(f"- Think of the reader, part {number}.\n" for number in range(16))
 
 
@@ -30,14 +27,11 @@ def rewrite(project: Path, before: str, after: str) -> None:
 
 
 def trained(project: Path, *arguments: str) -> dict[str, Any]:
-    ended = skillopt(project, *TRAIN, *arguments)
-    assert ended.returncode == 0, ended.stderr
-    return dict(json.loads(ended.stdout))
+    return as_json(project, *TRAIN, *arguments)
 
 
 def test_a_text_that_serves_both_becomes_a_version_and_report_and_commit_say_what_each_did(project: Path) -> None:
-    result = trained(project, *BOTH)
-    assert result["versions"]
+    assert trained(project, *BOTH)["versions"]
     message = git(project, "log", "-1", "--format=%B", "skillopt/rows")
     assert "Harness: demo-1 seed=1 | demo-1 hasty seed=1" in message
     assert "Tasks passed by target: demo: " in message.replace("\n", " ")
@@ -53,8 +47,7 @@ def test_a_text_that_takes_a_rule_from_one_target_is_refused_though_the_other_ga
     """A sentence that is added moves the rule that trims spaces out of the sixteen that hasty reads."""
     first, needed = FILLER[: FILLER.index("- Think of the reader, part 14")], "- Lower-case every email address.\n"
     rewrite(project, "- Trim spaces", f"{first}\n## Always\n\n{needed}- Trim spaces")
-    alone = trained(project, "--harness", "demo")
-    assert alone["versions"]
+    assert trained(project, "--harness", "demo")["versions"]
     assert not trained(project, *BOTH, "--start", "worktree")["versions"]
     found = as_json(project, "evaluate", "rows", "--of", "worktree", "--of", "skillopt/rows", *BOTH)["targets"]
     gains = [one["subjects"][1]["against_first"] for one in found]
@@ -80,8 +73,7 @@ def test_a_run_for_two_targets_that_was_interrupted_goes_on_and_ends_as_one_that
     assert goes_on["resumed"]
     assert 0 < goes_on["paid_rollouts"] < whole["paid_rollouts"]
     assert goes_on["rollouts"] == whole["rollouts"]
-    trees = [git(one, "rev-parse", "skillopt/rows^{tree}") for one in (project, tmp_path / "whole")]
-    assert trees[0] == trees[1]
+    assert len({git(one, "rev-parse", "skillopt/rows^{tree}") for one in (project, tmp_path / "whole")}) == 1
 
 
 def test_evaluate_prints_versions_by_targets_and_takes_up_what_each_target_did_alone(project: Path) -> None:
@@ -93,11 +85,9 @@ def test_evaluate_prints_versions_by_targets_and_takes_up_what_each_target_did_a
     assert found["paid_rollouts"] == 24, "eight of 32 were recorded for demo alone"
     assert found["targets"][0]["subjects"][1]["tally"] == alone["subjects"][0]["tally"]
     assert "targets" not in alone
-    lines = [line.split("  ") for line in skillopt(project, *asked).stdout.splitlines()]
-    table = [[cell.strip() for cell in line if cell.strip()] for line in lines[1:4]]
-    assert [row[0] for row in table] == ["tasks passed", "none", "worktree"]
-    assert table[0][1:] == ["demo", "demo/hasty"]
-    assert all("of 8 (" in cell for row in table[1:] for cell in row[1:])
+    head, *rows = skillopt(project, *asked).stdout.splitlines()[1:4]
+    assert head.split() == ["tasks", "passed", "demo", "demo/hasty"]
+    assert [(row.split()[0], row.count("of 8 (")) for row in rows] == [("none", 2), ("worktree", 2)]
 
 
 def test_a_list_in_the_file_means_the_same_and_other_commands_take_its_first(project: Path) -> None:
@@ -109,9 +99,6 @@ def test_a_list_in_the_file_means_the_same_and_other_commands_take_its_first(pro
     git(project, "commit", "-qam", "Two targets")
     rewrite(project, "- Trim", "- Also trim")
     assert skillopt(project, "gate", "HEAD~1", "--quiet").returncode == 0
-    with closing(sqlite3.connect(project / ".skillopt" / "ledger.db")) as database:
-        (config_of_gate,) = database.execute("SELECT config FROM runs").fetchone()
-    assert "hasty" not in config_of_gate
 
 
 def test_estimate_counts_the_rollouts_of_each_target_and_tasks_once(project: Path) -> None:
@@ -120,8 +107,6 @@ def test_estimate_counts_the_rollouts_of_each_target_and_tasks_once(project: Pat
     assert two["tasks"] == one["tasks"]
 
 
-@pytest.mark.parametrize("names", [("demo", "demo"), ("demo", "")])
-def test_the_same_harness_twice_is_refused(project: Path, names: tuple[str, str]) -> None:
-    ended = skillopt(project, "optimize", "rows", *(part for name in names for part in ("--harness", name)))
-    assert ended.returncode == 2
-    assert "expected different harnesses" in ended.stderr
+def test_the_same_harness_twice_is_refused(project: Path) -> None:
+    ended = skillopt(project, "optimize", "rows", *BOTH, "--harness", "demo")
+    assert (ended.returncode, "expected different harnesses" in ended.stderr) == (2, True)
