@@ -66,7 +66,7 @@ class AuditSeries:
             estimate_tokens(f"{subject.skill.name}: {listed_description(subject.skill.document)}"),
             _costs(whole),
             test.effect is SkillEffect.IDLE and _some_passed(whole),
-            subject.target.settings.harness,
+            subject.target.settings.by_target[0].harness,
             subject.skill.digest,
         )
 

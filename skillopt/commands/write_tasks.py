@@ -199,7 +199,7 @@ class _Work:
         drivers = self.drivers
         if drivers.model is None:
             raise AssertionError("expected an optimizer model, which load_drivers makes")
-        model, target = self._settings.model, self._settings.harness
+        model, target = self._settings.model, self._settings.by_target[0].harness
         trials = (
             ("checking that empty answers fail", FixedAnswers("empty answer", lambda _: "")),
             ("checking that requests as answers fail", FixedAnswers("request as answer", lambda task: task.prompt)),

@@ -104,7 +104,6 @@ def test_every_batch_runs_each_target_as_often_and_a_round_takes_both() -> None:
 def test_train_tasks_are_drawn_so_that_targets_take_turns() -> None:
     evidence = TrainEvidence(OLD, BOTH, Random(3))
     order = evidence.shuffled(evidence.tasks)
-    assert sorted(order) == sorted(evidence.tasks)
     assert all({name[-1] for name in order[at : at + 2]} == {"a", "b"} for at in range(0, len(order), 2))
 
 
