@@ -61,7 +61,7 @@ class RevisionProject:
         return found
 
     def target(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
-        """Return a skill with its suite and settings; of several targets the first measures a change."""
+        """Return a skill with its suite and settings."""
         if not self.commit:
             return self._target(self._repository.root / path, flags, suite)
         place = self.project.root / path
@@ -91,8 +91,7 @@ class RevisionProject:
         return PurePosixPath(path).name or self._repository.root.name
 
     def _target(self, place: Path, flags: Mapping[str, object], suite: Path | None) -> Target:
-        found = self.project.target(Selection(str(place), flags, suite, self.project.root))
-        return replace(found, settings=found.settings.by_target[0])
+        return self.project.target(Selection(str(place), flags, suite, self.project.root))
 
     def _lay_out_suite(self, path: Path) -> None:
         if path.exists() or not path.is_relative_to(self._folder):
@@ -121,13 +120,10 @@ def find_changed_agent(
         return ()  # it is kept out of the repository: whoever runs this wrote it
     if not old.commits_config:
         before = Project(old.project.root, {}, {}).settings({"harness": now.harness, **flags})
-    before = before or old.project.settings(flags).by_target[0]
-    kind = now.harness.partition("/")[0]
-    pairs = {
-        "harness": (before.harness.partition("/")[0], kind),
-        f"[agents.{kind}]": (find_agent_table(kind, before.agents), find_agent_table(kind, now.agents)),
-        "sandbox": (before.sandbox, now.sandbox),
-    }
+    before = before or old.project.settings(flags)
+    old_kinds, kinds = ([name.partition("/")[0] for name in one.targets] for one in (before, now))
+    tables = {f"[agents.{kind}]": [find_agent_table(kind, one.agents) for one in (before, now)] for kind in kinds}
+    pairs = {"harness": (old_kinds, kinds), **tables, "sandbox": (before.sandbox, now.sandbox)}
     changed = ", ".join(name for name, (one, other) in pairs.items() if one != other)
     if not changed:
         return ()
