@@ -343,9 +343,8 @@ class Settings(PresetConstants):
 
     @property
     def by_target(self) -> "tuple[Settings, ...]":
-        """Give the settings of each target alone; themselves where there is one, or none."""
-        several = len(self.targets) > 1
-        return tuple(self.model_copy(update={"harness": one}) for one in self.targets) if several else (self,)
+        """Give the settings of each target alone; themselves where none is chosen."""
+        return tuple(self.model_copy(update={"harness": one}) for one in self.targets) or (self,)
 
     @property
     def identity(self) -> str:

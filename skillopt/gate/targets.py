@@ -18,15 +18,12 @@ class TargetGroups:
     def __init__(self, tasks: Sequence[Task], settings: Settings) -> None:
         self._settings = settings
         self._tasks = {task.id: task for task in tasks}
-        self._copies: dict[str, list[Task]] = {}
-        for task in tasks:
-            self._copies.setdefault(task.unit.id, []).append(task)
         self.names = tuple(dict.fromkeys(task.target for task in tasks if task.target))
         self.units = tuple({task.unit.id: task.unit for task in tasks}.values())
 
     def spread(self, units: Iterable[Task]) -> list[Task]:
         """Return the tasks that targets do for some units: whole units, so that no target is measured less."""
-        return [copy for unit in units for copy in self._copies[unit.id]]
+        return [self._tasks[f"{unit.id}@{name}"] for unit in units for name in self.names] if self.names else [*units]
 
     def join(self, pairs: Pairs) -> Pairs:
         """Return pairs by unit, as `across_targets` says.

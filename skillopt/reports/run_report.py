@@ -47,10 +47,7 @@ from skillopt.tasks import digest_of
 __all__ = ["ReportLimits", "edits_not_taken", "funnel_words", "run_details", "run_report"]
 
 _MOST_VERSIONS: Final = 24
-_TARGETS: Final = (
-    "The last columns have the tasks that each target passed, before and after. Tasks passed, score and gain are over "
-    "all targets: their mean, or each task with the target that did it worst, as `across_targets` says."
-)
+_TARGETS: Final = "The last columns have the tasks that each target passed; the others are over all targets."
 _LONGEST_DIFF: Final = 200_000
 
 
