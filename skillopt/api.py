@@ -84,6 +84,7 @@ def optimize(
     check_trainable(expect(Skill, skill, "read one with load_skill"))
     chosen = settings_of(settings, harness=harness, model=model, judge=judge)
     given = own_drivers(harness, model, judge, verifiers)
+    suite = suite if given.harness else expect(Suite, suite, "read one with load_suite").spread(chosen.targets)
     with open_session(store, chosen, suite, given, optimizer=True) as session, writer_lock(session.root, skill.name):
         check_cap(suite, chosen)
         recording, resumed = session.begin(skill, suite, on_event)

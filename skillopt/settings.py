@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, assert_never, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from skillopt.agent_table import AgentTable
 from skillopt.errors import SettingsError
@@ -32,6 +32,16 @@ __all__ = [
     "make_settings",
     "read_setting",
 ]
+
+
+def _join_names(given: object) -> str:
+    """Write a list of harnesses as one text; each does every task."""
+    text = ",".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
+    names = [one.strip() for one in text.split(",")]
+    if len(set(names) - {""}) < len(names) > 1:
+        raise ValueError("expected different harnesses")
+    return ",".join(names)
+
 
 _Amount = Annotated[float, Field(allow_inf_nan=False)]
 _CANNOT_CHANGE_A_RESULT = {
@@ -180,12 +190,21 @@ class Settings(PresetConstants):
     preset: Annotated[Preset, Field(description="Set of settings to start from.")] = Preset.DEFAULT
     harness: Annotated[
         str,
+        BeforeValidator(_join_names),
         Field(
             description="How the target is run: `claude-code`, `codex`, `opencode`, `gemini`, `copilot` or NAME of a "
             "table `[agents.NAME]` (`/MODEL` chooses a model), `chat/PROVIDER/MODEL`, `handoff`, or `demo` (a program "
-            "that understands table rules only). None is the default: `skillopt init` writes one."
+            "that understands table rules only). None is the default: `skillopt init` writes one. With a list each "
+            "does every task, and one text is trained for all; commands that do not compare take the first."
         ),
     ] = ""
+    across_targets: Annotated[
+        Literal["mean", "worst"],
+        Field(
+            description="What must get better where `harness` is a list: the `mean` over its targets, or each task "
+            "with the target that does it `worst`. Either way no target may get worse."
+        ),
+    ] = "mean"
     model: Annotated[
         str,
         Field(
@@ -321,9 +340,20 @@ class Settings(PresetConstants):
         return bool(self.max_usd or self.max_tokens or self.max_rollouts or self.max_minutes)
 
     @property
+    def targets(self) -> tuple[str, ...]:
+        """Name the harnesses that do each task: one, or several of a list; none where none is chosen."""
+        return tuple(filter(None, self.harness.split(",")))
+
+    @property
+    def by_target(self) -> "tuple[Settings, ...]":
+        """Give the settings of each target alone; themselves where none is chosen."""
+        return tuple(self.model_copy(update={"harness": one}) for one in self.targets) or (self,)
+
+    @property
     def identity(self) -> str:
         """Give the settings that can change a result, as canonical JSON."""
-        return self.model_dump_json(exclude=_CANNOT_CHANGE_A_RESULT)
+        alone = set() if len(self.targets) > 1 else {"across_targets"}
+        return self.model_dump_json(exclude=_CANNOT_CHANGE_A_RESULT | alone)
 
     @property
     def digest(self) -> str:

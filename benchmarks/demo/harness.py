@@ -19,6 +19,7 @@ from benchmarks.demo.rule_reading import Rule, read_rules
 from benchmarks.demo.skill_choice import choose_skill
 from benchmarks.demo.table_operations import apply_operations, settle
 from benchmarks.demo.tables import DemoTable, Operation
+from skillopt.errors import SettingsError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, ToolCall, Trajectory, Usage, loading_note
 from skillopt.skills.document import Skill, estimate_tokens
@@ -30,6 +31,8 @@ _INPUT: Final = "input.csv"
 _OUTPUT: Final = "output.csv"
 _PREVIEW_LINES = 4
 _VERSION = "demo-1"
+_HASTY: Final = "hasty"
+_HASTY_RULES: Final = 16
 
 
 def ignore_probability(tokens: int) -> float:
@@ -39,14 +42,23 @@ def ignore_probability(tokens: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class DemoHarness:
-    """Does table tasks by the rules it recognises in a skill; a program, not a language model."""
+    """Does table tasks by the rules it recognises in a skill; a program, not a language model.
+
+    As `demo/hasty` it reads the first sixteen sentences only: another target for the same text.
+    """
 
     seed: int = 0
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a variant that there is not."""
+        if self.model not in ("", _HASTY):
+            raise SettingsError(f"expected demo or demo/{_HASTY}, found demo/{self.model}; leave out '/{self.model}'")
 
     @property
     def identity(self) -> str:
-        """Name the program's version and its seed."""
-        return f"{_VERSION} seed={self.seed}"
+        """Name the program's version, its variant and its seed."""
+        return f"{_VERSION}{f' {self.model}' if self.model else ''} seed={self.seed}"
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Clean `input.csv` of the workspace into `output.csv`.
@@ -94,7 +106,7 @@ class DemoHarness:
     def _followed(self, request: RolloutRequest, skill: Skill) -> "list[tuple[Rule, tuple[Operation, ...]]]":
         """Draw which rules of a skill are followed and how each is read."""
         body = skill.document.body
-        rules = read_rules(body)
+        rules = read_rules(body)[: _HASTY_RULES if self.model else None]
         if not rules:
             return []
         overlooked = ignore_probability(_tokens(body))

@@ -73,7 +73,7 @@ class AuditSeries:
             estimate_tokens(f"{subject.skill.name}: {listed_description(subject.skill.document)}"),
             _costs(whole),
             self.effect is SkillEffect.IDLE,
-            subject.target.settings.harness,
+            subject.target.settings.by_target[0].harness,
             subject.skill.digest,
             capabilities=capabilities_of(subject.skill),
         )

@@ -99,9 +99,9 @@ def _unagreed_agents() -> tuple[AgentTerms, ...]:
 def _terms(project: Project, settings: Settings) -> Iterator[AgentTerms]:
     for name, table in settings.agents.items():
         yield AgentTerms(name, table, project.root, settings.sandbox)
-    target = settings.harness.partition("/")[0]
-    if target in AGENTS and settings.sandbox == "none" and is_unsandboxed_by_file(project.root):
-        yield AgentTerms(target, None, project.root, settings.sandbox)
+    for target in (name.partition("/")[0] for name in settings.targets):
+        if target in AGENTS and settings.sandbox == "none" and is_unsandboxed_by_file(project.root):
+            yield AgentTerms(target, None, project.root, settings.sandbox)
 
 
 def _checks(folder: Path, *, probe: bool) -> Iterator[_Check]:
@@ -230,11 +230,14 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[_Check]:
         yield _Check(f"target and optimizer {name}", ok=False, found=str(error))
 
     yield from _judge(project, name, settings)
-    models = {"optimizer": settings.model, "judge": settings.judge, "reviewer": settings.reviewer}
-    for role, chosen in {"target": settings.harness, **models}.items():
+    models = (("optimizer", settings.model), ("judge", settings.judge), ("reviewer", settings.reviewer))
+    for role, chosen, own in (
+        *(("target", one.harness, one) for one in settings.by_target),
+        *((*one, settings) for one in models),
+    ):
         if not chosen:
             continue
-        target, model = partial(load_target, settings, project.root), partial(load_model, chosen, settings, folder)
+        target, model = partial(load_target, own, project.root), partial(load_model, chosen, settings, folder)
         is_target = role == "target"
         row = _check(f"{role} {name}", partial(lambda load: load().identity, target if is_target else model))
         yield replace(row, warnings=(_DEMO,)) if row.ok and chosen == "demo" else row

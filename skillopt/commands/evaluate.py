@@ -25,9 +25,11 @@ from skillopt.execution.metering import Caps, Meter
 from skillopt.execution.results import NO_SKILL, EvaluateResult, Scoring
 from skillopt.gate.changed_tasks import ChangedTask, OutcomeChange, changed_tasks
 from skillopt.gate.comparison import Verdict
-from skillopt.gate.headline import headline_of_verdict, metric_label, tally_words
-from skillopt.gate.judge_noise import judge_agreement
+from skillopt.gate.headline import headline_of_verdict, metric_label, passed_words, tally_words
+from skillopt.gate.judge_noise import judge_agreement, share_interval
 from skillopt.project import Project, Selection, Target
+from skillopt.reports.blocks import Table, cited
+from skillopt.reports.terminal import print_terminal
 from skillopt.runs.history import skill_at
 from skillopt.runs.plan import incumbent_of
 from skillopt.runs.run import open_draft
@@ -71,7 +73,8 @@ def evaluate(
 ) -> None:
     """Score the skill, a version, or no skill.
 
-    With several subjects, each is compared with the first: what broke, what was fixed.
+    With several subjects, each is compared with the first: what broke, what was fixed. With several harnesses, a table
+    has a row for each subject and a column for each target.
     """
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = _evaluate(options.select(skill), of or [_WORKTREE], Split(split), repeats, observer)
@@ -84,7 +87,7 @@ def _evaluate(
     """Score skills on a split."""
     project = selection.project()
     target = project.target(selection)
-    suite = target.suite()
+    suite = target.suite().spread(target.settings.targets)
     named = [(subject, _skill(project, target, subject)) for subject in subjects]
     # A cap on rollouts in skillopt.toml is on training; one that is given with the command is on the command.
     most = target.settings.max_rollouts if "max_rollouts" in selection.flags else None
@@ -94,20 +97,27 @@ def _evaluate(
         if suite.left_out:
             observer.notice(suite.left_out)
         scoring = Scoring(ledger, drivers, target.settings, observer)
-        measured = scoring.measure(named, suite.tasks_to_evaluate(split), repeats)
-    first, *others = measured
+        tasks = suite.tasks_to_evaluate(split)
+        columns = {
+            name: [task for task in tasks if task.target == name] for name in dict.fromkeys(one.target for one in tasks)
+        }
+        measured = {name: scoring.measure(named, own, repeats) for name, own in columns.items()}
+    compared = {name: _against_first(scoring, own) for name, own in measured.items()}
+    several = {"targets": [{"target": name, "subjects": own} for name, own in compared.items()]}
     return {
         "skill": target.name,
         "split": split.value,
         "repeats": repeats,
-        "subjects": [
-            _compared(first, first, None),
-            *(_compared(first, own, scoring.compare(first, own)) for own in others),
-        ],
+        **({"subjects": compared[""]} if "" in compared else several),
         "paid_rollouts": scoring.paid_rollouts,
         "metric": target.settings.metric.value,
-        "judge": judge_agreement(rollout for own in measured for rollout in own.rollouts),
+        "judge": judge_agreement(rollout for own in measured.values() for one in own for rollout in one.rollouts),
     }
+
+
+def _against_first(scoring: Scoring, measured: Sequence[EvaluateResult]) -> list[dict[str, Any]]:
+    first, *others = measured
+    return [_compared(first, first, None), *(_compared(first, own, scoring.compare(first, own)) for own in others)]
 
 
 def _compared(first: EvaluateResult, own: EvaluateResult, verdict: Verdict | None) -> dict[str, Any]:
@@ -136,10 +146,29 @@ def _text(result: Mapping[str, Any], *, verbose: bool) -> str:
         f"{count_noun(result['repeats'], 'repeat')} a task, {count_noun(result['paid_rollouts'], 'rollout')} newly run"
     )
     lines = [f"{result['skill']} on {result['split']}, {runs}"]
-    for subject in result["subjects"]:
-        lines += _subject(subject, result["subjects"][0]["name"], metric_label(result["metric"]), verbose=verbose)
+    targets = result.get("targets", [])
+    lines += [print_terminal([_matrix(targets)])] if targets else []
+    for one in targets or [result]:
+        lines += [f"with {escape_terminal(one['target'])}"] if targets else []
+        subjects = one["subjects"]
+        for subject in subjects:
+            lines += _subject(subject, subjects[0]["name"], metric_label(result["metric"]), verbose=verbose)
     lines += [result["judge"].words] if result["judge"] else []
     return "\n".join(lines)
+
+
+def _matrix(targets: Sequence[Mapping[str, Any]]) -> Table:
+    """Write tasks passed, with the 95% interval of their share, by subject and target."""
+    rows = []
+    for subjects in zip(*(one["subjects"] for one in targets), strict=True):
+        tallies = [one["tally"] for one in subjects]
+        limits = [share_interval(one.passed, max(1, one.measured)) for one in tallies]
+        cells = (
+            f"{passed_words(one.passed * one.measured, one.measured)} ({low:.0%} to {high:.0%})"
+            for one, (low, high) in zip(tallies, limits, strict=True)
+        )
+        rows.append((cited(subjects[0]["name"]), *cells))
+    return Table(("tasks passed", *(cited(one["target"]) for one in targets)), rows)
 
 
 def _subject(subject: Mapping[str, Any], first: str, metric: str, *, verbose: bool) -> Iterator[str]:

@@ -18,7 +18,7 @@ from skillopt.runs.recorded import error_budget
 from skillopt.runs.run import grade_of
 from skillopt.safety.escaping import escape_terminal
 from skillopt.triggers.branch import DescriptionBranch
-from skillopt.versions.commit_message import TAKEN, TargetName, Version, commit_kind, single_line, why_stale
+from skillopt.versions.commit_message import TAKEN, Version, commit_kind, single_line, target_words, why_stale
 from skillopt.versions.decisions import EditLine, NumberedEdit, PersonsWord
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
@@ -133,7 +133,7 @@ def _trained_on(version: Version) -> str:
 def _version(version: Version, declined: PersonsWord | None, configured: str) -> str:
     trained = _trained_on(version)
     stale, scores = why_stale(trained, configured), escape_terminal(read_headline(dict(version.trailers)))
-    remark = f"stale: {stale}" if stale else f"trained on {TargetName.parse(trained)}" if trained else ""
+    remark = f"stale: {stale}" if stale else f"trained on {target_words(trained)}" if trained else ""
     taken = f"taken by {version.trailer(TAKEN)}" if version.trailer(TAKEN) else ""
     said = (shown_of(version), scores, taken, _declined(declined), remark)
     return "  ".join(filter(None, (version.sha[:SHORT], version.at, version.subject, *said)))

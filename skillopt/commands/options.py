@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AllSplitsOption",
     "HarnessOption",
+    "HarnessesOption",
     "JsonOption",
     "ModelOption",
     "PresetOption",
@@ -54,6 +55,9 @@ RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of ea
 PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
 WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
 HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the target is run.")]
+HarnessesOption = Annotated[
+    list[str] | None, typer.Option("--harness", help="How the target is run; repeat to train one text for several.")
+]
 ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
 RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")]
@@ -86,7 +90,7 @@ class RunOptions:
     suite: SuiteOption = None
     preset: PresetOption = None
     workers: WorkersOption = None
-    harness: HarnessOption = None
+    harness: HarnessesOption = None
     model: ModelOption = None
     max_rollouts: RolloutsOption = None
     max_usd: UsdOption = None
@@ -97,6 +101,7 @@ class RunOptions:
         from skillopt.project import Selection
 
         named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("suite", "settings")}
+        named["harness"] = ",".join(self.harness) if self.harness else None
         return Selection(skill, flags_of(self.settings, **named), self.suite)
 
 

@@ -174,7 +174,7 @@ def expect_reviewed(review: Path, skill: str, command: str = "write-tasks", what
 def _expect_language_model(target: Target) -> None:
     settings = target.settings
     expect_chosen(settings, harness=True, model=True)
-    for role, name in (("model", settings.model), ("harness", settings.harness)):
+    for role, name in (("model", settings.model), ("harness", settings.by_target[0].harness)):
         if name == "demo":
             raise UsageError(
                 f"expected as {role} a language model, which can write and do tasks, found the demo; set {role} "
@@ -199,7 +199,7 @@ class _Work:
         drivers = self.drivers
         if drivers.model is None:
             raise AssertionError("expected an optimizer model, which load_drivers makes")
-        model, target = self._settings.model, self._settings.harness
+        model, target = self._settings.model, self._settings.by_target[0].harness
         trials = (
             ("checking that empty answers fail", FixedAnswers("empty answer", lambda _: "")),
             ("checking that requests as answers fail", FixedAnswers("request as answer", lambda task: task.prompt)),

@@ -156,8 +156,8 @@ def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) ->
 
 
 def _roles(settings: Settings, suite: Suite, *, trains: bool) -> dict[str, str]:
-    kind, _, target = settings.harness.partition("/")
-    roles = {"target": target} if kind == "chat" else {}
+    chats = [name.removeprefix("chat/") for name in settings.targets if name.startswith("chat/")]
+    roles = {f"target {at}" if at else "target": name for at, name in enumerate(chats)}
     if trains:
         roles["optimizer model"] = settings.model
         roles |= {"reviewer": settings.reviewer} if settings.reviewer else {}

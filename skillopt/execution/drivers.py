@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +18,7 @@ from skillopt.execution.retry import LONGEST_SILENCE, Retry
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, Verifier, VerifierFactory
-from skillopt.rollouts import CHECKS_UNBOXED
+from skillopt.rollouts import BESIDE, CHECKS_UNBOXED, Trajectory, Usage
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning, unboxed_checks
 from skillopt.sandbox.processes import stop_all_processes
 from skillopt.settings import Settings
@@ -32,6 +32,7 @@ from skillopt.verifiers.tool_calls import RECORDED_TOOLS, asked_tools, is_record
 __all__ = [
     "Drivers",
     "Given",
+    "SeveralTargets",
     "caps_of",
     "check_recorded_tools",
     "checks_warning",
@@ -62,6 +63,30 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
+class SeveralTargets:
+    """Harnesses by name: each task goes to the one that it names, which is shown the task as the suite has it."""
+
+    harnesses: Mapping[str, Harness]
+
+    @property
+    def identity(self) -> str:
+        """Name all targets."""
+        return BESIDE.join(one.identity for one in self.harnesses.values())
+
+    def of(self, task: Task) -> Harness:
+        """Return the harness that does a task."""
+        return self.harnesses[task.target]
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound what a rollout consumes."""
+        return self.of(request.task).worst_case(replace(request, task=request.task.unit))
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Do the task."""
+        return self.of(request.task).run(replace(request, task=request.task.unit), workspace)
+
+
+@dataclass(frozen=True, slots=True)
 class Drivers:
     """The drivers of a run."""
 
@@ -73,20 +98,22 @@ class Drivers:
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     retry: Retry | None = None
     sandbox: SandboxChoice = "auto"
-    cluster: Cluster | None = None
+    clusters: tuple[Cluster, ...] = ()
     workers: int = 1
     reviewer: Model | None = None
 
     def executor(self, notice: Callable[[str], None]) -> Executor:
         """Return what runs calls: threads, which wait for their rollouts where a cluster does them."""
-        cluster = self.cluster
-        if cluster is None:
+        clusters = self.clusters
+        if not clusters:
             return ThreadExecutor(self.workers, notice)
-        cluster.notice = notice
-        cluster.ready()
+        for cluster in clusters:
+            cluster.notice = notice
+            cluster.ready()
 
         def drop() -> None:
-            cluster.drop()
+            for cluster in clusters:
+                cluster.drop()
             stop_all_processes()
 
         return ThreadExecutor(self.workers, notice, drop)
@@ -113,9 +140,9 @@ class Drivers:
 
     def recorded_key(self, skill_digest: str, task: Task, repeat: int) -> str:
         """Return the key of a repeat of a task under the text with a digest, empty for no skill."""
-        judged = self.judge is not None and task.verifier.judged
-        target_identity = f"{self.target_identity} {JUDGING}" if judged else self.harness.identity
-        return rollout_key(skill_digest, task.digest, target_identity, repeat)
+        harness = self.harness.of(task) if isinstance(self.harness, SeveralTargets) else self.harness
+        judge = f" judge={self.judge.identity} {JUDGING}" if self.judge and task.verifier.judged else ""
+        return rollout_key(skill_digest, task.digest, f"{harness.identity}{judge}", repeat)
 
 
 @lru_cache(maxsize=4096)
@@ -129,7 +156,7 @@ def settle_review(settings: Settings) -> Settings:
     if settings.review != "auto":
         return settings
     free = runs_agent(settings) and (settings.sandbox == "none" or bool(sandbox_warning(settings.sandbox)))
-    return settings.model_copy(update={"review": "always" if free or settings.harness == "handoff" else "listed"})
+    return settings.model_copy(update={"review": "always" if free or "handoff" in settings.targets else "listed"})
 
 
 def caps_of(settings: Settings) -> Caps:
@@ -145,7 +172,8 @@ def load_target(settings: Settings, root: Path) -> Harness:
 
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
     """Identify the target as runs over a suite record it."""
-    return load_target(settings, root).identity + _mark(settings, suite)
+    mark = _mark(settings, suite)
+    return BESIDE.join(load_target(one, root).identity + mark for one in settings.by_target)
 
 
 def load_drivers(
@@ -154,15 +182,12 @@ def load_drivers(
     """Make the drivers that a run needs and that were not given as objects; all of them keep to its caps."""
     given, retry = given or Given(), Retry(settings.retry_seconds)
     expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
-    if given.harness is None:
-        table = find_agent_table(settings.harness, settings.agents)
-        check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
-    _expect_sandbox_in_ci(settings, suite, agent=given.harness is None and runs_agent(settings))
-    harness = given.harness or load_target(settings, root)
-    cluster = open_cluster(settings, harness, [task for _, task in suite.splits], own=given.harness is not None)
     meter = given.meter or Meter(caps_of(settings))
     meters = [*([given.allowance] if given.allowance else []), meter]
-    asks_once = given.harness is None and settings.harness.startswith("chat/")
+    spread = any(task.target for _, task in suite.splits) and given.harness is None
+    chosen = settings.by_target if spread else settings.by_target[:1]  # whose suite is not spread measures the first
+    made = [_make_target(one, suite, root, given, (meters, retry)) for one in chosen]
+    harness = SeveralTargets(dict(zip(settings.targets, made, strict=True))) if spread else made[0]
 
     def metered(role: str, own: Model | None, name: str, masking: Masking | None = None) -> Model:
         model = own or load_model(name, settings, _handoff(root))
@@ -175,10 +200,10 @@ def load_drivers(
     if any(task.verifier.judged for _, task in suite.splits):
         own_judge = given.judge or (None if settings.judge else given.model)
         judge = metered("judge", own_judge, "" if own_judge else _judge_name(settings, suite), environment_masking())
-    exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
+    exposed = exposure_warning(settings.sandbox, os.environ) if any(map(runs_agent, chosen)) else ""
     notices = (exposed, checks_warning(suite, settings.sandbox), suite.gamed_note)
     return Drivers(
-        MeteredHarness(cluster or harness, meters, _mark(settings, suite), cluster, retry if asks_once else None),
+        harness,
         metered("optimizer", given.model, settings.model) if optimizer else None,
         judge,
         meter,
@@ -186,10 +211,25 @@ def load_drivers(
         given.verifiers,
         retry,
         settings.sandbox,
-        cluster,
+        tuple(one.cluster for one in made if one.cluster),
         settings.workers,
         metered("reviewer", given.reviewer, settings.reviewer) if settings.reviewer else None,
     )
+
+
+def _make_target(
+    settings: Settings, suite: Suite, root: Path, given: Given, spending: tuple[Sequence[Meter], Retry]
+) -> MeteredHarness:
+    """Make the harness of one target."""
+    (meters, retry), own = spending, given.harness is not None
+    if not own:
+        table = find_agent_table(settings.harness, settings.agents)
+        check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
+    _expect_sandbox_in_ci(settings, suite, agent=not own and runs_agent(settings))
+    harness = given.harness or load_target(settings, root)
+    cluster = open_cluster(settings, harness, [task for _, task in suite.splits], own=own)
+    asks_once = not own and settings.harness.startswith("chat/")
+    return MeteredHarness(cluster or harness, meters, _mark(settings, suite), cluster, retry if asks_once else None)
 
 
 def open_cluster(settings: Settings, harness: Harness, tasks: Sequence[Task], *, own: bool) -> Cluster | None:

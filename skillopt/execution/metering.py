@@ -250,7 +250,7 @@ class MeteredHarness:
         self._harness = harness
         self._meters = meters
         self._mark = mark
-        self._cluster = cluster
+        self.cluster = cluster
         self._retry = retry or Retry(0.0)
 
     @property
@@ -267,8 +267,8 @@ class MeteredHarness:
         try:
             return self._run(request, workspace)
         except NodeLostError as lost:
-            if self._cluster is not None:
-                self._cluster.notice(f"task {request.task.id} is run again: {lost}")
+            if self.cluster is not None:
+                self.cluster.notice(f"task {request.task.id} is run again: {lost}")
             return self._run(request, workspace)
 
     def _run(self, request: RolloutRequest, workspace: str) -> Trajectory:

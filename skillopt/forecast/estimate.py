@@ -96,9 +96,10 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
     """Look up what a run on a suite takes and shows; runs nothing and spends nothing."""
     project = selection.project()
     target = project.target(selection)
-    skill, settings, suite = _start(project, target, start), target.settings, target.suite()
-    if settings.harness:
-        find_harness_driver(settings.harness, settings.agents)
+    skill, settings = _start(project, target, start), target.settings
+    suite = target.suite().spread(settings.targets)
+    for name in settings.targets:
+        find_harness_driver(name, settings.agents)
     if settings.model:
         find_model_driver(settings.model)
     prospect, chances = expect_prospect(suite, settings), chances_of_gains(suite, settings)
@@ -111,7 +112,7 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         protected_siblings(project, target, selection.flags),
     )
     settled = settle_folds(suite, settings)
-    train, val, test = (len(settled.tasks(split)) for split in Split)
+    train, val, test = (settled.units(split) for split in Split)
     missing = missing_access(settings, suite, trains=True)
     go, verdict = (False, f"no-go: {missing}") if missing else _decide(better, prospect, chances)
     return Estimated(
@@ -128,8 +129,8 @@ def estimate(selection: Selection, *, start: Start = "auto", pass_rate: float | 
         chances,
         prospect,
         checks_warning(suite, settings.sandbox),
-        given_keys(settings.harness, settings.agents),
-        _cap(likely, suite, settings, val),
+        "; ".join(filter(None, (given_keys(name, settings.agents) for name in settings.targets))),
+        _cap(likely, suite, settings, len(settled.tasks(Split.VAL))),
         go,
         verdict,
     )

@@ -67,7 +67,8 @@ def start_evaluation(
     """Start a job that measures the incumbent, or the draft; on `train` it gathers evidence."""
     # A cap on rollouts in skillopt.toml is on training.
     planned = _Planned.of(selection, limits, {"max_rollouts": None}, proposer=_NOBODY)
-    plan, suite = planned.plan, planned.plan.target.suite()
+    plan, targets = planned.plan, planned.plan.target.settings.targets
+    suite = plan.target.suite().spread(targets)
     if draft:
         of, subject = DRAFT, skill_at(open_draft(planned.root, plan.repository, plan.target), DRAFT)
     else:
@@ -103,8 +104,8 @@ def start_training(selection: Selection, *, start: Start = "auto", limits: JobLi
     records = read_records(planned.root, plan.target, skill, suite)
     likely, _ = foresee(suite, settings, records.share, records.costs(settings, suite, skill), plan.siblings)
     settled = settle_folds(suite, settings)
-    what = f"It trains on {count_noun(len(settled.tasks(Split.TRAIN)) or len(settled.splits), 'train task')}"
-    gated = count_noun(len(settled.tasks(Split.VAL)), "val task")
+    what = f"It trains on {count_noun(settled.units(Split.TRAIN) or settled.units(Split.VAL), 'train task')}"
+    gated = count_noun(settled.units(Split.VAL), "val task")
     words = f"{what}, gated on {gated}, with optimizer model `{settings.model}`"
     return planned.start(words, likely, ["optimize", "--start", start])
 

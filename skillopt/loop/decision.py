@@ -56,7 +56,7 @@ def gate_is_due(run: TrainingRun) -> bool:
     # A step that comes after this one takes about as many rollouts as half a gate.
     if policy.idle >= IDLE or run.runner.left - run.siblings.kept < 3 * tasks:
         return True
-    return policy.epochs.rose if policy.epochs.pooled else policy.lead(tasks) >= _CLEAR_LEAD
+    return policy.epochs.rose if policy.epochs.pooled else policy.lead(run.units) >= _CLEAR_LEAD
 
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
@@ -69,7 +69,7 @@ def measure_baseline(run: TrainingRun) -> Iterator[Event]:
         failing = sum(bool(found) for policy in run.policies for found in policy.evidence.start.values())
         run.runner.release(run.siblings.kept + len(run.val) + failing)
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
-    floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
+    floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(run.units, run.settings)
     yield BaselineMeasured(measured, floor, gain)
 
 
@@ -160,7 +160,7 @@ def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     """Compare with the incumbent; what builds on a proven version only has to be no lower, where tasks can show it."""
     place, rounds = f"step {step}", run.runner.affords(2 * len(run.val))
     if run.settings.patch_tests and run.versions and not run.policy.epochs.pooled:
-        if len(run.val) < INCREMENT_TASKS:
+        if run.units < INCREMENT_TASKS:
             return run.gate.decide_whole(place, run.start, run.draft.incumbent, candidate, rounds)
         return run.gate.decide_increment(place, run.draft.incumbent, candidate, expected_gain(run))
     return run.gate.decide(place, run.draft.incumbent, candidate, rounds, expected_gain(run))
@@ -181,7 +181,7 @@ def expected_gain(run: TrainingRun) -> Prior:
     found = [policy.evidence for policy in run.policies]
     tasks = sum(len(one.start) for one in found)
     mended = sum(one.mended * (one.rates.answering - one.rates.without) * len(one.start) for one in found)
-    return prior_from_training(mended / max(1, tasks), tasks, len(run.val))
+    return prior_from_training(mended / max(1, tasks), tasks, run.units)
 
 
 def grade_draft(run: TrainingRun) -> Iterator[Event]:

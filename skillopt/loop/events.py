@@ -305,7 +305,8 @@ class GateDecided(Event):
         verdict, words = self.verdict, compared_words(self.verdict, "" if self.folded else VAL)
         flips = f"fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
         reason = "" if self.outcome == Outcome.ACCEPT else f", {_cut(verdict.reason)}"
-        return f"gate, {what}: {words}, {flips}: {self.outcome}{reason}"
+        targets = "".join(f", {one}" for one in verdict.targets)
+        return f"gate, {what}: {words}, {flips}{targets}: {self.outcome}{reason}"
 
 
 @dataclass(frozen=True, slots=True)

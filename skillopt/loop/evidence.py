@@ -6,9 +6,10 @@ then worth the logarithm of the ratio of the two (sequential probability ratio t
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from random import Random
 from typing import Final
 
@@ -167,6 +168,15 @@ class TrainEvidence:
         self._observed: dict[tuple[str, str], frozenset[str]] = {}
         self._cited: set[str] = set()
 
+    def shuffled(self, names: Iterable[str]) -> list[str]:
+        """Return tasks in an order that is drawn, in which several targets take turns, so that none is run less."""
+        order = list(names)
+        self.draw.shuffle(order)
+        queues = defaultdict[str, list[str]](list)
+        for name in order:
+            queues[self.tasks[name].target].append(name)
+        return [name for turn in zip_longest(*queues.values()) for name in turn if name is not None]
+
     def run(self, skill: Skill, names: Iterable[str]) -> Course[dict[str, Seen]]:
         """Run tasks under a skill; what could not be measured is left out."""
         names = list(names)
@@ -238,8 +248,7 @@ class TrainEvidence:
     def cover(self, lines: Sequence[Line], names: Sequence[str], times: int) -> list[str]:
         """Choose few tasks such that each line is seen on some of those that it cites."""
         need = [times * (2 if line.packed else 1) for line in lines]
-        pool = [name for name in names if any(name in line.targets for line in lines)]
-        self.draw.shuffle(pool)
+        pool = self.shuffled(name for name in names if any(name in line.targets for line in lines))
         chosen: list[str] = []
         while pool and any(count > 0 for count in need):
             useful = [sum(n > 0 and name in line.targets for n, line in zip(need, lines, strict=True)) for name in pool]

@@ -72,8 +72,7 @@ class Epochs:
     def next_batch(self, size: int) -> list[str]:
         """Return the next tasks, in an order that is drawn for each epoch."""
         if not self._order:
-            self._order = list(self._evidence.tasks)
-            self._evidence.draw.shuffle(self._order)
+            self._order = self._evidence.shuffled(self._evidence.tasks)
         batch, self._order = self._order[:size], self._order[size:]
         return batch
 
@@ -146,8 +145,7 @@ class Policy:
         evidence, first, self._first = self.evidence, self._first, False
         seen, rates = evidence.seen, evidence.rates
         wanted = _SHOWN
-        order = [name for name in evidence.tasks if name not in evidence.unmeasurable]
-        evidence.draw.shuffle(order)
+        order = evidence.shuffled(name for name in evidence.tasks if name not in evidence.unmeasurable)
         digest = evidence.draft.skill.digest
         known = [name for name in order if name in seen and self.live(seen[name].symptoms)]
         found = {name: seen[name] for name in known if seen[name].text == digest and not rates.noisy}

@@ -53,7 +53,7 @@ def error_for_each(siblings: int, confidence: float) -> float:
 
 def rollouts_kept(siblings: Sequence[Sibling], settings: Settings) -> int:
     """Count the rollouts to keep back for one candidate: whole repeats of both sides, at most a part of the cap."""
-    if settings.harness.partition("/")[0] in _LISTING_ONLY:
+    if _lists_only(settings):
         return 0
     wanted = sum(2 * len(one.tasks) * whole_repeats(len(one.tasks)) for one in siblings)
     cap = settings.max_rollouts
@@ -111,8 +111,8 @@ class SiblingGuard:
         return replace(verdict, reason="; ".join((verdict.reason, *self.words(candidate))))
 
     def _measure(self, step: int, sibling: Sibling, candidate: Skill) -> SiblingMeasured:
-        kind = self._settings.harness.partition("/")[0]
-        if kind in _LISTING_ONLY and _listing(self._start) == _listing(candidate):
+        if _lists_only(self._settings) and _listing(self._start) == _listing(candidate):
+            kind = self._settings.harness.partition("/")[0]
             reason = f"{kind} shows other skills by name and description alone, which are the same: nothing was run"
             return SiblingMeasured(step, sibling.name, None, reason)
         order = list(sibling.tasks)
@@ -129,6 +129,10 @@ class SiblingGuard:
         found = measure_harm(order, self._settings, run, error, f"sibling {sibling.name}")
         fell = found.verdict.outcome is Outcome.REJECT
         return SiblingMeasured(step, sibling.name, found.verdict, found.verdict.reason, fell, found.lowest)
+
+
+def _lists_only(settings: Settings) -> bool:
+    return bool(settings.targets) and all(name.partition("/")[0] in _LISTING_ONLY for name in settings.targets)
 
 
 def _beside(skill: Skill) -> tuple[Skill, ...]:

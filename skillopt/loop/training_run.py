@@ -107,6 +107,7 @@ class TrainingRun:
         """What is known from before any version; text that was added since is looked at for leaks as a whole."""
         self.suite, self.settings = suite, settings
         self.tasks, self.val, self.test = (suite.tasks(split) for split in Split)
+        self.units = suite.units(Split.VAL)
         self.plan = plan_rollouts(suite, settings)
         self._refused = refused
         kept = rollouts_kept(siblings, settings) + (self.plan.gate if settings.patch_tests else 0)

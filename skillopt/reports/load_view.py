@@ -178,8 +178,10 @@ def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Sui
         return None
     if suite.digest != record.suite_digest:
         return None
+    settings = Settings.model_validate_json(json.loads(record.config)[0])
+    suite = suite.spread(settings.targets)
     if record.kind == "training":
-        return settle_folds(suite, Settings.model_validate_json(json.loads(record.config)[0]))
+        return settle_folds(suite, settings)
     if record.kind == "proposal" and suite.folds and json.loads(record.config)[-1].endswith(SECOND_FOLD):
         return suite.fold_suites[1]
     return suite.first_fold_suite

@@ -48,6 +48,7 @@ from skillopt.tasks import digest_of
 __all__ = ["ReportLimits", "edits_not_taken", "funnel_words", "run_details", "run_report"]
 
 _MOST_VERSIONS: Final = 24
+_TARGETS: Final = "The last columns have the tasks that each target passed; the others are over all targets."
 _LONGEST_DIFF: Final = 200_000
 
 
@@ -353,10 +354,11 @@ def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         return [Paragraph("No candidate reached the gate."), *siblings]
     columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
     rows = [_gate(view, gate) for gate in view.gates[-limits.rows :]]
+    targets = tuple(cited(one.target) for one in view.gates[-1].verdict.targets)
     more = _more_line(len(view.gates) - len(rows), "earlier gate", view.run)
     return [
-        Table((*columns, "better / equal / worse", "confidence"), rows),
-        *paragraphs(more),
+        Table((*columns, "better / equal / worse", "confidence", *targets), rows),
+        *paragraphs(more, _TARGETS if targets else ""),
         *siblings,
         *paragraphs("" if view.test else _guarantee(view)),
     ]
@@ -370,7 +372,9 @@ def _gate(view: RunView, gate: GateView) -> tuple[str, ...]:
     tasks = f" of {len(verdict.pairs)} run" if verdict.pairs else ""
     counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}{tasks}"
     gain = f"{verdict.gain:+.3f}{f' ({limits})' if limits else ''}"
-    return str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, _confidence(verdict)
+    targets = (one.passed for one in verdict.targets)
+    shown = str(gate.number), str(gate.step), what, outcome, *passed_cells(verdict), gain, counts, _confidence(verdict)
+    return *shown, *targets
 
 
 def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

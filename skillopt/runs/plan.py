@@ -104,7 +104,7 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     target = replace(target, settings=settle_review(target.settings))
     repository = project.repository()
     repository.check_branch(f"skillopt/{target.name}")
-    whole = target.suite()
+    whole = target.suite().spread(target.settings.targets)
     folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
     suite = folds[0] if folds else whole
     check_trainable(target.skill())
@@ -303,7 +303,7 @@ def protected_siblings(project: Project, target: Target, flags: Mapping[str, obj
     targets.pop(target.folder, None)
     if targets:
         _check_held_out(target, targets.values())
-    return tuple(_sibling(one, error_for_each(len(targets), target.settings.confidence)) for one in targets.values())
+    return tuple(_sibling(one, target.settings, len(targets)) for one in targets.values())
 
 
 def _with_siblings(suite: Suite, siblings: Sequence[Sibling]) -> Suite:
@@ -331,8 +331,9 @@ def _check_held_out(target: Target, siblings: Iterable[Target]) -> None:
                 )
 
 
-def _sibling(target: Target, error: float) -> Sibling:
-    tasks = target.suite().tasks(Split.VAL)
+def _sibling(target: Target, trained: Settings, siblings: int) -> Sibling:
+    tasks = target.suite().spread(trained.targets).tasks(Split.VAL)
+    error = error_for_each(siblings, trained.confidence)
     if not can_show_harm(len(tasks), error):
         needed = next(count for count in range(2, _MOST_TASKS) if can_show_harm(count, error))
         raise UsageError(

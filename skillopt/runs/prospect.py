@@ -119,12 +119,12 @@ def expect_prospect(suite: Suite, settings: Settings) -> Prospect:
 
 
 def _shown(suite: Suite, settings: Settings) -> Prospect:
-    settled, count = settle_folds(suite, settings), count_noun(len(suite.splits), "task")
-    val = settled.tasks(Split.VAL)
+    settled = settle_folds(suite, settings)
+    count, val = count_noun(sum(map(suite.units, Split)), "task"), settled.units(Split.VAL)
     if not _can_learn(settled):
         return _nothing(f"{count} cannot both teach and judge, so nothing could be shown", suite, settings)
     if settings.gate is GateRule.STRICT:
-        words = f"gate `strict` accepts any higher mean on {len(val)} val tasks, and shows of none that it is better"
+        words = f"gate `strict` accepts any higher mean on {val} val tasks, and shows of none that it is better"
         return Prospect(can_show=True, least_proven=None, least_here=None, words=words)
     judging = _judging(settled, settings)
     proven, here = judging.least("proven"), judging.least("here")
@@ -144,16 +144,17 @@ def _nothing(problem: str, suite: Suite, settings: Settings) -> Prospect:
 
 
 def _judging(suite: Suite, settings: Settings) -> _Judging:
-    plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
+    plan, val, units = plan_rollouts(suite, settings), suite.tasks(Split.VAL), suite.units(Split.VAL)
     left = inf if plan.learning is None else plan.gate + plan.learning // 2
-    judged = len(val) if left >= 2 * len(val) else int(left // 2)
-    rounds = _MOST_ROUNDS if left == inf else int(left // (2 * max(1, judged)))
+    pair = 2 * len(val) / units  # several targets take as many pairs for a task
+    judged = units if left >= 2 * len(val) else int(left // pair)
+    rounds = _MOST_ROUNDS if left == inf else int(left // (pair * max(1, judged)))
     partial = settings.metric is not Metric.HARD and fmean(map(_parts_of, val)) > 1
     return _Judging(judged, rounds, partial)
 
 
 def _words(suite: Suite, judging: _Judging, proven: float | None, here: float) -> str:
-    val = len(suite.tasks(Split.VAL))
+    val = suite.units(Split.VAL)
     share = str(val) if val == judging.tasks else f"{judging.tasks} of {val}"
     judges = f"{share} tasks in two folds that judge each other" if suite.folds else f"{share} val tasks"
     gain = f"a gain of {here:.0%} of {'what is scored' if judging.partial else 'tasks'}"

@@ -121,12 +121,9 @@ def find_changed_agent(
     if not old.commits_config:
         before = Project(old.project.root, {}, {}).settings({"harness": now.harness, **flags})
     before = before or old.project.settings(flags)
-    kind = now.harness.partition("/")[0]
-    pairs = {
-        "harness": (before.harness.partition("/")[0], kind),
-        f"[agents.{kind}]": (find_agent_table(kind, before.agents), find_agent_table(kind, now.agents)),
-        "sandbox": (before.sandbox, now.sandbox),
-    }
+    old_kinds, kinds = ([name.partition("/")[0] for name in one.targets] for one in (before, now))
+    tables = {f"[agents.{kind}]": [find_agent_table(kind, one.agents) for one in (before, now)] for kind in kinds}
+    pairs = {"harness": (old_kinds, kinds), **tables, "sandbox": (before.sandbox, now.sandbox)}
     changed = ", ".join(name for name, (one, other) in pairs.items() if one != other)
     if not changed:
         return ()

@@ -320,6 +320,8 @@ def _result(verdict: Verdict, record: RunRecord) -> str:
         f"{compared}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
         f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
     )
+    if verdict.targets:
+        result += f" Tasks passed by target: {'; '.join(map(str, verdict.targets))}."
     if not place:
         return f"{result} {verdict.reason[0].upper()}{verdict.reason[1:]}."
     if expected := expectation(verdict.after, verdict.expected, metric):

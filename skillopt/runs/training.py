@@ -100,7 +100,7 @@ def optimize(
 @contextmanager
 def _handing_off(settings: Settings, root: Path) -> Iterator[None]:
     """List what a run hands off, and remove afterwards what it has read or asks no more."""
-    if _BY_HAND not in (settings.harness, settings.model, settings.judge, settings.reviewer):
+    if _BY_HAND not in (*settings.targets, settings.model, settings.judge, settings.reviewer):
         yield
         return
     folder = HandoffFolder(root / ".skillopt" / _BY_HAND)

@@ -88,11 +88,12 @@ def _plan(selection: Selection, allowance: Meter | None, *, optimizer: bool) -> 
 def _forecast(plan: RunPlan, skill: Skill) -> ShrinkForecast:
     tasks = shrink_tasks(plan.suite)
     expect_shrinkable(skill, plan.suite, plan.target.settings)
-    looks = plan_looks(len(tasks))
-    shows = looks[0].words if looks else f"{len(tasks)} tasks are too few for a verdict: the result will be a draft"
+    judging = len({task.unit.id for task in tasks})
+    looks = plan_looks(judging)
+    shows = looks[0].words if looks else f"{judging} tasks are too few for a verdict: the result will be a draft"
     units = len(find_units(skill.document))
     rollouts = _LEAST * len(tasks), _most_rollouts(len(tasks), units)
-    return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, len(tasks), shows, rollouts)
+    return ShrinkForecast(skill.name, estimate_tokens(skill.text), units, judging, shows, rollouts)
 
 
 def shrink_skill(

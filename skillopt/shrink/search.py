@@ -33,6 +33,9 @@ _MOST_RUNS: Final = 12
 _STARTS: Final = 3
 """Most runs of the old text on a task; one that fails in most of them tells nothing."""
 
+_PAIRS: Final = 4
+"""Runs with and without a unit that a task which always fails seems to need: of those without, one may show no loss."""
+
 _CLEARLY: Final = 2
 """Failures more than passes under the old text, from which on a task that seems to need a unit tells nothing."""
 
@@ -142,7 +145,11 @@ def find_needed(search: Search, name: str) -> Course[None]:
         if unit is None:
             return
         search.needed.setdefault(unit, []).append(name)
-        if (yield from _fails_anyway(search, name)):
+        if name in search.known:
+            chance = not (yield from _shows(search, unit, name))
+        else:
+            chance = yield from _fails_anyway(search, name)
+        if chance:
             search.forget(name)
             return
 
@@ -159,10 +166,23 @@ def _fails_anyway(search: Search, name: str) -> Course[bool]:
             return False
         passed.append(search.holds(name, found[name].symptoms))
         lead = 2 * _failures(passed) - len(passed)
-        if name in search.known:
-            return not passed[-1]  # there are always others whose mistakes are no chance
         if lead < 0 or lead >= _CLEARLY:
             return lead > 0
+
+
+def _shows(search: Search, unit: Unit, name: str) -> Course[bool]:
+    """Return whether a task that always fails gets more wrong without one unit, and never with it.
+
+    What such a task gets wrong differs from run to run by chance, and each difference looks like a loss.
+    """
+    both = [(search.evidence.draft.skill, name), (search.build([unit]), name)]
+    held = 0
+    for _ in range(_PAIRS):
+        old, without = yield from search.evidence.run_all(both)
+        held += without is not None and search.holds(name, without.symptoms)
+        if old is None or not search.holds(name, old.symptoms) or held > 1:
+            return False
+    return True
 
 
 def confirm(search: Search, unit: Unit) -> Course[None]:

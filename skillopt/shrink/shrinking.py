@@ -15,6 +15,7 @@ from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs, tas
 from skillopt.gate.grades import Against, Grade, Grading, grade_words
 from skillopt.gate.mean_bet import gain_limits
 from skillopt.gate.non_inferior import LOSS_ERROR, Look, Loss, judge_loss, plan_looks
+from skillopt.gate.targets import TargetGroups
 from skillopt.loop import events
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
 from skillopt.loop.course import Answerer, go
@@ -113,6 +114,7 @@ class Shrinking:
         self.search = Search(evidence, find_units(skill.document), self._without)
         self.answers = Answerer(self.runner.replies, TrainRollouts(self.runner, Stream.LEARNING).measure)
         self.order = draw.sample(list(tasks), len(tasks))
+        self.names = tuple(dict.fromkeys(task.unit.id for task in self.order))
         self._built: dict[tuple[int, ...], Skill] = {}
         self._rewritten: list[Edit] = []
 
@@ -154,7 +156,7 @@ class Shrinking:
         if self.how.rewrite:
             yield from self._rewrite()
         looks = self._looks()
-        for number, look in enumerate(looks or (Look(len(self.tasks), 0.0, LOSS_ERROR, self.noisy),)):
+        for number, look in enumerate(looks or (Look(len(self.names), 0.0, LOSS_ERROR, self.noisy),)):
             short, changes = self._short()
             if short.digest == self.skill.digest:
                 yield from self._told()
@@ -172,7 +174,7 @@ class Shrinking:
         return [one.id for one in self.order if one.id not in self.search.failing and one.id in self.search.passed]
 
     def _looks(self) -> tuple[Look, ...]:
-        return plan_looks(len(self.tasks), noisy=self.noisy)
+        return plan_looks(len(self.names), noisy=self.noisy)
 
     @property
     def noisy(self) -> bool:
@@ -279,8 +281,7 @@ class Shrinking:
         found = self.runner.rollouts(requests)
         pairs = Pairs(list(found[: len(wanted)]), list(found[len(wanted) :]))
         verdict = compare_pairs(pairs, self.settings, GateRule.STRICT, "verdict")
-        gains = task_gains(pairs.before, pairs.after, self.settings.metric)
-        loss = judge_loss([gains.get(task.id) for task in self.order], look)
+        loss = judge_loss(self._gains(pairs), look)
         loss = loss if look.margin else replace(loss, margin=None)  # a draft, whatever so few tasks seem to show
         margin = loss.margin or _WIDEST
         said = f"less than {margin:.0%} of tasks passed is lost" if look.margin else "too few tasks for a verdict"
@@ -288,12 +289,19 @@ class Shrinking:
         outcome = Outcome.ACCEPT if loss.shown else Outcome.INCONCLUSIVE
         return pairs, replace(verdict, outcome=outcome, reason=reason, confidence=1.0 - loss.p_value), loss
 
+    def _gains(self, pairs: Pairs) -> list[float | None]:
+        """Return the gain of each task, one that several targets do once, in an order drawn before."""
+        joined = TargetGroups(self.tasks, self.settings).join(pairs)
+        gains = task_gains(joined.before, joined.after, self.settings.metric)
+        return [gains.get(name) for name in self.names]
+
     def _grading(self, loss: Loss, pairs: Pairs) -> Grading:
-        gains = task_gains(pairs.before, pairs.after, self.settings.metric)
-        low, high = gain_limits([gains.get(task.id) for task in self.order], len(self.order), LOSS_ERROR)
+        gains = self._gains(pairs)
+        low, high = gain_limits(gains, len(gains), LOSS_ERROR)
         grade = Grade.PROVEN_HERE if loss.shown else Grade.UNPROVEN
-        changed = sum(abs(one) >= 0.5 for one in gains.values())  # noqa: PLR2004 - half of its runs
-        found = Grading(grade, 1.0 - loss.p_value, loss.gain, low, high, len(gains), changed, "")
+        known = [one for one in gains if one is not None]
+        changed = sum(abs(one) >= 0.5 for one in known)  # noqa: PLR2004 - half of its runs
+        found = Grading(grade, 1.0 - loss.p_value, loss.gain, low, high, len(known), changed, "")
         found = replace(found, against=self.against)
         return replace(found, reason=f"{grade_words(found)}, margin {loss.margin or _WIDEST:.2f}")
 

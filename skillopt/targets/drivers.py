@@ -66,7 +66,7 @@ AGENTS: Final[Mapping[str, Agent]] = {
 """Every agent with a driver of its own."""
 
 HARNESSES = {
-    "demo": Driver("benchmarks.demo.harness:DemoHarness", ("seed",)),
+    "demo": Driver("benchmarks.demo.harness:DemoHarness", ("seed", "model")),
     "chat": Driver("skillopt.targets.chat:ChatHarness", ("target",)),
     "claude-code": Driver(
         "skillopt.targets.claude_code.client:ClaudeCodeHarness", ("model", "mode", "prices", "sandbox")
@@ -187,8 +187,8 @@ def load_model(
 
 def runs_agent(settings: Settings) -> bool:
     """Return whether the target is an agent, which may do whatever the sandbox lets it."""
-    kind = settings.harness.partition("/")[0]
-    return kind in AGENTS or find_agent_table(kind, settings.agents) is not None
+    kinds = [name.partition("/")[0] for name in settings.targets]
+    return any(kind in AGENTS or find_agent_table(kind, settings.agents) is not None for kind in kinds)
 
 
 def _expect_demo(kind: str) -> None:

@@ -121,7 +121,7 @@ def _read_requests(ask: TriggerAsk, project: Project, target: Target) -> tuple[d
 
 
 def _expect_choice(settings: Settings) -> None:
-    name = settings.harness
+    name = settings.by_target[0].harness
     if name and name != "demo" and "mode" not in find_harness_driver(name, settings.agents).takes:
         raise UsageError(
             f"expected a harness that lists skills for the model to choose from (claude-code or codex), found {name!r}"
