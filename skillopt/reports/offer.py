@@ -25,7 +25,8 @@ from skillopt.reports.blocks import (
     paragraphs,
 )
 from skillopt.reports.markdown import comment_marker, print_markdown
-from skillopt.reports.run_report import ReportLimits, run_details
+from skillopt.reports.run_edits import ReportLimits
+from skillopt.reports.run_report import run_details
 from skillopt.reports.view import Ablation, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.capabilities import capability_difference

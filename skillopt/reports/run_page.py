@@ -18,7 +18,8 @@ from skillopt.reports.blocks import (
 )
 from skillopt.reports.html import print_page
 from skillopt.reports.markdown import print_markdown
-from skillopt.reports.run_report import ReportLimits, run_report
+from skillopt.reports.run_edits import ReportLimits
+from skillopt.reports.run_report import run_report
 from skillopt.reports.view import SEEN_SPLITS, RunView
 from skillopt.rollouts import Message, Rollout, Trajectory
 from skillopt.safety.plurals import count_noun

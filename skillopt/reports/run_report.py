@@ -1,9 +1,6 @@
 """Report of a run as blocks, made once for every printer; every text from elsewhere is cited."""
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from shlex import quote
 from typing import Final
 
@@ -25,8 +22,6 @@ from skillopt.loop.release_check import look_confidence
 from skillopt.reports.blocks import (
     Bullets,
     Commands,
-    Details,
-    Diff,
     Grid,
     Heading,
     Paragraph,
@@ -38,125 +33,25 @@ from skillopt.reports.blocks import (
     list_names,
     paragraphs,
 )
-from skillopt.reports.view import Ablation, EditView, Fate, GateView, RunView
+from skillopt.reports.run_edits import (
+    ReportLimits,
+    edits_not_taken,
+    list_draft_edits,
+    list_taken_edits,
+    list_units,
+    more_line,
+    show_changes,
+)
+from skillopt.reports.view import GateView, RunView
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
 from skillopt.tasks import digest_of
 
-__all__ = ["ReportLimits", "edits_not_taken", "funnel_words", "run_details", "run_report"]
+__all__ = ["funnel_words", "run_details", "run_report"]
 
-_MOST_VERSIONS: Final = 24
 _TARGETS: Final = "The last columns have the tasks that each target passed; the others are over all targets."
-_LONGEST_DIFF: Final = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class ReportLimits:
-    """How long a report may be: characters of a text, and rows of a table or names in a list."""
-
-    text: int = 1000
-    rows: int = 1_000_000
-
-
-def _show_changes(view: RunView) -> list[ReportBlock]:
-    pairs = list(pairwise(view.versions))
-    return [
-        Details(
-            f"What version {after.number} changes in SKILL.md",
-            [
-                *paragraphs(f"What was shown of it: {grade_words(after.grading)}." if after.grading else ""),
-                *difference_blocks(capability_difference(before.text, after.text)),
-                Diff(before.text, after.text)
-                if len(before.text) + len(after.text) <= _LONGEST_DIFF
-                else Paragraph("These texts are too long to be compared here; see `skillopt diff`."),
-            ],
-        )
-        for before, after in pairs[-_MOST_VERSIONS:]
-    ]
-
-
-def _taken_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    edits = [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
-    guided = [
-        f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
-        for version in view.accepted
-        if version.kind == "slow update"
-    ]
-    if not edits:
-        return paragraphs(*(guided or ["No edit was taken."]))
-    return [*_edit_table(edits, view, limits), *paragraphs(*guided)]
-
-
-def _draft_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    names = view.draft.edits if view.draft else ()
-    edits = [edit for edit in view.edits if edit.id in names]
-    return _edit_table(edits, view, limits) if edits else []
-
-
-def _edit_table(edits: Sequence[EditView], view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    rows = [
-        (
-            str(number),
-            _edit(edit, limits),
-            cited(edit.rationale, limits.text) or "—",
-            list_names(edit.tasks, limits.rows),
-            _left_out(edit.ablation),
-            f"+{edit.tokens_added} -{edit.tokens_removed}",
-        )
-        for number, edit in enumerate(edits[: limits.rows], 1)
-    ]
-    columns = "", "edit", "why, in the proposer's words", "train tasks behind it", "left out", "tokens"
-    note = (
-        "Left out: runs without the edit that make a mistake which is gone with it, on train tasks it cites; "
-        "`—` where earlier runs had told. "
-        "Tokens are estimates."
-    )
-    return [Table(columns, rows), *paragraphs(_more_line(len(edits) - len(rows), "edit", view.run), note)]
-
-
-def _edit(edit: EditView, limits: ReportLimits) -> str:
-    before, after = (cited(text, limits.text) or "—" for text in (edit.before, edit.after))
-    place = f" in {cited(edit.section, limits.text)}" if edit.section else ""
-    shown = {"add": after, "rewrite": after, "delete": before}.get(edit.op, f"{before} by {after}")
-    return f"{edit.op}{place}: {shown}"
-
-
-def _left_out(found: Ablation | None) -> str:
-    """Show how many runs without an edit fail, as far as that was run."""
-    if found is None or not found.runs:
-        return "—"
-    return f"fails in {found.failed} of {count_noun(found.runs, 'run')}, on {count_noun(found.tasks, 'task')}"
-
-
-def edits_not_taken(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    """Count the edits that were not taken by why, and list them, folded away; empty when there are none."""
-    waiting = view.draft.edits if view.draft else ()
-    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED and edit.id not in waiting]
-    if not others:
-        return []
-    fates = Counter(edit.fate for edit in others)
-    summary = ", ".join(f"{fates[fate]} {fate.value}" for fate in Fate if fates[fate])
-    # The same edit comes again and again, and falls for the same reason.
-    steps: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for edit in others:
-        row = _edit(edit, limits), edit.fate.value, cited(edit.reason, limits.text) or "—"
-        steps[row].append(str(edit.step))
-    rows = [(", ".join(at), *row) for row, at in steps.items()]
-    left = sum(map(len, list(steps.values())[limits.rows :]))
-    table = Table(("steps", "edit", "fate", "reason"), rows[: limits.rows])
-    folded = [table, *paragraphs(_more_line(left, "edit", view.run))]
-    return [Details(f"{count_noun(len(others), 'edit')} not taken: {summary}", folded)]
-
-
-def _more_line(left: int, what: str, run: str) -> str:
-    """Count the rows left out and name the command that lists all; empty when none were."""
-    if left <= 0:
-        return ""
-    return f"{count_noun(left, what)} more, left out for length: `skillopt report {quote(run)}` lists all."
-
-
 _MOST_REASON: Final = 300
 _MOST_QUOTE: Final = 200
 
@@ -173,8 +68,8 @@ def run_report(view: RunView, limits: ReportLimits, extra: Sequence[ReportBlock]
             _noise(view),
         ),
         *_difference(view),
-        *(Heading("Edits"), *_taken_edits(view, limits), *_show_changes(view)),
-        *_headed([("Text and the tasks that need it", _units(view, limits))], 2),
+        *(Heading("Edits"), *list_taken_edits(view, limits), *show_changes(view)),
+        *_headed([("Text and the tasks that need it", list_units(view, limits))], 2),
         *_headed(_found(view, limits, whole=True), 2),
         *_headed([("Tasks by version", _tasks_by_version(view))], 2),
         *extra,
@@ -189,28 +84,14 @@ def _difference(view: RunView) -> list[ReportBlock]:
     return [*new, *act_blocks(view.new_acts)]
 
 
-def _units(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
-    """List what a shortened text was made of: each unit with the tasks that need it; empty for other runs."""
-    if not view.units:
-        return []
-    rows = [
-        (
-            str(one.line),
-            cited(one.text, limits.text),
-            str(one.tokens),
-            "stays" if one.kept else "deleted",
-            list_names(one.tasks, limits.rows) if one.tasks else cited(one.reason),
-        )
-        for one in view.units[: limits.rows]
-    ]
-    more = _more_line(len(view.units) - len(rows), "unit", view.run)
-    return [Table(("line", "text", "tokens", "", "tasks that need it"), rows), *paragraphs(more)]
-
-
 def run_details(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     """Make the blocks of what a run's record tells beside its headline and the edits that were taken."""
     return _headed(
-        [("Text and the tasks that need it", _units(view, limits)), *_found(view, limits, whole=False), *_advice(view)],
+        [
+            ("Text and the tasks that need it", list_units(view, limits)),
+            *_found(view, limits, whole=False),
+            *_advice(view),
+        ],
         3,
     )
 
@@ -222,7 +103,7 @@ def _headed(sections: Sequence[tuple[str, list[ReportBlock]]], level: int) -> li
 def _found(view: RunView, limits: ReportLimits, *, whole: bool) -> list[tuple[str, list[ReportBlock]]]:
     draft = _draft(view)
     return [
-        ("Draft", [*draft, *_draft_edits(view, limits)] if draft and whole else draft),
+        ("Draft", [*draft, *list_draft_edits(view, limits)] if draft and whole else draft),
         ("Tasks that changed sides", _flips(view, limits)),
         ("Held-out test", [] if view.shrunk else _held_out_test(view)),
         (f"Gates on {_judged_on(view)}", _gates(view, limits)),
@@ -355,7 +236,7 @@ def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
     columns = ("gate", "step", "candidate", "verdict", "tasks passed", "score", f"gain in {metric_label(view.metric)}")
     rows = [_gate(view, gate) for gate in view.gates[-limits.rows :]]
     targets = tuple(cited(one.target) for one in view.gates[-1].verdict.targets)
-    more = _more_line(len(view.gates) - len(rows), "earlier gate", view.run)
+    more = more_line(len(view.gates) - len(rows), "earlier gate", view.run)
     return [
         Table((*columns, "better / equal / worse", "confidence", *targets), rows),
         *paragraphs(more, _TARGETS if targets else ""),
@@ -391,7 +272,7 @@ def _flips(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         for place, verdict in comparisons
     ]
     shown: ReportBlock = Bullets(lines) if lines else Paragraph("Nothing was accepted, so no task changed sides.")
-    return [shown, *paragraphs(_more_line(len(taken) - limits.rows, "earlier gate", view.run))]
+    return [shown, *paragraphs(more_line(len(taken) - limits.rows, "earlier gate", view.run))]
 
 
 def _held_out_test(view: RunView) -> list[ReportBlock]:

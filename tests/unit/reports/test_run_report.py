@@ -10,8 +10,8 @@ import pytest
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import PromptSkipped, TasksSetAside, VerifierSuspected, VersionAccepted
 from skillopt.reports.markdown import print_markdown
+from skillopt.reports.run_edits import ReportLimits, edits_not_taken
 from skillopt.reports.run_page import render_markdown, render_page
-from skillopt.reports.run_report import ReportLimits, edits_not_taken
 from skillopt.reports.terminal import render_terminal
 from skillopt.reports.view import Fate, RunView, render_json
 from tests.fakes.drafts import graded, grading
