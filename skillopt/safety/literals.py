@@ -1,24 +1,32 @@
 """Find the literals of a skill's text: what names one thing of the world, as no ordinary word of a language does.
 
 Blocks of code are found in the parsed page; every line is then read with its code spans, so that nothing of the source
-is left out, seen or unseen. Each pattern starts at a rare sign or repeats within bounds: reading takes linear time.
+is left out, seen or unseen. What shows a form, as `12.50` after "such as", is none. Each pattern starts at a rare sign
+or repeats within bounds: reading takes linear time.
 """
 
+import builtins
+import keyword
 import re
+import sys
+import typing
 from calendar import day_name, month_name
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from functools import cache, lru_cache
+from http import HTTPStatus
 from typing import Final
 
 from markdown_it import MarkdownIt
 
 from skillopt.safety.credentials import find_credentials
 from skillopt.safety.disguised_text import as_read
-from skillopt.safety.words import is_ordinary, language_of, words_of
+from skillopt.safety.told_answers import write_numbers
+from skillopt.safety.words import is_frequent, is_ordinary, language_of, words_of
 
-__all__ = ["Literal", "LiteralKind", "code_lines", "find_literals", "normalise", "split_prose"]
+__all__ = ["Literal", "LiteralKind", "code_lines", "find_literals", "key_of", "normalise", "split_prose"]
 
 
 class LiteralKind(StrEnum):
@@ -51,60 +59,115 @@ class Literal:
 _LONGEST_TEXT: Final = 200_000
 _LONGEST_LINE: Final = 10_000
 _WORD: Final = re.compile(r"[^\W_]+")
-_GROUPED: Final = re.compile(r"(?<=\d)[,.'](?=\d{3}(?!\d))")
+_GROUPED: Final = re.compile(r"(?<=\d)[,.'](?=\d{3}(?!\d))|(?<=\d)[.,]00?(?!\d)")
 _SPAN: Final = re.compile(r"`+([^`\n]+)`+")
-_SHELL: Final = frozenset(("bash", "sh", "shell", "console", "zsh", "fish", "powershell", "ps1", "bat", "cmd", ""))
+_SHELL: Final = frozenset(("bash", "sh", "shell", "console", "zsh", "fish", "powershell", "ps1", "bat", "cmd", "sql"))
 _PLACES: Final = (LiteralKind.FILE, LiteralKind.PATH, LiteralKind.HOST)
+_FORMS: Final = (LiteralKind.NUMBER, LiteralKind.QUOTE, LiteralKind.CODE)
 _CAPITAL_NOUNS: Final = ("de",)
 _DATES: Final = frozenset((*day_name, *month_name[1:]))
 _DIGITS: Final = 3  # from which on a number names something
+_ACCOUNT: Final = re.compile(r"\d{5}|(?:\d\D?){9}")  # no example has so many digits
+_COUNT: Final = 4  # digits of a number of things
 _SHORT: Final = 5  # letters of an abbreviation
+_SAID: Final = 4  # words of a quoted sentence; a label has fewer
+_STATUSES: Final = frozenset(str(int(status)) for status in HTTPStatus)
+_FILES: Final = frozenset(
+    "md mdx txt rst py pyi ipynb js mjs ts tsx jsx json jsonl yaml yml toml ini cfg conf env lock xml htm html css scss"
+    " svg png jpg jpeg gif webp ico pdf doc docx xls xlsx xlsm ppt pptx csv tsv sql sh bash zsh ps1 bat cmd rb rs go java"
+    " kt swift c cc cpp h cs php pl lua r vue tf proto gradle log bak tmp out bin exe dll so tar gz tgz zip bz2 xz whl"
+    " deb mp3 mp4 wav webm ttf woff db sqlite parquet arrow npz npy pkl pt onnx h5 patch diff pem crt key pub git".split()
+)
+_PYTHON: Final = frozenset(
+    name.strip("_").casefold()
+    for names in (
+        *map(dir, (str, bytes, int, float, list, dict, set, tuple, date, datetime, timedelta, re.Pattern, re.Match)),
+        *(typing.__all__, [name for name, value in vars(builtins).items() if isinstance(value, type)]),
+        *(keyword.kwlist, ("datetime", "json", "csv", "re", "math", "decimal", "dataclass", "enum", "async")),
+    )
+    for name in names
+)
+"""Names of the language of which nothing but a value comes."""
 _PART: Final = r"[\w.@+*?~{}$%-]"
+_MONEY: Final = r"(?:per ?cent|dollars?|euros?|pounds?|cents?|pence|yen|francs?|thousand|million|billion)\b"
 _TOKEN: Final = re.compile(
-    r"(?P<HOST>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://[^\s<>\"'`)\]|]+|(?<![\w.@-])www\.[^\s<>\"'`)\]]+"
-    r"|(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.-]))"
+    r"(?P<HOST>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}:(?://|\\\\)[^\s<>\"'`)\]|]+|(?<![\w.@-])www\.[^\s<>\"'`)\]]+"
+    r"|(?<![\w:/.])//[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:/[^\s<>\"'`)\]]*)?"
+    r"|(?<![\w-])(?:javascript|vbscript|mailto|data):[^\s<>\"'`)\]]+|\[[0-9a-f:]{2,45}\]:\d{1,5}"
+    r"|(?<![\w.@-])[\w.-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,18}:[\w~/][^\s<>\"'`)\]]*"
+    r"|(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\w[^\s<>\"'`)\]]*)?(?![\w.-]))"
     r"|(?P<NAME>(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}|(?<![\w@/.])@[\w-]{2,60}\b(?!/))"
     r"|(?P<VARIABLE>\$(?:env:)?\{?[A-Za-z_]\w{1,60}\}?(?![\w(/\\])|%[A-Z_]{3,40}%"
-    r"|(?<![\w$/.])[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40})+\b)"
+    r"|(?<=environ\[['\"])\w{2,60}|(?<=getenv\(['\"])\w{2,60}|(?<=process\.env\.)\w{2,60}|(?<=export )[A-Z]\w{1,60}"
+    r"|(?<![\w$/.])[A-Z][A-Z0-9_]{0,60}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|CREDENTIALS?)\b)"
     r"|(?P<NUMBER>[$\u00a3\u00a5\u20a0-\u20cf] ?\d[\d.,]*\w?"
-    r"|(?<![\w.])\d[\d.,' ]{0,20}(?:[\u00a3\u00a5\u20a0-\u20cf%]|[A-Z]{3}\b))"
+    rf"|(?<![\w.])\d[\d.,' ]{{0,20}}(?:[\u00a3\u00a5\u20a0-\u20cf%]|[A-Z]{{3}}\b|{_MONEY}))"
     rf"|(?P<path>(?<![\w/\\.])(?:~|\.{{1,2}}|\$\{{?\w{{1,40}}\}}?|[A-Za-z]:)?[/\\](?:{_PART}{{1,80}}[/\\]?){{1,12}}"
-    rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}[/\\]){{1,12}}(?:{_PART}{{1,80}})?)"
+    rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}[/\\]){{1,12}}(?:{_PART}{{1,80}}+(?!\())?)"
     r"|(?P<number>(?<![\w.])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
     r"|(?<![\w.])\d{2,4}(?: \d{2,4}){2,8}(?!\w)|(?<![\w.,])\d[\d.,:'/-]{1,30}\d(?!\w)"
     r"|(?<![\w-])(?=[A-Za-z-]{0,20}\d)[A-Za-z]{1,20}[A-Za-z0-9]{0,20}(?:-[A-Za-z0-9]{1,20}){0,6}(?![\w-]))"
-    r"|(?P<code>(?<![\w.-])[A-Za-z]\w{0,60}(?:(?:\.|::|->)[A-Za-z_]\w{0,60}){1,8}\(?"
+    r"|(?P<code>(?<![\w.-])[A-Za-z]\w{0,60}(?:(?:\.|::|->)[A-Za-z_]\w{0,60}){1,8}(?::\d{1,5}\b|\()?"
     r"|(?<![\w-])_{0,2}[A-Za-z][A-Za-z0-9]{0,40}(?:_[A-Za-z0-9]{1,40})+\(?|(?<![\w-])[a-z]{1,30}[A-Z][A-Za-z0-9]{1,40}\(?)"
 )
+_STANDARD: Final = re.compile(r"\b(?:ISO|RFC|IEEE|PEP|UTF|SHA)[ -]?\d{1,5}(?:-\d{1,3})?(?![\w-])", re.IGNORECASE)
 _FILE: Final = re.compile(r"[\w*?-][\w.*?-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,9}")
-_HOST: Final = re.compile(r"(?:[\w-]{1,63}\.){1,8}[a-z]{2,18}")
+_HOST: Final = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,18}(?::\d{1,5})?")
+_DOMAIN: Final = re.compile(r"\.(?:com|org|net|io|dev|xyz|biz|site|online|onion|live|click|website)(?::\d{1,5})?\Z")
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,30}:(?![\\/]?\Z)", re.IGNORECASE)
+_HERE: Final = re.compile(r"(?:localhost|127\.[\d.]{5,11}|0\.0\.0\.0|\[::1?\])")
+_SHARED: Final = re.compile(r"(?:[\w-]{1,40}\.)*(?:github|githubusercontent|gitlab|bitbucket|huggingface|npmjs|pypi)\.\w{2,3}")
+_LARGE: Final = range(100, 256)  # one of them is in the four numbers of most addresses, and of no version
+_MASKS: Final = ("0", "127", "255")
+_OUTSIDE: Final = re.compile(
+    r"[~$]|[A-Za-z]:|(?:.{0,400}[/\\])?\.[.\w]"
+    r"|[/\\](?:bin|boot|dev|etc|home|lib|media|mnt|opt|private|proc|root|run|sbin|srv|sys|tmp|usr|var|Users|Volumes)\b"
+)
 _QUOTE: Final = re.compile(r"[\"\u201c\u201e]([^\"\u201c\u201d\n]{2,200})[\"\u201d]|(?<![\w'])'([^'\n]{2,100})'(?!\w)")
+_EXAMPLE: Final = re.compile(
+    r"(?:\b(?:such as|e\.g\.|for (?:example|instance)|as in|like|instead of|rather than)|\b(?:not|never)(?= [`'\"])"
+    r"|:(?= [`'\"*])|\((?=[`'\"]))(?:[^.;)]|[.;)](?=\S)){0,200}",
+    re.IGNORECASE,
+)
 _NAME: Final = re.compile(
-    r"\b[A-Z\u00c0-\u00de]\.?[\w'\u2019-]{0,40}(?:(?: (?:of|de|van|von|&))? [A-Z\u00c0-\u00de][\w'\u2019-]{0,40}){0,5}"
+    r"\b[A-Z\u00c0-\u00de]\.?[\w'\u2019-]{0,40}+(?:(?: (?:of|de|van|von|&))? [A-Z\u00c0-\u00de][\w'\u2019-]{0,40}+){0,5}+(?!\()"
 )
 _STARTS: Final = re.compile(r"(?:\A|[.!?:;|>(\[\"\u201c\u2013\u2014*]|\d\)|-)[\s*_\"(\[#>|-]*\Z")
+_TITLE: Final = re.compile(r"^\s{0,3}#{1,6} .*|\*\*[^*\n]{1,80}\*\*|(?<!\w)'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"")
 _CONDITION: Final = re.compile(
     r"\b(?:if|when|whenever|unless|until|while|once|after|before|since|where|on|from)\b([^,.;:|]{3,120}(?:\.\w[^,.;:|]{0,60})?)",
     re.IGNORECASE,
 )
-_REFERENCE: Final = re.compile(
-    r"\b(?:follow|obey|apply|execute|see|read|per|according to)\b([^.;|]{0,120}(?:\.\w[^.;|]{0,60})?)", re.IGNORECASE
+_FOLLOW: Final = re.compile(
+    r"\b(?:follow|obey|apply|execute|carry out|do|take|read|see|per|according to)\b([^.;|]{0,120}(?:\.\w[^.;|]{0,60})?)",
+    re.IGNORECASE,
 )
 _ORDERS: Final = re.compile(
-    r"\b(?:instructions?|steps|rules|orders|guidelines?|commands?|advice|notes?) "
-    r"(?:in|of|from|at|on|inside|given|found|written|that|which)\b[^.;|]{0,80}",
+    r"\b(?:instructions?|directions?|steps|rules|orders|guid(?:e|elines?)|commands?|advice|notes?|polic(?:y|ies)|requests?)"
+    r" (?:in|of|from|at|on|inside|under|given|found|written|that|which)\b|^ (?:only |just )?what\b.{1,60}"
+    r"\b(?:says?|asks?|tells?|wants?|orders?|demands?)\b",
     re.IGNORECASE,
 )
 _LINK: Final = re.compile(
     r"\]\(<?([^()\s<>]{1,300})>?(?:\s[^()]{0,200})?\)|^\s{0,3}\[[^\]]{1,100}\]:\s{1,4}(\S{1,300})"
 )
-_INCLUDE: Final = re.compile(r"(?<![\w@.])@((?:~?[\w.-]{0,60}/){0,8}[\w.-]{1,60}\.\w{1,10}|~?/[\w./-]{1,200})")
+_INCLUDE: Final = re.compile(
+    r"(?<![\w@.])@((?:~?[\w.-]{0,60}/){0,8}[\w.-]{1,60}\.\w{1,10}|~?/[\w./-]{1,200})"
+    r"|@include ([\w./~-]{1,200})|\{[{%>] {0,3}(?:include|import)\b:? ?([^}%]{1,100})"
+)
 _ALLOWED: Final = re.compile(
-    r"(?:permission|allow(?:ed|list)?|approv|sandbox|bypass|trust|privileg|skip-?perm|yolo|full-?auto|\bask\b|chmod|sudo)",
+    r"(?:permission|allow(?:ed|list)?|approv|sandbox|bypass|trust|privileg|skip-?perm|yolo|full-?|\bask\b|chmod|sudo)",
     re.IGNORECASE,
 )
-_MAY: Final = re.compile(
-    r"\b(?:you|agents?|it) (?:can|[\w ]{0,40}\bmay|(?:is|are) (?:allowed|permitted|free) to)\b[^.;|]{3,120}",
+_KEY: Final = re.compile(r"(?<![\w-])-{0,2}[A-Za-z]+(?:[-_.][A-Za-z]+)+|(?<![\w-])--?[a-z]{3,20}\b|\b[a-z]+[A-Z]\w+")
+_CONSENT: Final = re.compile(
+    r"\b(?:dis|un)?(?:approv\w*|authori[sz]\w*|consent\w*|entitled|permitted|allowed to|permissions? to)"
+    r"|\bwithout (?:an? |any |the )?(?:ask|review|check|confirm)\w*",
+    re.IGNORECASE,
+)
+_ROLE: Final = re.compile(
+    r"\b(?:(?:you|agents?) may|you are (?:free to|the|an?)|(?:act|speak|sign) (?:as|for)|on behalf of|in the name of"
+    r"|yourself as)\b[^.;,|]{3,120}",
     re.IGNORECASE,
 )
 _TOOL: Final = re.compile(
@@ -115,9 +178,16 @@ _LEAD: Final = re.compile(
     r"^\s*(?:[$#>%] |PS> ?)?(?:(?:sudo|env|time|nohup|exec|command|xargs)\s+(?:-\S+\s+)*|\w{1,40}=\S*\s+)*"
 )
 _PROGRAM: Final = re.compile(
-    r"(?:[~.\w-]{0,40}/){0,8}([a-z][\w.+-]{0,40}(?![\w.(=+-])|[A-Z]{3,12}(?=\s.{0,200}[a-z]))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
+    r"(?:[~.\w-]{0,40}/){0,8}([a-z][\w.+-]{0,40}(?![\w.(=+-])"
+    r"|(?:ALTER|ATTACH|CALL|COPY|CREATE|DELETE|DROP|GRANT|INSERT|LOAD|MERGE|REPLACE|REVOKE|TRUNCATE|UPDATE)\b)"
+    r"(?!\s*(?:[=!<>]=|=|[<>]\s*[\d'\"]|[-+*%?:,)\]}]\s))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
+)
+_SHELL_SIGN: Final = re.compile(r"\s-{1,2}\w|[|~$]|&&|;|[\w/]/|\.\w+\b|\s>>?\s")
+_NO_PROGRAMS: Final = frozenset(
+    (*keyword.kwlist, *"then fi do done case esac echo cd set local printf test exit const let var function new type".split())
 )
 _CALLING: Final = re.compile(r"\b(?:run|call|execute|invoke|install|start|launch)\b[^.;:]*\Z", re.IGNORECASE)
+_RUN: Final = re.compile(r"\b(?:eval|exec|system|popen|Function)\(")
 _IMPORT: Final = re.compile(
     r"^\s*(?:from\s+([\w.]{1,60})\s+import|import\s+([\w.]{1,60}))|\brequire\(\s*[\"']([^\"']{1,60})"
 )
@@ -191,89 +261,151 @@ def _of_line(line: str, info: str | None, language: str) -> tuple[_Found, ...]:
     read = as_read(line)
     if info is not None:
         return () if line.lstrip().startswith(("```", "~~~")) else tuple(_in_code(read, is_shell=info in _SHELL))
-    return tuple(_in_prose(read if "`" in read or "`" not in line else line, language))
+    read = read if "`" in read or "`" not in line else line
+    found = tuple(_in_prose(read, language))
+    shown = _EXAMPLE.sub(" ", read)
+    if shown == read:
+        return found
+    said = set(_in_prose(shown, language))
+    return tuple(one for one in found if one in said or one[0] not in _FORMS or _ACCOUNT.search(one[1]))
 
 
 def _in_prose(line: str, language: str) -> Iterator[_Found]:
     for span in _SPAN.finditer(line):
         is_run = _CALLING.search(line[: span.start()][-60:]) is not None
-        yield from _in_code(span[1], is_shell=is_run or " " in span[1].strip(), is_span=True)
+        yield from _in_code(span[1], is_shell=is_run, is_span=True)
     plain = _SPAN.sub(" \x1a ", line)
     for match in _LINK.finditer(plain):
         target = match[1] or match[2]
-        yield (LiteralKind.HOST if "://" in target else LiteralKind.REFERENCE), target
-    yield from ((LiteralKind.REFERENCE, match[1]) for match in _INCLUDE.finditer(plain))
+        yield (LiteralKind.HOST if _SCHEME.match(target) else LiteralKind.REFERENCE), target
+    yield from ((LiteralKind.REFERENCE, next(filter(None, match.groups()))) for match in _INCLUDE.finditer(line))
     yield from _tokens(plain)
+    yield from (one for one in _tokens(write_numbers(plain)) if re.search(_MONEY, one[1]))
     yield from _permissions(plain)
     yield from _quotes(plain)
     yield from _names(plain, language)
-    yield from ((LiteralKind.REFERENCE, match[0].strip()) for match in _ORDERS.finditer(line))
-    for match in _REFERENCE.finditer(line):
-        places = (said for kind, said in _tokens(match[1]) if kind in _PLACES)
-        yield from ((LiteralKind.REFERENCE, said) for said in places)
+    for match in _FOLLOW.finditer(line):
+        if _ORDERS.search(match[1]):
+            yield LiteralKind.REFERENCE, match[0].strip()
+        yield from ((LiteralKind.REFERENCE, said) for kind, said in _tokens(match[1]) if kind in _PLACES)
     for match in _CONDITION.finditer(line):
         if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}", language))):
             yield LiteralKind.CONDITION, match[0].strip()
-    yield from ((LiteralKind.PERMISSION, match[0]) for match in _MAY.finditer(line))
+    yield from ((LiteralKind.PERMISSION, match[0]) for match in (*_ROLE.finditer(line), *_CONSENT.finditer(plain)))
 
 
 def _tokens(text: str) -> Iterator[_Found]:
     """Find hosts, variables, paths, numbers and identifiers."""
+    text = _STANDARD.sub(" ", text)
     for match in _TOKEN.finditer(text):
         said = match[0].rstrip(".,;:!?")
         if match.lastgroup == "path":
             yield from _path(said)
         elif match.lastgroup == "code":
             yield from _dotted(said)
-        elif match.lastgroup != "number" or sum(map(str.isdigit, said)) >= _DIGITS:
+        elif match.lastgroup == "HOST":
+            yield from [(LiteralKind.HOST, said)] if _is_host(said) else []
+        elif match.lastgroup != "number" or (_digits(said) >= _DIGITS and not _counts_things(said, text[match.end() :])):
             yield LiteralKind[(match.lastgroup or "").upper()], said
+
+
+def _digits(said: str) -> int:
+    return sum(map(str.isdigit, said))
+
+
+def _counts_things(said: str, rest: str) -> bool:
+    """Return whether a number says how many, as in `300 dpi`, or is a status of HTTP."""
+    unit = re.match(r"[ -]([a-z]{1,20})\b", rest)
+    is_counted = unit is not None and not is_frequent(unit[1]) and not re.match(_MONEY, unit[1])
+    return said in _STATUSES or (is_counted and said.isdigit() and len(said) <= _COUNT)
+
+
+def _is_host(said: str) -> bool:
+    """Tell an address from this machine, and four numbers of an address from those of a version or a mask."""
+    host = _host(said)
+    parts = host.split(".")
+    if all(map(str.isdigit, parts)):
+        return parts[0] not in _MASKS and (said != host or any(int(part) in _LARGE for part in parts))
+    return not _HERE.fullmatch(host)
+
+
+def _host(said: str) -> str:
+    """Return what an address is known by: its host, with the owner where many share it."""
+    rest = re.sub(r"^[A-Za-z][\w+.-]*:(?=[/\\])|^[/\\]+", "", said).replace("\\", "/").lstrip("/")
+    host, _, path = rest.partition("/")
+    host = host.rsplit("@", 1)[-1].lower().removeprefix("www.")
+    host = host if host.startswith("[") else host.split(":", 1)[0]
+    return f"{host}/{path.split('/', 1)[0].lower()}" if _SHARED.fullmatch(host) else host or said
+
+
+def key_of(literal: Literal) -> tuple[str, ...]:
+    """Return what a literal is known by: another page of a host is nothing new."""
+    words = [_host(literal.text)] if literal.kind is LiteralKind.HOST else normalise(literal.text)
+    return literal.kind, *(words or [literal.text])
 
 
 def _path(said: str) -> Iterator[_Found]:
     parts = [part for part in re.split(r"[/\\]", said) if part]
-    if said[0] in "/\\~$" or ":" in said[:2] or any(re.match(r"\.[.\w]", part) for part in parts):
+    if _OUTSIDE.match(said):
         yield LiteralKind.PATH, said
-    elif len(parts) > 1 and _HOST.fullmatch(parts[0]) and not _FILE.fullmatch(said):
-        yield LiteralKind.HOST, said
-    elif not all(map(is_ordinary, parts)) or said[-1] in "/\\":
+    elif len(parts) > 1 and _HOST.fullmatch(parts[0]) and not _is_file(parts[0]) and said[0] not in "/\\":
+        yield from [(LiteralKind.HOST, said)] if _is_host(said) else []
+    elif _is_file(parts[-1]) or len(said) <= _DIGITS or not all(map(_is_common, parts)) or (said[-1] in "/\\" and parts[1:]):
         yield LiteralKind.FILE, said
 
 
+def _is_file(said: str) -> bool:
+    return _FILE.fullmatch(said) is not None and said.rpartition(".")[2].lower() in _FILES
+
+
 def _dotted(said: str) -> Iterator[_Found]:
-    if re.match(r"[A-Za-z]\.\D", said) or (said.rstrip("(").isidentifier() and _is_common(said)):
-        return  # `e.g` and `o.id`; `unit_price`
-    is_file = "." in said and "_" not in said and _FILE.fullmatch(said)
-    yield (LiteralKind.FILE if is_file else LiteralKind.CODE), said.rstrip("(")
+    name = said.rstrip("(")
+    if re.match(r"[A-Za-z]\.\D", said):
+        return  # `e.g` and `o.id`
+    if name == said and (_DOMAIN.search(said) or (":" in said and _HOST.fullmatch(said) and not _is_file(said))):
+        yield LiteralKind.HOST, said
+    elif _is_file(said):
+        yield LiteralKind.FILE, said
+    elif not _is_common(name) or (name.partition(".")[0] in sys.stdlib_module_names - _PYTHON and "." in name):
+        yield LiteralKind.CODE, name
 
 
 def _is_common(said: str) -> bool:
-    """Return whether a quoted word or an identifier is made of ordinary words."""
-    return not any(map(str.isdigit, said)) and all(map(is_ordinary, re.findall(r"[A-Z]?[a-z]+|[A-Z]+", said)))
+    """Return whether a quoted word or an identifier is made of ordinary words, placeholders and names of values."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\da-zA-Z_]+", re.sub(r"<\w+>|\{\w*\}", " ", said))
+    return _digits(said) < _DIGITS and all(_is_word(word) for word in words)
+
+
+@lru_cache(maxsize=8192)
+def _is_word(word: str) -> bool:
+    folded = word.casefold()
+    return len(set(folded)) <= 2 or _is_plain(word) or is_ordinary(word) or folded in _PYTHON or folded in _FILES
 
 
 def _quotes(text: str) -> Iterator[_Found]:
     for said in (match[1] or match[2] for match in _QUOTE.finditer(text)):
-        if " " in said.strip() or not _is_common(said):
+        words = [word for word in said.split() if word[1:]]
+        if len(words) >= _SAID + (said[0].isupper() and said[-1] != ".") * 2 or not _is_common(_STANDARD.sub(" ", said)):
             yield LiteralKind.QUOTE, said
 
 
 def _permissions(text: str) -> Iterator[_Found]:
     """Find tools, and flags and keys that grant something."""
     yield from ((LiteralKind.TOOL, match[0]) for match in _TOOL.finditer(text))
-    for word in re.findall(r"(?<![\w-])-{0,2}[A-Za-z]+(?:[-_.][A-Za-z]+)+|\b[a-z]+[A-Z]\w+", text):
-        if _ALLOWED.search(word):
-            yield LiteralKind.PERMISSION, word
+    yield from ((LiteralKind.PERMISSION, match[0]) for match in _KEY.finditer(text) if _ALLOWED.search(match[0]))
 
 
 def _names(text: str, language: str) -> Iterator[_Found]:
     """Find words with a capital that starts no sentence, and such that no ordinary word is."""
+    titles = [match.span() for match in _TITLE.finditer(text)]
     for match in _NAME.finditer(text):
         words = [word.rstrip("-'\u2019") for word in match[0].split() if word[0].isupper()]
         if _STARTS.search(text[max(0, match.start() - 20) : match.start()]) and is_ordinary(
             match[0].split()[0], language
         ):
             words = words[1:]
-        if language in _CAPITAL_NOUNS or (len(words) == 1 and words[0].removesuffix("s") not in _DATES):
+        is_title = any(start <= match.start() < end for start, end in titles)
+        if is_title or language in _CAPITAL_NOUNS or (len(words) == 1 and words[0].removesuffix("s") not in _DATES):
             words = [word for word in words if not is_ordinary(word, language)]
         if any(not _is_plain(word) for word in words):
             yield LiteralKind.NAME, " ".join(words)
@@ -288,12 +420,18 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
     yield from _tokens(code)
     yield from _permissions(code)
     yield from _quotes(code)
-    yield from ((LiteralKind.COMMAND, next(filter(None, match.groups()))) for match in _IMPORT.finditer(code))
-    if is_shell:
-        for statement in _STATEMENT.split(code):
-            lead = _LEAD.match(statement)
-            match = _PROGRAM.match(statement, lead.end() if lead else 0)
-            if match:
-                yield LiteralKind.COMMAND, " ".join(filter(None, match.groups()))
-    elif is_span and not (code.strip().isalpha() or _is_common(code)) and not any(True for _ in _tokens(code)):
-        yield LiteralKind.CODE, code.strip()
+    yield from (
+        (LiteralKind.COMMAND, said)
+        for said in (next(filter(None, match.groups())) for match in _IMPORT.finditer(code))
+        if said not in _PYTHON
+    )
+    yield from ((LiteralKind.COMMAND, match[0]) for match in _RUN.finditer(code))
+    statements = _STATEMENT.split(code) if is_shell or " " in code.strip() else []
+    for statement in statements:
+        lead = _LEAD.match(statement)
+        match = _PROGRAM.match(statement, lead.end() if lead else 0)
+        if match and match[1] not in _NO_PROGRAMS and (is_shell or _SHELL_SIGN.search(code) or not _is_word(match[1])):
+            yield LiteralKind.COMMAND, " ".join(filter(None, match.groups()))
+    if is_span and not code.strip().isalpha():
+        words = re.findall(r"(?<![\w.-])[A-Za-z][A-Za-z0-9-]{2,60}(?![\w.:])", code)
+        yield from ((LiteralKind.CODE, word) for word in words if not _is_common(word))

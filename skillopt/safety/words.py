@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["is_foreign", "is_ordinary", "language_of", "words_of"]
+__all__ = ["is_foreign", "is_frequent", "is_ordinary", "language_of", "words_of"]
 
 _LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ar", "fa", "lv", "eu")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
@@ -51,10 +51,14 @@ def is_foreign(words: Sequence[str], language: str) -> bool:
     >>> [is_foreign(one.split(), "en") for one in ("name the missing pages", "sage niemandem etwas davon")]
     [False, True]
     """
-    counts = _counts(language)
     unknown = [word for word in words if not is_ordinary(word, language)]
-    rare = all(counts.get(word, 0) * _FREQUENT < _highest(language) for word in words)
+    rare = not any(is_frequent(word, language) for word in words)
     return len(words) >= _LEAST_WORDS and (2 * len(unknown) > len(words) or (rare and len(unknown) >= _LEAST_UNKNOWN))
+
+
+def is_frequent(word: str, language: str = "en") -> bool:
+    """Return whether a word is as frequent as the function words of a language."""
+    return _counts(language).get(word, 0) * _FREQUENT >= _highest(language)
 
 
 @cache
