@@ -61,4 +61,3 @@ def _line(kind: LiteralKind, shown: list[str]) -> str:
 def _shown(text: str) -> str:
     flat = escape_terminal(" ".join(mask(text).replace("`", "'").split()))
     return f"`{truncate(flat, _LONGEST_TEXT)}`"
-

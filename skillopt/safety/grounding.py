@@ -29,6 +29,9 @@ _WHOLE: Final = frozenset(
 )
 """Kinds that are known as a whole or not at all; of others it is enough that all their words are known."""
 
+_FORMS: Final = frozenset((LiteralKind.NAME, LiteralKind.NUMBER, LiteralKind.QUOTE, LiteralKind.CODE))
+"""Kinds of which a single letter or digit is a placeholder."""
+
 
 def find_ungrounded(before: str, after: str, sources: Iterable[str]) -> tuple[LintFinding, ...]:
     """Find the literals of the added text that stand neither in the skill before nor in the sources.
@@ -84,7 +87,7 @@ class _Known:
         if literal.kind is LiteralKind.CONDITION:
             return True  # by its own literals
         words = normalise(literal.text)
-        if all(len(word) == 1 for word in words) or f" {' '.join(words)} " in self.joined:
+        if (literal.kind in _FORMS and all(len(word) == 1 for word in words)) or f" {' '.join(words)} " in self.joined:
             return True
         if literal.kind is LiteralKind.FILE:
             return f" {' '.join(normalise(literal.text.rstrip('/').rsplit('/', 1)[-1]))} " in self.joined

@@ -103,6 +103,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<NUMBER>[$\u00a3\u00a5\u20a0-\u20cf] ?\d[\d.,]*\w?"
     rf"|(?<![\w.])\d[\d.,' ]{{0,20}}(?:[\u00a3\u00a5\u20a0-\u20cf%]|[A-Z]{{3}}\b|{_MONEY}))"
     rf"|(?P<path>(?<![\w/\\.])(?:~|\.{{1,2}}|\$\{{?\w{{1,40}}\}}?|[A-Za-z]:)?[/\\](?:{_PART}{{1,80}}[/\\]?){{1,12}}"
+    r"|(?<![\w.*>})/-])\.(?:env|[a-z]{2,12}rc|[a-z]{2,10}_history)\b(?![.(]\w|/)"
     rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}[/\\]){{1,12}}(?:{_PART}{{1,80}}+(?!\())?)"
     r"|(?P<number>(?<![\w.])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
     r"|(?<![\w.])\d{2,4}(?: \d{2,4}){2,8}(?!\w)|(?<![\w.,])\d[\d.,:'/-]{1,30}\d(?!\w)"
@@ -116,11 +117,13 @@ _HOST: Final = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,18}(?::\d{1,5})?")
 _DOMAIN: Final = re.compile(r"\.(?:com|org|net|io|dev|xyz|biz|site|online|onion|live|click|website)(?::\d{1,5})?\Z")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,30}:(?![\\/]?\Z)", re.IGNORECASE)
 _HERE: Final = re.compile(r"(?:localhost|127\.[\d.]{5,11}|0\.0\.0\.0|\[::1?\])")
-_SHARED: Final = re.compile(r"(?:[\w-]{1,40}\.)*(?:github|githubusercontent|gitlab|bitbucket|huggingface|npmjs|pypi)\.\w{2,3}")
+_SHARED: Final = re.compile(
+    r"(?:[\w-]{1,40}\.)*(?:github|githubusercontent|gitlab|bitbucket|huggingface|npmjs|pypi)\.\w{2,3}"
+)
 _LARGE: Final = range(100, 256)  # one of them is in the four numbers of most addresses, and of no version
 _MASKS: Final = ("0", "127", "255")
 _OUTSIDE: Final = re.compile(
-    r"[~$]|[A-Za-z]:|(?:.{0,400}[/\\])?\.[.\w]"
+    r"~|\$\{?(?:HOME|USERPROFILE|env:)|[A-Za-z]:|(?:.{0,400}[/\\])?\.[.\w]"
     r"|[/\\](?:bin|boot|dev|etc|home|lib|media|mnt|opt|private|proc|root|run|sbin|srv|sys|tmp|usr|var|Users|Volumes)\b"
 )
 _QUOTE: Final = re.compile(r"[\"\u201c\u201e]([^\"\u201c\u201d\n]{2,200})[\"\u201d]|(?<![\w'])'([^'\n]{2,100})'(?!\w)")
@@ -152,8 +155,8 @@ _LINK: Final = re.compile(
     r"\]\(<?([^()\s<>]{1,300})>?(?:\s[^()]{0,200})?\)|^\s{0,3}\[[^\]]{1,100}\]:\s{1,4}(\S{1,300})"
 )
 _INCLUDE: Final = re.compile(
-    r"(?<![\w@.])@((?:~?[\w.-]{0,60}/){0,8}[\w.-]{1,60}\.\w{1,10}|~?/[\w./-]{1,200})"
-    r"|@include ([\w./~-]{1,200})|\{[{%>] {0,3}(?:include|import)\b:? ?([^}%]{1,100})"
+    r"(?<![\w@.])@(?:(?:~?[\w.-]{0,60}/){0,8}[\w.-]{1,60}\.\w{1,10}|~?/[\w./-]{1,200}|include [\w./~-]{1,200})"
+    r"|\{[{%>] {0,3}(?:include|import)\b:? ?[^}%]{1,100}"
 )
 _ALLOWED: Final = re.compile(
     r"(?:permission|allow(?:ed|list)?|approv|sandbox|bypass|trust|privileg|skip-?perm|yolo|full-?|\bask\b|chmod|sudo)",
@@ -184,10 +187,19 @@ _PROGRAM: Final = re.compile(
 )
 _SHELL_SIGN: Final = re.compile(r"\s-{1,2}\w|[|~$]|&&|;|[\w/]/|\.\w+\b|\s>>?\s")
 _NO_PROGRAMS: Final = frozenset(
-    (*keyword.kwlist, *"then fi do done case esac echo cd set local printf test exit const let var function new type".split())
+    (
+        *keyword.kwlist,
+        *"then fi do done case esac echo cd set local printf test exit const let var function new type".split(),
+    )
 )
 _CALLING: Final = re.compile(r"\b(?:run|call|execute|invoke|install|start|launch)\b[^.;:]*\Z", re.IGNORECASE)
-_RUN: Final = re.compile(r"\b(?:eval|exec|system|popen|Function)\(")
+_RUN: Final = re.compile(  # calls that run a text or reach the network
+    r"\b(?:eval|exec|system|popen|Function|fetch|urlopen|sendBeacon|WebSocket|XMLHttpRequest|EventSource)\("
+    r"|\b(?:requests|httpx|urllib3?|aiohttp|axios|smtplib|ftplib|paramiko|socket)\.\w{2,30}\("
+)
+_JOINED: Final = re.compile(
+    r"(?<=\w)(?:''|\"\"|\\(?=\w)|\$@|\$\{\w{0,10}\})(?=\w)"
+)  # what a shell drops inside of a word
 _IMPORT: Final = re.compile(
     r"^\s*(?:from\s+([\w.]{1,60})\s+import|import\s+([\w.]{1,60}))|\brequire\(\s*[\"']([^\"']{1,60})"
 )
@@ -278,7 +290,7 @@ def _in_prose(line: str, language: str) -> Iterator[_Found]:
     for match in _LINK.finditer(plain):
         target = match[1] or match[2]
         yield (LiteralKind.HOST if _SCHEME.match(target) else LiteralKind.REFERENCE), target
-    yield from ((LiteralKind.REFERENCE, next(filter(None, match.groups()))) for match in _INCLUDE.finditer(line))
+    yield from ((LiteralKind.REFERENCE, match[0]) for match in _INCLUDE.finditer(line))
     yield from _tokens(plain)
     yield from (one for one in _tokens(write_numbers(plain)) if re.search(_MONEY, one[1]))
     yield from _permissions(plain)
@@ -305,7 +317,9 @@ def _tokens(text: str) -> Iterator[_Found]:
             yield from _dotted(said)
         elif match.lastgroup == "HOST":
             yield from [(LiteralKind.HOST, said)] if _is_host(said) else []
-        elif match.lastgroup != "number" or (_digits(said) >= _DIGITS and not _counts_things(said, text[match.end() :])):
+        elif match.lastgroup != "number" or (
+            _digits(said) >= _DIGITS and not _counts_things(said, text[match.end() :])
+        ):
             yield LiteralKind[(match.lastgroup or "").upper()], said
 
 
@@ -350,7 +364,12 @@ def _path(said: str) -> Iterator[_Found]:
         yield LiteralKind.PATH, said
     elif len(parts) > 1 and _HOST.fullmatch(parts[0]) and not _is_file(parts[0]) and said[0] not in "/\\":
         yield from [(LiteralKind.HOST, said)] if _is_host(said) else []
-    elif _is_file(parts[-1]) or len(said) <= _DIGITS or not all(map(_is_common, parts)) or (said[-1] in "/\\" and parts[1:]):
+    elif (
+        _is_file(parts[-1])
+        or len(said) <= _DIGITS
+        or not all(map(_is_common, parts))
+        or (said[-1] in "/\\" and parts[1:])
+    ):
         yield LiteralKind.FILE, said
 
 
@@ -385,7 +404,9 @@ def _is_word(word: str) -> bool:
 def _quotes(text: str) -> Iterator[_Found]:
     for said in (match[1] or match[2] for match in _QUOTE.finditer(text)):
         words = [word for word in said.split() if word[1:]]
-        if len(words) >= _SAID + (said[0].isupper() and said[-1] != ".") * 2 or not _is_common(_STANDARD.sub(" ", said)):
+        if len(words) >= _SAID + (said[0].isupper() and said[-1] != ".") * 2 or not _is_common(
+            _STANDARD.sub(" ", said)
+        ):
             yield LiteralKind.QUOTE, said
 
 
@@ -417,6 +438,7 @@ def _is_plain(word: str) -> bool:
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
+    code = _JOINED.sub("", code)
     yield from _tokens(code)
     yield from _permissions(code)
     yield from _quotes(code)
@@ -433,5 +455,5 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
         if match and match[1] not in _NO_PROGRAMS and (is_shell or _SHELL_SIGN.search(code) or not _is_word(match[1])):
             yield LiteralKind.COMMAND, " ".join(filter(None, match.groups()))
     if is_span and not code.strip().isalpha():
-        words = re.findall(r"(?<![\w.-])[A-Za-z][A-Za-z0-9-]{2,60}(?![\w.:])", code)
-        yield from ((LiteralKind.CODE, word) for word in words if not _is_common(word))
+        words = re.findall(r"(?<![\w.-])[A-Za-z][A-Za-z0-9-]{2,60}(?![\w.:])", _STANDARD.sub(" ", code))
+        yield from ((LiteralKind.CODE, word) for word in words if not (word.isupper() or _is_common(word)))

@@ -16,6 +16,9 @@ from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_carriers", "find_unseen"]
 
+_COMMENT: Final = re.compile(
+    r"<!--(?!\s*skillopt:).*?(?:--!?>|\Z)|<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*", re.DOTALL
+)
 _TAG: Final = re.compile(r"<(?P<closing>/?)(?P<name>[A-Za-z][A-Za-z0-9_.:-]{0,60})(?P<rest>[^<>]{0,2000})>?")
 _HIDING: Final = re.compile(
     r"(?:^|[\s\"'/])(?:style|hidden|title|aria-[a-z]+|data-[\w-]+|on[a-z]{3,20}|class|id|srcdoc|slot|popover|inert|alt"
@@ -89,6 +92,8 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
         yield _hidden("[", 1, f"over {_MOST_OPEN} brackets that nothing closes, as in")
     elif len(body) <= _LONGEST and max(map(len, lines), default=0) <= _LONGEST_LINE:
         yield from _parsed(body, lines)
+    else:
+        yield from _comments(body, 1)
 
 
 def _parsed(body: str, lines: Sequence[str]) -> Iterator[TextMatch]:
@@ -122,8 +127,16 @@ def _hidden(text: str, line: int, what: str) -> TextMatch:
     return TextMatch(LintClass.HIDDEN_TEXT, text.strip() or text, line, text, what)
 
 
+def _comments(content: str, line: int) -> Iterator[TextMatch]:
+    for match in _COMMENT.finditer(content):
+        at = line + content.count("\n", 0, match.start())
+        yield TextMatch(LintClass.HTML_COMMENT, match[0], at, match[0], "an HTML comment")
+
+
 def _html(content: str, line: int, names: set[str]) -> Iterator[TextMatch]:
     """Judge tags: what hides its content or carries text in attributes; what is shown, but is no Markdown."""
+    yield from _comments(content, line)
+    content = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), content)
     for match in _TAG.finditer(content):
         name, rest = match["name"].lower(), match["rest"]
         at = line + content.count("\n", 0, match.start())
