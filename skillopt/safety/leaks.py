@@ -1,12 +1,13 @@
 """Detect leaks: text of verifiers, answers or held-out tasks in an edit, or one training answer memorised.
 
-Four kinds of evidence count; each is rare by chance, and none is what general rules are made of:
+Five kinds of evidence count; each is rare by chance, and none is what general rules are made of:
 
 1. *Quote*: eight words in a row, the length that is common for decontamination.
 2. *Data points*: values with digits of one task, in any order, which together are too specific to be an example.
 3. *Told answers*: a short answer beside words of its prompt, a line about one answer, or a table of several: values
    and names of answers of single tasks, each near words of its task's prompt; numbers in words are numbers.
-4. *Id*: the id of a task, where it is not a word that a rule may use.
+4. *Cells*: two cells of one row of a held-out table, each a name or a longer number.
+5. *Id*: the id of a task, where it is not a word that a rule may use.
 
 What the skill or the training tasks show is no secret, nor is what a training task's verifier can say as feedback: its
 options, the names of its checks and the quoted strings of its code, but no criterion of a rubric; with folds, what two
@@ -27,7 +28,8 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from skillopt.safety.told_answers import Answers, Words, find_told, index_answers, split_words, write_numbers
+from skillopt.safety.told_answers import SHORT, Answers, Words, find_told, index_answers, split_words, write_numbers
+from skillopt.safety.words import is_ordinary
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 
 __all__ = ["LEAK_REASON", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
@@ -60,6 +62,10 @@ _QUOTED = re.compile(
 """String literals of most languages; what stands side by side is one text."""
 
 _DIGIT = re.compile(rb"[0-9]")
+_CELL: Final = re.compile(r"[^,;|\t{}\[\]\"]{4,80}")
+_CELLS: Final = 2
+_YEAR: Final = re.compile(rb"(?:19|20)\d\d")
+_LEAST_DIGITS: Final = 4
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){4,}")
 _PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2})+")
@@ -92,7 +98,8 @@ class ProtectedText:
     """What edits are compared with, made once for a suite by `index_protected_text`.
 
     It holds hashes of runs of words by class, values with digits by task and class, short answers and
-    their data with the words of their prompts, what training shows (prompts, input files, verifiers), and ids of tasks.
+    their data with the words of their prompts, what training shows (prompts, input files, verifiers), cells of held-out
+    tables with their rows, and ids of tasks.
     """
 
     runs: dict[LeakClass, frozenset[int]]
@@ -100,6 +107,7 @@ class ProtectedText:
     answers: Answers
     classes: tuple[LeakClass, ...]
     shown: tuple[bytes, bytes, bytes]
+    cells: dict[tuple[bytes, ...], frozenset[tuple[LeakClass, int]]]
     ids: frozenset[bytes] = frozenset()
 
 
@@ -137,6 +145,7 @@ def index_protected_text(suite: Suite) -> ProtectedText:
         index_answers([task for _, task in suite.splits], [_TOLD[kind] for kind in classes]),
         classes,
         shown,
+        _index_cells(suite),
         frozenset(chain.from_iterable(map(split_words, _numbered(suite)))),
     )
 
@@ -148,6 +157,7 @@ def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[LeakCl
     for reading in _readings(added):
         words = split_words(reading)
         found.update(_quoted(protected, words, known), _pointed(protected, words, known))
+        found.update(_in_rows(protected, words, known))
         found.update(protected.classes[task] for task in find_told(protected.answers, reading, known))
         if protected.ids & set(words) - set(known):
             found.add(LeakClass.TASK_ID)
@@ -199,6 +209,43 @@ def _pointed(protected: ProtectedText, words: Words, known: Words) -> Iterator[L
         for (kind, _), weight in weights.items()
         if weight >= (_TRAIN_WEIGHT if kind is LeakClass.TRAIN_ANSWER else _HELD_OUT_WEIGHT)
     )
+
+
+def _index_cells(suite: Suite) -> dict[tuple[bytes, ...], frozenset[tuple[LeakClass, int]]]:
+    """Map the cells of held-out tables to their rows."""
+    found: dict[tuple[bytes, ...], set[tuple[LeakClass, int]]] = defaultdict(set)
+    held_out = (_protected(split, task).items() for split, task in suite.splits if split is not Split.TRAIN)
+    lines = (
+        (kind, line) for kind, texts in chain.from_iterable(held_out) for text in texts for line in text.splitlines()
+    )
+    for row, (kind, line) in enumerate((kind, line) for kind, line in lines if kind is not LeakClass.VERIFIER):
+        for cell in (cell for text in {line, write_numbers(line)} for cell in _CELL.findall(text)):
+            if _names_one(cell):
+                found[tuple(split_words(cell))].add((kind, row))
+    return {cell: frozenset(rows) for cell, rows in found.items()}
+
+
+def _names_one(cell: str) -> bool:
+    """Return whether a cell is a name or a number of some length, and no ordinary word, year or sentence."""
+    words = split_words(cell)
+    if digits := len(_DIGIT.findall(b"".join(words))):
+        return digits >= _LEAST_DIGITS and len(words) <= SHORT and not _YEAR.fullmatch(words[0])
+    is_name = 1 < len(words) < SHORT and all(word[:1].isupper() for word in cell.split())
+    return is_name or (len(words) == 1 and not is_ordinary(words[0].decode("utf-8", "replace")))
+
+
+def _in_rows(protected: ProtectedText, words: Words, known: Words) -> Iterator[LeakClass]:
+    """Find rows of held-out tables of which two cells are there."""
+    rows: dict[tuple[LeakClass, int], set[tuple[bytes, ...]]] = defaultdict(set)
+    start, said = 0, b" %b " % b" ".join(known)
+    while start < len(words):
+        runs = (tuple(words[start : start + size]) for size in range(SHORT, 0, -1))
+        cell = next((run for run in runs if run in protected.cells), ())
+        start += max(1, len(cell))
+        if cell and b" %b " % b" ".join(cell) not in said and not _is_shown(protected, LeakClass.HELD_OUT_TASK, cell):
+            for row in protected.cells[cell]:
+                rows[row].add(cell)
+    yield from (kind for (kind, _), cells in rows.items() if len(cells) >= _CELLS)
 
 
 def _numbered(suite: Suite) -> Iterator[str]:
