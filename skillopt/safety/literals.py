@@ -138,11 +138,12 @@ _NAME: Final = re.compile(
 _STARTS: Final = re.compile(r"(?:\A|[.!?:;|>(\[\"\u201c\u2013\u2014*]|\d\)|-)[\s*_\"(\[#>|-]*\Z")
 _TITLE: Final = re.compile(r"^\s{0,3}#{1,6} .*|\*\*[^*\n]{1,80}\*\*|(?<!\w)'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"")
 _CONDITION: Final = re.compile(
-    r"\b(?:if|when|whenever|unless|until|while|once|after|before|since|where|on|from)\b([^,.;:|]{3,120}(?:\.\w[^,.;:|]{0,60})?)",
+    r"\b(?:if|when|whenever|unless|until|while|once|after|before|since|where|(?:on|from)(?=(?-i: [A-Z\d])))"
+    r"( (?:[^,.;:|]|\.(?=\w)){3,120})",
     re.IGNORECASE,
 )
 _FOLLOW: Final = re.compile(
-    r"\b(?:follow|obey|apply|execute|carry out|do|take|read|see|per|according to)\b([^.;|]{0,120}(?:\.\w[^.;|]{0,60})?)",
+    r"\b(?:follow|obey|apply|execute|carry out|do|take|read|see|per|according to)\b((?:[^.;|]|\.(?=\w)){0,120})",
     re.IGNORECASE,
 )
 _ORDERS: Final = re.compile(
@@ -181,7 +182,7 @@ _LEAD: Final = re.compile(
     r"^\s*(?:[$#>%] |PS> ?)?(?:(?:sudo|env|time|nohup|exec|command|xargs)\s+(?:-\S+\s+)*|\w{1,40}=\S*\s+)*"
 )
 _PROGRAM: Final = re.compile(
-    r"(?:[~.\w-]{0,40}/){0,8}([a-z][\w.+-]{0,40}(?![\w.(=+-])"
+    r"(?:[~.\w-]{0,40}/){0,8}([a-z][a-z0-9.+-]{0,40}(?![\w.(=+-])"
     r"|(?:ALTER|ATTACH|CALL|COPY|CREATE|DELETE|DROP|GRANT|INSERT|LOAD|MERGE|REPLACE|REVOKE|TRUNCATE|UPDATE)\b)"
     r"(?!\s*(?:[=!<>]=|=|[<>]\s*[\d'\"]|[-+*%?:,)\]}]\s))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
 )
@@ -192,7 +193,7 @@ _NO_PROGRAMS: Final = frozenset(
         *"then fi do done case esac echo cd set local printf test exit const let var function new type".split(),
     )
 )
-_CALLING: Final = re.compile(r"\b(?:run|call|execute|invoke|install|start|launch)\b[^.;:]*\Z", re.IGNORECASE)
+_CALLING: Final = re.compile(r"\b(?:run|execute|install|launch)\b[^.;:]*\Z", re.IGNORECASE)
 _RUN: Final = re.compile(  # calls that run a text or reach the network
     r"\b(?:eval|exec|system|popen|Function|fetch|urlopen|sendBeacon|WebSocket|XMLHttpRequest|EventSource)\("
     r"|\b(?:requests|httpx|urllib3?|aiohttp|axios|smtplib|ftplib|paramiko|socket)\.\w{2,30}\("
