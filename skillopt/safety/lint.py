@@ -15,7 +15,7 @@ from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.disguised_text import as_read, find_encoded_text, find_mixed_letters, without_entities
 from skillopt.safety.escaping import truncate
 from skillopt.safety.hidden_unicode import hidden_runs
-from skillopt.safety.literals import Literal, LiteralKind, find_literals, key_of
+from skillopt.safety.literals import NETWORK, Literal, LiteralKind, find_literals, key_of
 from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
 from skillopt.safety.unseen_text import find_carriers, find_unseen
 from skillopt.skills.document import SkillDocument
@@ -55,26 +55,17 @@ _BLANK_ENTITIES = re.compile(
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&#?\w+;")
-_NETWORK = re.compile(
-    r"(?:curl|wget|nc|ncat|netcat|socat|telnet|s?ftp|ssh|scp|rsync|rclone|nslookup|dig|ping|iwr|irm|invoke-webrequest"
-    r"|requests|httpx|urllib3?|aiohttp|axios|smtplib|ftplib|paramiko|socket|fetch|urlopen|sendBeacon|WebSocket"
-    r"|XMLHttpRequest|EventSource)(?![\w-])"
-)
-_OF_THIS_MACHINE = re.compile(
-    r"(?<![\w./-])(?:curl|wget)(?: -[a-zA-Z-]{1,20}){0,6} (?:http://)?(?:localhost|127\.0\.0\.1)(?::\d{1,5})?"
-    r"(?:/[\w./?=&%-]{0,100})?(?=[ \t]*(?:$|[`).,]))"
-)
 _PERMISSION = re.compile(r"\S*(?:[-_.]|[a-z][A-Z])\S*")
 _FETCH = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|base64|openssl|xxd)"
 _LEAD = r"(?:sudo\s{1,5})?(?:/(?:usr/)?bin/)?(?:env\s{1,5})?"
 _SHELL = rf"{_LEAD}(?:ba|z|da|k|a|fi|c|tc)?sh"
 _INTERPRETER = rf"(?:{_SHELL}|{_LEAD}(?:python[\d.]{{0,5}}|perl|ruby|node|php|pwsh|powershell|iex|invoke-expression))"
-_RUN_FETCHED = re.compile(
-    rf"\b{_FETCH}\s{{1,20}}[^|\s][^|]{{0,400}}\|&?\s{{0,20}}{_INTERPRETER}(?=\s*(?:$|[`\"';&)|<]|-|/dev/stdin))"
+_RUN_UNREAD = re.compile(
+    rf"(?:\b{_FETCH}\s[^|]{{1,400}}\|&?\s{{0,20}}{_INTERPRETER}|(?:[^|\s]|^)\s{{0,20}}\|&?\s{{0,20}}{_SHELL})"
+    r"(?=\s*(?:$|[`\"';&)<]|-|/dev/stdin))"
     rf"|(?:\b(?:{_INTERPRETER}|eval|source|exec)\b|(?<![^\s;&|(`])\.\s)[^|;]{{0,40}}(?:<\(|\$\(|`|\()\s{{0,10}}{_FETCH}\s",
     re.IGNORECASE,
 )
-_PIPED = re.compile(rf"(?:[^|\s]\s{{0,20}}|^\s{{0,20}})\|&?\s{{0,20}}{_SHELL}(?=\s*(?:$|[`\"';&)]|-))", re.IGNORECASE)
 _ROW_BARS = 2  # from which on a line that begins with one is the row of a table
 _KEY = "what looks like a credential"
 _KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL)  # a text that has one may have it again
@@ -182,16 +173,14 @@ def _hidden(text: str) -> Iterator[TextMatch]:
 def _reaching(text: str, lines: Sequence[str]) -> Iterator[TextMatch]:
     """Find the literals with which an agent reaches further: hosts, paths and texts outside, permissions, commands."""
     for one in find_literals(text):
-        if found := _classify(one, lines[one.line - 1] if one.line <= len(lines) else ""):
+        if found := _classify(one):
             yield TextMatch(found[0], " ".join(key_of(one)), one.line, one.text, found[1])
     for number, line in enumerate(lines, 1):
-        if "|" in line or "(" in line:
-            if command := find_piped_command(line):
-                what = "a command whose input is run:"
-                yield TextMatch(LintClass.NETWORK_COMMAND, command, number, command, what)
+        if ("|" in line or "(" in line) and (command := find_piped_command(line)):
+            yield TextMatch(LintClass.NETWORK_COMMAND, command, number, command, "a command whose input is run:")
 
 
-def _classify(literal: Literal, line: str) -> tuple[LintClass, str] | None:
+def _classify(literal: Literal) -> tuple[LintClass, str] | None:
     match literal.kind:
         case LiteralKind.HOST:
             return LintClass.URL, "the URL"
@@ -201,7 +190,7 @@ def _classify(literal: Literal, line: str) -> tuple[LintClass, str] | None:
             return LintClass.SENSITIVE_PATH, "another file put in its place:"
         case LiteralKind.PERMISSION if _PERMISSION.fullmatch(literal.text):
             return LintClass.PERMISSION_KEY, "the permission key"
-        case LiteralKind.COMMAND if _NETWORK.match(literal.text) and not _OF_THIS_MACHINE.search(line):
+        case LiteralKind.COMMAND if re.match(NETWORK, literal.text):
             return LintClass.NETWORK_COMMAND, "a command that reaches the network:"
         case _:
             return None
@@ -210,9 +199,8 @@ def _classify(literal: Literal, line: str) -> tuple[LintClass, str] | None:
 def find_piped_command(line: str) -> str:
     """Find the command on a line whose input is run as a program; empty where there is none."""
     flat = as_read(line[:_LONGEST_LINE])
-    found = _RUN_FETCHED.search(flat)
-    if found is None and not (flat.lstrip().startswith("|") and flat.count("|") >= _ROW_BARS):
-        found = _PIPED.search(flat)
+    is_row = flat.lstrip().startswith("|") and flat.count("|") >= _ROW_BARS
+    found = None if is_row else _RUN_UNREAD.search(flat)
     return found[0].strip() if found else ""
 
 

@@ -15,18 +15,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import Final
 
-from markdown_it import MarkdownIt
-
-from skillopt.safety.credentials import find_credentials
+from skillopt.safety.credentials import mask
 from skillopt.safety.disguised_text import as_read
 from skillopt.safety.told_answers import write_numbers
+from skillopt.safety.unseen_text import page_parser
 from skillopt.safety.words import is_frequent, is_ordinary, language_of, words_of
 
-__all__ = ["Literal", "LiteralKind", "code_lines", "find_literals", "key_of", "normalise", "split_prose"]
+__all__ = ["NETWORK", "Literal", "LiteralKind", "code_lines", "find_literals", "key_of", "normalise", "split_prose"]
 
 
 class LiteralKind(StrEnum):
@@ -70,13 +70,14 @@ _DIGITS: Final = 3  # from which on a number names something
 _ACCOUNT: Final = re.compile(r"\d{5}|(?:\d\D?){9}")  # no example has so many digits
 _COUNT: Final = 4  # digits of a number of things
 _SHORT: Final = 5  # letters of an abbreviation
+_PLACEHOLDER: Final = 2  # letters that `YYYY` or `xx` has at most
 _SAID: Final = 4  # words of a quoted sentence; a label has fewer
 _STATUSES: Final = frozenset(str(int(status)) for status in HTTPStatus)
-_FILES: Final = frozenset(
-    "md mdx txt rst py pyi ipynb js mjs ts tsx jsx json jsonl yaml yml toml ini cfg conf env lock xml htm html css scss"
-    " svg png jpg jpeg gif webp ico pdf doc docx xls xlsx xlsm ppt pptx csv tsv sql sh bash zsh ps1 bat cmd rb rs go java"
-    " kt swift c cc cpp h cs php pl lua r vue tf proto gradle log bak tmp out bin exe dll so tar gz tgz zip bz2 xz whl"
-    " deb mp3 mp4 wav webm ttf woff db sqlite parquet arrow npz npy pkl pt onnx h5 patch diff pem crt key pub git".split()
+_FILES: Final = re.compile(
+    r"(?:md|mdx|txt|rst|pyi?|ipynb|m?[jt]sx?|jsonl?|ya?ml|toml|ini|cfg|conf|env|lock|xml|html?|s?css|svg|png|jpe?g|gif|ico"
+    r"|webp|pdf|docx?|xls[xm]?|pptx?|[ct]sv|sql|sh|bash|zsh|ps1|bat|cmd|r[bs]|go|java|kt|swift|cc?|cpp|h|cs|php|pl|lua|r|vue"
+    r"|tf|proto|gradle|log|bak|tmp|out|bin|exe|dll|so|tar|t?gz|zip|bz2|xz|whl|deb|mp[34]|wav|webm|ttf|woff2?|db|sqlite3?"
+    r"|parquet|arrow|np[yz]|pkl|pt|onnx|h5|patch|diff|pem|crt|key|pub|git)"
 )
 _PYTHON: Final = frozenset(
     name.strip("_").casefold()
@@ -88,12 +89,18 @@ _PYTHON: Final = frozenset(
     for name in names
 )
 """Names of the language of which nothing but a value comes."""
+NETWORK: Final = (
+    r"(?:curl|wget|nc|ncat|netcat|socat|telnet|s?ftp|ssh|scp|rsync|rclone|nslookup|dig|ping|iwr|irm|invoke-webrequest"
+    r"|requests|httpx|urllib3?|aiohttp|axios|smtplib|ftplib|paramiko|socket|fetch|urlopen|sendBeacon|WebSocket"
+    r"|XMLHttpRequest|EventSource)(?![\w-])"
+)
+"""Programs and names that reach other machines."""
 _PART: Final = r"[\w.@+*?~{}$%-]"
 _MONEY: Final = r"(?:per ?cent|dollars?|euros?|pounds?|cents?|pence|yen|francs?|thousand|million|billion)\b"
 _TOKEN: Final = re.compile(
     r"(?P<HOST>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}:(?://|\\\\)[^\s<>\"'`)\]|]+|(?<![\w.@-])www\.[^\s<>\"'`)\]]+"
     r"|(?<![\w:/.])//[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:/[^\s<>\"'`)\]]*)?"
-    r"|(?<![\w-])(?:javascript|vbscript|mailto|data):[^\s<>\"'`)\]]+|\[[0-9a-f:]{2,45}\]:\d{1,5}"
+    r"|(?<![\w-])(?:xn--|https?:\\|(?:javascript|vbscript|mailto|data):)[^\s<>\"'`)\]]+|\[[0-9a-f:]{2,45}\]:\d{1,5}"
     r"|(?<![\w.@-])[\w.-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,18}:[\w~/][^\s<>\"'`)\]]*"
     r"|(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\w[^\s<>\"'`)\]]*)?(?![\w.-]))"
     r"|(?P<NAME>(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}|(?<![\w@/.])@[\w-]{2,60}\b(?!/))"
@@ -116,12 +123,10 @@ _FILE: Final = re.compile(r"[\w*?-][\w.*?-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,9}")
 _HOST: Final = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,18}(?::\d{1,5})?")
 _DOMAIN: Final = re.compile(r"\.(?:com|org|net|io|dev|xyz|biz|site|online|onion|live|click|website)(?::\d{1,5})?\Z")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,30}:(?![\\/]?\Z)", re.IGNORECASE)
-_HERE: Final = re.compile(r"(?:localhost|127\.[\d.]{5,11}|0\.0\.0\.0|\[::1?\])")
 _SHARED: Final = re.compile(
     r"(?:[\w-]{1,40}\.)*(?:github|githubusercontent|gitlab|bitbucket|huggingface|npmjs|pypi)\.\w{2,3}"
 )
-_LARGE: Final = range(100, 256)  # one of them is in the four numbers of most addresses, and of no version
-_MASKS: Final = ("0", "127", "255")
+_LARGE: Final = 100  # most addresses have a number from there on, and no version
 _OUTSIDE: Final = re.compile(
     r"~|\$\{?(?:HOME|USERPROFILE|env:)|[A-Za-z]:|(?:.{0,400}[/\\])?\.[.\w]"
     r"|[/\\](?:bin|boot|dev|etc|home|lib|media|mnt|opt|private|proc|root|run|sbin|srv|sys|tmp|usr|var|Users|Volumes)\b"
@@ -133,7 +138,8 @@ _EXAMPLE: Final = re.compile(
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(
-    r"\b[A-Z\u00c0-\u00de]\.?[\w'\u2019-]{0,40}+(?:(?: (?:of|de|van|von|&))? [A-Z\u00c0-\u00de][\w'\u2019-]{0,40}+){0,5}+(?!\()"
+    r"\b[A-Z\u00c0-\u00de]\.?[\w'\u2019-]{0,40}+"
+    r"(?:(?: (?:of|de|van|von|&))? [A-Z\u00c0-\u00de][\w'\u2019-]{0,40}+){0,5}+(?!\()"
 )
 _STARTS: Final = re.compile(r"(?:\A|[.!?:;|>(\[\"\u201c\u2013\u2014*]|\d\)|-)[\s*_\"(\[#>|-]*\Z")
 _TITLE: Final = re.compile(r"^\s{0,3}#{1,6} .*|\*\*[^*\n]{1,80}\*\*|(?<!\w)'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"")
@@ -160,18 +166,15 @@ _INCLUDE: Final = re.compile(
     r"|\{[{%>] {0,3}(?:include|import)\b:? ?[^}%]{1,100}"
 )
 _ALLOWED: Final = re.compile(
-    r"(?:permission|allow(?:ed|list)?|approv|sandbox|bypass|trust|privileg|skip-?perm|yolo|full-?|\bask\b|chmod|sudo)",
+    r"(?:permission|allow(?:ed|list)?|approv|sandbox|bypass|trust|privileg|yolo|full-|\bask\b|chmod|sudo"
+    r"|mcpServers|defaultMode|ShellExecution)",
     re.IGNORECASE,
 )
 _KEY: Final = re.compile(r"(?<![\w-])-{0,2}[A-Za-z]+(?:[-_.][A-Za-z]+)+|(?<![\w-])--?[a-z]{3,20}\b|\b[a-z]+[A-Z]\w+")
-_CONSENT: Final = re.compile(
-    r"\b(?:dis|un)?(?:approv\w*|authori[sz]\w*|consent\w*|entitled|permitted|allowed to|permissions? to)"
-    r"|\bwithout (?:an? |any |the )?(?:ask|review|check|confirm)\w*",
-    re.IGNORECASE,
-)
-_ROLE: Final = re.compile(
+_GRANT: Final = re.compile(  # who may act, and for whom
     r"\b(?:(?:you|agents?) may|you are (?:free to|the|an?)|(?:act|speak|sign) (?:as|for)|on behalf of|in the name of"
-    r"|yourself as)\b[^.;,|]{3,120}",
+    r"|yourself as)\b[^.;,|]{3,120}|\b(?:dis|un)?(?:approv\w*|authori[sz]\w*|consent\w*|entitled|permitted|allowed to)"
+    r"|\bwithout (?:an? |any |the )?(?:ask|review|check|confirm)\w*",
     re.IGNORECASE,
 )
 _TOOL: Final = re.compile(
@@ -186,24 +189,29 @@ _PROGRAM: Final = re.compile(
     r"|(?:ALTER|ATTACH|CALL|COPY|CREATE|DELETE|DROP|GRANT|INSERT|LOAD|MERGE|REPLACE|REVOKE|TRUNCATE|UPDATE)\b)"
     r"(?!\s*(?:[=!<>]=|=|[<>]\s*[\d'\"]|[-+*%?:,)\]}]\s))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
 )
-_SHELL_SIGN: Final = re.compile(r"\s-{1,2}\w|[|~$]|&&|;|[\w/]/|\.\w+\b|\s>>?\s")
-_NO_PROGRAMS: Final = frozenset(
-    (
-        *keyword.kwlist,
-        *"then fi do done case esac echo cd set local printf test exit const let var function new type".split(),
-    )
+_SHELL_SIGN: Final = re.compile(r"\A\s*git\s|\s-{1,2}\w|[|~$]|&&|;|[\w/]/|\.\w+\b|\s>>?\s")
+_NO_PROGRAMS: Final = (
+    *keyword.kwlist,
+    "then",
+    "do",
+    "done",
+    "case",
+    "echo",
+    "cd",
+    "const",
+    "let",
+    "var",
+    "new",
+    "type",
 )
 _CALLING: Final = re.compile(r"\b(?:run|execute|install|launch)\b[^.;:]*\Z", re.IGNORECASE)
-_RUN: Final = re.compile(  # calls that run a text or reach the network
-    r"\b(?:eval|exec|system|popen|Function|fetch|urlopen|sendBeacon|WebSocket|XMLHttpRequest|EventSource)\("
-    r"|\b(?:requests|httpx|urllib3?|aiohttp|axios|smtplib|ftplib|paramiko|socket)\.\w{2,30}\("
+_RUN: Final = re.compile(  # imports, and calls that run a text or reach the network
+    rf"^\s*(?:from|import)\s+[\w.]{{1,60}}|\brequire\(\s*[\"'][^\"']{{1,60}}|\b(?:eval|exec|system|popen|Function)\("
+    rf"|\b{NETWORK}(?:\.\w{{2,30}})?\("
 )
 _JOINED: Final = re.compile(
     r"(?<=\w)(?:''|\"\"|\\(?=\w)|\$@|\$\{\w{0,10}\})(?=\w)"
 )  # what a shell drops inside of a word
-_IMPORT: Final = re.compile(
-    r"^\s*(?:from\s+([\w.]{1,60})\s+import|import\s+([\w.]{1,60}))|\brequire\(\s*[\"']([^\"']{1,60})"
-)
 
 
 @lru_cache(maxsize=256)
@@ -214,7 +222,7 @@ def find_literals(text: str) -> tuple[Literal, ...]:
     [('file', 'aldane.csv'), ('command', 'curl'), ('number or identifier', '9,000')]
     """
     found: dict[Literal, None] = {}
-    text = _without_credentials(text[:_LONGEST_TEXT])
+    text = mask(text[:_LONGEST_TEXT], keep_lines=True)
     code, language = code_lines(text), language_of(words_of(text)) or "en"
     for number, line in enumerate(text.splitlines(), 1):
         for kind, said in _of_line(line[:_LONGEST_LINE], code.get(number), language):
@@ -239,27 +247,11 @@ def normalise(text: str) -> list[str]:
     return _WORD.findall(_GROUPED.sub("", text).casefold())
 
 
-def _without_credentials(text: str) -> str:
-    """Replace credentials by their kind, and keep the lines that they stand on."""
-    pieces, position = list[str](), 0
-    for one in find_credentials(text):
-        pieces += [text[position : one.start], f"[{one.kind}]", "\n" * text.count("\n", one.start, one.end)]
-        position = one.end
-    return "".join([*pieces, text[position:]])
-
-
-@cache
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark").enable("table").disable("inline")
-    parser.parse("a")
-    return parser
-
-
 @lru_cache(maxsize=256)
 def code_lines(text: str) -> dict[int, str]:
     """Map the lines of code to the language of their block."""
     found: dict[int, str] = {}
-    for token in _parser().parse(text[:_LONGEST_TEXT]):
+    for token in page_parser(inline=False).parse(text[:_LONGEST_TEXT]):
         if token.type in ("fence", "code_block") and token.map:
             info = (token.info.split() or [""])[0].lower()
             found.update(dict.fromkeys(range(token.map[0] + 1, token.map[1] + 1), info))
@@ -304,7 +296,7 @@ def _in_prose(line: str, language: str) -> Iterator[_Found]:
     for match in _CONDITION.finditer(line):
         if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}", language))):
             yield LiteralKind.CONDITION, match[0].strip()
-    yield from ((LiteralKind.PERMISSION, match[0]) for match in (*_ROLE.finditer(line), *_CONSENT.finditer(plain)))
+    yield from ((LiteralKind.PERMISSION, match[0]) for match in _GRANT.finditer(plain))
 
 
 def _tokens(text: str) -> Iterator[_Found]:
@@ -338,18 +330,21 @@ def _counts_things(said: str, rest: str) -> bool:
 def _is_host(said: str) -> bool:
     """Tell an address from this machine, and four numbers of an address from those of a version or a mask."""
     host = _host(said)
-    parts = host.split(".")
-    if all(map(str.isdigit, parts)):
-        return parts[0] not in _MASKS and (said != host or any(int(part) in _LARGE for part in parts))
-    return not _HERE.fullmatch(host)
+    try:
+        number = ip_address(host.strip("[]"))
+    except ValueError:
+        return host != "localhost"
+    is_mask = number.version == 4 and number.is_reserved  # noqa: PLR2004 - of IP
+    return not (number.is_loopback or number.is_unspecified or is_mask) and (
+        said != host or max(number.packed) >= _LARGE
+    )
 
 
 def _host(said: str) -> str:
     """Return what an address is known by: its host, with the owner where many share it."""
-    rest = re.sub(r"^[A-Za-z][\w+.-]*:(?=[/\\])|^[/\\]+", "", said).replace("\\", "/").lstrip("/")
+    rest = re.sub(r"^[A-Za-z][\w+.-]*:(?=[/\\])", "", said).replace("\\", "/").lstrip("/")
     host, _, path = rest.partition("/")
-    host = host.rsplit("@", 1)[-1].lower().removeprefix("www.")
-    host = host if host.startswith("[") else host.split(":", 1)[0]
+    host = re.sub(r"^.*@|(?<=[^:\[]):\w*\Z|\?.*", "", host).lower().removeprefix("www.")
     return f"{host}/{path.split('/', 1)[0].lower()}" if _SHARED.fullmatch(host) else host or said
 
 
@@ -375,7 +370,7 @@ def _path(said: str) -> Iterator[_Found]:
 
 
 def _is_file(said: str) -> bool:
-    return _FILE.fullmatch(said) is not None and said.rpartition(".")[2].lower() in _FILES
+    return _FILE.fullmatch(said) is not None and _FILES.fullmatch(said.rpartition(".")[2].lower()) is not None
 
 
 def _dotted(said: str) -> Iterator[_Found]:
@@ -399,7 +394,13 @@ def _is_common(said: str) -> bool:
 @lru_cache(maxsize=8192)
 def _is_word(word: str) -> bool:
     folded = word.casefold()
-    return len(set(folded)) <= 2 or _is_plain(word) or is_ordinary(word) or folded in _PYTHON or folded in _FILES
+    return (
+        len(set(folded)) <= _PLACEHOLDER
+        or _is_plain(word)
+        or is_ordinary(word)
+        or folded in _PYTHON
+        or _FILES.fullmatch(folded) is not None
+    )
 
 
 def _quotes(text: str) -> Iterator[_Found]:
@@ -443,12 +444,9 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
     yield from _tokens(code)
     yield from _permissions(code)
     yield from _quotes(code)
-    yield from (
-        (LiteralKind.COMMAND, said)
-        for said in (next(filter(None, match.groups())) for match in _IMPORT.finditer(code))
-        if said not in _PYTHON
-    )
-    yield from ((LiteralKind.COMMAND, match[0]) for match in _RUN.finditer(code))
+    for match in _RUN.finditer(code):
+        if match[0].rpartition(" ")[2] not in _PYTHON:
+            yield LiteralKind.COMMAND, match[0].strip()
     statements = _STATEMENT.split(code) if is_shell or " " in code.strip() else []
     for statement in statements:
         lead = _LEAD.match(statement)

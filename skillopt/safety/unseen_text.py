@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from skillopt.safety.text_classes import LintClass, TextMatch
 
-__all__ = ["find_carriers", "find_unseen"]
+__all__ = ["find_carriers", "find_unseen", "page_parser"]
 
 _COMMENT: Final = re.compile(
     r"<!--(?!\s*skillopt:).*?(?:--!?>|\Z)|<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*", re.DOTALL
@@ -99,7 +99,7 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
 def _parsed(body: str, lines: Sequence[str]) -> Iterator[TextMatch]:
     """Find unseen text in the parsed page."""
     env: dict[str, Any] = {}
-    tokens = _parser().parse(body, env)
+    tokens = page_parser().parse(body, env)
     names = {match["name"].lower() for match in _TAG.finditer(body) if match["closing"]}
     line = 1
     for token in tokens:
@@ -117,8 +117,10 @@ def _parsed(body: str, lines: Sequence[str]) -> Iterator[TextMatch]:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def page_parser(*, inline: bool = True) -> MarkdownIt:
+    """Return the parser of pages, which may leave the text of paragraphs alone."""
     parser = MarkdownIt("commonmark").enable("table")
+    parser = parser if inline else parser.disable("inline")
     parser.parse("*a*")  # its rules are gathered by the first use, which threads may not do side by side
     return parser
 
