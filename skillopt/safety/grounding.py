@@ -100,10 +100,9 @@ def _read(text: str) -> tuple[str, ...]:
 
 def _foreign(before: str, after: str, known: _Known) -> Iterator[LintFinding]:
     """Find lines in a script or language that the skill and its tasks do not use."""
-    old = set(before.splitlines())
-    lines = after.splitlines()
+    old = {prose for _, prose in split_prose(before)}
     for number, prose in split_prose(after):
-        if lines[number - 1] in old:
+        if prose in old:
             continue
         words = words_of(prose)
         new = {script for word in words if len(word) > 1 for script in scripts_of(word)} - known.scripts

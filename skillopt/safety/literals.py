@@ -58,6 +58,7 @@ class Literal:
 
 _LONGEST_TEXT: Final = 200_000
 _LONGEST_LINE: Final = 10_000
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _WORD: Final = re.compile(r"[^\W_]+")
 _GROUPED: Final = re.compile(r"(?<=\d)[,.'](?=\d{3}(?!\d))|(?<=\d)[.,]00?(?!\d)")
 _SPAN: Final = re.compile(r"`+([^`\n]+)`+")
@@ -222,10 +223,10 @@ def find_literals(text: str) -> tuple[Literal, ...]:
     [('file', 'aldane.csv'), ('command', 'curl'), ('number or identifier', '9,000')]
     """
     found: dict[Literal, None] = {}
-    text = mask(text[:_LONGEST_TEXT], keep_lines=True)
+    lines = _LINE_END.split(mask(_shorten(text), keep_lines=True))
     code, language = code_lines(text), language_of(words_of(text)) or "en"
-    for number, line in enumerate(text.splitlines(), 1):
-        for kind, said in _of_line(line[:_LONGEST_LINE], code.get(number), language):
+    for number, line in enumerate(lines, 1):
+        for kind, said in _of_line(line, code.get(number), language):
             found[Literal(kind, said, number)] = None
     return tuple(found)
 
@@ -233,9 +234,13 @@ def find_literals(text: str) -> tuple[Literal, ...]:
 def split_prose(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text with their numbers from 1, without code and what is no prose."""
     code = code_lines(text)
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(_LINE_END.split(_shorten(text)), 1):
         if number not in code:
-            yield number, _TOKEN.sub(" ", _SPAN.sub(" ", as_read(line[:_LONGEST_LINE])))
+            yield number, _TOKEN.sub(" ", _SPAN.sub(" ", as_read(line)))
+
+
+def _shorten(text: str) -> str:
+    return "\n".join(line[:_LONGEST_LINE] for line in _LINE_END.split(text[:_LONGEST_TEXT]))
 
 
 def normalise(text: str) -> list[str]:

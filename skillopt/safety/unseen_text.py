@@ -129,9 +129,17 @@ def _hidden(text: str, line: int, what: str) -> TextMatch:
     return TextMatch(LintClass.HIDDEN_TEXT, text.strip() or text, line, text, what)
 
 
+def _located(pattern: re.Pattern[str], content: str, line: int) -> Iterator[tuple[re.Match[str], int]]:
+    """Find a pattern with the lines of its matches."""
+    position = 0
+    for match in pattern.finditer(content):
+        line += content.count("\n", position, match.start())
+        position = match.start()
+        yield match, line
+
+
 def _comments(content: str, line: int) -> Iterator[TextMatch]:
-    for match in _COMMENT.finditer(content):
-        at = line + content.count("\n", 0, match.start())
+    for match, at in _located(_COMMENT, content, line):
         yield TextMatch(LintClass.HTML_COMMENT, match[0], at, match[0], "an HTML comment")
 
 
@@ -139,9 +147,8 @@ def _html(content: str, line: int, names: set[str]) -> Iterator[TextMatch]:
     """Judge tags: what hides its content or carries text in attributes; what is shown, but is no Markdown."""
     yield from _comments(content, line)
     content = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), content)
-    for match in _TAG.finditer(content):
+    for match, at in _located(_TAG, content, line):
         name, rest = match["name"].lower(), match["rest"]
-        at = line + content.count("\n", 0, match.start())
         if _UNSEEN_ELEMENTS.fullmatch(name) or _NO_SIZE.search(rest) or (_HIDING.search(rest) and not match["closing"]):
             yield _hidden(match[0], at, "HTML that is not shown")
         elif name in _FOLDING or (not _SEEN_ELEMENTS.fullmatch(name) and (rest.strip(" /") or name in names)):
@@ -177,9 +184,8 @@ def _plain(block: Token, line: int, body: str) -> Iterator[TextMatch]:
         yield _hidden(" ".join(texts), line, "blanks between words that can carry hidden text in")
     for match in _UNSEEN_FORMULA.finditer(block.content):
         yield _hidden(match[0], line, "a formula that is not shown:")
-    for match in _NOTE.finditer(block.content):
+    for match, at in _located(_NOTE, block.content, line):
         if body.count(match["label"]) < 2:  # noqa: PLR2004 - the note is one
-            at = line + block.content.count("\n", 0, match.start())
             yield _hidden(match[0], at, "a footnote that nothing refers to, which is not shown:")
 
 
