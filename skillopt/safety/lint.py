@@ -50,11 +50,6 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 # Each pattern starts at rare text or repeats within bounds, so that matching takes linear time.
 _MARKER = re.compile(r"<!--\s*skillopt:[^\n]{0,200}?(?:--!?>|$)", re.MULTILINE)
-_BLANK_ENTITIES = re.compile(
-    r"(?:&(?:nbsp|e[mn]sp(?:1[34])?|thinsp|hairsp|numsp|puncsp|MediumSpace|#x?[\da-f]{2,6});[ \t]{0,3}){4,1000}",
-    re.IGNORECASE,
-)
-_ENTITY = re.compile(r"&#?\w+;")
 _PERMISSION = re.compile(r"\S*(?:[-_.]|[a-z][A-Z])\S*")
 _FETCH = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|base64|openssl|xxd)"
 _LEAD = r"(?:sudo\s{1,5})?(?:/(?:usr/)?bin/)?(?:env\s{1,5})?"
@@ -216,23 +211,13 @@ def _pieces(line: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _line_matches(line: str) -> tuple[TextMatch, ...]:
-    flat = as_read(line)
+    flat, resolved = as_read(line), without_entities(line) if "&" in line else line
     secrets = find_credentials(flat)
     return (
-        *(_entities(line) if "&" in line else ()),
-        *find_carriers(line),
+        *(_hidden(resolved) if resolved != line else ()),
+        *find_carriers(resolved),
         *find_mixed_letters(line),
         *(TextMatch(LintClass.CREDENTIAL, flat[one.start : one.end], 0, f"[{one.kind}]", _KEY) for one in secrets),
         *find_encoded_text(line),
         *(find_encoded_text(flat) if flat != line else ()),
     )
-
-
-def _entities(line: str) -> Iterator[TextMatch]:
-    """Find entities that stand for what is not seen."""
-    for run in hidden_runs(without_entities(line)):
-        what = f"hidden characters, written as entities ({mask(run.description)})"
-        yield TextMatch(LintClass.HIDDEN_UNICODE, run.text, 0, run.text, what)
-    for match in _BLANK_ENTITIES.finditer(line):
-        if len(set(_ENTITY.findall(match[0]))) > 1:
-            yield TextMatch(LintClass.HIDDEN_TEXT, match[0], 0, match[0], "blanks that can carry hidden text,")

@@ -182,11 +182,8 @@ _TOOL: Final = re.compile(
     r"\bmcp__\w{1,80}|\b[A-Z][a-z][A-Za-z]{1,30}\((?=[\w*./ -]{1,60}[:)*])[^()\n]{0,60}\)|\b[A-Z]\w{2,30}(?= tools?\b)"
 )
 _STATEMENT: Final = re.compile(r"&&|\|\|?|;|\$\(|\n")
-_LEAD: Final = re.compile(
-    r"^\s*(?:[$#>%] |PS> ?)?(?:(?:sudo|env|time|nohup|exec|command|xargs)\s+(?:-\S+\s+)*|\w{1,40}=\S*\s+)*"
-)
 _PROGRAM: Final = re.compile(
-    r"(?:[~.\w-]{0,40}/){0,8}([a-z][a-z0-9.+-]{0,40}(?![\w.(=+-])"
+    r"\s*(?:[$#>%] |PS> ?)?(?:\w{1,40}=\S*\s+){0,5}(?:[~.\w-]{0,40}/){0,8}([a-z][a-z0-9.+-]{0,40}(?![\w.(=+-])"
     r"|(?:ALTER|ATTACH|CALL|COPY|CREATE|DELETE|DROP|GRANT|INSERT|LOAD|MERGE|REPLACE|REVOKE|TRUNCATE|UPDATE)\b)"
     r"(?!\s*(?:[=!<>]=|=|[<>]\s*[\d'\"]|[-+*%?:,)\]}]\s))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
 )
@@ -210,9 +207,6 @@ _RUN: Final = re.compile(  # imports, and calls that run a text or reach the net
     rf"^\s*(?:from|import)\s+[\w.]{{1,60}}|\brequire\(\s*[\"'][^\"']{{1,60}}|\b(?:eval|exec|system|popen|Function)\("
     rf"|\b{NETWORK}(?:\.\w{{2,30}})?\("
 )
-_JOINED: Final = re.compile(
-    r"(?<=\w)(?:''|\"\"|\\(?=\w)|\$@|\$\{\w{0,10}\})(?=\w)"
-)  # what a shell drops inside of a word
 
 
 @lru_cache(maxsize=256)
@@ -445,7 +439,6 @@ def _is_plain(word: str) -> bool:
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
-    code = _JOINED.sub("", code)
     yield from _tokens(code)
     yield from _permissions(code)
     yield from _quotes(code)
@@ -454,8 +447,7 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
             yield LiteralKind.COMMAND, match[0].strip()
     statements = _STATEMENT.split(code) if is_shell or " " in code.strip() else []
     for statement in statements:
-        lead = _LEAD.match(statement)
-        match = _PROGRAM.match(statement, lead.end() if lead else 0)
+        match = _PROGRAM.match(statement)
         if match and match[1] not in _NO_PROGRAMS and (is_shell or _SHELL_SIGN.search(code) or not _is_word(match[1])):
             yield LiteralKind.COMMAND, " ".join(filter(None, match.groups()))
     if is_span and not code.strip().isalpha():
