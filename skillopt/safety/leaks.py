@@ -28,7 +28,15 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from skillopt.safety.told_answers import SHORT, Answers, Words, find_told, index_answers, split_words, write_numbers
+from skillopt.safety.told_answers import (
+    MOST_WORDS,
+    Answers,
+    Words,
+    find_told,
+    index_answers,
+    split_words,
+    write_numbers,
+)
 from skillopt.safety.words import is_ordinary
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 
@@ -194,7 +202,7 @@ def _quoted(protected: ProtectedText, words: Words, known: Words) -> Iterator[Le
 def _pointed(protected: ProtectedText, words: Words, known: Words) -> Iterator[LeakClass]:
     """Find values that together point at one task: none that is shown, or that several training answers have."""
     weights: Counter[tuple[LeakClass, int]] = Counter()
-    runs = (tuple(words[start : start + size]) for start in range(len(words)) for size in range(1, SHORT))
+    runs = (tuple(words[start : start + size]) for start in range(len(words)) for size in range(1, MOST_WORDS))
     said = _joined_words(known)
     for value in {run for run in runs if run in protected.points}:
         places = protected.points[value]
@@ -220,7 +228,7 @@ def _names(text: str) -> set[tuple[bytes, ...]]:
     return {
         words
         for cell, words in found.items()
-        if (1 < len(words) < SHORT and all(word[:1].isupper() for word in cell.split()))
+        if (1 < len(words) < MOST_WORDS and all(word[:1].isupper() for word in cell.split()))
         or (len(words) == 1 and not is_ordinary(words[0].decode("utf-8", "replace")))
     }
 

@@ -8,7 +8,6 @@ or repeats within bounds: reading takes linear time.
 import builtins
 import keyword
 import re
-import sys
 import typing
 from calendar import day_name, month_name
 from collections.abc import Iterator
@@ -80,6 +79,7 @@ _FILES: Final = re.compile(
     r"|tf|proto|gradle|log|bak|tmp|out|bin|exe|dll|so|tar|t?gz|zip|bz2|xz|whl|deb|mp[34]|wav|webm|ttf|woff2?|db|sqlite3?"
     r"|parquet|arrow|np[yz]|pkl|pt|onnx|h5|patch|diff|pem|crt|key|pub|git)"
 )
+_SURROUNDINGS: Final = ("os", "glob", "socket", "process", "navigator")  # ordinary words by which code leaves itself
 _PYTHON: Final = frozenset(
     name.strip("_").casefold()
     for names in (
@@ -380,7 +380,7 @@ def _dotted(said: str) -> Iterator[_Found]:
         yield LiteralKind.HOST, said
     elif _is_file(said):
         yield LiteralKind.FILE, said
-    elif not _is_common(name) or (name.partition(".")[0] in sys.stdlib_module_names - _PYTHON and "." in name):
+    elif not _is_common(name) or name.partition(".")[0] in _SURROUNDINGS:
         yield LiteralKind.CODE, name
 
 
@@ -447,9 +447,9 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
             yield LiteralKind.COMMAND, match[0].strip()
     statements = _STATEMENT.split(code) if is_shell or " " in code.strip() else []
     for statement in statements:
-        match = _PROGRAM.match(statement)
-        if match and match[1] not in _NO_PROGRAMS and (is_shell or _SHELL_SIGN.search(code) or not _is_word(match[1])):
-            yield LiteralKind.COMMAND, " ".join(filter(None, match.groups()))
+        found = _PROGRAM.match(statement)
+        if found and found[1] not in _NO_PROGRAMS and (is_shell or _SHELL_SIGN.search(code) or not _is_word(found[1])):
+            yield LiteralKind.COMMAND, " ".join(filter(None, found.groups()))
     if is_span and not code.strip().isalpha():
         words = re.findall(r"(?<![\w.-])[A-Za-z][A-Za-z0-9-]{2,60}(?![\w.:])", _STANDARD.sub(" ", code))
         yield from ((LiteralKind.CODE, word) for word in words if not (word.isupper() or _is_common(word)))
