@@ -42,9 +42,6 @@ _MOST_FINDINGS = 20
 _LONGEST_EXCERPT = 120
 _LONGEST_TEXT = 200_000
 _LONGEST_LINE = 10_000
-"""Characters of a line; a longer one is refused, and looked at in pieces of this length."""
-_PIECE_OVERLAP = 1_000
-"""Characters that a piece shares with the one before, so that what is cut in one is whole in the other."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -141,8 +138,7 @@ def _scan(text: str) -> tuple[TextMatch, ...]:
     lines = _LINE_END.split(text)
     matches += _reaching(text, lines)
     for number, line in enumerate(lines, 1):
-        for piece in _pieces(line):
-            matches += [replace(match, line=number) for match in _line_matches(piece)]
+        matches += [replace(match, line=number) for match in _line_matches(line)]
         if len(line) > _LONGEST_LINE:
             what = f"a line of {len(line):,} characters"
             matches.append(TextMatch(LintClass.LONG_LINE, line, number, line, what))
@@ -200,13 +196,6 @@ def find_piped_command(line: str) -> str:
 
 
 # What stands on one line is found line by line, and remembered, because versions share most lines.
-
-
-def _pieces(line: str) -> Iterator[str]:
-    """Cut a line that is too long, so that no pattern sees more than so many characters at once."""
-    yield line[:_LONGEST_LINE]
-    for start in range(_LONGEST_LINE, len(line), _LONGEST_LINE - _PIECE_OVERLAP):
-        yield line[start - _PIECE_OVERLAP : start + _LONGEST_LINE - _PIECE_OVERLAP]
 
 
 @lru_cache(maxsize=4096)

@@ -12,10 +12,8 @@ import typing
 from calendar import day_name, month_name
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Final
 
@@ -71,8 +69,9 @@ _ACCOUNT: Final = re.compile(r"\d{5}|(?:\d\D?){9}")  # no example has so many di
 _COUNT: Final = 4  # digits of a number of things
 _SHORT: Final = 5  # letters of an abbreviation
 _PLACEHOLDER: Final = 2  # letters that `YYYY` or `xx` has at most
+_SYLLABLE: Final = 3  # letters of the first word of a compound
 _SAID: Final = 4  # words of a quoted sentence; a label has fewer
-_STATUSES: Final = frozenset(str(int(status)) for status in HTTPStatus)
+_STATUS: Final = re.compile(r"20[0-6]|30[1-8]|40[0-9]|41[0-8]|42[2-9]|50[0-4]")
 _FILES: Final = re.compile(
     r"(?:md|mdx|txt|rst|pyi?|ipynb|m?[jt]sx?|jsonl?|ya?ml|toml|ini|cfg|conf|env|lock|xml|html?|s?css|svg|png|jpe?g|gif|ico"
     r"|webp|pdf|docx?|xls[xm]?|pptx?|[ct]sv|sql|sh|bash|zsh|ps1|bat|cmd|r[bs]|go|java|kt|swift|cc?|cpp|h|cs|php|pl|lua|r|vue"
@@ -83,9 +82,12 @@ _SURROUNDINGS: Final = ("os", "glob", "socket", "process", "navigator")  # ordin
 _PYTHON: Final = frozenset(
     name.strip("_").casefold()
     for names in (
-        *map(dir, (str, bytes, int, float, list, dict, set, tuple, date, datetime, timedelta, re.Pattern, re.Match)),
+        *map(dir, (str, bytes, int, float, list, dict, set, tuple, re.Pattern, re.Match)),
         *(typing.__all__, [name for name, value in vars(builtins).items() if isinstance(value, type)]),
-        *(keyword.kwlist, ("datetime", "json", "csv", "re", "math", "decimal", "dataclass", "enum", "async")),
+        *(
+            keyword.kwlist,
+            ("datetime", "isoformat", "fromisoformat", "strftime", "json", "csv", "math", "decimal", "enum", "async"),
+        ),
     )
     for name in names
 )
@@ -101,7 +103,7 @@ _MONEY: Final = r"(?:per ?cent|dollars?|euros?|pounds?|cents?|pence|yen|francs?|
 _TOKEN: Final = re.compile(
     r"(?P<HOST>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}:(?://|\\\\)[^\s<>\"'`)\]|]+|(?<![\w.@-])www\.[^\s<>\"'`)\]]+"
     r"|(?<![\w:/.])//[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:/[^\s<>\"'`)\]]*)?"
-    r"|(?<![\w-])(?:xn--|https?:\\|(?:javascript|vbscript|mailto|data):)[^\s<>\"'`)\]]+|\[[0-9a-f:]{2,45}\]:\d{1,5}"
+    r"|localhost:\d{1,5}[^\s<>\"'`)\]]*|(?<![\w-])(?:xn--|https?:\\|(?:javascript|vbscript|mailto|data):)[^\s<>\"'`)\]]+|\[[0-9a-f:]{2,45}\]:\d{1,5}"
     r"|(?<![\w.@-])[\w.-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,18}:[\w~/][^\s<>\"'`)\]]*"
     r"|(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\w[^\s<>\"'`)\]]*)?(?![\w.-]))"
     r"|(?P<NAME>(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}|(?<![\w@/.])@[\w-]{2,60}\b(?!/))"
@@ -138,9 +140,9 @@ _EXAMPLE: Final = re.compile(
     r"|:(?= [`'\"*])|\((?=[`'\"]))(?:[^.;)]|[.;)](?=\S)){0,200}",
     re.IGNORECASE,
 )
+_LETTERS: Final = r"(?:[^\W_]|['\u2019-]){0,40}+"
 _NAME: Final = re.compile(
-    r"\b[A-Z\u00c0-\u00de]\.?[\w'\u2019-]{0,40}+"
-    r"(?:(?: (?:of|de|van|von|&))? [A-Z\u00c0-\u00de][\w'\u2019-]{0,40}+){0,5}+(?!\()"
+    rf"\b[A-Z\u00c0-\u00de]\.?{_LETTERS}(?:(?: (?:of|de|van|von|&))? [A-Z\u00c0-\u00de]{_LETTERS}){{0,5}}+(?![(_])"
 )
 _STARTS: Final = re.compile(r"(?:\A|[.!?:;|>(\[\"\u201c\u2013\u2014*]|\d\)|-)[\s*_\"(\[#>|-]*\Z")
 _TITLE: Final = re.compile(r"^\s{0,3}#{1,6} .*|\*\*[^*\n]{1,80}\*\*|(?<!\w)'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"")
@@ -323,7 +325,7 @@ def _counts_things(said: str, rest: str) -> bool:
     """Return whether a number says how many, as in `300 dpi`, or is a status of HTTP."""
     unit = re.match(r"[ -]([a-z]{1,20})\b", rest)
     is_counted = unit is not None and not is_frequent(unit[1]) and not re.match(_MONEY, unit[1])
-    return said in _STATUSES or (is_counted and said.isdigit() and len(said) <= _COUNT)
+    return _STATUS.fullmatch(said) is not None or (is_counted and said.isdigit() and len(said) <= _COUNT)
 
 
 def _is_host(said: str) -> bool:
@@ -361,7 +363,7 @@ def _path(said: str) -> Iterator[_Found]:
         yield from [(LiteralKind.HOST, said)] if _is_host(said) else []
     elif (
         _is_file(parts[-1])
-        or len(said) <= _DIGITS
+        or (said[0] in "/\\" and len(said) <= _DIGITS)
         or not all(map(_is_common, parts))
         or (said[-1] in "/\\" and parts[1:])
     ):
@@ -387,7 +389,14 @@ def _dotted(said: str) -> Iterator[_Found]:
 def _is_common(said: str) -> bool:
     """Return whether a quoted word or an identifier is made of ordinary words, placeholders and names of values."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\da-zA-Z_]+", re.sub(r"<\w+>|\{\w*\}", " ", said))
-    return _digits(said) < _DIGITS and all(_is_word(word) for word in words)
+    is_name = not re.search(r"\d", said)
+    return _digits(said) < _DIGITS and all(_is_word(word) or (is_name and _is_compound(word)) for word in words)
+
+
+@lru_cache(maxsize=8192)
+def _is_compound(word: str) -> bool:
+    """Return whether a word is two ordinary ones, as `groupby` and `Screenshots` are."""
+    return any(is_ordinary(word[:at]) and is_ordinary(word[at:]) for at in range(_SYLLABLE, len(word) - 1))
 
 
 @lru_cache(maxsize=8192)
@@ -428,7 +437,7 @@ def _names(text: str, language: str) -> Iterator[_Found]:
             words = words[1:]
         is_title = any(start <= match.start() < end for start, end in titles)
         if is_title or language in _CAPITAL_NOUNS or (len(words) == 1 and words[0].removesuffix("s") not in _DATES):
-            words = [word for word in words if not is_ordinary(word, language)]
+            words = [word for word in words if not (is_ordinary(word, language) or (is_title and _is_compound(word)))]
         if any(not _is_plain(word) for word in words):
             yield LiteralKind.NAME, " ".join(words)
 
@@ -436,6 +445,11 @@ def _names(text: str, language: str) -> Iterator[_Found]:
 def _is_plain(word: str) -> bool:
     """Tell a word in capitals, for stress or an abbreviation, from a name."""
     return word.isupper() and all(len(part) <= _SHORT or is_ordinary(part) for part in word.strip(".").split("-"))
+
+
+def _is_prose(word: str) -> bool:
+    """Return whether a span of code that starts with a word may be a phrase and no command."""
+    return is_frequent(word) if len(word) <= _PLACEHOLDER else _is_word(word)
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
@@ -448,7 +462,7 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
     statements = _STATEMENT.split(code) if is_shell or " " in code.strip() else []
     for statement in statements:
         found = _PROGRAM.match(statement)
-        if found and found[1] not in _NO_PROGRAMS and (is_shell or _SHELL_SIGN.search(code) or not _is_word(found[1])):
+        if found and found[1] not in _NO_PROGRAMS and (is_shell or _SHELL_SIGN.search(code) or not _is_prose(found[1])):
             yield LiteralKind.COMMAND, " ".join(filter(None, found.groups()))
     if is_span and not code.strip().isalpha():
         words = re.findall(r"(?<![\w.-])[A-Za-z][A-Za-z0-9-]{2,60}(?![\w.:])", _STANDARD.sub(" ", code))
