@@ -24,11 +24,11 @@ def capability_difference(before: str, after: str) -> tuple[NewCapability, ...]:
     Literal(kind=<LiteralKind.COMMAND: 'command'>, text='curl', line=1)
     """
     seen, found = {key_of(one) for one in find_literals(before)}, dict[tuple[str, ...], NewCapability]()
-    for one in find_literals(after):
-        if one.kind not in _LEFT_OUT and (key := key_of(one)) not in seen:
-            found.setdefault(key, one)
     order = list(LiteralKind)
-    return tuple(sorted(found.values(), key=lambda one: order.index(one.kind)))
+    for one in sorted(find_literals(after), key=lambda one: order.index(one.kind)):
+        if one.kind not in _LEFT_OUT and (key := key_of(one)) not in seen:
+            found.setdefault(key[1:], one)
+    return tuple(found.values())
 
 
 def describe_difference(found: tuple[NewCapability, ...]) -> list[str]:

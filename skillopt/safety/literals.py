@@ -114,7 +114,7 @@ _TOKEN: Final = re.compile(
     rf"|(?<![\w.])\d[\d.,' ]{{0,20}}(?:[\u00a3\u00a5\u20a0-\u20cf%]|[A-Z]{{3}}\b|{_MONEY}))"
     rf"|(?P<path>(?<![\w/\\.])(?:~|\.{{1,2}}|\$\{{?\w{{1,40}}\}}?|[A-Za-z]:)?[/\\](?:{_PART}{{1,80}}[/\\]?){{1,12}}"
     r"|(?<![\w.*>})/-])\.(?:env|[a-z]{2,12}rc|[a-z]{2,10}_history)\b(?![.(]\w|/)"
-    rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}[/\\]){{1,12}}(?:{_PART}{{1,80}}+(?!\())?)"
+    rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}/){{1,12}}(?:{_PART}{{1,80}}+(?!\())?)"
     r"|(?P<number>(?<![\w.])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
     r"|(?<![\w.])\d{2,4}(?: \d{2,4}){2,8}(?!\w)|(?<![\w.,])\d[\d.,:'/-]{1,30}\d(?!\w)"
     r"|(?<![\w-])(?=[A-Za-z-]{0,20}\d)[A-Za-z]{1,20}[A-Za-z0-9]{0,20}(?:-[A-Za-z0-9]{1,20}){0,6}(?![\w-]))"
@@ -131,7 +131,7 @@ _SHARED: Final = re.compile(
 )
 _LARGE: Final = 100  # most addresses have a number from there on, and no version
 _OUTSIDE: Final = re.compile(
-    r"~|\$\{?(?:HOME|USERPROFILE|env:)|[A-Za-z]:|(?:.{0,400}[/\\])?\.[.\w]"
+    r"~|\$\{?(?:HOME|USERPROFILE|env:)|[A-Za-z]:|(?:.{0,400}[/\\])?\.(?!github\b)[.\w]"
     r"|[/\\](?:bin|boot|dev|etc|home|lib|media|mnt|opt|private|proc|root|run|sbin|srv|sys|tmp|usr|var|Users|Volumes)\b"
 )
 _QUOTE: Final = re.compile(r"[\"\u201c\u201e]([^\"\u201c\u201d\n]{2,200})[\"\u201d]|(?<![\w'])'([^'\n]{2,100})'(?!\w)")
@@ -147,7 +147,7 @@ _NAME: Final = re.compile(
 _STARTS: Final = re.compile(r"(?:\A|[.!?:;|>(\[\"\u201c\u2013\u2014*]|\d\)|-)[\s*_\"(\[#>|-]*\Z")
 _TITLE: Final = re.compile(r"^\s{0,3}#{1,6} .*|\*\*[^*\n]{1,80}\*\*|(?<!\w)'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"")
 _CONDITION: Final = re.compile(
-    r"\b(?:if|when|whenever|unless|until|while|once|after|before|since|where|(?:on|from)(?=(?-i: [A-Z\d])))"
+    rf"\b(?:if|when(?:ever)?|unless|until|while|once|after|before|since|where|(?:on|from)(?= (?:\d|{'|'.join(_DATES)})))"
     r"( (?:[^,.;:|]|\.(?=\w)){3,120})",
     re.IGNORECASE,
 )
@@ -283,7 +283,8 @@ def _in_prose(line: str, language: str) -> Iterator[_Found]:
     plain = _SPAN.sub(" \x1a ", line)
     for match in _LINK.finditer(plain):
         target = match[1] or match[2]
-        yield (LiteralKind.HOST if _SCHEME.match(target) else LiteralKind.REFERENCE), target
+        if not target.startswith("#"):
+            yield (LiteralKind.HOST if _SCHEME.match(target) else LiteralKind.REFERENCE), target
     yield from ((LiteralKind.REFERENCE, match[0]) for match in _INCLUDE.finditer(line))
     yield from _tokens(plain)
     yield from (one for one in _tokens(write_numbers(plain)) if re.search(_MONEY, one[1]))
@@ -297,7 +298,7 @@ def _in_prose(line: str, language: str) -> Iterator[_Found]:
     for match in _CONDITION.finditer(line):
         if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}", language))):
             yield LiteralKind.CONDITION, match[0].strip()
-    yield from ((LiteralKind.PERMISSION, match[0]) for match in _GRANT.finditer(plain))
+    yield from ((LiteralKind.PERMISSION, match[0].strip()) for match in _GRANT.finditer(plain))
 
 
 def _tokens(text: str) -> Iterator[_Found]:
@@ -449,7 +450,7 @@ def _is_plain(word: str) -> bool:
 
 def _is_prose(word: str) -> bool:
     """Return whether a span of code that starts with a word may be a phrase and no command."""
-    return is_frequent(word) if len(word) <= _PLACEHOLDER else _is_word(word)
+    return is_frequent(word) if len(word) <= _PLACEHOLDER else _is_word(word) or _is_file(word)
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
