@@ -65,11 +65,11 @@ _FORMS: Final = (LiteralKind.NUMBER, LiteralKind.QUOTE, LiteralKind.CODE)
 _CAPITAL_NOUNS: Final = ("de",)
 _DATES: Final = frozenset((*day_name, *month_name[1:]))
 _DIGITS: Final = 3  # from which on a number names something
-_ACCOUNT: Final = re.compile(r"\d{5}|(?:\d\D?){9}")  # no example has so many digits
+_ACCOUNT: Final = re.compile(r"\d{6}|(?:\d\D?){9}")  # no example has so many digits
 _COUNT: Final = 4  # digits of a number of things
 _SHORT: Final = 5  # letters of an abbreviation
 _PLACEHOLDER: Final = 2  # letters that `YYYY` or `xx` has at most
-_SYLLABLE: Final = 3  # letters of the first word of a compound
+_SYLLABLE: Final = 3  # letters of the first word of a compound, and of a short word
 _SAID: Final = 4  # words of a quoted sentence; a label has fewer
 _STATUS: Final = re.compile(r"20[0-6]|30[1-8]|40[0-9]|41[0-8]|42[2-9]|50[0-4]")
 _FILES: Final = re.compile(
@@ -112,7 +112,7 @@ _TOKEN: Final = re.compile(
     r"|(?<![\w$/.])[A-Z][A-Z0-9_]{0,60}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|CREDENTIALS?)\b)"
     r"|(?P<NUMBER>[$\u00a3\u00a5\u20a0-\u20cf] ?\d[\d.,]*\w?"
     rf"|(?<![\w.])\d[\d.,' ]{{0,20}}(?:[\u00a3\u00a5\u20a0-\u20cf%]|[A-Z]{{3}}\b|{_MONEY}))"
-    rf"|(?P<path>(?<![\w/\\.])(?:~|\.{{1,2}}|\$\{{?\w{{1,40}}\}}?|[A-Za-z]:)?[/\\](?:{_PART}{{1,80}}[/\\]?){{1,12}}"
+    rf"|(?P<path>(?<![\w/\\.])(?:(?:~|\.{{1,2}}|\$\{{?\w{{1,40}}\}}?|[A-Za-z]:)[/\\]|/)(?:{_PART}{{1,80}}[/\\]?){{1,12}}"
     r"|(?<![\w.*>})/-])\.(?:env|[a-z]{2,12}rc|[a-z]{2,10}_history)\b(?![.(]\w|/)"
     rf"|(?<![\w/\\.@])(?:\.?[\w*-]{_PART}{{0,80}}/){{1,12}}(?:{_PART}{{1,80}}+(?!\())?)"
     r"|(?P<number>(?<![\w.])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
@@ -122,6 +122,7 @@ _TOKEN: Final = re.compile(
     r"|(?<![\w-])_{0,2}[A-Za-z][A-Za-z0-9]{0,40}(?:_[A-Za-z0-9]{1,40})+\(?|(?<![\w-])[a-z]{1,30}[A-Z][A-Za-z0-9]{1,40}\(?)"
 )
 _STANDARD: Final = re.compile(r"\b(?:ISO|RFC|IEEE|PEP|UTF|SHA)[ -]?\d{1,5}(?:-\d{1,3})?(?![\w-])", re.IGNORECASE)
+_SLOT: Final = re.compile(r"(?<!\$)\{{1,2} ?\w* ?\}{1,2}|<\w+>")
 _FILE: Final = re.compile(r"[\w*?-][\w.*?-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,9}")
 _HOST: Final = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,18}(?::\d{1,5})?")
 _DOMAIN: Final = re.compile(r"\.(?:com|org|net|io|dev|xyz|biz|site|online|onion|live|click|website)(?::\d{1,5})?\Z")
@@ -147,7 +148,8 @@ _NAME: Final = re.compile(
 _STARTS: Final = re.compile(r"(?:\A|[.!?:;|>(\[\"\u201c\u2013\u2014*]|\d\)|-)[\s*_\"(\[#>|-]*\Z")
 _TITLE: Final = re.compile(r"^\s{0,3}#{1,6} .*|\*\*[^*\n]{1,80}\*\*|(?<!\w)'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"")
 _CONDITION: Final = re.compile(
-    rf"\b(?:if|when(?:ever)?|unless|until|while|once|after|before|since|where|(?:on|from)(?= (?:\d|{'|'.join(_DATES)})))"
+    r"\b(?:if|when(?:ever)?|unless|until|while|once|after|before|since|where"
+    rf"|(?:on|from)(?= (?:\d|{'|'.join(_DATES)})))"
     r"( (?:[^,.;:|]|\.(?=\w)){3,120})",
     re.IGNORECASE,
 )
@@ -358,7 +360,9 @@ def key_of(literal: Literal) -> tuple[str, ...]:
 
 def _path(said: str) -> Iterator[_Found]:
     parts = [part for part in re.split(r"[/\\]", said) if part]
-    if _OUTSIDE.match(said):
+    if all(map(str.isdigit, parts)):
+        yield from [(LiteralKind.NUMBER, said)] if _digits(said) >= _DIGITS else []
+    elif _OUTSIDE.match(said):
         yield LiteralKind.PATH, said
     elif len(parts) > 1 and _HOST.fullmatch(parts[0]) and not _is_file(parts[0]) and said[0] not in "/\\":
         yield from [(LiteralKind.HOST, said)] if _is_host(said) else []
@@ -389,7 +393,7 @@ def _dotted(said: str) -> Iterator[_Found]:
 
 def _is_common(said: str) -> bool:
     """Return whether a quoted word or an identifier is made of ordinary words, placeholders and names of values."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\da-zA-Z_]+", re.sub(r"<\w+>|\{\w*\}", " ", said))
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\da-zA-Z_]+", _SLOT.sub(" ", said))
     is_name = not re.search(r"\d", said)
     return _digits(said) < _DIGITS and all(_is_word(word) or (is_name and _is_compound(word)) for word in words)
 
@@ -405,6 +409,7 @@ def _is_word(word: str) -> bool:
     folded = word.casefold()
     return (
         len(set(folded)) <= _PLACEHOLDER
+        or len(folded) <= _SYLLABLE
         or _is_plain(word)
         or is_ordinary(word)
         or folded in _PYTHON
@@ -454,7 +459,8 @@ def _is_prose(word: str) -> bool:
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
-    yield from _tokens(code)
+    code = _SLOT.sub(" ", code)
+    yield from (one for one in _tokens(code) if one[1][0] != "@")
     yield from _permissions(code)
     yield from _quotes(code)
     for match in _RUN.finditer(code):
@@ -466,5 +472,5 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
         if found and found[1] not in _NO_PROGRAMS and (is_shell or _SHELL_SIGN.search(code) or not _is_prose(found[1])):
             yield LiteralKind.COMMAND, " ".join(filter(None, found.groups()))
     if is_span and not code.strip().isalpha():
-        words = re.findall(r"(?<![\w.-])[A-Za-z][A-Za-z0-9-]{2,60}(?![\w.:])", _STANDARD.sub(" ", code))
+        words = re.findall(r"(?<![\w.-])[A-Za-z][A-Za-z0-9-]{2,60}(?=\()|[A-Za-z]+-\w*\d\w*", _STANDARD.sub(" ", code))
         yield from ((LiteralKind.CODE, word) for word in words if not (word.isupper() or _is_common(word)))
