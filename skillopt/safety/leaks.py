@@ -73,6 +73,7 @@ _DIGIT = re.compile(rb"[0-9]")
 _CELL: Final = re.compile(r"[^,;|\t{}\[\]\"]{4,80}")
 _YEAR: Final = re.compile(rb"(?:19|20)\d\d")
 _SHORT_VALUE: Final = 3
+_NAME_WEIGHT: Final = 6  # at most, so that one name alone is never enough
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){4,}")
 _PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2})+")
@@ -218,8 +219,9 @@ def _pointed(protected: ProtectedText, words: Words, known: Words) -> Iterator[L
 
 
 def _weigh(value: Sequence[bytes]) -> int:
-    size = len(b"".join(value))
-    return 0 if _YEAR.fullmatch(value[0]) else size - 1 - (size <= _SHORT_VALUE)
+    text = b"".join(value)
+    size = len(text) if _DIGIT.search(text) else min(len(text), _NAME_WEIGHT + 1)
+    return 0 if _YEAR.fullmatch(text) else size - 1 - (size <= _SHORT_VALUE)
 
 
 def _names(text: str) -> set[tuple[bytes, ...]]:

@@ -47,6 +47,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 # Each pattern starts at rare text or repeats within bounds, so that matching takes linear time.
 _MARKER = re.compile(r"<!--\s*skillopt:[^\n]{0,200}?(?:--!?>|$)", re.MULTILINE)
+_SETTINGS = re.compile(r"(?:\A|[/\\])\.\w|\A[/\\](?:etc|proc|root|run|boot|sys|private)\b")
 _PERMISSION = re.compile(r"\S*(?:[-_.]|[a-z][A-Z])\S*")
 _FETCH = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|base64|openssl|xxd)"
 _LEAD = r"(?:sudo\s{1,5})?(?:/(?:usr/)?bin/)?(?:env\s{1,5})?"
@@ -175,8 +176,8 @@ def _classify(literal: Literal) -> tuple[LintClass, str] | None:
     match literal.kind:
         case LiteralKind.HOST:
             return LintClass.URL, "the URL"
-        case LiteralKind.PATH:
-            return LintClass.SENSITIVE_PATH, "a path outside the workspace:"
+        case LiteralKind.PATH if _SETTINGS.search(literal.text):
+            return LintClass.SENSITIVE_PATH, "a path to secrets or settings"
         case LiteralKind.REFERENCE if literal.text[0] in "@{":
             return LintClass.SENSITIVE_PATH, "another file put in its place:"
         case LiteralKind.PERMISSION if _PERMISSION.fullmatch(literal.text):

@@ -140,7 +140,7 @@ def test_a_draft_that_was_proven_at_the_end_and_has_a_marked_edit_says_that_it_w
     assert graded.grading.grade is Grade.PROVEN
     assert isinstance(waits, StepFailed)
     assert waits.reason.startswith("1 edit waits for a person in the draft: add after")
-    assert re.search(r"\(line \d+ adds a path outside the workspace: '~/\.ssh", waits.reason)
+    assert re.search(r"\(line \d+ adds a path to secrets or settings '~/\.ssh", waits.reason)
 
 
 def test_what_the_settings_allow_needs_no_person() -> None:
