@@ -157,10 +157,10 @@ _FOLLOW: Final = re.compile(
     r"\b(?:follow|obey|apply|execute|carry out|do|take|read|see|per|according to)\b((?:[^.;|]|\.(?=\w)){0,120})",
     re.IGNORECASE,
 )
-_ORDERS: Final = re.compile(
-    r"\b(?:instructions?|directions?|steps|rules|orders|guid(?:e|elines?)|commands?|advice|notes?|polic(?:y|ies)|requests?)"
-    r" (?:in|of|from|at|on|inside|under|given|found|written|that|which)\b|^ (?:only |just )?what\b.{1,60}"
-    r"\b(?:says?|asks?|tells?|wants?|orders?|demands?)\b",
+_ORDERS: Final = re.compile(  # what another text says, to be done
+    r"\b(?:instructions?|directions?|steps|rules|orders|guid(?:e|elines?)|advice|polic(?:y|ies))"
+    r" (?:in|from|at|on|inside|under|given|found|written|that|which) [^.;|]{3,80}"
+    r"|\b(?:do|follow|obey|carry out) what\b.{1,60}\b(?:says?|asks?|tells?|wants?|orders?|demands?)\b",
     re.IGNORECASE,
 )
 _LINK: Final = re.compile(
@@ -178,7 +178,8 @@ _ALLOWED: Final = re.compile(
 _KEY: Final = re.compile(r"(?<![\w-])-{0,2}[A-Za-z]+(?:[-_.][A-Za-z]+)+|(?<![\w-])--?[a-z]{3,20}\b|\b[a-z]+[A-Z]\w+")
 _GRANT: Final = re.compile(  # who may act, and for whom
     r"\b(?:(?:you|agents?) may|you are (?:free to|the|an?)|(?:act|speak|sign) (?:as|for)|on behalf of|in the name of"
-    r"|yourself as)\b[^.;,|]{3,120}|\b(?:dis|un)?(?:approv\w*|authori[sz]\w*|consent\w*|entitled|permitted|allowed to)"
+    r"|pretend to be)\b[^.;,|]{3,120}|\byourself\b|\bsign(?:ed)?[ -]off\b|\breviewed[ -]by\b|\bneed(?: not| to)* ask\b"
+    r"|\b(?:dis|un)?(?:approv\w*|authori[sz]\w*|consent\w*|entitled|permitted|allowed to)"
     r"|\bwithout (?:an? |any |the )?(?:ask|review|check|confirm)\w*",
     re.IGNORECASE,
 )
@@ -188,7 +189,7 @@ _TOOL: Final = re.compile(
 _STATEMENT: Final = re.compile(r"&&|\|\|?|;|\$\(|\n")
 _PROGRAM: Final = re.compile(
     r"\s*(?:[$#>%] |PS> ?)?(?:\w{1,40}=\S*\s+){0,5}(?:[~.\w-]{0,40}/){0,8}([a-z][a-z0-9.+-]{0,40}(?![\w.(=+-])"
-    r"|(?:ALTER|ATTACH|CALL|COPY|CREATE|DELETE|DROP|GRANT|INSERT|LOAD|MERGE|REPLACE|REVOKE|TRUNCATE|UPDATE)\b)"
+    r"|(?:ALTER|ATTACH|CALL|COPY|CREATE|DELETE|DROP|GRANT|INSERT|LOAD|MERGE|PRAGMA|REPLACE|REVOKE|TRUNCATE|UPDATE)\b)"
     r"(?!\s*(?:[=!<>]=|=|[<>]\s*[\d'\"]|[-+*%?:,)\]}]\s))(?:\s+([a-z][a-z-]{1,20})(?![\w./=:(\[]))?"
 )
 _SHELL_SIGN: Final = re.compile(r"\A\s*git\s|\s-{1,2}\w|[|~$]|&&|;|[\w/]/|\.\w+\b|\s>>?\s")
@@ -283,24 +284,31 @@ def _in_prose(line: str, language: str) -> Iterator[_Found]:
         is_run = _CALLING.search(line[: span.start()][-60:]) is not None
         yield from _in_code(span[1], is_shell=is_run, is_span=True)
     plain = _SPAN.sub(" \x1a ", line)
-    for match in _LINK.finditer(plain):
-        target = match[1] or match[2]
-        if not target.startswith("#"):
-            yield (LiteralKind.HOST if _SCHEME.match(target) else LiteralKind.REFERENCE), target
-    yield from ((LiteralKind.REFERENCE, match[0]) for match in _INCLUDE.finditer(line))
     yield from _tokens(plain)
     yield from (one for one in _tokens(write_numbers(plain)) if re.search(_MONEY, one[1]))
     yield from _permissions(plain)
     yield from _quotes(plain)
     yield from _names(plain, language)
-    for match in _FOLLOW.finditer(line):
-        if _ORDERS.search(match[1]):
-            yield LiteralKind.REFERENCE, match[0].strip()
-        yield from ((LiteralKind.REFERENCE, said) for kind, said in _tokens(match[1]) if kind in _PLACES)
-    for match in _CONDITION.finditer(line):
-        if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}", language))):
-            yield LiteralKind.CONDITION, match[0].strip()
     yield from ((LiteralKind.PERMISSION, match[0].strip()) for match in _GRANT.finditer(plain))
+    yield from _references(line, plain)
+    for match in _CONDITION.finditer(line):
+        if line.count("`", 0, match.start()) % 2 == 0:  # not in code
+            yield from ((LiteralKind.CODE, span[1]) for span in _SPAN.finditer(match[1]))
+            if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}", language))):
+                yield LiteralKind.CONDITION, match[0].strip()
+
+
+def _references(line: str, plain: str) -> Iterator[_Found]:
+    """Find other texts that are linked, read or followed."""
+    for match in _LINK.finditer(plain):
+        target = match[1] or match[2]
+        if not target.startswith("#"):
+            yield (LiteralKind.HOST if _SCHEME.match(target) else LiteralKind.REFERENCE), target
+    yield from (
+        (LiteralKind.REFERENCE, match[0].strip()) for match in (*_INCLUDE.finditer(line), *_ORDERS.finditer(line))
+    )
+    for match in _FOLLOW.finditer(line):
+        yield from ((LiteralKind.REFERENCE, said) for kind, said in _tokens(match[1]) if kind in _PLACES)
 
 
 def _tokens(text: str) -> Iterator[_Found]:
@@ -472,5 +480,10 @@ def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_F
         if found and found[1] not in _NO_PROGRAMS and (is_shell or _SHELL_SIGN.search(code) or not _is_prose(found[1])):
             yield LiteralKind.COMMAND, " ".join(filter(None, found.groups()))
     if is_span and not code.strip().isalpha():
-        words = re.findall(r"(?<![\w.-])[A-Za-z][A-Za-z0-9-]{2,60}(?=\()|[A-Za-z]+-\w*\d\w*", _STANDARD.sub(" ", code))
-        yield from ((LiteralKind.CODE, word) for word in words if not (word.isupper() or _is_common(word)))
+        words = re.findall(
+            r"(?<![\w.-])[A-Za-z][A-Za-z0-9-]{2,60}(?=\()|[A-Za-z]+-\w*\d\w*|(?<![\w-])--[a-z][\w-]{2,40}",
+            _STANDARD.sub(" ", code),
+        )
+        yield from (
+            (LiteralKind.CODE, word) for word in words if word[0] == "-" or not (word.isupper() or _is_common(word))
+        )
