@@ -201,11 +201,11 @@ def find_piped_command(line: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _line_matches(line: str) -> tuple[TextMatch, ...]:
-    flat, resolved = as_read(line), without_entities(line) if "&" in line else line
+    flat, resolved = as_read(line), without_entities(line).replace("\u00a0", " ") if "&" in line else line
     secrets = find_credentials(flat)
     return (
-        *(_hidden(resolved) if resolved != line else ()),
-        *find_carriers(resolved),
+        *find_carriers(line),
+        *((*_hidden(resolved), *find_carriers(resolved)) if resolved != line else ()),
         *find_mixed_letters(line),
         *(TextMatch(LintClass.CREDENTIAL, flat[one.start : one.end], 0, f"[{one.kind}]", _KEY) for one in secrets),
         *find_encoded_text(line),

@@ -59,7 +59,7 @@ CHAT_MARK: Final = (
     r"|<(?:bos|eos|unk|pad|\|?(?:im_start|im_end|endoftext|eot_id|begin_of_text)\|?)>"
 )
 _ODD: Final = (  # odd spaces, runs of blanks, stacked marks
-    r"[\u1680\u2000-\u2008\u200a\u205f]|\u00a0{4,}|[\u2009\u202f]{2,}"
+    r"[\u1680\u2000-\u2008\u200a\u205f]|[\u00a0\u2009\u202f]{2,}"
     r"|[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4,}"
 )
 _CARRIERS: Final = tuple(
