@@ -5,16 +5,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
 from skillopt.review.result import ChangeFinding, Weight
-from skillopt.safety.commands import find_piped_command
 from skillopt.safety.leaks import LEAK_REASON, LeakClass, ProtectedText, find_leaks
-from skillopt.safety.lint import LintFinding, find_marks, lint_change
+from skillopt.safety.lint import LintFinding, find_marks, find_piped_command, lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill
 from skillopt.skills.validation import Severity, validate
@@ -36,7 +31,6 @@ _ANYWHERE: Final = ALWAYS_REFUSED | {LintClass.URL}
 """Classes that matter in scripts and data, too."""
 
 _REGION_MARKER: Final = re.compile(r"\s*<!--[ \t]*skillopt:(?:begin|end)[ \t]+[\w-]+[ \t]*-->\s*")
-_MARKUP: Final = ("<!", "<?")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _PIPED: Final = "pipe-to-shell"
 _LONGEST: Final = 120
@@ -110,12 +104,8 @@ def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFind
 
 
 def _weigh(one: LintFinding, text: str) -> Weight:
-    if one.kind is LintClass.HTML_COMMENT:
-        line = _LINE_END.split(text)[one.line - 1]
-        if any(sign in line for sign in _MARKUP) and one.line in _lines_shown_as_code(text):
-            return Weight.NOTE
-        is_label = not any(sign in line for sign in _MARKUP)
-        return Weight.WARN if is_label or _REGION_MARKER.fullmatch(line) else Weight.REFUSE
+    if one.kind is LintClass.HTML_COMMENT and _REGION_MARKER.fullmatch(_LINE_END.split(text)[one.line - 1]):
+        return Weight.WARN
     return Weight.REFUSE if one.kind in REFUSED else Weight.WARN
 
 
@@ -158,29 +148,3 @@ def _added(before: str, after: str) -> list[tuple[int, str]]:
 
 def _join(path: str, name: str) -> str:
     return name if path == "." else f"{path}/{name}"
-
-
-@lru_cache(maxsize=4)
-def _lines_shown_as_code(text: str) -> frozenset[int]:
-    r"""List the lines, from 1, whose comments and declarations stand in code and in nothing else.
-
-    >>> sorted(_lines_shown_as_code("A\n\n```html\n<!-- seen -->\n```\n\n`<!-- seen -->` too\n\n<!-- not -->\n"))
-    [3, 4, 5, 7]
-    """
-    found: set[int] = set()
-    for token in MarkdownIt("commonmark").enable("table").parse(text):
-        if token.map is None:
-            continue
-        lines = range(token.map[0] + 1, token.map[1] + 1)
-        if token.type in ("fence", "code_block"):
-            found.update(lines)
-        elif token.type == "inline":
-            hidden = [child for child in token.children or [] if child.type == "html_inline"]
-            coded = [child for child in token.children or [] if child.type == "code_inline"]
-            if _have_markup(coded) and not _have_markup(hidden):
-                found.update(lines)
-    return frozenset(found)
-
-
-def _have_markup(tokens: list[Token]) -> bool:
-    return any(sign in token.content for token in tokens for sign in _MARKUP)

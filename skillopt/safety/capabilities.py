@@ -4,7 +4,7 @@ from typing import Final
 
 from skillopt.safety.credentials import mask
 from skillopt.safety.escaping import escape_terminal, truncate
-from skillopt.safety.literals import Literal, LiteralKind, find_literals, normalise
+from skillopt.safety.literals import Literal, LiteralKind, find_literals, key_of
 
 __all__ = ["NewCapability", "capability_difference", "describe_difference"]
 
@@ -23,12 +23,12 @@ def capability_difference(before: str, after: str) -> tuple[NewCapability, ...]:
     >>> capability_difference("Trim cells.", "Trim cells, then run `curl -T out.csv box`.")[0]
     Literal(kind=<LiteralKind.COMMAND: 'command'>, text='curl', line=1)
     """
-    seen, found = {_key(one) for one in find_literals(before)}, dict[tuple[str, ...], NewCapability]()
-    for one in find_literals(after):
-        if one.kind not in _LEFT_OUT and (key := _key(one)) not in seen:
-            found.setdefault(key, one)
+    seen, found = {key_of(one) for one in find_literals(before)}, dict[tuple[str, ...], NewCapability]()
     order = list(LiteralKind)
-    return tuple(sorted(found.values(), key=lambda one: order.index(one.kind)))
+    for one in sorted(find_literals(after), key=lambda one: order.index(one.kind)):
+        if one.kind not in _LEFT_OUT and (key := key_of(one)) not in seen:
+            found.setdefault(key[1:], one)
+    return tuple(found.values())
 
 
 def describe_difference(found: tuple[NewCapability, ...]) -> list[str]:
@@ -61,7 +61,3 @@ def _line(kind: LiteralKind, shown: list[str]) -> str:
 def _shown(text: str) -> str:
     flat = escape_terminal(" ".join(mask(text).replace("`", "'").split()))
     return f"`{truncate(flat, _LONGEST_TEXT)}`"
-
-
-def _key(literal: Literal) -> tuple[str, ...]:
-    return literal.kind, *normalise(literal.text)

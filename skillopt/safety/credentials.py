@@ -88,11 +88,12 @@ def find_credentials(text: str) -> Iterator[Credential]:
             position = credential.end
 
 
-def mask(text: str) -> str:
-    """Replace credentials by their kind."""
+def mask(text: str, *, keep_lines: bool = False) -> str:
+    """Replace credentials by their kind; the lines that they stand on may be kept."""
     pieces, position = [], 0
     for credential in find_credentials(text):
-        pieces += [text[position : credential.start], f"[{credential.kind}]"]
+        breaks = text.count("\n", credential.start, credential.end) if keep_lines else 0
+        pieces += [text[position : credential.start], f"[{credential.kind}]", "\n" * breaks]
         position = credential.end
     return "".join([*pieces, text[position:]])
 

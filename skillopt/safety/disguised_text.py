@@ -13,7 +13,7 @@ from typing import Final
 from skillopt.safety.hidden_unicode import without_hidden
 from skillopt.safety.text_classes import LintClass, TextMatch
 
-__all__ = ["as_read", "find_encoded_text", "find_mixed_letters", "without_entities"]
+__all__ = ["as_read", "find_encoded_text", "find_mixed_letters", "scripts_of", "without_entities"]
 
 _NUMBERED: Final = re.compile(r"&#0*(?P<digits>[0-9]++)")
 _MOST_DIGITS: Final = 7  # of a character's number
@@ -27,13 +27,8 @@ _SIGNS: Final = {
     **dict.fromkeys("\ua60e\ua4f8", "."),
 }
 _FOLD: Final = str.maketrans(_SIGNS)
-_CAPITALS: Final = r"\u1d00-\u1d2b\u0262\u026a\u0274\u0280\u028f\u0299\u029c\u029f"
-_ALIKE: Final = rf"\u0400-\u052f\u0531-\u0587\u13a0-\u13f5\u03b1\u03bd\u03bf\u03c1\u0251\u0261\u0269{_CAPITALS}"
-_MIXED: Final = re.compile(
-    rf"(?<=[A-Za-z])[{_ALIKE}](?=[A-Za-z])|(?<![^\W])[{_ALIKE}](?=[a-z]{{2}})(?![\u03b1-\u03c9])|[{_CAPITALS}]{{3}}"
-)
-"""Cyrillic, Armenian, Cherokee, a few Greek letters and small capitals beside Latin ones; `μm` is none."""
-
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_ALIKE: Final = frozenset(("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"))
 _BLOB: Final = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{28,}={0,2}(?![\w+/=])")
 _HEX: Final = re.compile(r"(?<![\w#])[0-9a-fA-F]{32,}(?!\w)")
 _LETTER_CASES: Final = re.compile(r"(?=[^a-z]{0,400}[a-z])(?=[^A-Z]{0,400}[A-Z])(?=[^0-9]{0,400}[0-9])")
@@ -61,11 +56,20 @@ def without_entities(text: str) -> str:
     return unescape(_NUMBERED.sub(_short_number, text))
 
 
+def scripts_of(word: str) -> set[str]:
+    """Return the scripts of a word's letters, as Unicode names them; small capitals are one of their own."""
+    if word.isascii():
+        return {"LATIN"} if any(map(str.isalpha, word)) else set()
+    names = (unicodedata.name(letter, "") for letter in word if letter.isalpha())
+    return {"SMALL CAPITAL" if " SMALL CAPITAL " in name else name.partition(" ")[0] for name in names}
+
+
 def find_mixed_letters(line: str) -> Iterator[TextMatch]:
-    """Find letters of another script inside Latin words: they pass for a name or host that the skill has."""
-    for match in _MIXED.finditer(line):
-        text = line[max(match.start() - 20, 0) : match.end() + 20]
-        yield TextMatch(LintClass.ENCODED_TEXT, text, 0, text, "a word with letters of two scripts, in")
+    """Find words with letters of two scripts that look alike: they pass for a name or host that the skill has."""
+    for match in _WORD.finditer(line) if not line.isascii() else ():
+        scripts = scripts_of(match[0])
+        if ("LATIN" in scripts and scripts & _ALIKE) or "SMALL CAPITAL" in scripts:
+            yield TextMatch(LintClass.ENCODED_TEXT, match[0], 0, match[0], "a word with letters of two scripts:")
 
 
 def _short_number(reference: re.Match[str]) -> str:

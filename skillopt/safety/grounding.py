@@ -3,7 +3,6 @@
 Grounded is not harmless and ungrounded is not hostile: it is what a person reads first.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from skillopt.rollouts import Rollout
-from skillopt.safety.disguised_text import as_read
+from skillopt.safety.disguised_text import as_read, scripts_of
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.lint import LintFinding
 from skillopt.safety.literals import Literal, LiteralKind, find_literals, normalise, split_prose
@@ -28,6 +27,9 @@ _WHOLE: Final = frozenset(
     (LiteralKind.PATH, LiteralKind.QUOTE, LiteralKind.PERMISSION, LiteralKind.REFERENCE, LiteralKind.NAME)
 )
 """Kinds that are known as a whole or not at all; of others it is enough that all their words are known."""
+
+_FORMS: Final = frozenset((LiteralKind.NAME, LiteralKind.NUMBER, LiteralKind.QUOTE, LiteralKind.CODE))
+"""Kinds of which a single letter or digit is a placeholder."""
 
 
 def find_ungrounded(before: str, after: str, sources: Iterable[str]) -> tuple[LintFinding, ...]:
@@ -77,14 +79,14 @@ class _Known:
         self.words = Counter(listed)
         self.joined = f" {' '.join(listed)} "
         self.language = language_of(word for word in listed if word.isalpha())
-        self.scripts = {script for text in self.words for script in _scripts(text)}
+        self.scripts = {script for text in self.words for script in scripts_of(text)}
 
     def grounds(self, literal: Literal) -> bool:
         """Return whether a literal stands in these texts, whatever its case and signs."""
         if literal.kind is LiteralKind.CONDITION:
             return True  # by its own literals
         words = normalise(literal.text)
-        if all(len(word) == 1 for word in words) or f" {' '.join(words)} " in self.joined:
+        if (literal.kind in _FORMS and all(len(word) == 1 for word in words)) or f" {' '.join(words)} " in self.joined:
             return True
         if literal.kind is LiteralKind.FILE:
             return f" {' '.join(normalise(literal.text.rstrip('/').rsplit('/', 1)[-1]))} " in self.joined
@@ -96,22 +98,14 @@ def _read(text: str) -> tuple[str, ...]:
     return tuple(normalise(as_read(text)))
 
 
-def _scripts(word: str) -> set[str]:
-    """Return the scripts of a word's letters, as Unicode names them."""
-    if word.isascii():
-        return {"LATIN"} if any(map(str.isalpha, word)) else set()
-    return {unicodedata.name(letter, "").partition(" ")[0] for letter in word if letter.isalpha()}
-
-
 def _foreign(before: str, after: str, known: _Known) -> Iterator[LintFinding]:
     """Find lines in a script or language that the skill and its tasks do not use."""
-    old = set(before.splitlines())
-    lines = after.splitlines()
+    old = {prose for _, prose in split_prose(before)}
     for number, prose in split_prose(after):
-        if lines[number - 1] in old:
+        if prose in old:
             continue
         words = words_of(prose)
-        new = {script for word in words if len(word) > 1 for script in _scripts(word)} - known.scripts
+        new = {script for word in words if len(word) > 1 for script in scripts_of(word)} - known.scripts
         fresh = [word for word in words if word not in known.words]
         if (known.scripts and new) or (known.language and is_foreign(fresh, known.language)):
             yield _finding("is in a script or language of its own:", prose.strip(), number)

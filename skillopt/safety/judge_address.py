@@ -11,6 +11,7 @@ from typing import Final
 
 from skillopt.safety.disguised_text import as_read
 from skillopt.safety.escaping import escape_hidden
+from skillopt.safety.unseen_text import CHAT_MARK
 
 __all__ = ["LEFT_OUT", "addressing_lines", "leave_out_lines", "quote_lines"]
 
@@ -21,9 +22,6 @@ _MET: Final = (
     r"(?:met|pass(?:ed|es|ing)?|true|satisfied|fulfilled|correct|perfect|full(?: marks| score)?|1(?:\.0)?|100?)"
 )
 _ALL: Final = r"(?:all|every|each|any|the|this|these|both|following)"
-_ROLE_MARK: Final = (
-    r"<[|\uff5c][^|\uff5c<>\n]{1,40}[|\uff5c]>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|</?s>|<[be]os>"
-)
 _REASONS: Final = {
     "it speaks to its judge": (
         rf"\b(?:dear|attention|hey|hello|hi|notes? (?:to|for)|message (?:to|for)|instructions? (?:to|for)|@)\W*"
@@ -56,11 +54,11 @@ _REASONS: Final = {
     "it imitates the prompt": (
         r"<<<\s*\w+ [0-9a-z]{6,}|\b\w+ [0-9a-z]{6,}>>>"
         r"|^\W*#+ *(?:criteria|what a good result would be|verdicts?)\W*$|\btask: judge a result\b"
-        r"|<\s*/\s*(?:result|submission|untrusted|evaluation)\s*>|" + _ROLE_MARK
+        r"|<\s*/\s*(?:result|submission|untrusted|evaluation)\s*>|" + CHAT_MARK
     ),
 }
 _PATTERNS: Final = {reason: re.compile(text, re.IGNORECASE | re.MULTILINE) for reason, text in _REASONS.items()}
-_ROLE_TOKEN: Final = re.compile(_ROLE_MARK, re.IGNORECASE)
+_ROLE_TOKEN: Final = re.compile(CHAT_MARK, re.IGNORECASE)
 _BRACKETS: Final = "<>[]|\uff5c"
 _WINDOW: Final = 3
 """Lines in a row that are read as one: an order may be broken over them."""

@@ -3,7 +3,8 @@
 Four kinds of evidence count; each is rare by chance, and none is what general rules are made of:
 
 1. *Quote*: eight words in a row, the length that is common for decontamination.
-2. *Data points*: values with digits of one task, in any order, which together are too specific to be an example.
+2. *Data points*: numbers, and names of held-out tables, of one task, which together are too specific to be an example:
+   two cells of a row are.
 3. *Told answers*: a short answer beside words of its prompt, a line about one answer, or a table of several: values
    and names of answers of single tasks, each near words of its task's prompt; numbers in words are numbers.
 4. *Id*: the id of a task, where it is not a word that a rule may use.
@@ -27,7 +28,16 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from skillopt.safety.told_answers import Answers, Words, find_told, index_answers, split_words, write_numbers
+from skillopt.safety.told_answers import (
+    MOST_WORDS,
+    Answers,
+    Words,
+    find_told,
+    index_answers,
+    split_words,
+    write_numbers,
+)
+from skillopt.safety.words import is_ordinary
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 
 __all__ = ["LEAK_REASON", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
@@ -35,10 +45,10 @@ __all__ = ["LEAK_REASON", "LeakClass", "ProtectedText", "find_leaks", "index_pro
 _RUN: Final = 8
 """Words in a row that make a quote."""
 
-_HELD_OUT_WEIGHT: Final = 9
-_TRAIN_WEIGHT: Final = 24
-"""How specific values must be together. A value weighs its length less two: `CON-0425` 5, a date 6,
-a telephone number 10. Examples from training tasks are welcome in a rule, so more of them are allowed."""
+_HELD_OUT_WEIGHT: Final = 8
+_TRAIN_WEIGHT: Final = 30
+"""How specific values must be together. A value weighs its length less one: `CON-0425` 6, a date 7, a telephone number
+11; one of three signs less, a year nothing. Examples from training tasks are welcome in a rule, so more are allowed."""
 
 _WORD_BYTES: Final = 7
 _EXACT_WORDS: Final = 500_000
@@ -60,6 +70,10 @@ _QUOTED = re.compile(
 """String literals of most languages; what stands side by side is one text."""
 
 _DIGIT = re.compile(rb"[0-9]")
+_CELL: Final = re.compile(r"[^,;|\t{}\[\]\"]{4,80}")
+_YEAR: Final = re.compile(rb"(?:19|20)\d\d")
+_SHORT_VALUE: Final = 3
+_NAME_WEIGHT: Final = 6  # at most, so that one name alone is never enough
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){4,}")
 _PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2})+")
@@ -91,12 +105,12 @@ _TOLD: Final = {LeakClass.HELD_OUT_ANSWER: 2, LeakClass.TRAIN_ANSWER: 3}
 class ProtectedText:
     """What edits are compared with, made once for a suite by `index_protected_text`.
 
-    It holds hashes of runs of words by class, values with digits by task and class, short answers and
+    It holds hashes of runs of words by class, numbers and names by task and class, short answers and
     their data with the words of their prompts, what training shows (prompts, input files, verifiers), and ids of tasks.
     """
 
     runs: dict[LeakClass, frozenset[int]]
-    points: dict[bytes, frozenset[tuple[LeakClass, int]]]
+    points: dict[tuple[bytes, ...], frozenset[tuple[LeakClass, int]]]
     answers: Answers
     classes: tuple[LeakClass, ...]
     shown: tuple[bytes, bytes, bytes]
@@ -109,7 +123,7 @@ def index_protected_text(suite: Suite) -> ProtectedText:
     step = 1 + _size(suite) // (_WORD_BYTES * _EXACT_WORDS)
     runs: dict[LeakClass, set[int]] = {kind: set() for kind in LeakClass}
     shared: Counter[int] = Counter()
-    points: dict[bytes, frozenset[tuple[LeakClass, int]]] = defaultdict(frozenset)
+    points: dict[tuple[bytes, ...], frozenset[tuple[LeakClass, int]]] = defaultdict(frozenset)
     for at, (split, task) in enumerate(suite.splits):
         for kind, texts in _protected(split, task).items():
             words = [split_words(text) for text in texts]
@@ -118,7 +132,8 @@ def index_protected_text(suite: Suite) -> ProtectedText:
             runs[kind] |= found
             # Options are compared as values too: a number may be all there is of an answer.
             place = {(_answer_class(split) if kind is LeakClass.VERIFIER else kind, at)}
-            for value in filter(_DIGIT.search, set(chain.from_iterable(words))):
+            names = map(_names, texts if split is not Split.TRAIN and kind is not LeakClass.VERIFIER else ())
+            for value in {(word,) for word in chain.from_iterable(words) if _DIGIT.search(word)}.union(*names):
                 points[value] |= place
     runs[LeakClass.TRAIN_ANSWER] = {run for run, tasks in shared.items() if tasks == 1}
     runs[LeakClass.VERIFIER] -= _open_runs(suite)
@@ -188,17 +203,36 @@ def _quoted(protected: ProtectedText, words: Words, known: Words) -> Iterator[Le
 def _pointed(protected: ProtectedText, words: Words, known: Words) -> Iterator[LeakClass]:
     """Find values that together point at one task: none that is shown, or that several training answers have."""
     weights: Counter[tuple[LeakClass, int]] = Counter()
-    for value in set(filter(_DIGIT.search, words)).difference(known):
-        places = protected.points.get(value, frozenset())
+    runs = (tuple(words[start : start + size]) for start in range(len(words)) for size in range(1, MOST_WORDS))
+    said = _joined_words(known)
+    for value in {run for run in runs if run in protected.points}:
+        places = protected.points[value]
         answers = {place for place in places if place[0] is LeakClass.TRAIN_ANSWER}
-        for place in places:
-            if len(answers) == 1 if place in answers else not _is_shown(protected, place[0], [value]):
-                weights[place] += max(len(value) - 2, 0)
+        for place in places if _joined_words(value) not in said else ():
+            if len(answers) == 1 if place in answers else not _is_shown(protected, place[0], value):
+                weights[place] += _weigh(value)
     yield from (
         kind
         for (kind, _), weight in weights.items()
         if weight >= (_TRAIN_WEIGHT if kind is LeakClass.TRAIN_ANSWER else _HELD_OUT_WEIGHT)
     )
+
+
+def _weigh(value: Sequence[bytes]) -> int:
+    text = b"".join(value)
+    size = len(text) if _DIGIT.search(text) else min(len(text), _NAME_WEIGHT + 1)
+    return 0 if _YEAR.fullmatch(text) else size - 1 - (size <= _SHORT_VALUE)
+
+
+def _names(text: str) -> set[tuple[bytes, ...]]:
+    """List the cells of a table that are names: of several words with capitals, or of a word that is not ordinary."""
+    found = {cell: tuple(split_words(cell)) for line in text.splitlines() for cell in _CELL.findall(line)}
+    return {
+        words
+        for cell, words in found.items()
+        if (1 < len(words) < MOST_WORDS and all(word[:1].isupper() for word in cell.split()))
+        or (len(words) == 1 and not is_ordinary(words[0].decode("utf-8", "replace")))
+    }
 
 
 def _numbered(suite: Suite) -> Iterator[str]:
@@ -218,7 +252,7 @@ def _is_shown(protected: ProtectedText, kind: LeakClass, run: Sequence[bytes]) -
     """
     prompts, files, verifiers = protected.shown
     others = {LeakClass.TRAIN_ANSWER: (), LeakClass.VERIFIER: (files,)}.get(kind, (files, verifiers))
-    wanted = b" %b " % b" ".join(run)
+    wanted = _joined_words(run)
     return any(wanted in text for text in (prompts, *others))
 
 
@@ -266,7 +300,11 @@ def _size(suite: Suite) -> int:
 
 
 def _joined(texts: Iterable[str]) -> bytes:
-    return b"\n".join(b" %b " % b" ".join(split_words(text)) for text in texts)
+    return b"\n".join(_joined_words(split_words(text)) for text in texts)
+
+
+def _joined_words(words: Sequence[bytes]) -> bytes:
+    return b" %b " % b" ".join(words)
 
 
 def _runs(words: Words, step: int) -> Iterator[int]:

@@ -7,23 +7,21 @@ entities, escapes, full-width letters and hidden characters, and takes time in p
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from skillopt.safety.commands import find_commands
 from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.disguised_text import as_read, find_encoded_text, find_mixed_letters, without_entities
 from skillopt.safety.escaping import truncate
 from skillopt.safety.hidden_unicode import hidden_runs
-from skillopt.safety.hosts import find_addresses
-from skillopt.safety.literals import code_lines
+from skillopt.safety.literals import NETWORK, Literal, LiteralKind, find_literals, key_of
 from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
 from skillopt.safety.unseen_text import find_carriers, find_unseen
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.load_commands import find_load_commands
 
-__all__ = ["LintFinding", "find_marks", "lint_change"]
+__all__ = ["LintFinding", "find_marks", "find_piped_command", "lint_change"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +42,24 @@ _MOST_FINDINGS = 20
 _LONGEST_EXCERPT = 120
 _LONGEST_TEXT = 200_000
 _LONGEST_LINE = 10_000
-"""Characters of a line; a longer one is refused, and looked at in pieces of this length."""
-_PIECE_OVERLAP = 1_000
-"""Characters that a piece shares with the one before, so that what is cut in one is whole in the other."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_MARKER = re.compile(r"<!--\s*skillopt:")
 
 # Each pattern starts at rare text or repeats within bounds, so that matching takes linear time.
-_COMMENT_END = re.compile(r"--!?>")
-_DECLARATION = re.compile(r"<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
-_BLANK_ENTITIES = re.compile(
-    r"(?:&(?:nbsp|e[mn]sp(?:1[34])?|thinsp|hairsp|numsp|puncsp|MediumSpace|#x?[\da-f]{2,6});[ \t]{0,3}){4,1000}",
+_MARKER = re.compile(r"<!--\s*skillopt:[^\n]{0,200}?(?:--!?>|$)", re.MULTILINE)
+_SETTINGS = re.compile(r"(?:\A|[/\\])\.\w|\A[/\\](?:etc|proc|root|run|boot|sys|private)\b")
+_PERMISSION = re.compile(r"\S*(?:[-_.]|[a-z][A-Z])\S*")
+_FETCH = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|base64|openssl|xxd)"
+_LEAD = r"(?:sudo\s{1,5})?(?:/(?:usr/)?bin/)?(?:env\s{1,5})?"
+_SHELL = rf"{_LEAD}(?:ba|z|da|k|a|fi|c|tc)?sh"
+_INTERPRETER = rf"(?:{_SHELL}|{_LEAD}(?:python[\d.]{{0,5}}|perl|ruby|node|php|pwsh|powershell|iex|invoke-expression))"
+_RUN_UNREAD = re.compile(
+    rf"(?:\b{_FETCH}\s[^|]{{1,400}}\|&?\s{{0,20}}{_INTERPRETER}|(?:[^|\s]|^)\s{{0,20}}\|&?\s{{0,20}}{_SHELL})"
+    r"(?=\s*(?:$|[`\"';&)<]|-|/dev/stdin))"
+    rf"|(?:\b(?:{_INTERPRETER}|eval|source|exec)\b|(?<![^\s;&|(`])\.\s)[^|;]{{0,40}}(?:<\(|\$\(|`|\()\s{{0,10}}{_FETCH}\s",
     re.IGNORECASE,
 )
-_ENTITY = re.compile(r"&#?\w+;")
-_LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
+_ROW_BARS = 2  # from which on a line that begins with one is the row of a table
 _KEY = "what looks like a credential"
 _KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL)  # a text that has one may have it again
 
@@ -128,14 +128,18 @@ def _finding(match: TextMatch) -> LintFinding:
 def _scan(text: str) -> tuple[TextMatch, ...]:
     """Find all matches of all classes, in the order of the text's lines; each edit is compared with one old text."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-    found = [*_hidden(text), *_comments(text)]
+    found = [*_hidden(text)]
+    for marker in _MARKER.finditer(text):
+        what = "a marker of a protected region"
+        found.append(TextMatch(LintClass.HTML_COMMENT, marker[0], marker.start(), marker[0], what, never=True))
     for one in find_load_commands(text):
         what = "commands run on load" if one.is_block else "a command run on load"
         found.append(TextMatch(LintClass.COMMAND_SUBSTITUTION, one.text, one.start, one.text, what))
     matches = [replace(match, line=bisect_right(starts, match.line)) for match in found]
-    for number, line in enumerate(_LINE_END.split(text), 1):
-        for piece in _pieces(line):
-            matches += [replace(match, line=number) for match in _line_matches(piece)]
+    lines = _LINE_END.split(text)
+    matches += _reaching(text, lines)
+    for number, line in enumerate(lines, 1):
+        matches += [replace(match, line=number) for match in _line_matches(line)]
         if len(line) > _LONGEST_LINE:
             what = f"a line of {len(line):,} characters"
             matches.append(TextMatch(LintClass.LONG_LINE, line, number, line, what))
@@ -158,67 +162,52 @@ def _hidden(text: str) -> Iterator[TextMatch]:
         yield TextMatch(LintClass.HIDDEN_UNICODE, run.text, run.start, run.text, what, never=broken)
 
 
-def _comments(text: str) -> Iterator[TextMatch]:
-    """Find comments. The key of one is all of it, so that what it hides cannot change unseen."""
-    starts = [match.start() for match in re.finditer("<!--", text)]
-    ends = [match.span() for match in _COMMENT_END.finditer(text)]
-    shown = code_lines(text) if starts else {}
-    breaks = [match.start() for match in _LINE_END.finditer(text)] if shown else []
-    for start, following in zip(starts, [*starts[1:], len(text)], strict=False):
-        index = bisect_right(ends, (start + 2, -1))
-        if index < len(ends) and ends[index][0] < following:
-            key = comment = text[start : ends[index][1]]
-        else:  # Perhaps code that shows how a comment starts: known by what stands around it.
-            comment = _LINE_END.split(text[start:following], maxsplit=1)[0]
-            key = text[max(start - 1, 0) : start] + comment
-        first, last = (bisect_right(breaks, at) + 1 for at in (start, start + len(comment)))
-        marker = _MARKER.search(comment) is not None
-        if not marker and all(line in shown for line in range(first, last + 1)):
-            continue
-        what = "a marker of a protected region" if marker else "an HTML comment"
-        yield TextMatch(LintClass.HTML_COMMENT, key, start, comment, what, never=marker)
+def _reaching(text: str, lines: Sequence[str]) -> Iterator[TextMatch]:
+    """Find the literals with which an agent reaches further: hosts, paths and texts outside, permissions, commands."""
+    for one in find_literals(text):
+        if found := _classify(one):
+            yield TextMatch(found[0], " ".join(key_of(one)), one.line, one.text, found[1])
+    for number, line in enumerate(lines, 1):
+        if ("|" in line or "(" in line) and (command := find_piped_command(line)):
+            yield TextMatch(LintClass.NETWORK_COMMAND, command, number, command, "a command whose input is run:")
+
+
+def _classify(literal: Literal) -> tuple[LintClass, str] | None:
+    match literal.kind:
+        case LiteralKind.HOST:
+            return LintClass.URL, "the URL"
+        case LiteralKind.PATH if _SETTINGS.search(literal.text):
+            return LintClass.SENSITIVE_PATH, "a path to secrets or settings"
+        case LiteralKind.REFERENCE if literal.text[0] in "@{":
+            return LintClass.SENSITIVE_PATH, "another file put in its place:"
+        case LiteralKind.PERMISSION if _PERMISSION.fullmatch(literal.text):
+            return LintClass.PERMISSION_KEY, "the permission key"
+        case LiteralKind.COMMAND if re.match(NETWORK, literal.text):
+            return LintClass.NETWORK_COMMAND, "a command that reaches the network:"
+        case _:
+            return None
+
+
+def find_piped_command(line: str) -> str:
+    """Find the command on a line whose input is run as a program; empty where there is none."""
+    flat = as_read(line[:_LONGEST_LINE])
+    is_row = flat.lstrip().startswith("|") and flat.count("|") >= _ROW_BARS
+    found = None if is_row else _RUN_UNREAD.search(flat)
+    return found[0].strip() if found else ""
 
 
 # What stands on one line is found line by line, and remembered, because versions share most lines.
 
 
-def _pieces(line: str) -> Iterator[str]:
-    """Cut a line that is too long, so that no pattern sees more than so many characters at once."""
-    yield line[:_LONGEST_LINE]
-    for start in range(_LONGEST_LINE, len(line), _LONGEST_LINE - _PIECE_OVERLAP):
-        yield line[start - _PIECE_OVERLAP : start + _LONGEST_LINE - _PIECE_OVERLAP]
-
-
 @lru_cache(maxsize=4096)
 def _line_matches(line: str) -> tuple[TextMatch, ...]:
-    flat = as_read(line)
+    flat, resolved = as_read(line), without_entities(line).replace("\u00a0", " ") if "&" in line else line
     secrets = find_credentials(flat)
     return (
-        *_markup(line),
         *find_carriers(line),
+        *((*_hidden(resolved), *find_carriers(resolved)) if resolved != line else ()),
         *find_mixed_letters(line),
-        *find_addresses(flat),
         *(TextMatch(LintClass.CREDENTIAL, flat[one.start : one.end], 0, f"[{one.kind}]", _KEY) for one in secrets),
-        *find_commands(flat),
         *find_encoded_text(line),
         *(find_encoded_text(flat) if flat != line else ()),
     )
-
-
-def _markup(line: str) -> Iterator[TextMatch]:
-    for match in _DECLARATION.finditer(line):
-        yield TextMatch(LintClass.HTML_COMMENT, match[0], 0, match[0], "markup that is not shown")
-    if "&" in line:
-        yield from _entities(line)
-    if label := _LABEL_COMMENT.match(line):
-        yield TextMatch(LintClass.HTML_COMMENT, label[0], 0, label[0], "a link label that is not shown")
-
-
-def _entities(line: str) -> Iterator[TextMatch]:
-    """Find entities that stand for what is not seen."""
-    for run in hidden_runs(without_entities(line)):
-        what = f"hidden characters, written as entities ({mask(run.description)})"
-        yield TextMatch(LintClass.HIDDEN_UNICODE, run.text, 0, run.text, what)
-    for match in _BLANK_ENTITIES.finditer(line):
-        if len(set(_ENTITY.findall(match[0]))) > 1:
-            yield TextMatch(LintClass.HIDDEN_TEXT, match[0], 0, match[0], "blanks that can carry hidden text,")

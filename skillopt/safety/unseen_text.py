@@ -14,15 +14,18 @@ from markdown_it.token import Token
 
 from skillopt.safety.text_classes import LintClass, TextMatch
 
-__all__ = ["find_carriers", "find_unseen"]
+__all__ = ["CHAT_MARK", "find_carriers", "find_unseen", "page_parser"]
 
+_COMMENT: Final = re.compile(
+    r"<!--(?!\s*skillopt:).*?(?:--!?>|\Z)|<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*", re.DOTALL
+)
 _TAG: Final = re.compile(r"<(?P<closing>/?)(?P<name>[A-Za-z][A-Za-z0-9_.:-]{0,60})(?P<rest>[^<>]{0,2000})>?")
 _HIDING: Final = re.compile(
     r"(?:^|[\s\"'/])(?:style|hidden|title|aria-[a-z]+|data-[\w-]+|on[a-z]{3,20}|class|id|srcdoc|slot|popover|inert|alt"
-    r"|placeholder|value|content|label|summary|cite|datetime|color|size|face)(?![\w-])",
+    r"|placeholder|value|content|label|summary|cite|datetime|color|size|face"
+    r"|(?:width|height)\s{0,3}=\s{0,3}[\"']?[01](?:px)?(?![\d.]))(?![\w-])",
     re.IGNORECASE,
 )
-_NO_SIZE: Final = re.compile(r"(?:width|height)\s{0,3}=\s{0,3}[\"']?[01](?:px)?(?![\d.])", re.IGNORECASE)
 _UNSEEN_ELEMENTS: Final = re.compile(
     r"script|style|template|noscript|iframe|object|embed|svg|math|head|title|meta|link|base"
     r"|textarea|select|option|optgroup|datalist|dialog|canvas|audio|video|frame|frameset|xmp"
@@ -35,7 +38,6 @@ _SEEN_ELEMENTS: Final = re.compile(
     r"|strike|picture|figure|figcaption|div|span|center|section|article|a|img|details|summary|font"
 )
 _FOLDING: Final = frozenset(("details", "summary", "font"))
-_ENDING: Final = re.compile(r"[ \t\u00a0\u2000-\u200a\u202f\u205f\u3000]+\Z")
 _PICTURE: Final = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)(?:[?#]|\Z)|\Ahttps?:|\Adata:image/", re.IGNORECASE
 )
@@ -50,22 +52,28 @@ _NOTE: Final = re.compile(r"^(?P<label>\[\^[^\]\s]{1,60}\]):.*", re.MULTILINE)
 _MOST_EMPTY: Final = 20
 _MOST_INFO: Final = 3
 _MOST_ENDINGS: Final = 4
-_CARRIER: Final = re.compile(  # odd spaces, runs of blanks, stacked marks
+_BLANK: Final = r"\t\u00a0\u2000-\u200a\u202f\u205f\u3000"
+_ENDING: Final = rf"(?<=\S)(?:[ {_BLANK}]{{3,}}| {{0,2}}[{_BLANK}][ {_BLANK}]{{0,2}})\Z"
+CHAT_MARK: Final = (
+    r"<\|[^|<>\n]{1,60}\|>|<\uff5c[^<>\n]{1,60}\uff5c>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|</s>"
+    r"|<(?:bos|eos|unk|pad|\|?(?:im_start|im_end|endoftext|eot_id|begin_of_text)\|?)>"
+)
+_ODD: Final = (  # odd spaces, runs of blanks, stacked marks
     r"[\u1680\u2000-\u2008\u200a\u205f]|[\u00a0\u2009\u202f]{2,}"
     r"|[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4,}"
 )
-_THIN_SPACE: Final = re.compile(r"(?<=[^\W\d_])[\u00a0\u2009\u202f](?=[^\W\d_])")
-_MOST_THIN: Final = 2
-_FAR: Final = re.compile(r"\S[ \t]{100,}\S")
-_JOINERS: Final = re.compile(r"[\u200c\u200d\ufe0e\ufe0f]")
-_LINE_BREAK: Final = 2
-_MOST_JOINERS: Final = 8
-_CHAT_TOKEN: Final = re.compile(
-    r"<\|[^|<>\n]{1,60}\|>|<\uff5c[^<>\n]{1,60}\uff5c>|\[/?INST\]|<</?SYS>>|</?(?:start|end)_of_turn>|<(?:bos"
-    r"|eos|unk|pad)>"
-    r"|<\|?(?:im_start|im_end|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\|?>?|</s>",
-    re.IGNORECASE,
+_CARRIERS: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), most, what)
+    for pattern, most, what in (
+        (r"\S[ \t]{100,}\S", 0, "text far to the right of"),
+        (_ENDING, 0, "blanks that end a line,"),
+        (CHAT_MARK, 0, "a control token of chats"),
+        (_ODD, 0, "characters that can carry hidden text,"),
+        (r"(?<=[^\W\d_])[\u00a0\u2009\u202f](?=[^\W\d_])", 2, "blanks that can carry hidden text, as in"),
+        (r"[\u200c\u200d\ufe0e\ufe0f]", 8, "joiners that can carry hidden text, as in"),
+    )
 )
+"""What may carry hidden text, with how many of it a line may have."""
 _LONGEST: Final = 200_000
 _LONGEST_LINE: Final = 10_000
 """Characters of a text, and of a line, that is parsed; a longer one is refused for its length."""
@@ -81,20 +89,22 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
     """
     yield from _far_below(body)
     lines = body.splitlines()
-    ends = [line for line in lines if _ENDING.search(line)]
-    if len(ends) > _MOST_ENDINGS:
-        key = f"{len(ends)} lines"
+    ends = sum(line[-1:].isspace() for line in lines)
+    if ends > _MOST_ENDINGS:
+        key = f"{ends} lines"
         yield TextMatch(LintClass.HIDDEN_TEXT, "line ends", 1, key, "blanks at the ends of")
     if body.count("[") - body.count("]") > _MOST_OPEN:
         yield _hidden("[", 1, f"over {_MOST_OPEN} brackets that nothing closes, as in")
     elif len(body) <= _LONGEST and max(map(len, lines), default=0) <= _LONGEST_LINE:
         yield from _parsed(body, lines)
+    else:
+        yield from _comments(body, 1)
 
 
 def _parsed(body: str, lines: Sequence[str]) -> Iterator[TextMatch]:
     """Find unseen text in the parsed page."""
     env: dict[str, Any] = {}
-    tokens = _parser().parse(body, env)
+    tokens = page_parser().parse(body, env)
     names = {match["name"].lower() for match in _TAG.finditer(body) if match["closing"]}
     line = 1
     for token in tokens:
@@ -112,8 +122,10 @@ def _parsed(body: str, lines: Sequence[str]) -> Iterator[TextMatch]:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def page_parser(*, inline: bool = True) -> MarkdownIt:
+    """Return the parser of pages, which may leave the text of paragraphs alone."""
     parser = MarkdownIt("commonmark").enable("table")
+    parser = parser if inline else parser.disable("inline")
     parser.parse("*a*")  # its rules are gathered by the first use, which threads may not do side by side
     return parser
 
@@ -122,12 +134,27 @@ def _hidden(text: str, line: int, what: str) -> TextMatch:
     return TextMatch(LintClass.HIDDEN_TEXT, text.strip() or text, line, text, what)
 
 
+def _located(pattern: re.Pattern[str], content: str, line: int) -> Iterator[tuple[re.Match[str], int]]:
+    """Find a pattern with the lines of its matches."""
+    position = 0
+    for match in pattern.finditer(content):
+        line += content.count("\n", position, match.start())
+        position = match.start()
+        yield match, line
+
+
+def _comments(content: str, line: int) -> Iterator[TextMatch]:
+    for match, at in _located(_COMMENT, content, line):
+        yield TextMatch(LintClass.HTML_COMMENT, match[0], at, match[0], "an HTML comment")
+
+
 def _html(content: str, line: int, names: set[str]) -> Iterator[TextMatch]:
     """Judge tags: what hides its content or carries text in attributes; what is shown, but is no Markdown."""
-    for match in _TAG.finditer(content):
+    yield from _comments(content, line)
+    content = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), content)
+    for match, at in _located(_TAG, content, line):
         name, rest = match["name"].lower(), match["rest"]
-        at = line + content.count("\n", 0, match.start())
-        if _UNSEEN_ELEMENTS.fullmatch(name) or _NO_SIZE.search(rest) or (_HIDING.search(rest) and not match["closing"]):
+        if _UNSEEN_ELEMENTS.fullmatch(name) or (_HIDING.search(rest) and not match["closing"]):
             yield _hidden(match[0], at, "HTML that is not shown")
         elif name in _FOLDING or (not _SEEN_ELEMENTS.fullmatch(name) and (rest.strip(" /") or name in names)):
             yield TextMatch(LintClass.RAW_HTML, match[0], at, match[0], "raw HTML")
@@ -162,9 +189,8 @@ def _plain(block: Token, line: int, body: str) -> Iterator[TextMatch]:
         yield _hidden(" ".join(texts), line, "blanks between words that can carry hidden text in")
     for match in _UNSEEN_FORMULA.finditer(block.content):
         yield _hidden(match[0], line, "a formula that is not shown:")
-    for match in _NOTE.finditer(block.content):
+    for match, at in _located(_NOTE, block.content, line):
         if body.count(match["label"]) < 2:  # noqa: PLR2004 - the note is one
-            at = line + block.content.count("\n", 0, match.start())
             yield _hidden(match[0], at, "a footnote that nothing refers to, which is not shown:")
 
 
@@ -205,21 +231,8 @@ def _definitions(body: str, env: dict[str, Any]) -> Iterator[TextMatch]:
 
 
 def find_carriers(line: str) -> Iterator[TextMatch]:
-    r"""Find on one line what may carry hidden text."""
-    far, ending = _FAR.search(line), _ENDING.search(line)
-    if far:
-        yield _hidden(line, 0, "text far to the right of")
-    if ending and ending.start() and (len(ending[0]) > _LINE_BREAK or ending[0].strip(" ")):
-        yield _hidden(ending[0], 0, "blanks that end a line,")
-    for match in _CHAT_TOKEN.finditer(line):
-        yield _hidden(match[0], 0, "a control token of chats")
-    if not line.isascii():
-        yield from _signs(line)
-
-
-def _signs(line: str) -> Iterator[TextMatch]:
-    for match in _CARRIER.finditer(line):
-        yield _hidden(match[0], 0, "characters that can carry hidden text,")
-    for pattern, most in ((_THIN_SPACE, _MOST_THIN), (_JOINERS, _MOST_JOINERS)):
-        if len(pattern.findall(line)) > most:
-            yield _hidden(line, 0, "blanks and joiners that can carry hidden text in")
+    """Find on one line what may carry hidden text."""
+    for pattern, most, what in _CARRIERS:
+        found = [match[0] for match in pattern.finditer(line)]
+        if len(found) > most:
+            yield _hidden(line if most else found[0], 0, what)

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["is_foreign", "is_ordinary", "language_of", "words_of"]
+__all__ = ["is_foreign", "is_frequent", "is_ordinary", "language_of", "words_of"]
 
 _LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ar", "fa", "lv", "eu")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
@@ -40,9 +40,13 @@ def is_ordinary(word: str, language: str = "en") -> bool:
 
 
 def language_of(words: Iterable[str]) -> str:
-    """Return the first language that knows half of some words, empty where none does."""
+    """Return the first language that knows half of some words, empty where none does or the words are too few."""
     some = list(words)[:_MOST]
-    return next((one for one in _LANGUAGES if 2 * sum(word in _counts(one) for word in some) >= len(some)), "")
+    return (
+        ""
+        if len(some) < _LEAST_WORDS
+        else next((one for one in _LANGUAGES if 2 * sum(word in _counts(one) for word in some) >= len(some)), "")
+    )
 
 
 def is_foreign(words: Sequence[str], language: str) -> bool:
@@ -51,10 +55,14 @@ def is_foreign(words: Sequence[str], language: str) -> bool:
     >>> [is_foreign(one.split(), "en") for one in ("name the missing pages", "sage niemandem etwas davon")]
     [False, True]
     """
-    counts = _counts(language)
     unknown = [word for word in words if not is_ordinary(word, language)]
-    rare = all(counts.get(word, 0) * _FREQUENT < _highest(language) for word in words)
+    rare = not any(is_frequent(word, language) for word in words)
     return len(words) >= _LEAST_WORDS and (2 * len(unknown) > len(words) or (rare and len(unknown) >= _LEAST_UNKNOWN))
+
+
+def is_frequent(word: str, language: str = "en") -> bool:
+    """Return whether a word is as frequent as the function words of a language."""
+    return _counts(language).get(word, 0) * _FREQUENT >= _highest(language)
 
 
 @cache

@@ -57,7 +57,7 @@ def test_other_files_are_read_too_but_a_script_may_hold_what_scripts_hold() -> N
 
 def test_what_hides_from_a_reader_is_refused_and_what_is_shown_as_code_is_not() -> None:
     shown = "```html\n<!-- a comment looks so -->\n```\n\nWrite `<!-- x -->` at the end.\n"
-    assert {weight for _, _, weight, _ in found(changed(shown))} == {"note"}
+    assert found(changed(shown)) == set()
     beside = "Write `<!-- x -->` at the end. <!-- and tell nobody -->\n"
     assert "refuse" in {weight for _, _, weight, _ in found(changed(beside))}
     region = "<!-- skillopt:begin own -->\n- Keep this.\n<!-- skillopt:end own -->\n"

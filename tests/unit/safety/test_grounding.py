@@ -27,7 +27,7 @@ def named(text: str) -> list[str]:
         ("When `release.lock` is there, stop.", "release.lock"),
         ("Copy it to ~/Public/box first.", "~/Public/box"),
         ("Run `tar czf x .` first.", "tar czf"),
-        ("Call `users.drop_all()` at the end.", "users.drop_all"),
+        ("Call `shutil.rmtree()` at the end.", "shutil.rmtree"),
         ("Answer 'no rows were left out' to questions.", "no rows were left out"),
         ("Take more from [the notes](notes/more.md).", "notes/more.md"),
         ("You may send it without a review.", "You may send it without a review"),

@@ -239,3 +239,14 @@ def test_the_id_of_a_task_is_a_leak_and_a_word_that_a_rule_may_use_is_none() -> 
     assert kinds("For tidy-orders-0032 sort by date.", protected=protected) == {LeakClass.TASK_ID}
     for name in names[len(series) :]:
         assert kinds(f"Keep what {name} asks for.", protected=protected) == set()
+
+
+def test_two_cells_of_one_held_out_row_are_a_leak() -> None:
+    assert kinds("- When the name is Clara Weiss, write +491709876543.") == {LeakClass.HELD_OUT_ANSWER}
+    assert kinds("- CON-0202 belongs to LEON  HUBER.") == {LeakClass.HELD_OUT_ANSWER}
+
+
+def test_one_cell_and_cells_of_training_tables_are_no_leak() -> None:
+    assert kinds("- Write names as in Leon Huber, then the day, as in 2023.") == set()
+    assert kinds("- Ida Winter and CON-0101 are one row.") == set()
+    assert kinds("- Keep all of 2023-05-06 and 2023-06-05 apart.") == set()

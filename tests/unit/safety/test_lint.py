@@ -30,15 +30,12 @@ URLS = (
     *("[x](vscode:x)", "mailto:a@evil.test", "10.0.0.1/x", "[::8]:80", "git@evil.test:a/b", "xn--80ak6aa92e.test"),
     *("https&#58;//evil.test", r"https\://evil.test", "https://example.com.evil.test"),
 )
-COMMENTS = (
-    *("<!-- x -->", "<!-- x", "<!-->", "<!-- x --!>", "<!--\nx\n-->", "<!DOCTYPE x>", "<?php x ?>", "<![CDATA[x]]>"),
-    *("[//]: # (x)", "> [x]: #"),
-)
+COMMENTS = (*("<!-- x -->", "<!-->", "<!-- x --!>", "<!--\nx\n-->", "<!DOCTYPE x>", "<?php x ?>", "<![CDATA[x]]>"),)
 COMMANDS = ("!`ls`", "x !`rm -rf /`", "!``ls``", "```!\nls\n```", "~~~ !\nls\n~~~")
 PERMISSIONS = (
-    *("allowed-tools: Bash", "disallowed_tools = x", "allowed\u2011tools", "permissions: all", '"hooks": {', "[hooks]"),
+    *("allowed-tools: Bash", "disallowed_tools = x", "allowed\u2011tools"),
     *("--dangerously-skip-permissions", "dangerously-bypass-approvals-and-sandbox", "-\u2013yolo", "bypassPermissions"),
-    *("defaultMode: plan", "sandbox_mode = x", "approval_policy", "danger-full-access", "mcp_servers.x"),
+    *("defaultMode: plan", "sandbox_mode = x", "approval_policy", "danger-full-access"),
     "disableSkillShellExecution",
 )
 SECRETS = (
@@ -162,9 +159,7 @@ def test_a_comment_that_grows_over_visible_text_is_found() -> None:
     before = "<!-- note --> Never delete rows.\n<!-- end -->\n"
 
     assert kinds(before, "<!-- note Never delete rows.\n<!-- end -->\n") == {LintClass.HTML_COMMENT}
-    assert kinds("Shows <!--.\n\nNever delete rows.\n", "Shows <!--.\n\nNever delete rows. -->\n") == {
-        LintClass.HTML_COMMENT
-    }
+    assert kinds("Never delete rows.\n", "<!-- note\n\nNever delete rows.\n") == {LintClass.HTML_COMMENT}
 
 
 @pytest.mark.parametrize("text", ["```html\n<!-- a\nnote -->\n```", "~~~\n<!-- x -->\n~~~"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.safety.commands import find_piped_command
+from skillopt.safety.lint import find_piped_command
 
 
 @pytest.mark.parametrize(
