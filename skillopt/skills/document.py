@@ -13,14 +13,16 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from skillopt.errors import SkillError
+from skillopt.skills.trained_files import SKILL_FILE, FilePart, Place, is_markdown, join_files, split_text
 from skillopt.tasks import File, digest_of
 
-__all__ = ["GUIDANCE", "Block", "Region", "Section", "Skill", "SkillDocument", "estimate_tokens"]
+__all__ = ["GUIDANCE", "Block", "PlainText", "Region", "Section", "Skill", "SkillDocument", "estimate_tokens"]
 
 GUIDANCE = "guidance"
 """Name of the protected region that only the slow update writes."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_NOT_LINE_ENDS = re.compile(r"[^\r\n]+")
 _FENCE = re.compile(r"---[ \t]*(?:\r\n|\r|\n|\Z)")
 _MARKER = re.compile(r"<!--[ \t]*skillopt:(?P<kind>begin|end)[ \t]+(?P<name>[\w-]+)[ \t]*-->")
 _BLOCKS = frozenset(("heading", "paragraph", "fence", "code_block", "html_block", "hr"))
@@ -78,9 +80,10 @@ class Region:
 
 @dataclass(frozen=True)
 class SkillDocument:
-    """The text of a SKILL.md. Bytes that are not UTF-8 are carried as lone surrogates."""
+    """The text of a SKILL.md, or of all files that are trained. Bytes that are not UTF-8 are lone surrogates."""
 
     text: str
+    trained: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, source: bytes) -> "SkillDocument":
@@ -95,6 +98,28 @@ class SkillDocument:
     def digest(self) -> str:
         """Identify the document by its bytes."""
         return digest_of(self.render())
+
+    @property
+    def place(self) -> Place:
+        """Say which of the files in its folder it has."""
+        return Place(".", self.trained)
+
+    @cached_property
+    def parts(self) -> tuple[FilePart, ...]:
+        """List its files; SKILL.md alone where nothing else is trained."""
+        if not self.trained:
+            return (FilePart(SKILL_FILE, 0, self.text),)
+        return tuple(part for part in split_text(self.text) if part.path != SKILL_FILE or not self.place.free)
+
+    def file(self, path: str = "") -> "SkillDocument":
+        """Return one of its files as a document of its own; the first for no path, an empty one for an unknown path."""
+        found = next((part for part in self.parts if path in ("", part.path)), None)
+        text = found.text if found else ""
+        return SkillDocument(text) if is_markdown(found.path if found else path) else PlainText(text)
+
+    def with_files(self, texts: dict[str, str]) -> "SkillDocument":
+        """Return a document of these files, trained like this one."""
+        return replace(self, text=join_files(texts.items(), self.trained))
 
     @cached_property
     def line_starts(self) -> tuple[int, ...]:
@@ -155,9 +180,10 @@ class SkillDocument:
         """List the body's sections in order; headings inside code fences are not headings."""
         sections = []
         nearest = [len(self.text)] * 7  # Start of the nearest later heading of each level.
+        ends = [part.start + len(part.text) for part in self.parts]
         for title, level, first, after in reversed(list(self._headings())):
             start = self.body_line(first)
-            end = min(nearest[: level + 1])
+            end = min(*nearest[: level + 1], ends[bisect_right(ends, start)])
             sections.append(Section(title, level, self.line_of(start), start, self.body_line(after), end))
             nearest[level] = start
         return tuple(reversed(sections))
@@ -203,6 +229,9 @@ class SkillDocument:
 
     def with_region(self, name: str, content: str) -> "SkillDocument":
         """Replace the text inside a protected region, adding the region at the end when missing."""
+        if self.trained:
+            texts = {part.path: part.text for part in self.parts}
+            return self.with_files(texts | {self.parts[0].path: self.file().with_region(name, content).text})
         newline = self.newline
         inner = newline + content.strip().replace("\r\n", "\n").replace("\n", newline) + newline
         for region in self.regions:
@@ -221,7 +250,14 @@ class SkillDocument:
 
     @cached_property
     def _tokens(self) -> list[Token]:
-        return _parse(self.body)
+        return _parse(self._read_as_markdown if self.trained else self.body)
+
+    @property
+    def _read_as_markdown(self) -> str:
+        """The body with scripts as blank lines, and a rule, which ends every list, as the line that begins a file."""
+        shown = [part.text if is_markdown(part.path) else _NOT_LINE_ENDS.sub("", part.text) for part in self.parts]
+        first = "***\n" if self.place.free else ""
+        return (first + "\n***\n".join(shown))[self.body_start :]
 
     @cached_property
     def outline(self) -> tuple[tuple[str, int, str, int, int], ...]:
@@ -269,6 +305,18 @@ class SkillDocument:
                 yield inline.content.strip(), int(token.tag[1:]), token.map[0], token.map[1]
 
 
+class PlainText(SkillDocument):
+    """A file that is not Markdown: no frontmatter, sections or list items."""
+
+    @cached_property
+    def _frontmatter(self) -> None:
+        return None
+
+    @cached_property
+    def _tokens(self) -> list[Token]:
+        return []
+
+
 # Drafts are built in many ways from the same edits, and one text comes up again and again.
 @lru_cache(maxsize=64)
 def _parse(body: str) -> list[Token]:
@@ -285,11 +333,11 @@ def _parser() -> MarkdownIt:
 
 @dataclass(frozen=True)
 class Skill:
-    """A skill folder: its name, its SKILL.md and its other files.
+    """A skill folder, or a free document: its name, the text that is trained and its other files.
 
     Args:
         name: The folder's name.
-        document: The SKILL.md.
+        document: The SKILL.md, with the other files that are trained.
         files: Everything else that ships (`evals/` does not), sorted by path.
         left_out: What else lies in its folder and does not ship, and why: a sentence each.
     """
@@ -305,14 +353,27 @@ class Skill:
 
     @property
     def text(self) -> str:
-        """Give the whole SKILL.md."""
+        """Give the whole text that is trained: SKILL.md, or all files that are, joined."""
         return self.document.text
 
     @cached_property
+    def shipped(self) -> tuple[File, ...]:
+        """List all its files, sorted by path."""
+        parts = (File(one.path, one.text.encode("utf-8", "surrogateescape")) for one in self.document.parts)
+        return tuple(sorted((*parts, *self.files), key=lambda file: file.path))
+
+    @cached_property
     def digest(self) -> str:
-        """Identify the skill by all its bytes."""
-        return digest_of(self.document.render(), *(part for file in self.files for part in (file.path, file.content)))
+        """Identify the skill by all its bytes, whichever of its files are trained."""
+        first = next((file.content for file in self.shipped if file.path == SKILL_FILE), b"")
+        rest = (file for file in self.shipped if file.path != SKILL_FILE)
+        return digest_of(first, *(part for file in rest for part in (file.path, file.content)))
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it is a free document, which clients read from the root of a project."""
+        return self.document.place.free
 
     def with_document(self, document: SkillDocument) -> "Skill":
-        """Give the same skill with another SKILL.md."""
-        return replace(self, document=document)
+        """Give the same skill with another text; which of its files are trained stays as it is."""
+        return replace(self, document=replace(document, trained=self.document.trained))

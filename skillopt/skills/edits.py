@@ -17,6 +17,7 @@ from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.addresses import LIST_ITEM, find_anchor, find_section, fit_lines, line_end, own_text
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.structure import find_restructured_line
+from skillopt.skills.trained_files import BEGINS_FILE, SKILL_FILE, is_markdown, parse_problem
 
 __all__ = [
     "Change",
@@ -61,6 +62,8 @@ class Edit:
         tasks: Ids of the train tasks that motivated it.
         line_tasks: Those of them behind each block of the content (`blocks_of`), where the proposer said; else empty.
         ungrounded: Literals of the content that stand neither in the skill before nor in what those tasks showed.
+        file: Path of the file that it changes, where several are trained. Empty: the only one that has the anchor or
+            the section, else the first. An `add` makes a new file; a `delete` without anchor deletes the whole file.
     """
 
     id: str
@@ -72,10 +75,11 @@ class Edit:
     tasks: tuple[str, ...] = ()
     line_tasks: tuple[tuple[str, ...], ...] = ()
     ungrounded: tuple[str, ...] = field(default=(), compare=False)
+    file: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an edit that lacks what its operation needs."""
-        if self.op in (Op.DELETE, Op.REPLACE) and not self.anchor.strip():
+        if self.op in (Op.DELETE, Op.REPLACE) and not self.anchor.strip() and not self.deletes_file:
             raise self._error(f"{self.op} needs an anchor, the exact text it changes, found {self.anchor!r}")
         if self.op is Op.REWRITE and not self.section.strip():
             raise self._error(f"rewrite needs the section whose text it replaces, found {self.section!r}")
@@ -90,14 +94,23 @@ class Edit:
         return EditError(f"edit {self.id!r}: {found}")
 
     @property
+    def deletes_file(self) -> bool:
+        """Whether it deletes a whole file."""
+        return self.op is Op.DELETE and bool(self.file) and not self.anchor
+
+    @property
     def summary(self) -> str:
         """Describe the edit on one line."""
+        return f"{self.file}: {self._summary}" if self.file not in ("", SKILL_FILE) else self._summary
+
+    @property
+    def _summary(self) -> str:
         place = self.anchor or (f"section {self.section}" if self.section else "the end")
         match self.op:
             case Op.ADD:
                 text = f"add after {place!r}: {self.content.strip()!r}"
             case Op.DELETE:
-                text = f"delete {self.anchor!r}"
+                text = f"delete {self.anchor!r}" if self.anchor else "delete the file"
             case Op.REPLACE:
                 text = f"replace {self.anchor!r} by {self.content.strip()!r}"
             case Op.REWRITE:
@@ -140,7 +153,52 @@ class _Splice:
 
 
 def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
-    """Apply edits all together; the result does not depend on their order."""
+    """Apply edits all together; the result does not depend on their order. Each change names the file of its edit."""
+    if not document.trained:
+        if strange := next((edit for edit in edits if edit.file not in ("", SKILL_FILE)), None):
+            raise EditError(f"edit {strange.id!r}: only {SKILL_FILE} is trained, found the file {strange.file!r}")
+        return _apply_to_file(document, edits)
+    placed = [replace(edit, file=edit.file or _file_of(document, edit)) for edit in edits]
+    texts, changes = {part.path: part.text for part in document.parts}, list[Change]()
+    for path in dict.fromkeys(edit.file for edit in placed):
+        patch = _apply_to_part(document, path, [edit for edit in placed if edit.file == path])
+        texts[path] = patch.document.text
+        changes += patch.changes
+    gone = {edit.file for edit in placed if edit.deletes_file}
+    after = document.with_files({path: text for path, text in texts.items() if path not in gone})
+    starts = {part.path: after.byte_offset(part.start) for part in after.parts}
+    by_id = {one.edit.id: (one, starts.get(one.edit.file, 0)) for one in changes}
+    moved = (by_id[edit.id] for edit in edits)
+    return Patch(after, tuple(replace(one, start=one.start + by, end=one.end + by) for one, by in moved))
+
+
+def _file_of(document: SkillDocument, edit: Edit) -> str:
+    """Find the only file that has the anchor or the section of an edit; the first where none has, or several have."""
+    wanted = edit.anchor.strip("\r\n") or (edit.section and f"# {edit.section.rpartition('> ')[2].lstrip('# ')}")
+    found = [part.path for part in document.parts if wanted and wanted in part.text]
+    return found[0] if len(found) == 1 else document.parts[0].path
+
+
+def _apply_to_part(document: SkillDocument, path: str, edits: Sequence[Edit]) -> Patch:
+    """Apply edits to one of several files, which they may make or delete."""
+    known, before, first = [part.path for part in document.parts], document.file(path), edits[0]
+    new = first.op is Op.ADD and not first.anchor and not first.section and document.place.trains(path)
+    if path not in known and not new:
+        makes = f"an add of a new file of {' or '.join(document.trained)}"
+        raise EditConflictError(f"edit {first.id!r}: expected {', '.join(known)} or {makes}, found file {path!r}")
+    if whole := next((edit for edit in edits if edit.deletes_file), None):
+        if path == known[0] or len(edits) > 1:
+            found = f"it is {path}, which stays" if path == known[0] else f"another edit changes {path}"
+            raise EditConflictError(f"edit {whole.id!r}: the file cannot be deleted: {found}")
+        tokens, difference = _difference(before.text, 0, len(before.text), "", path)
+        return Patch(SkillDocument(""), (Change(whole, 0, 0, tokens, difference),))
+    patch = _apply_to_file(before, edits, path)
+    if problem := parse_problem(path, patch.document.text) if patch.document != before else "":
+        raise EditError(f"edit {first.id!r}: {path}: {problem}")
+    return patch
+
+
+def _apply_to_file(document: SkillDocument, edits: Sequence[Edit], path: str = SKILL_FILE) -> Patch:
     splices = sorted(
         (_locate(document, edit) for edit in edits),
         key=lambda splice: (splice.start, splice.end, _by_number(splice.edit.id), splice.new),
@@ -153,10 +211,13 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
         ranges[splice.edit.id] = (len(text), len(text) + len(splice.new))
         text += splice.new
         position = splice.end
-    after = SkillDocument(text + document.text[position:])
+    after = replace(document, text=text + document.text[position:])
     head = document.text[: document.body_start]
     if after.frontmatter != document.frontmatter or not after.text.startswith(head):
         raise ProtectedTextError("the edits would change where the frontmatter ends; start the body with no '---' line")
+    if BEGINS_FILE.search(after.text) and not BEGINS_FILE.search(document.text):
+        names = ", ".join(repr(edit.id) for edit in edits)
+        raise EditError(f"edit {names}: a line '=== file PATH ===' begins a file; name the file of an edit instead")
     if broken := find_restructured_line(document, after, [(one.start, one.end, len(one.new)) for one in splices]):
         names = ", ".join(repr(edit.id) for edit in edits)
         raise EditConflictError(
@@ -164,7 +225,7 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
             "what closes others"
         )
     by_id = {splice.edit.id: splice for splice in splices}
-    return Patch(after, tuple(_change(document, after, by_id[edit.id], ranges[edit.id]) for edit in edits))
+    return Patch(after, tuple(_change(document, after, by_id[edit.id], ranges[edit.id], path) for edit in edits))
 
 
 def blocks_of(content: str) -> tuple[str, ...]:
@@ -195,7 +256,7 @@ def split_lines(edit: Edit) -> tuple[Edit, ...]:
     they can be applied one after the other, too: those with an anchor stand in reverse, each pushing down the ones
     before.
     """
-    blocks = blocks_of(edit.content)
+    blocks = blocks_of(edit.content) if is_markdown(edit.file or SKILL_FILE) else ()
     if len(blocks) < 2 or edit.op not in (Op.ADD, Op.REPLACE):  # noqa: PLR2004 - one line is the whole
         return (edit,)
     known = edit.line_tasks if len(edit.line_tasks) == len(blocks) else ((),) * len(blocks)
@@ -230,16 +291,16 @@ def diff_documents(before: SkillDocument, after: SkillDocument, name: str = "SKI
     return "\n".join(unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="", n=context))
 
 
-def _change(before: SkillDocument, after: SkillDocument, splice: _Splice, span: tuple[int, int]) -> Change:
-    tokens, difference = _difference(before.text, splice.start, splice.end, splice.new)
+def _change(before: SkillDocument, after: SkillDocument, splice: _Splice, span: tuple[int, int], path: str) -> Change:
+    tokens, difference = _difference(before.text, splice.start, splice.end, splice.new, path)
     return Change(splice.edit, after.byte_offset(span[0]), after.byte_offset(span[1]), tokens, difference)
 
 
 @lru_cache(maxsize=1024)
-def _difference(text: str, start: int, end: int, new: str) -> tuple[int, str]:
+def _difference(text: str, start: int, end: int, new: str, path: str) -> tuple[int, str]:
     """Give the changed tokens and the diff of one splice; a draft is built again and again of the same ones."""
     alone = SkillDocument(text[:start] + new + text[end:])
-    return changed_tokens(text[start:end], new), diff_documents(SkillDocument(text), alone)
+    return changed_tokens(text[start:end], new), diff_documents(SkillDocument(text), alone, path)
 
 
 def _refuse_overlaps(splices: Sequence[_Splice]) -> None:
