@@ -63,6 +63,7 @@ from skillopt.settings import Metric, Settings
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.skills.folder import decode_skill
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger, ResultRow, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Split, Suite
@@ -172,7 +173,9 @@ def _number(settings: Mapping[str, object], name: str) -> float:
 def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
     """Return the suite as the run used it; None when it is not there or not the one of the run."""
     try:
-        suite = project.target(Selection(str(project.root / record.skill_path), {}, path)).suite()
+        place = SkillPlace.parse(record.skill_path)
+        name = record.skill if place.free else str(project.root / place.folder)
+        suite = project.target(Selection(name, {}, path)).suite()
     except SkilloptError:
         return None
     if suite.digest != record.suite_digest:

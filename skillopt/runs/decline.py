@@ -14,7 +14,8 @@ from skillopt.runs.plan import read_version
 from skillopt.runs.run import open_draft
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit
-from skillopt.skills.folder import SKILL_FILE, files_of
+from skillopt.skills.folder import files_of
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT, DraftBranch
@@ -135,7 +136,7 @@ def _before(place: _Place, offered: Sequence[Version], *, whole: bool) -> tuple[
     onto, repository = place.onto, place.repository
     if whole and onto and not repository.contains(place.tip or "", onto):
         there = repository.read_folder(onto, place.branch.path)
-        if any(file.path == SKILL_FILE for file in there):
+        if SkillPlace.parse(place.branch.path).has_text(file.path for file in there):
             return place.text(onto), onto
     return place.text(offered[0].parent), ""
 

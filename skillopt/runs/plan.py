@@ -18,6 +18,7 @@ from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
@@ -108,7 +109,7 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     asked = _with_siblings(suite, siblings)
     drivers = load_drivers(target.settings, asked, project.root, Given(allowance=allowance), optimizer=not proposer)
     named = proposer or (drivers.model.identity if drivers.model else "")
-    return RunPlan(target, suite, drivers, repository, repository.relative(target.folder), named, folds, siblings)
+    return RunPlan(target, suite, drivers, repository, target.place(repository), named, folds, siblings)
 
 
 def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
@@ -148,6 +149,8 @@ def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -
 def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     """Return whether a run began with the text that is asked for, also where it has moved the branch since."""
     name, repository = plan.target.name, plan.repository
+    if run.skill_path != plan.skill_path:
+        return False  # other files are trained by now
     newest = next(iter(repository.versions(name)), None)
     by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "undeclined", "dropped")
     if newest is not None and by_people and not (run.base and repository.contains(run.base, newest.sha)):
@@ -191,7 +194,7 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
     tip = repository.branch_tip(target.name)
     if tip is None or start == "worktree":
         return worktree
-    path = repository.relative(target.folder)
+    path = target.place(repository)
     newest = read_version(repository, target.name, tip, path)
     if start == "branch" or newest.digest == worktree.digest:
         return newest
@@ -209,10 +212,10 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
 
 def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:
     """Read a skill from a commit; with `missing_ok`, one that the commit lacks is empty."""
-    files = repository.read_folder(commit, path)
-    if missing_ok and not any(file.path == "SKILL.md" for file in files):
-        return Skill(name, SkillDocument(""))
-    return skill_from_files(name, files)
+    files, place = repository.read_folder(commit, path), SkillPlace.parse(path)
+    if missing_ok and not place.has_text(file.path for file in files):
+        return Skill(name, SkillDocument("", place.trained))
+    return skill_from_files(name, files, place.trained)
 
 
 _CAPS: Final = ("max_rollouts", "max_usd", "max_tokens")

@@ -238,7 +238,7 @@ def _checked(
         except EditError as error:
             refused.append(RefusedEdit(number, edit.op.value, str(error)))
     repository = plan.repository
-    path = repository.relative(plan.target.folder)
+    path = plan.target.place(repository)
     first = first_text(repository, skill.name, repository.versions(skill.name), path)
     by_people = refusals_before(repository, skill.name, plan.base, plan.suite)
     proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first, by_people)

@@ -171,7 +171,7 @@ def open_draft(root: Path, repository: Repository, target: Target) -> DraftBranc
             newest = next((run for run in ledger.runs(skill) if run.kind == "training"), None)
             if newest is not None and newest.state == "running" and not is_locked(root, skill):
                 _publish_draft(repository, ledger, newest)
-    return DraftBranch(repository, skill, repository.relative(target.folder))
+    return DraftBranch(repository, skill, target.place(repository))
 
 
 def became_version(branch: DraftBranch) -> bool:

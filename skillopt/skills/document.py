@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from skillopt.errors import SkillError
-from skillopt.skills.trained_files import SKILL_FILE, FilePart, Place, is_markdown, join_files, split_text
+from skillopt.skills.trained_files import FIRST_FILE, FilePart, SkillPlace, is_markdown, join_files, split_text
 from skillopt.tasks import File, digest_of
 
 __all__ = ["GUIDANCE", "Block", "PlainText", "Region", "Section", "Skill", "SkillDocument", "estimate_tokens"]
@@ -100,16 +100,16 @@ class SkillDocument:
         return digest_of(self.render())
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SkillPlace:
         """Say which of the files in its folder it has."""
-        return Place(".", self.trained)
+        return SkillPlace(".", self.trained)
 
     @cached_property
     def parts(self) -> tuple[FilePart, ...]:
         """List its files; SKILL.md alone where nothing else is trained."""
         if not self.trained:
-            return (FilePart(SKILL_FILE, 0, self.text),)
-        return tuple(part for part in split_text(self.text) if part.path != SKILL_FILE or not self.place.free)
+            return (FilePart(FIRST_FILE, 0, self.text),)
+        return tuple(part for part in split_text(self.text) if part.path != FIRST_FILE or not self.place.free)
 
     def file(self, path: str = "") -> "SkillDocument":
         """Return one of its files as a document of its own; the first for no path, an empty one for an unknown path."""
@@ -365,8 +365,8 @@ class Skill:
     @cached_property
     def digest(self) -> str:
         """Identify the skill by all its bytes, whichever of its files are trained."""
-        first = next((file.content for file in self.shipped if file.path == SKILL_FILE), b"")
-        rest = (file for file in self.shipped if file.path != SKILL_FILE)
+        first = next((file.content for file in self.shipped if file.path == FIRST_FILE), b"")
+        rest = (file for file in self.shipped if file.path != FIRST_FILE)
         return digest_of(first, *(part for file in rest for part in (file.path, file.content)))
 
     @property

@@ -17,7 +17,7 @@ from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.addresses import LIST_ITEM, find_anchor, find_section, fit_lines, line_end, own_text
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.structure import find_restructured_line
-from skillopt.skills.trained_files import BEGINS_FILE, SKILL_FILE, is_markdown, parse_problem
+from skillopt.skills.trained_files import BEGINS_FILE, FIRST_FILE, is_markdown, parse_problem
 
 __all__ = [
     "Change",
@@ -101,7 +101,7 @@ class Edit:
     @property
     def summary(self) -> str:
         """Describe the edit on one line."""
-        return f"{self.file}: {self._summary}" if self.file not in ("", SKILL_FILE) else self._summary
+        return f"{self.file}: {self._summary}" if self.file not in ("", FIRST_FILE) else self._summary
 
     @property
     def _summary(self) -> str:
@@ -155,8 +155,8 @@ class _Splice:
 def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
     """Apply edits all together; the result does not depend on their order. Each change names the file of its edit."""
     if not document.trained:
-        if strange := next((edit for edit in edits if edit.file not in ("", SKILL_FILE)), None):
-            raise EditError(f"edit {strange.id!r}: only {SKILL_FILE} is trained, found the file {strange.file!r}")
+        if strange := next((edit for edit in edits if edit.file not in ("", FIRST_FILE)), None):
+            raise EditError(f"edit {strange.id!r}: only {FIRST_FILE} is trained, found the file {strange.file!r}")
         return _apply_to_file(document, edits)
     placed = [replace(edit, file=edit.file or _file_of(document, edit)) for edit in edits]
     texts, changes = {part.path: part.text for part in document.parts}, list[Change]()
@@ -198,7 +198,7 @@ def _apply_to_part(document: SkillDocument, path: str, edits: Sequence[Edit]) ->
     return patch
 
 
-def _apply_to_file(document: SkillDocument, edits: Sequence[Edit], path: str = SKILL_FILE) -> Patch:
+def _apply_to_file(document: SkillDocument, edits: Sequence[Edit], path: str = FIRST_FILE) -> Patch:
     splices = sorted(
         (_locate(document, edit) for edit in edits),
         key=lambda splice: (splice.start, splice.end, _by_number(splice.edit.id), splice.new),
@@ -256,7 +256,7 @@ def split_lines(edit: Edit) -> tuple[Edit, ...]:
     they can be applied one after the other, too: those with an anchor stand in reverse, each pushing down the ones
     before.
     """
-    blocks = blocks_of(edit.content) if is_markdown(edit.file or SKILL_FILE) else ()
+    blocks = blocks_of(edit.content) if is_markdown(edit.file or FIRST_FILE) else ()
     if len(blocks) < 2 or edit.op not in (Op.ADD, Op.REPLACE):  # noqa: PLR2004 - one line is the whole
         return (edit,)
     known = edit.line_tasks if len(edit.line_tasks) == len(blocks) else ((),) * len(blocks)
@@ -350,7 +350,7 @@ def _locate(document: SkillDocument, edit: Edit) -> _Splice:
 
 
 def _insertion(document: SkillDocument, edit: Edit, content: str) -> _Splice:
-    """Place new lines after an anchor's last line, or after the last text of a section or the body."""
+    """SkillPlace new lines after an anchor's last line, or after the last text of a section or the body."""
     if edit.anchor:
         end = line_end(document, find_anchor(document, edit.anchor, edit.id)[1])
         return _Splice(edit, end, end, fit_lines(document, content, end))

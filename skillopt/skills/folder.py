@@ -17,7 +17,7 @@ from unicodedata import category
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.trained_files import SKILL_FILE, Place, join_files
+from skillopt.skills.trained_files import FIRST_FILE, SkillPlace, join_files
 from skillopt.tasks import File
 
 __all__ = [
@@ -36,6 +36,8 @@ __all__ = [
     "read_skill",
     "skill_from_files",
 ]
+
+SKILL_FILE = FIRST_FILE
 
 MAX_SKILL_BYTES = 16 * 1024 * 1024
 """Most bytes that the files of a skill have together."""
@@ -175,7 +177,7 @@ def skill_from_files(name: str, files: tuple[File, ...], trained: Sequence[str] 
         known[file.path] = file
     shipped = sorted((file for path, file in known.items() if is_shipped(path)), key=lambda file: file.path)
     _check_sizes(f"skill {name!r}", [len(file.content) for file in shipped])
-    place = Place(".", tuple(trained))
+    place = SkillPlace(".", tuple(trained))
     own = [file for file in shipped if place.trains(file.path)]
     if not place.free and SKILL_FILE not in known:
         raise SkillError(_missing(f"skill {name!r}", [file.path for file in shipped]))

@@ -17,15 +17,16 @@ from typing import Final
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-__all__ = ["BEGINS_FILE", "SKILL_FILE", "FilePart", "Place", "is_markdown", "join_files", "parse_problem", "split_text"]
+__all__ = ["BEGINS_FILE", "FIRST_FILE", "PLAIN_PATH", "FilePart", "SkillPlace", "is_markdown", "join_files"]
+__all__ += ["parse_problem", "split_text"]
 
-SKILL_FILE: Final = "SKILL.md"
+FIRST_FILE: Final = "SKILL.md"
 
 BEGINS_FILE: Final = re.compile(r"^=== file [^\r\n]+ ===\r?$", re.MULTILINE)
 """A line that begins a file in the joined text, and may therefore stand in no file."""
 
 _BEGINS: Final = re.compile(r"(?:\A|\n)=== file (?P<path>[^\r\n]+) ===\n")
-_PATH: Final = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.@+-][\w.@+ -]*(?:/[\w.@+-][\w.@+ -]*)*")
+PLAIN_PATH: Final = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.@+-][\w.@+ -]*(?:/[\w.@+-][\w.@+ -]*)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class FilePart:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SkillPlace:
     """Where the files of a skill lie in a repository, and what is trained beside SKILL.md.
 
     Entries of `trained` that end in a slash are folders of a skill, others the files of a free document, which has no
@@ -49,7 +50,7 @@ class Place:
     trained: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> "Place":
+    def parse(cls, text: str) -> "SkillPlace":
         """Read a place from its text."""
         folder, *trained = re.split("//(?!/)", text)
         return cls(folder, tuple(trained))
@@ -57,6 +58,11 @@ class Place:
     def __str__(self) -> str:
         """Write it as text."""
         return "//".join((self.folder, *self.trained))
+
+    @property
+    def words(self) -> str:
+        """Name it in a sentence."""
+        return " and ".join(self.trained) if self.free else self.folder
 
     @property
     def free(self) -> bool:
@@ -75,19 +81,19 @@ class Place:
     def trains(self, path: str) -> bool:
         """Return whether training may change or make the file at a path in its folder; of `references/` only Markdown.
 
-        >>> place = Place("skills/rows", ("references/",))
+        >>> place = SkillPlace("skills/rows", ("references/",))
         >>> [place.trains(path) for path in ("SKILL.md", "references/a/b.md", "references/b.png", "scripts/c.md")]
         [True, True, False, False]
         """
         top, _, rest = path.partition("/")
-        if self.free or path == SKILL_FILE:
+        if self.free or path == FIRST_FILE:
             return not self.free or path in self.trained
-        named = rest and f"{top}/" in self.trained and _PATH.fullmatch(path)
+        named = rest and f"{top}/" in self.trained and PLAIN_PATH.fullmatch(path)
         return bool(named) and (top != "references" or is_markdown(path))
 
     def has_text(self, paths: Iterable[str]) -> bool:
         """Return whether paths in its folder are those of a whole skill or document."""
-        return any(path == SKILL_FILE or (self.free and path in self.trained) for path in paths)
+        return any(path == FIRST_FILE or (self.free and path in self.trained) for path in paths)
 
 
 def is_markdown(path: str) -> bool:
@@ -97,9 +103,9 @@ def is_markdown(path: str) -> bool:
 
 def join_files(files: Iterable[tuple[str, str]], trained: Sequence[str] = ()) -> str:
     """Join the texts of files by path: SKILL.md first, or the files of a free document as they are listed."""
-    order = {path: at for at, path in enumerate((SKILL_FILE, *trained))}
+    order = {path: at for at, path in enumerate((FIRST_FILE, *trained))}
     listed = sorted(files, key=lambda file: (order.get(file[0], len(order)), file[0]))
-    return "\n".join(text if path == SKILL_FILE else f"=== file {path} ===\n{text}" for path, text in listed)
+    return "\n".join(text if path == FIRST_FILE else f"=== file {path} ===\n{text}" for path, text in listed)
 
 
 @lru_cache(maxsize=256)
@@ -107,7 +113,7 @@ def split_text(text: str) -> tuple[FilePart, ...]:
     """Split a joined text into its files; undoes `join_files`."""
     marks = list(_BEGINS.finditer(text))
     ends = [*(mark.start() for mark in marks), len(text)]
-    first = () if marks and marks[0][0][0] == "=" else (FilePart(SKILL_FILE, 0, text[: ends[0]]),)
+    first = () if marks and marks[0][0][0] == "=" else (FilePart(FIRST_FILE, 0, text[: ends[0]]),)
     rest = zip(marks, ends[1:], strict=True)
     return (*first, *(FilePart(mark["path"], mark.end(), text[mark.end() : end]) for mark, end in rest))
 

@@ -8,7 +8,7 @@ from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits, split_lines
 from skillopt.skills.folder import decode_skill, encode_skill, files_of, skill_from_files
-from skillopt.skills.trained_files import BEGINS_FILE, Place, join_files, split_text
+from skillopt.skills.trained_files import BEGINS_FILE, SkillPlace, join_files, split_text
 from skillopt.tasks import File
 
 HEAD = "---\nname: rows\ndescription: Rows.\n---\n"
@@ -55,7 +55,7 @@ def test_what_is_trained_changes_neither_the_files_nor_the_digest(trained: tuple
     assert {file.path: file.content.decode() for file in files_of(one)} == FILES
     assert one.digest == skill(()).digest
     assert decode_skill("rows", encode_skill(one)) == one
-    assert Place.parse(str(Place("skills/rows", trained))) == Place("skills/rows", trained)
+    assert SkillPlace.parse(str(SkillPlace("skills/rows", trained))) == SkillPlace("skills/rows", trained)
 
 
 def test_a_skill_with_one_trained_file_has_no_line_that_begins_a_file() -> None:
