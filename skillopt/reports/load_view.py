@@ -454,7 +454,7 @@ class _EditFates:
         before = "" if edit.op.value == "add" else edit.anchor
         place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
         around = [section.title for section in document.sections if section.start <= place < section.end]
-        section = edit.section or (around[-1] if around else "")
+        section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
         # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
         cited = tuple(task for task in edit.tasks if self._train is None or task in self._train)
         tokens = estimate_tokens(after), estimate_tokens(before)

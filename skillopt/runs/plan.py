@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from skillopt.errors import UsageError
+from skillopt.errors import SkillError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers, settle_review
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of, recorded_events
@@ -15,6 +15,7 @@ from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.loop.siblings import Sibling, error_for_each, identify_siblings
 from skillopt.project import CONFIG, Project, Selection, Target
+from skillopt.sandbox.shell_scripts import shell_problem
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
@@ -104,12 +105,29 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     whole = target.suite()
     folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
     suite = folds[0] if folds else whole
-    check_trainable(target.skill())
+    _check_files(target.skill(), target.settings.harness)
     siblings = protected_siblings(project, target, selection.flags)
     asked = _with_siblings(suite, siblings)
     drivers = load_drivers(target.settings, asked, project.root, Given(allowance=allowance), optimizer=not proposer)
     named = proposer or (drivers.model.identity if drivers.model else "")
     return RunPlan(target, suite, drivers, repository, target.place(repository), named, folds, siblings)
+
+
+def _check_files(skill: Skill, harness: str) -> None:
+    """Refuse a skill that cannot be trained, and files that their shell cannot read or the harness never opens."""
+    check_trainable(skill)
+    document = skill.document
+    if problem := next(filter(None, (shell_problem(part.path, part.text) for part in document.parts)), ""):
+        raise SkillError(f"{skill.name}/{problem}; mend it before it is trained")
+    if (
+        harness.partition("/")[0] == "chat"
+        and document.trained
+        and (len(document.parts) > 1 or not document.place.free)
+    ):
+        raise UsageError(
+            f"{skill.name}: expected an agent to exercise {', '.join(document.trained)}, found harness {harness!r}, "
+            "which opens and runs no file; train with an agent, or train SKILL.md alone"
+        )
 
 
 def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:

@@ -312,7 +312,8 @@ def _summary(changes: Sequence[Change]) -> str:
 
 
 def _paragraph(edit: Edit) -> str:
-    place = f" in {disarm(escape_terminal(edit.section))}" if edit.section else ""
+    where = " > ".join(filter(None, (edit.file, edit.section)))
+    place = f" in {disarm(escape_terminal(where))}" if where else ""
     old, new = (indent(disarm(text.strip()), "    ") for text in (edit.anchor, edit.content))
     shown = {Op.ADD: new, Op.REWRITE: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further

@@ -24,7 +24,8 @@ _TITLE: Final = 100
 
 _HOW_TO_ANSWER: Final = """\
 A `prompt` is answered with text alone, as the prompt says, by its schema where it has one.
-A `rollout` is one task. Read the SKILL.md beside it, if there is one, and follow it; work only in its `workspace/`.
+A `rollout` is one task. Read the SKILL.md or AGENTS.md beside it, if there is one, and follow it; work
+only in its `workspace/`.
 The answer to a rollout is what you would say at the end; if all is in files, say so.
 Do each by itself, without looking at earlier answers. A task may come again: that shows how far chance goes.
 """.splitlines()
