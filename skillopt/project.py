@@ -14,9 +14,16 @@ from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_free_document, read_skill
+from skillopt.skills.folder import (
+    SKILL_FILE,
+    find_skill_folders,
+    is_left_out,
+    is_shipped,
+    read_free_document,
+    read_skill,
+)
 from skillopt.skills.frontmatter import read_leniently
-from skillopt.skills.trained_files import PLAIN_PATH, SkillPlace
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.suites import load_suite
 from skillopt.suites.formats import find_tasks, suite_named
 from skillopt.tasks import Suite
@@ -168,7 +175,9 @@ class Project:
         # A free document lies beside everything else, whose tasks are not its own.
         own = suite_named(name, self.root) if free else self.find_suite(name, folder)
         found = selection.suite or (self.root / str(configured) if configured else own)
-        return Target(name, folder, Path(self.root, found) if found else None, make_settings(*layers), _trained(entry))
+        return Target(
+            name, folder, Path(self.root, found) if found else None, make_settings(*layers), _trained(name, entry)
+        )
 
     def configured_folder(self, name: str) -> Path:
         """Give the folder of a skill that has a table in skillopt.toml; a link may lead out of the project."""
@@ -324,32 +333,30 @@ def _load_tables(config: Path, text: str) -> Mapping[str, Any]:
     if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
         raise SettingsError(f"{config}: expected [skills.NAME] tables, found {entries!r}")
     _refuse_outside(config, entries)
-    for name, entry in entries.items():
-        if key := next((key for key in _FILE_KEYS if entry.get(key, "train") != "train"), ""):
-            message = f'{key}: expected {key} = "train" or no such line, found {entry[key]!r}'
-            raise SettingsError(f"{config}: [skills.{name}] {message}")
-    for name, entry in loaded.get("documents", {}).items():
-        _check_document(config, name, entry, entries)
+    documents = {name: {"paths": None, **entry} for name, entry in loaded.get("documents", {}).items()}
+    if both := entries.keys() & documents.keys():
+        raise SettingsError(f"{config}: expected one table {min(both)!r}, found one of a skill and one of a document")
+    for name, entry in (*entries.items(), *documents.items()):
+        _trained(f"{config} {name}", entry)
     return loaded
 
 
-def _check_document(config: Path, name: str, entry: object, skills: Mapping[str, object]) -> None:
-    """Refuse a free document that shares its name with a skill, or whose files are not listed plainly."""
-    paths = entry.get("paths") if isinstance(entry, dict) else None
-    listed = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
-    sound = all(PLAIN_PATH.fullmatch(path) and PurePosixPath(path).name != SKILL_FILE for path in listed)
-    if not listed or not sound or len({*listed}) != len(paths or ()) or name in skills:
-        raise SettingsError(
-            f"{config}: [documents.{name}]: expected a name that no skill has, and paths = [...] with files of the "
-            f'repository, each once and none a {SKILL_FILE}, such as "AGENTS.md"; found paths = {paths!r}'
-        )
-
-
-def _trained(entry: Mapping[str, object]) -> tuple[str, ...]:
-    """List what is trained beside SKILL.md, or the files of a free document."""
-    paths = entry.get("paths")
-    folders = tuple(f"{key}/" for key in _FILE_KEYS if key in entry)
-    return tuple(map(str, paths)) if isinstance(paths, list) else folders
+def _trained(origin: str, entry: Mapping[str, object]) -> tuple[str, ...]:
+    """List what is trained beside SKILL.md, or the files of a free document; refuse what cannot be."""
+    named = [key for key in _FILE_KEYS if key in entry]
+    if wrong := next((key for key in named if entry[key] != "train"), ""):
+        raise SettingsError(f'{origin}: expected {wrong} = "train", or no such line, found {entry[wrong]!r}')
+    if "paths" not in entry:
+        return tuple(f"{key}/" for key in named)
+    paths, place = entry["paths"], SkillPlace(".", ("scripts/",))  # scripts may have any plain path
+    listed = tuple(map(str, paths)) if isinstance(paths, list) else ()
+    plain = all(
+        place.trains(f"scripts/{path}") and not path.endswith(SKILL_FILE) and is_shipped(path) for path in listed
+    )
+    if not listed or not plain or len({*listed}) < len(listed):
+        wanted = f"files of the repository, each once and none a {SKILL_FILE}, such as ['AGENTS.md']"
+        raise SettingsError(f"{origin}: expected paths = [...] with {wanted}, found {paths!r}")
+    return listed
 
 
 def _refuse_outside(config: Path, entries: Mapping[str, Mapping[str, object]]) -> None:

@@ -35,7 +35,7 @@ from skillopt.loop.events import HeldOutTestMeasured, RunEnded, StepStarted
 from skillopt.loop.optimizer import train
 from skillopt.protocols import RolloutRequest
 from skillopt.runs.plan import RunPlan, incumbent_of, make_plan
-from skillopt.sandbox.shell_scripts import shell_problem
+from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger

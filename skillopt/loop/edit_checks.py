@@ -40,10 +40,7 @@ def check_edits(
     by_people: Sequence[PeoplesRefusal] = (),
     shell_problem: Callable[[str, str], str] | None = None,
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
-    """Apply each edit alone; refuse those that people refused, that cannot be applied, or that the lint refuses.
-
-    Edits of scripts are refused, too, that their shell cannot read.
-    """
+    """Apply each edit alone; refuse what people refused, what cannot be applied, and what lint or a shell refuses."""
     sound, refused = list[Change](), list[Refusal]()
     for edit in edits:
         try:

@@ -140,13 +140,8 @@ def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told)
     }
     if not aim.failures:
         return fill("reflect_successes", **common)
-    short = sum(1 for line in document.body.splitlines() if line.strip()) < SHORT_SKILL
-    return fill(
-        "reflect_failures",
-        **common,
-        digest=told.digest or _NOTHING,
-        whole=_WHOLE if short and not document.trained else "",
-    )
+    short = not document.trained and sum(1 for line in document.body.splitlines() if line.strip()) < SHORT_SKILL
+    return fill("reflect_failures", **common, digest=told.digest or _NOTHING, whole=_WHOLE if short else "")
 
 
 def ask_about_failures(document: SkillDocument, aim: Aim, told: Told, groups: Sequence[FailureGroup]) -> str:

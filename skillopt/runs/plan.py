@@ -15,7 +15,7 @@ from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.loop.siblings import Sibling, error_for_each, identify_siblings
 from skillopt.project import CONFIG, Project, Selection, Target
-from skillopt.sandbox.shell_scripts import shell_problem
+from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
@@ -119,11 +119,7 @@ def _check_files(skill: Skill, harness: str) -> None:
     document = skill.document
     if problem := next(filter(None, (shell_problem(part.path, part.text) for part in document.parts)), ""):
         raise SkillError(f"{skill.name}/{problem}; mend it before it is trained")
-    if (
-        harness.partition("/")[0] == "chat"
-        and document.trained
-        and (len(document.parts) > 1 or not document.place.free)
-    ):
+    if harness.partition("/")[0] == "chat" and document.trained:
         raise UsageError(
             f"{skill.name}: expected an agent to exercise {', '.join(document.trained)}, found harness {harness!r}, "
             "which opens and runs no file; train with an agent, or train SKILL.md alone"

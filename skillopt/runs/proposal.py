@@ -26,7 +26,7 @@ from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_r
 from skillopt.runs.recorded import earlier_gates, runs_on
 from skillopt.runs.run import RecordedRun
 from skillopt.safety.leaks import LEAK_REASON
-from skillopt.sandbox.shell_scripts import shell_problem
+from skillopt.sandbox.processes import shell_problem
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.storage.ledger import Ledger, RunRecord

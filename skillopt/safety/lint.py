@@ -22,7 +22,7 @@ from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
 from skillopt.safety.unseen_text import find_carriers, find_unseen
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.load_commands import find_load_commands
-from skillopt.skills.trained_files import is_markdown, split_text
+from skillopt.skills.trained_files import is_script, split_text
 
 __all__ = ["LintFinding", "find_marks", "lint_change"]
 
@@ -62,7 +62,6 @@ _BLANK_ENTITIES = re.compile(
 _ENTITY = re.compile(r"&#?\w+;")
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
 _KEY = "what looks like a credential"
-_OF_MARKDOWN = frozenset((LintClass.HIDDEN_TEXT, LintClass.HTML_COMMENT, LintClass.COMMAND_SUBSTITUTION))
 _KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL)  # a text that has one may have it again
 
 _ADVICE = {
@@ -99,9 +98,7 @@ def lint_change(before: str, after: str, allow: frozenset[LintClass] = frozenset
 
 def find_marks(before: str, after: str, allow: frozenset[LintClass] = frozenset()) -> tuple[LintFinding, ...]:
     """Find what a change introduces that is not refused and that a person must look at, each changed script too."""
-    old, new = (
-        {one.path: one.text for one in split_text(text) if not is_markdown(one.path)} for text in (before, after)
-    )
+    old, new = ({one.path: one.text for one in split_text(text) if is_script(one.path)} for text in (before, after))
     scripts = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
     changed = (
         LintFinding(LintClass.SCRIPT, f"{path} is a script that changes; read it whole", path, 1) for path in scripts
@@ -133,18 +130,9 @@ def _finding(match: TextMatch) -> LintFinding:
     return LintFinding(match.kind, message, excerpt, match.line)
 
 
-def _scan(text: str) -> Iterator[TextMatch]:
-    """Find all matches of all classes file by file, and what only Markdown can hide in Markdown alone."""
-    for part in split_text(text):
-        for match in _scan_file(part.text):
-            if is_markdown(part.path) or match.kind not in _OF_MARKDOWN:
-                place = f"to {part.path} " if part.start else ""
-                yield replace(match, what=f"{place}{match.what}")
-
-
 @lru_cache(maxsize=64)
-def _scan_file(text: str) -> tuple[TextMatch, ...]:
-    """Find all matches in the order of the text's lines; each edit is compared with one old text."""
+def _scan(text: str) -> tuple[TextMatch, ...]:
+    """Find all matches of all classes, in the order of the text's lines; each edit is compared with one old text."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
     found = [*_hidden(text), *_comments(text)]
     for one in find_load_commands(text):

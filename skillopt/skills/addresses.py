@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from typing import Final
 
 from skillopt.errors import EditConflictError, ProtectedTextError
-from skillopt.skills.document import Block, PlainText, Section, SkillDocument
+from skillopt.skills.document import Block, Section, SkillDocument
 
 __all__ = ["LIST_ITEM", "block_ending_at", "find_anchor", "find_section", "fit_lines", "line_end", "own_text"]
 
@@ -109,7 +109,7 @@ def fit_lines(document: SkillDocument, content: str, end: int) -> str:
     if not document.text[document.body_start : end].strip():
         lead = "" if document.text[:end].endswith(("\n", "\r")) or not document.text[:end].lstrip("\ufeff") else "\n"
         return f"{lead}{content}\n"
-    if isinstance(document, PlainText):
+    if document.script:
         return f"\n{content}"
     above = block_ending_at(document, end)
     marker = _MARKER.match(above.text) if above else None

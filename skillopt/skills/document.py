@@ -13,10 +13,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from skillopt.errors import SkillError
-from skillopt.skills.trained_files import FIRST_FILE, FilePart, SkillPlace, is_markdown, join_files, split_text
+from skillopt.skills.trained_files import FIRST_FILE, FilePart, SkillPlace, is_script, join_files, split_text
 from skillopt.tasks import File, digest_of
 
-__all__ = ["GUIDANCE", "Block", "PlainText", "Region", "Section", "Skill", "SkillDocument", "estimate_tokens"]
+__all__ = ["GUIDANCE", "Block", "Region", "Section", "Skill", "SkillDocument", "estimate_tokens"]
 
 GUIDANCE = "guidance"
 """Name of the protected region that only the slow update writes."""
@@ -84,6 +84,8 @@ class SkillDocument:
 
     text: str
     trained: tuple[str, ...] = ()
+    script: bool = False
+    """Whether it is one file that is no Markdown: it has no frontmatter, sections and list items."""
 
     @classmethod
     def parse(cls, source: bytes) -> "SkillDocument":
@@ -113,9 +115,8 @@ class SkillDocument:
 
     def file(self, path: str = "") -> "SkillDocument":
         """Return one of its files as a document of its own; the first for no path, an empty one for an unknown path."""
-        found = next((part for part in self.parts if path in ("", part.path)), None)
-        text = found.text if found else ""
-        return SkillDocument(text) if is_markdown(found.path if found else path) else PlainText(text)
+        found = next((part for part in self.parts if path in ("", part.path)), FilePart(path, 0, ""))
+        return SkillDocument(found.text, script=is_script(found.path))
 
     def with_files(self, texts: dict[str, str]) -> "SkillDocument":
         """Return a document of these files, trained like this one."""
@@ -132,7 +133,7 @@ class SkillDocument:
         """Find (content start, content end, body start) of the frontmatter."""
         start = len(_BOM) if self.text.startswith(_BOM) else 0
         opening = _FENCE.match(self.text, start)
-        if opening is None:
+        if opening is None or self.script:
             return None
         for line_start in self.line_starts:
             if line_start < opening.end():
@@ -250,14 +251,11 @@ class SkillDocument:
 
     @cached_property
     def _tokens(self) -> list[Token]:
-        return _parse(self._read_as_markdown if self.trained else self.body)
-
-    @property
-    def _read_as_markdown(self) -> str:
-        """The body with scripts as blank lines, and a rule, which ends every list, as the line that begins a file."""
-        shown = [part.text if is_markdown(part.path) else _NOT_LINE_ENDS.sub("", part.text) for part in self.parts]
-        first = "***\n" if self.place.free else ""
-        return (first + "\n***\n".join(shown))[self.body_start :]
+        if not self.trained:
+            return _parse("" if self.script else self.body)
+        # Scripts are blank lines, and what begins a file is a rule, which ends every list.
+        shown = (_NOT_LINE_ENDS.sub("", part.text) if is_script(part.path) else part.text for part in self.parts)
+        return _parse(("***\n" * self.place.free + "\n***\n".join(shown))[self.body_start :])
 
     @cached_property
     def outline(self) -> tuple[tuple[str, int, str, int, int], ...]:
@@ -303,18 +301,6 @@ class SkillDocument:
         for token, inline in zip(self._tokens, self._tokens[1:], strict=False):
             if token.type == "heading_open" and token.level == 0 and token.map is not None:
                 yield inline.content.strip(), int(token.tag[1:]), token.map[0], token.map[1]
-
-
-class PlainText(SkillDocument):
-    """A file that is not Markdown: no frontmatter, sections or list items."""
-
-    @cached_property
-    def _frontmatter(self) -> None:
-        return None
-
-    @cached_property
-    def _tokens(self) -> list[Token]:
-        return []
 
 
 # Drafts are built in many ways from the same edits, and one text comes up again and again.
@@ -368,11 +354,6 @@ class Skill:
         first = next((file.content for file in self.shipped if file.path == FIRST_FILE), b"")
         rest = (file for file in self.shipped if file.path != FIRST_FILE)
         return digest_of(first, *(part for file in rest for part in (file.path, file.content)))
-
-    @property
-    def is_free(self) -> bool:
-        """Whether it is a free document, which clients read from the root of a project."""
-        return self.document.place.free
 
     def with_document(self, document: SkillDocument) -> "Skill":
         """Give the same skill with another text; which of its files are trained stays as it is."""

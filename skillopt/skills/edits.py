@@ -17,7 +17,7 @@ from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.addresses import LIST_ITEM, find_anchor, find_section, fit_lines, line_end, own_text
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.structure import find_restructured_line
-from skillopt.skills.trained_files import BEGINS_FILE, FIRST_FILE, is_markdown, parse_problem
+from skillopt.skills.trained_files import FIRST_FILE, is_script, parse_file
 
 __all__ = [
     "Change",
@@ -193,7 +193,7 @@ def _apply_to_part(document: SkillDocument, path: str, edits: Sequence[Edit]) ->
         tokens, difference = _difference(before.text, 0, len(before.text), "", path)
         return Patch(SkillDocument(""), (Change(whole, 0, 0, tokens, difference),))
     patch = _apply_to_file(before, edits, path)
-    if problem := parse_problem(path, patch.document.text) if patch.document != before else "":
+    if problem := parse_file(path, patch.document.text) if patch.document != before else "":
         raise EditError(f"edit {first.id!r}: {path}: {problem}")
     return patch
 
@@ -215,9 +215,6 @@ def _apply_to_file(document: SkillDocument, edits: Sequence[Edit], path: str = F
     head = document.text[: document.body_start]
     if after.frontmatter != document.frontmatter or not after.text.startswith(head):
         raise ProtectedTextError("the edits would change where the frontmatter ends; start the body with no '---' line")
-    if BEGINS_FILE.search(after.text) and not BEGINS_FILE.search(document.text):
-        names = ", ".join(repr(edit.id) for edit in edits)
-        raise EditError(f"edit {names}: a line '=== file PATH ===' begins a file; name the file of an edit instead")
     if broken := find_restructured_line(document, after, [(one.start, one.end, len(one.new)) for one in splices]):
         names = ", ".join(repr(edit.id) for edit in edits)
         raise EditConflictError(
@@ -256,7 +253,7 @@ def split_lines(edit: Edit) -> tuple[Edit, ...]:
     they can be applied one after the other, too: those with an anchor stand in reverse, each pushing down the ones
     before.
     """
-    blocks = blocks_of(edit.content) if is_markdown(edit.file or FIRST_FILE) else ()
+    blocks = () if is_script(edit.file or FIRST_FILE) else blocks_of(edit.content)
     if len(blocks) < 2 or edit.op not in (Op.ADD, Op.REPLACE):  # noqa: PLR2004 - one line is the whole
         return (edit,)
     known = edit.line_tasks if len(edit.line_tasks) == len(blocks) else ((),) * len(blocks)
@@ -350,7 +347,7 @@ def _locate(document: SkillDocument, edit: Edit) -> _Splice:
 
 
 def _insertion(document: SkillDocument, edit: Edit, content: str) -> _Splice:
-    """SkillPlace new lines after an anchor's last line, or after the last text of a section or the body."""
+    """Place new lines after an anchor's last line, or after the last text of a section or the body."""
     if edit.anchor:
         end = line_end(document, find_anchor(document, edit.anchor, edit.id)[1])
         return _Splice(edit, end, end, fit_lines(document, content, end))

@@ -9,7 +9,7 @@ import json
 import re
 import tomllib
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -17,8 +17,9 @@ from typing import Final
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-__all__ = ["BEGINS_FILE", "FIRST_FILE", "PLAIN_PATH", "FilePart", "SkillPlace", "is_markdown", "join_files"]
-__all__ += ["parse_problem", "split_text"]
+from skillopt.errors import SkillError
+
+__all__ = ["BEGINS_FILE", "FIRST_FILE", "FilePart", "SkillPlace", "is_script", "join_files", "parse_file", "split_text"]
 
 FIRST_FILE: Final = "SKILL.md"
 
@@ -26,7 +27,7 @@ BEGINS_FILE: Final = re.compile(r"^=== file [^\r\n]+ ===\r?$", re.MULTILINE)
 """A line that begins a file in the joined text, and may therefore stand in no file."""
 
 _BEGINS: Final = re.compile(r"(?:\A|\n)=== file (?P<path>[^\r\n]+) ===\n")
-PLAIN_PATH: Final = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.@+-][\w.@+ -]*(?:/[\w.@+-][\w.@+ -]*)*")
+_PATH: Final = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.@+-][\w.@+ -]*(?:/[\w.@+-][\w.@+ -]*)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +86,30 @@ class SkillPlace:
         >>> [place.trains(path) for path in ("SKILL.md", "references/a/b.md", "references/b.png", "scripts/c.md")]
         [True, True, False, False]
         """
-        top, _, rest = path.partition("/")
         if self.free or path == FIRST_FILE:
             return not self.free or path in self.trained
-        named = rest and f"{top}/" in self.trained and PLAIN_PATH.fullmatch(path)
-        return bool(named) and (top != "references" or is_markdown(path))
+        folder = f"{path.partition('/')[0]}/"
+        named = folder in self.trained and folder != path and _PATH.fullmatch(path) is not None
+        return named and not (folder == "references/" and is_script(path))
 
     def has_text(self, paths: Iterable[str]) -> bool:
         """Return whether paths in its folder are those of a whole skill or document."""
         return any(path == FIRST_FILE or (self.free and path in self.trained) for path in paths)
 
 
-def is_markdown(path: str) -> bool:
-    """Return whether a file is Markdown by its name; every other one counts as a script."""
-    return path.lower().endswith((".md", ".markdown"))
+def is_script(path: str) -> bool:
+    """Return whether a file is no Markdown, by its name."""
+    return not path.lower().endswith((".md", ".markdown"))
 
 
 def join_files(files: Iterable[tuple[str, str]], trained: Sequence[str] = ()) -> str:
     """Join the texts of files by path: SKILL.md first, or the files of a free document as they are listed."""
     order = {path: at for at, path in enumerate((FIRST_FILE, *trained))}
     listed = sorted(files, key=lambda file: (order.get(file[0], len(order)), file[0]))
+    for path, text in listed if trained else ():
+        if found := BEGINS_FILE.search(text):
+            line = text.count("\n", 0, found.start()) + 1
+            raise SkillError(f"{path}:{line}: expected no line {found[0]!r}, which begins a file; change the line")
     return "\n".join(text if path == FIRST_FILE else f"=== file {path} ===\n{text}" for path, text in listed)
 
 
@@ -118,23 +123,23 @@ def split_text(text: str) -> tuple[FilePart, ...]:
     return (*first, *(FilePart(mark["path"], mark.end(), text[mark.end() : end]) for mark, end in rest))
 
 
-def parse_problem(path: str, text: str) -> str:
+def _read_yaml(text: str) -> None:
+    list(YAML(typ="safe", pure=True).parse(text))
+
+
+_READERS: Final[dict[str, Callable[[str], object]]] = dict.fromkeys(("yaml", "yml"), _read_yaml)
+_READERS.update({"py": ast.parse, "json": json.loads, "toml": tomllib.loads})
+
+
+def parse_file(path: str, text: str) -> str:
     """Say why a file could not be used as it stands, empty where it could; shell scripts are read by their shells."""
     kind = path.rpartition(".")[2].lower()
+    if BEGINS_FILE.search(text):
+        return "expected no line '=== file PATH ===', which begins a file; name the file of an edit instead"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            match kind:
-                case "py":
-                    ast.parse(text)
-                case "json":
-                    json.loads(text)
-                case "toml":
-                    tomllib.loads(text)
-                case "yaml" | "yml":
-                    list(YAML(typ="safe", pure=True).parse(text))
-                case _:
-                    pass
+            _READERS.get(kind, str)(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError, YAMLError) as error:
         found = " ".join(str(error).replace("<unknown>, ", "").split())[:200]
         return f"expected a file that can be read as {kind.upper()}, found: {found}"

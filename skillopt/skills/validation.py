@@ -14,7 +14,7 @@ from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
 from skillopt.skills.load_commands import find_load_commands, find_load_values
-from skillopt.skills.trained_files import BEGINS_FILE, SkillPlace, is_markdown, parse_problem
+from skillopt.skills.trained_files import parse_file
 
 __all__ = ["Finding", "Level", "Severity", "check_trainable", "validate"]
 
@@ -91,7 +91,7 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
         _, line, problem = str(error).split(":", 2)
         findings += (_error(int(line), problem.strip()), _error(int(line), unlisted, Level.CODEX))
     else:
-        findings += chain(_body(document), _regions(document), _file_lines(document), _clients_body(document))
+        findings += chain(_body(document), _regions(document), _clients_body(document))
         if frontmatter is None:
             findings += (
                 _error(1, _NO_FRONTMATTER),
@@ -114,20 +114,16 @@ def check_trainable(skill: Skill) -> None:
         read_frontmatter(document)
     for part in document.parts:
         one = document.file(part.path)
-        for finding in chain(_encoding(one), _regions(one), _file_lines(one)):
+        for finding in chain(_encoding(one), _regions(one)):
             if finding.severity is Severity.ERROR:
                 raise SkillError(f"{skill.name}/{part.path}:{finding.line}: {finding.message}")
-        script = part.text.strip() and not is_markdown(part.path)
-        if problem := parse_problem(part.path, part.text) if script else "":
+        if problem := parse_file(part.path, part.text) if part.text.strip() else "":
             raise SkillError(f"{skill.name}/{part.path}: {problem}; mend it before it is trained")
-    trained = SkillPlace(".", document.trained)
-    paths = {reason.partition(" is left out")[0]: reason for reason in skill.left_out}
-    if lost := next(
-        (reason for path, reason in paths.items() if trained.trains(path) or f"{path}/" in document.trained), ""
-    ):
-        raise SkillError(f"{skill.name}: expected all files that are trained in its folder; {lost}")
-    if len(document.text) > _MOST_TRAINED:
-        found = f"expected at most {_MOST_TRAINED:,} characters of text to train, found {len(document.text):,}"
+    folders = tuple(path.rstrip("/") for path in document.trained)
+    if lost := next((reason for reason in skill.left_out if reason.startswith(folders)), ""):
+        raise SkillError(f"{skill.name}: expected the files that are trained in its folder; {lost}")
+    if (size := len(document.text)) > _MOST_TRAINED:
+        found = f"expected at most {_MOST_TRAINED:,} characters to train, found {size:,}"
         raise SkillError(f"{skill.name}: {found}; move detail to files that are not trained")
 
 
@@ -173,14 +169,6 @@ def _regions(document: SkillDocument) -> Iterator[Finding]:
                 f"edited; add the line <!-- skillopt:end {region.name} --> where it ends"
             )
             yield _error(document.line_of(region.start), message, Level.OPTIMIZER)
-
-
-def _file_lines(document: SkillDocument) -> Iterator[Finding]:
-    if found := BEGINS_FILE.search(document.text):
-        message = (
-            f"expected no line {found[0].strip()!r}, with which training marks where a file begins; change the line"
-        )
-        yield _error(document.line_of(found.start()), message, Level.OPTIMIZER)
 
 
 def _clients_body(document: SkillDocument) -> Iterator[Finding]:

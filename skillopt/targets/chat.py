@@ -78,14 +78,9 @@ def _system_of(request: RolloutRequest) -> str:
     others = f"{_OTHERS}{listed}\n" if listed else ""
     if skill is None:
         return instructions + others
-    first = skill.document.parts[0].path
-    files = "".join(
-        f"\n{_shown(one)}" for one in skill.shipped if one.path != first and not one.path.startswith("evals/")
-    )
+    files = "".join(f"\n{_shown(file)}" for file in skill.files if not file.path.startswith("evals/"))
     rest = f"\n## Files of the skill\n{files}" if files else ""
-    return (
-        f"{instructions}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.file().text}\n{rest}{others}"
-    )
+    return f"{instructions}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.text}\n{rest}{others}"
 
 
 def _is_about_files(task: Task) -> bool:

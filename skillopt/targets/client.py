@@ -67,11 +67,11 @@ class Client(ABC):
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task in the workspace, which becomes the root of a repository with the skills in it."""
         skill, prompt = request.skill, request.task.prompt
-        read = skill is not None and skill.is_free  # by itself, as the instructions of the project
+        read = skill is not None and skill.document.place.free  # by itself, as the instructions of the project
         forced = skill is not None and not read and self.mode == "forced" and request.discovery is None
         prepare_folder(workspace)
         for one in request.installed:
-            prepare_folder(workspace, "" if one.is_free else f"{self.skills}/{one.name}", self._placed(one))
+            prepare_folder(workspace, "" if one.document.place.free else f"{self.skills}/{one.name}", self._placed(one))
         if skill is not None and forced:
             prompt = self.forced_prompt(skill, prompt)
         with AgentHome.create(self.files(request)) as home:
@@ -101,7 +101,7 @@ class Client(ABC):
         """List the files of a skill; of a free document the first at the root, too, under the name it is read by."""
         files = files_of(skill)
         own = next((file for path in skill.document.trained for file in files if file.path == path), None)
-        if not skill.is_free or own is None or any(file.path == self.instructions for file in files):
+        if not skill.document.place.free or own is None or any(file.path == self.instructions for file in files):
             return files
         return (*files, File(self.instructions, own.content))
 
