@@ -44,11 +44,11 @@ def think(text: str, command: str, file: str, *, called: bool) -> tuple[str, str
         edit = {**(change if file.endswith(".py") else rule), "file": file, "rationale": "Letters are capitals."}
         edit["tasks"] = re.findall(r"^### Task (\S+)", text.partition("<<<evidence ")[2], re.MULTILINE)
         return json.dumps({"diagnosis": "No form is named.", "edits": [edit]}), ""
-    part = (re.findall(r"What is the label of part (\w+)\?", text) or ["none"])[-1]
-    if command and not called:
+    part = (re.findall(r"What is the label of part (\w+)\?", text) or [""])[-1]
+    if part and command and not called:
         return "I look first.", command.format(part=part)
     printed = re.findall(r"label: (\w+)", text)
-    return (printed[-1] if printed else part.lower() if RULE in text else part), ""
+    return (printed[-1] if printed else part.lower() if RULE in text else part) or "ready", ""
 
 
 def make_project(folder: Path, files: dict[str, str]) -> None:
