@@ -14,14 +14,7 @@ from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import (
-    SKILL_FILE,
-    find_skill_folders,
-    is_left_out,
-    is_shipped,
-    read_free_document,
-    read_skill,
-)
+from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_free_document, read_skill
 from skillopt.skills.frontmatter import read_leniently
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.suites import load_suite
@@ -178,6 +171,11 @@ class Project:
         return Target(
             name, folder, Path(self.root, found) if found else None, make_settings(*layers), _trained(name, entry)
         )
+
+    def documents(self) -> dict[str, str]:
+        """Give the name of every free document by its place in the repository."""
+        free = {name: _trained(name, entry) for name, entry in self.entries.items() if "paths" in entry}
+        return {str(SkillPlace(".", paths)): name for name, paths in free.items()}
 
     def configured_folder(self, name: str) -> Path:
         """Give the folder of a skill that has a table in skillopt.toml; a link may lead out of the project."""
@@ -350,9 +348,7 @@ def _trained(origin: str, entry: Mapping[str, object]) -> tuple[str, ...]:
         return tuple(f"{key}/" for key in named)
     paths, place = entry["paths"], SkillPlace(".", ("scripts/",))  # scripts may have any plain path
     listed = tuple(map(str, paths)) if isinstance(paths, list) else ()
-    plain = all(
-        place.trains(f"scripts/{path}") and not path.endswith(SKILL_FILE) and is_shipped(path) for path in listed
-    )
+    plain = all(place.trains(f"scripts/{path}") and not path.endswith(SKILL_FILE) for path in listed)
     if not listed or not plain or len({*listed}) < len(listed):
         wanted = f"files of the repository, each once and none a {SKILL_FILE}, such as ['AGENTS.md']"
         raise SettingsError(f"{origin}: expected paths = [...] with {wanted}, found {paths!r}")

@@ -16,7 +16,6 @@ from skillopt.execution.drivers import identify_target
 from skillopt.project import Selection, Target
 from skillopt.runs.plan import Start, read_version
 from skillopt.skills.folder import decode_skill
-from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.commit_message import Version, why_stale
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
@@ -193,9 +192,10 @@ def _digest_at(repository: Repository, skill: str, commit: str, path: str) -> st
 
 def _on_default(repository: Repository, target: Target, path: str, default_branch: DefaultBranch) -> str:
     """Return the digest of the skill on the default branch, empty where it is not there."""
-    files = repository.read_folder(default_branch.commit, path) if default_branch.commit else ()
-    has_skill = SkillPlace.parse(path).has_text(file.path for file in files)
-    return read_version(repository, target.name, default_branch.commit, path).digest if has_skill else ""
+    if not default_branch.commit:
+        return ""
+    found = read_version(repository, target.name, default_branch.commit, path, missing_ok=True)
+    return found.digest if found.text else ""
 
 
 def _begun(run: RunRecord | None) -> str:

@@ -42,6 +42,7 @@ from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.credentials import mask
 from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
+from skillopt.skills.trained_files import split_text
 from skillopt.tasks import digest_of
 
 __all__ = ["ReportLimits", "edits_not_taken", "funnel_words", "run_details", "run_report"]
@@ -62,7 +63,7 @@ def _show_changes(view: RunView) -> list[ReportBlock]:
     pairs = list(pairwise(view.versions))
     return [
         Details(
-            f"What version {after.number} changes in SKILL.md",
+            f"What version {after.number} changes in {_trained(before.text)}",
             [
                 *paragraphs(f"What was shown of it: {grade_words(after.grading)}." if after.grading else ""),
                 *difference_blocks(capability_difference(before.text, after.text)),
@@ -319,7 +320,12 @@ def _size_change(view: RunView) -> str:
     first, last = view.versions[0].tokens, view.versions[-1].tokens
     taken = count_noun(view.funnel["accepted"], "edit")
     made = f"{count_noun(len(view.accepted), 'version')} with {taken}"
-    return f"{made}. `SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
+    files = _trained(view.versions[0].text)
+    return f"{made}. `{files}` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
+
+
+def _trained(text: str) -> str:
+    return " + ".join(part.path for part in split_text(text))
 
 
 def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

@@ -18,7 +18,7 @@ from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import decode_skill, files_of, skill_from_files
+from skillopt.skills.folder import decode_skill, skill_from_files
 from skillopt.skills.trained_files import SkillPlace
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -120,10 +120,8 @@ def _check_files(skill: Skill, harness: str) -> None:
     if problem := next(filter(None, (shell_problem(part.path, part.text) for part in document.parts)), ""):
         raise SkillError(f"{skill.name}/{problem}; mend it before it is trained")
     if harness.partition("/")[0] == "chat" and document.trained:
-        raise UsageError(
-            f"{skill.name}: expected an agent to exercise {', '.join(document.trained)}, found harness {harness!r}, "
-            "which opens and runs no file; train with an agent, or train SKILL.md alone"
-        )
+        found = f"{', '.join(document.trained)} and harness {harness!r}, which opens and runs no file"
+        raise UsageError(f"{skill.name}: expected an agent to exercise what is trained, found {found}; choose an agent")
 
 
 def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
@@ -193,7 +191,7 @@ def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> New
     return NewVersion(
         skill=name,
         path=record.skill_path,
-        files=files_of(skill),
+        files=skill.shipped,
         subject=f"{name}: the text that training starts from",
         body="As it lay in the work tree, not committed before.",
         trailers=(("Skill", name), ("Skillopt-Run", record.id)),

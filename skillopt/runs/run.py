@@ -37,7 +37,7 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Change, Edit, Op
-from skillopt.skills.folder import decode_skill, files_of
+from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
@@ -278,7 +278,7 @@ def _commit(
     return NewVersion(
         skill=record.skill,
         path=record.skill_path,
-        files=files_of(decode_skill(record.skill, record.start).with_document(SkillDocument(event.text))),
+        files=decode_skill(record.skill, record.start).with_document(SkillDocument(event.text)).shipped,
         at=at,
         parent=parent,
         subject=f"{record.skill}: {subject}",

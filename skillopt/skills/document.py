@@ -96,11 +96,6 @@ class SkillDocument:
         """Give back the bytes of the file."""
         return self.text.encode("utf-8", "surrogateescape")
 
-    @cached_property
-    def digest(self) -> str:
-        """Identify the document by its bytes."""
-        return digest_of(self.render())
-
     @property
     def place(self) -> SkillPlace:
         """Say which of the files in its folder it has."""
@@ -171,10 +166,6 @@ class SkillDocument:
     def line_of(self, offset: int) -> int:
         """Give the 1-based line on which an offset lies."""
         return bisect_right(self.line_starts, offset, 0, len(self.line_starts) - 1) or 1
-
-    def byte_offset(self, offset: int) -> int:
-        """Turn an offset in the text into one in the file's bytes."""
-        return len(self.text[:offset].encode("utf-8", "replace"))  # A carried byte becomes one `?`.
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:

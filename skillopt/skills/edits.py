@@ -17,7 +17,7 @@ from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.addresses import LIST_ITEM, find_anchor, find_section, fit_lines, line_end, own_text
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.structure import find_restructured_line
-from skillopt.skills.trained_files import FIRST_FILE, is_script, parse_file
+from skillopt.skills.trained_files import FIRST_FILE, is_script, parse_file, split_text
 
 __all__ = [
     "Change",
@@ -125,8 +125,6 @@ class Change:
     """An edit as it was applied."""
 
     edit: Edit
-    start: int
-    end: int
     tokens: int
     diff: str
 
@@ -159,17 +157,14 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
             raise EditError(f"edit {strange.id!r}: only {FIRST_FILE} is trained, found the file {strange.file!r}")
         return _apply_to_file(document, edits)
     placed = [replace(edit, file=edit.file or _file_of(document, edit)) for edit in edits]
-    texts, changes = {part.path: part.text for part in document.parts}, list[Change]()
+    texts, changes = {part.path: part.text for part in document.parts}, dict[str, Change]()
     for path in dict.fromkeys(edit.file for edit in placed):
         patch = _apply_to_part(document, path, [edit for edit in placed if edit.file == path])
         texts[path] = patch.document.text
-        changes += patch.changes
+        changes |= {change.edit.id: change for change in patch.changes}
     gone = {edit.file for edit in placed if edit.deletes_file}
     after = document.with_files({path: text for path, text in texts.items() if path not in gone})
-    starts = {part.path: after.byte_offset(part.start) for part in after.parts}
-    by_id = {one.edit.id: (one, starts.get(one.edit.file, 0)) for one in changes}
-    moved = (by_id[edit.id] for edit in edits)
-    return Patch(after, tuple(replace(one, start=one.start + by, end=one.end + by) for one, by in moved))
+    return Patch(after, tuple(changes[edit.id] for edit in edits))
 
 
 def _file_of(document: SkillDocument, edit: Edit) -> str:
@@ -190,8 +185,7 @@ def _apply_to_part(document: SkillDocument, path: str, edits: Sequence[Edit]) ->
         if path == known[0] or len(edits) > 1:
             found = f"it is {path}, which stays" if path == known[0] else f"another edit changes {path}"
             raise EditConflictError(f"edit {whole.id!r}: the file cannot be deleted: {found}")
-        tokens, difference = _difference(before.text, 0, len(before.text), "", path)
-        return Patch(SkillDocument(""), (Change(whole, 0, 0, tokens, difference),))
+        return Patch(SkillDocument(""), (Change(whole, *_difference(before.text, 0, len(before.text), "", path)),))
     patch = _apply_to_file(before, edits, path)
     if problem := parse_file(path, patch.document.text) if patch.document != before else "":
         raise EditError(f"edit {first.id!r}: {path}: {problem}")
@@ -205,11 +199,9 @@ def _apply_to_file(document: SkillDocument, edits: Sequence[Edit], path: str = F
     )
     _refuse_overlaps(splices)
     splices = _close_up(splices)
-    text, position, ranges = "", 0, {}
+    text, position = "", 0
     for splice in splices:
-        text += document.text[position : splice.start]
-        ranges[splice.edit.id] = (len(text), len(text) + len(splice.new))
-        text += splice.new
+        text += document.text[position : splice.start] + splice.new
         position = splice.end
     after = replace(document, text=text + document.text[position:])
     head = document.text[: document.body_start]
@@ -221,8 +213,8 @@ def _apply_to_file(document: SkillDocument, edits: Sequence[Edit], path: str = F
             f"edit {names}: {broken}; close each code fence and HTML element that the new text opens, and leave alone "
             "what closes others"
         )
-    by_id = {splice.edit.id: splice for splice in splices}
-    return Patch(after, tuple(_change(document, after, by_id[edit.id], ranges[edit.id], path) for edit in edits))
+    made = {one.edit.id: _difference(document.text, one.start, one.end, one.new, path) for one in splices}
+    return Patch(after, tuple(Change(edit, *made[edit.id]) for edit in edits))
 
 
 def blocks_of(content: str) -> tuple[str, ...]:
@@ -283,14 +275,13 @@ def changed_tokens(before: str, after: str) -> int:
 
 
 def diff_documents(before: SkillDocument, after: SkillDocument, name: str = "SKILL.md", context: int = 2) -> str:
-    """Show the difference of two documents as a unified diff."""
-    old, new = before.text.splitlines(), after.text.splitlines()
-    return "\n".join(unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="", n=context))
-
-
-def _change(before: SkillDocument, after: SkillDocument, splice: _Splice, span: tuple[int, int], path: str) -> Change:
-    tokens, difference = _difference(before.text, splice.start, splice.end, splice.new, path)
-    return Change(splice.edit, after.byte_offset(span[0]), after.byte_offset(span[1]), tokens, difference)
+    """Show the difference of two documents as a unified diff, file by file."""
+    old, new = ({part.path: part.text.splitlines() for part in split_text(one.text)} for one in (before, after))
+    lines = list[str]()
+    for path in dict.fromkeys((*old, *new)):
+        shown = name if path == FIRST_FILE else path
+        lines += unified_diff(old.get(path, []), new.get(path, []), f"a/{shown}", f"b/{shown}", lineterm="", n=context)
+    return "\n".join(lines)
 
 
 @lru_cache(maxsize=1024)

@@ -26,7 +26,6 @@ __all__ = [
     "SKILL_FILE",
     "decode_skill",
     "encode_skill",
-    "files_of",
     "find_shared_file",
     "find_skill_folders",
     "is_left_out",
@@ -175,9 +174,9 @@ def skill_from_files(name: str, files: tuple[File, ...], trained: Sequence[str] 
         if file.path in known:
             raise SkillError(f"skill {name!r}: expected each path once, found {file.path!r} twice; remove one")
         known[file.path] = file
-    shipped = sorted((file for path, file in known.items() if is_shipped(path)), key=lambda file: file.path)
-    _check_sizes(f"skill {name!r}", [len(file.content) for file in shipped])
     place = SkillPlace(".", tuple(trained))
+    shipped = sorted((one for path, one in known.items() if place.free or is_shipped(path)), key=lambda file: file.path)
+    _check_sizes(f"skill {name!r}", [len(file.content) for file in shipped])
     own = [file for file in shipped if place.trains(file.path)]
     if not place.free and SKILL_FILE not in known:
         raise SkillError(_missing(f"skill {name!r}", [file.path for file in shipped]))
@@ -194,14 +193,9 @@ def _check_sizes(place: str, sizes: Collection[int]) -> None:
         )
 
 
-def files_of(skill: Skill) -> tuple[File, ...]:
-    """List all files of a skill, SKILL.md among them, sorted by path; undoes `skill_from_files`."""
-    return skill.shipped
-
-
 def encode_skill(skill: Skill) -> bytes:
     """Write a skill's files down as bytes, the same for the same skill; its name is not among them."""
-    rows = [(file.path, b64encode(file.content).decode("ascii")) for file in files_of(skill)]
+    rows = [(file.path, b64encode(file.content).decode("ascii")) for file in skill.shipped]
     rows += [(path, "") for path in (_TRAINED, *skill.document.trained) if skill.document.trained]
     return json.dumps(rows, separators=(",", ":")).encode("utf-8")
 

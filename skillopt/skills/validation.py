@@ -84,6 +84,8 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
     document = skill.document
     findings = [_warning(1, reason, Level.OPTIMIZER) for reason in skill.left_out]
     findings += _encoding(document)
+    if document.place.free:
+        return tuple(findings)
     unlisted = "expected a readable frontmatter, found none, so the skill is not listed; repair it"
     try:
         frontmatter = read_frontmatter(document)

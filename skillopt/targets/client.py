@@ -11,7 +11,6 @@ from skillopt.rollouts import Message, Reply, Status, Trajectory, Usage, loading
 from skillopt.sandbox.workspace import Workspace, changed_files
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
-from skillopt.skills.folder import files_of
 from skillopt.targets.prices import bound_by_turns
 from skillopt.targets.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
 from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run, provider_error
@@ -99,7 +98,7 @@ class Client(ABC):
 
     def _placed(self, skill: Skill) -> tuple[File, ...]:
         """List the files of a skill; of a free document the first at the root, too, under the name it is read by."""
-        files = files_of(skill)
+        files = skill.shipped
         own = next((file for path in skill.document.trained for file in files if file.path == path), None)
         if not skill.document.place.free or own is None or any(file.path == self.instructions for file in files):
             return files

@@ -142,16 +142,12 @@ class Repository:
         return frozenset(Path(name) for name in names if name)
 
     def read_folder(self, commit: str, path: str) -> tuple[File, ...]:
-        """Read the files of a folder as a commit has them, sorted by path; links out of the repository are left out.
-
-        Of the place of a free document only its own files are read.
-        """
+        """Read the files at a place as a commit has them, sorted by path; links out of the repository are left out."""
         place = SkillPlace.parse(path)
         if place.free:
-            texts = zip(
-                place.trained, read_found(self.root, [f"{commit}:{name}" for name in place.trained]), strict=True
-            )
-            return tuple(File(name, content) for name, content in sorted(texts) if content is not None)
+            texts = read_found(self.root, [f"{commit}:{name}" for name in place.trained])
+            read = sorted(zip(place.trained, texts, strict=True))
+            return tuple(File(name, content) for name, content in read if content is not None)
         (found,) = list_folders(self.root, [FolderAt(commit, place.folder)])
         names = sorted(found)
         contents = read_objects(self.root, [found[name] for name in names])

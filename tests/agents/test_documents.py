@@ -39,8 +39,8 @@ CASES = {
 def think(text: str, command: str, file: str, *, called: bool) -> tuple[str, str]:
     """Answer with what the scripted model says, and the command that it runs first."""
     if "Task: reflect on failures" in text:
-        rule = {"op": "add", "content": RULE}
-        change = {"op": "replace", "anchor": "sys.argv[1]", "content": "sys.argv[1].lower()"}
+        rule: dict[str, object] = {"op": "add", "content": RULE}
+        change: dict[str, object] = {"op": "replace", "anchor": "sys.argv[1]", "content": "sys.argv[1].lower()"}
         edit = {**(change if file.endswith(".py") else rule), "file": file, "rationale": "Letters are capitals."}
         edit["tasks"] = re.findall(r"^### Task (\S+)", text.partition("<<<evidence ")[2], re.MULTILINE)
         return json.dumps({"diagnosis": "No form is named.", "edits": [edit]}), ""

@@ -14,7 +14,6 @@ from skillopt.skills.folder import (
     MAX_FILES,
     decode_skill,
     encode_skill,
-    files_of,
     find_skill_folders,
     is_shipped,
     read_skill,
@@ -150,9 +149,9 @@ def test_skill_folders_are_found_without_git_and_not_in_what_tools_keep(tmp_path
 def test_a_skill_survives_the_way_through_its_files(source: bytes, files: dict[str, bytes]) -> None:
     skill = Skill("x", SkillDocument.parse(source), tuple(File(path, files[path]) for path in sorted(files)))
 
-    assert skill_from_files("x", files_of(skill)) == skill
+    assert skill_from_files("x", skill.shipped) == skill
     assert decode_skill("x", encode_skill(skill)) == skill
-    assert skill_from_files("x", tuple(reversed(files_of(skill)))).digest == skill.digest
+    assert skill_from_files("x", tuple(reversed(skill.shipped))).digest == skill.digest
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../b", "a//b", "./a", "", ".", "a\x00b"])

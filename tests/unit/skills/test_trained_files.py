@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits, split_lines
-from skillopt.skills.folder import decode_skill, encode_skill, files_of, skill_from_files
+from skillopt.skills.folder import decode_skill, encode_skill, skill_from_files
 from skillopt.skills.trained_files import BEGINS_FILE, SkillPlace, join_files, split_text
 from skillopt.tasks import File
 
@@ -30,7 +30,7 @@ def skill(trained: tuple[str, ...] = BOTH) -> Skill:
 def files_after(*edits: Edit, trained: tuple[str, ...] = BOTH) -> dict[str, str]:
     before = skill(trained)
     after = before.with_document(apply_edits(before.document, edits).document)
-    return {file.path: file.content.decode() for file in files_of(after)}
+    return {file.path: file.content.decode() for file in after.shipped}
 
 
 TEXTS = st.text(st.characters(codec="utf-8")).filter(lambda text: not BEGINS_FILE.search(text))
@@ -52,7 +52,7 @@ def test_a_free_document_has_its_own_files_alone(files: dict[str, str]) -> None:
 @pytest.mark.parametrize("trained", [(), ("references/",), BOTH])
 def test_what_is_trained_changes_neither_the_files_nor_the_digest(trained: tuple[str, ...]) -> None:
     one = skill(trained)
-    assert {file.path: file.content.decode() for file in files_of(one)} == FILES
+    assert {file.path: file.content.decode() for file in one.shipped} == FILES
     assert one.digest == skill(()).digest
     assert decode_skill("rows", encode_skill(one)) == one
     assert SkillPlace.parse(str(SkillPlace("skills/rows", trained))) == SkillPlace("skills/rows", trained)
@@ -74,8 +74,10 @@ def test_edits_of_several_files_are_applied_together_and_each_change_is_of_its_f
     assert [change.edit.file for change in patch.changes] == [
         *("references/dates.md", "scripts/tidy.py", "SKILL.md", "references/names.md", "references/empty.md")
     ]
-    source = patch.document.render()
-    assert [source[one.start : one.end].decode().strip() for one in patch.changes] == [one.content for one in edits]
+    assert (
+        patch.changes[3].diff
+        == "--- a/references/names.md\n+++ b/references/names.md\n@@ -0,0 +1,3 @@\n+# Names\n+\n+- As given."
+    )
     found = files_after(*edits)
     assert found["references/dates.md"] == "# Dates\r\n\r\n- Write ISO dates.\r\n- No times."
     assert found["scripts/tidy.py"] == SCRIPT.replace("strip()", "strip().lower()")
