@@ -17,14 +17,15 @@ from tools.fake_providers.loopback import Answer, Body
 pytestmark = pytest.mark.agents
 
 HEAD = "---\nname: labels\ndescription: Gives the labels of parts.\n---\n# Labels\n\n"
+PAGE = "# Labels\n\n- Be brief.\n"
 RULE = "- Labels have small letters only."
 SCRIPT = 'import sys\n\nprint("label:", sys.argv[1])\n'
 CASES = {
-    "claude-code": ({"CLAUDE.md": "# Parts\n\n## Labels\n\n- Be brief.\n"}, "", "CLAUDE.md"),
-    "codex": ({"AGENTS.md": "# Parts\n\n## Labels\n\n- Be brief.\n"}, "", "AGENTS.md"),
-    "claude-code reads AGENTS.md": ({"AGENTS.md": "# Parts\n\n## Labels\n\n- Be brief.\n"}, "", "AGENTS.md"),
+    "claude-code": ({"CLAUDE.md": PAGE}, "", "CLAUDE.md"),
+    "codex": ({"AGENTS.md": PAGE}, "", "AGENTS.md"),
+    "claude-code reads AGENTS.md": ({"AGENTS.md": PAGE}, "", "AGENTS.md"),
     "claude-code with a reference": (
-        {"SKILL.md": f"{HEAD}Read references/form.md.\n", "references/form.md": "# Form\n\n- Be brief.\n"},
+        {"SKILL.md": f"{HEAD}Read references/form.md.\n", "references/form.md": PAGE},
         "cat .claude/skills/labels/references/form.md",
         "references/form.md",
     ),
@@ -57,17 +58,13 @@ def make_project(folder: Path, files: dict[str, str]) -> None:
         place = folder / ("skills/labels" if is_skill else "") / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
-    tasks = [(split, f"{letter}{number}X") for letter, split in zip("ABC", Split, strict=True) for number in range(4)]
-    rows = [
-        {
-            "id": f"{split}-{at}",
-            "split": split,
-            "prompt": f"What is the label of part {part}?",
-            "verifier": {"kind": "exact", "value": part.lower(), "ignore_case": False},
-        }
-        for at, (split, part) in enumerate(tasks)
-    ]
-    (folder / "labels.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    parts = [(split, f"{letter}{number}X") for letter, split in zip("ABC", Split, strict=True) for number in range(4)]
+    asked = {
+        part: {"id": part, "split": split, "prompt": f"What is the label of part {part}?"} for split, part in parts
+    }
+    checks = {part: {"verifier": {"kind": "exact", "value": part.lower(), "ignore_case": False}} for part in asked}
+    rows = [json.dumps({**asked[part], **checks[part]}) for part in asked]
+    (folder / "labels.jsonl").write_text("\n".join(rows), encoding="utf-8")
     table = '[skills.labels]\nreferences = "train"\nscripts = "train"\n' if is_skill else "[documents.labels]\n"
     table += "" if is_skill else f"paths = {json.dumps(list(files))}\n"
     settings = 'suite = "labels.jsonl"\ngate = "paired"\nconfidence = 0.7\n'
@@ -97,28 +94,20 @@ def test_what_the_agent_reads_or_runs_is_trained_in_its_own_file(
         return response(body, text, shell(body, run) if run else None)
 
     monkeypatch.setenv("PATH", str(Path(agent(client.partition("-")[0])).parent), prepend=":")
-    key, url, server = (
-        ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", fake_anthropic(claude))
-        if client == "claude-code"
-        else ("OPENAI_API_KEY", "OPENAI_BASE_URL", fake_openai(codex))
-    )
-    monkeypatch.setenv(key, "key-for-loopback-only")
-    with server as provider:
-        monkeypatch.setenv(url, provider.url if client == "claude-code" else f"{provider.url}/v1")
-        driver = f"{client}/fake-model"
+    served = fake_anthropic(claude) if client == "claude-code" else fake_openai(codex)
+    vendor = "ANTHROPIC" if client == "claude-code" else "OPENAI"
+    monkeypatch.setenv(f"{vendor}_API_KEY", "key-for-loopback-only")
+    with served as provider:
+        monkeypatch.setenv(f"{vendor}_BASE_URL", provider.url + ("" if client == "claude-code" else "/v1"))
+        driver, compared = f"{client}/fake-model", ("--of", "none", "--of", "worktree", "--of", "incumbent")
         ended = skillopt_process(tmp_path, "optimize", "labels", "--harness", driver, "--model", driver, "--yes")
         assert ended.returncode == 0, ended.stderr
         if file.endswith(".py"):  # a script that changed is a draft until a person takes it
-            assert "script, scripts/label.py is a script that changes" in git(
-                tmp_path, "log", "-1", "skillopt-draft/labels"
-            )
+            draft = git(tmp_path, "log", "-1", "skillopt-draft/labels")
+            assert "script, scripts/label.py is a script that changes" in draft
             assert skillopt_process(tmp_path, "take", "labels").returncode == 0
-        told = skillopt_process(
-            tmp_path,
-            *("evaluate", "labels", "--harness", driver, "--of", "none", "--of", "worktree", "--of", "incumbent"),
-        )
+        told = skillopt_process(tmp_path, "evaluate", "labels", "--harness", driver, *compared).stdout
     changed = git(tmp_path, "show", "--format=", "--name-only", "skillopt/labels").splitlines()
     assert changed == [f"skills/labels/{file}" if "SKILL.md" in files else file]
-    assert "none: 0 of 4 tasks passed" in told.stdout
-    assert "worktree: 0 of 4 tasks passed" in told.stdout
-    assert "incumbent: 4 of 4 tasks passed" in told.stdout
+    passed = re.findall(r"^(\w+): (\d) of 4 tasks passed", told, re.MULTILINE)
+    assert passed == [("none", "0"), ("worktree", "0"), ("incumbent", "4")]

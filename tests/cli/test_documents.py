@@ -1,6 +1,7 @@
 """References, scripts and free documents: trained, committed and gated file by file, and refused before spending."""
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,7 @@ def project(tmp_path: Path) -> Path:
 def test_training_commits_the_file_that_it_changed_alone(project: Path, name: str, file: str) -> None:
     done = as_json(project, "optimize", name, "--set", "confidence=0.7", *FAST)
     assert done["versions"], done["reason"]
-    (_, newest, edits) = ("", done["versions"][-1], [])
-    assert git(project, "show", "--format=", "--name-only", newest).splitlines() == [file]
+    assert git(project, "show", "--format=", "--name-only", done["versions"][-1]).splitlines() == [file]
     assert git(project, "status", "--porcelain") == ""
     short = file.removeprefix(f"{FOLDER}/")
     assert f"--- a/{short}\n+++ b/{short}" in skillopt(project, "diff", name).stdout
@@ -54,8 +54,6 @@ def test_training_commits_the_file_that_it_changed_alone(project: Path, name: st
     passed = [one["tally"]["passed"] for one in told["subjects"]]
     assert passed[0] == passed[1] < passed[2]
     assert skillopt(project, "decline", name, "1").returncode == 0
-    edits = git(project, "diff", "main", f"skillopt/{name}", "--", file).count("\n+- ")
-    assert edits == len(git(project, "diff", "main", newest, "--", file).split("\n+- ")) - 2
     assert skillopt(project, "rollback", name, "main").returncode == 0
     assert git(project, "diff", "main", f"skillopt/{name}") == ""
 
@@ -91,8 +89,7 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_spent(
     else:
         place.write_bytes(content)
     ended = skillopt(project, "optimize", "rows")
-    assert ended.returncode == 2
-    assert said in ended.stderr
+    assert (ended.returncode, said in ended.stderr) == (2, True), ended.stderr
     assert not (project / ".skillopt" / "ledger.db").exists()
 
 
@@ -112,7 +109,7 @@ def test_a_chat_and_a_document_without_its_file_are_refused(project: Path) -> No
 
 def test_a_training_job_may_commit_the_files_that_are_trained_and_nothing_else(project: Path) -> None:
     main, repository = git(project, "rev-parse", "main"), Repository(project)
-    for path, place, allowed in (
+    for path, trained, allowed in (
         (f"{FOLDER}/references/new.md", f"{FOLDER}//references/", True),
         (f"{FOLDER}/scripts/run.sh", f"{FOLDER}//references/", False),
         (f"{FOLDER}/scripts/run.sh", f"{FOLDER}//references///scripts/", True),
@@ -123,12 +120,8 @@ def test_a_training_job_may_commit_the_files_that_are_trained_and_nothing_else(p
         (project / path).write_text("Changed.\n")
         git(project, "add", "-A")
         git(project, "commit", "-qm", "Changed")
-        tip = git(project, "rev-parse", "HEAD")
-        if allowed:
-            check_commits(repository, "skillopt/x", tip, place, [main])
-        else:
-            with pytest.raises(VersionConflictError, match=path):
-                check_commits(repository, "skillopt/x", tip, place, [main])
+        with nullcontext() if allowed else pytest.raises(VersionConflictError, match=path):
+            check_commits(repository, "skillopt/x", git(project, "rev-parse", "HEAD"), trained, [main])
 
 
 def test_an_edit_that_a_shell_cannot_read_is_refused_and_every_change_of_a_script_is_marked(project: Path) -> None:
