@@ -25,6 +25,7 @@ from skillopt.loop.optimizer import train
 from skillopt.loop.release_check import Released
 from skillopt.loop.siblings import Sibling
 from skillopt.protocols import Harness, Model, VerifierFactory
+from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import read_skill
@@ -128,6 +129,7 @@ def run_training(
             raised=recording.raised,
             refused=refused,
             siblings=siblings,
+            shell_problem=shell_problem,
         )
     )
     texts = [event.text for event in events if isinstance(event, VersionAccepted)]

@@ -14,8 +14,9 @@ from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_skill
+from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_free_document, read_skill
 from skillopt.skills.frontmatter import read_leniently
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.suites import load_suite
 from skillopt.suites.formats import find_tasks, suite_named
 from skillopt.tasks import Suite
@@ -29,6 +30,8 @@ CONFIG = "skillopt.toml"
 _MOST_LISTED: Final = 8
 _PREFIX = "SKILLOPT_"
 _ENTRY_KEYS = ("path", "suite")
+_FILE_KEYS = ("references", "scripts")
+_NO_SETTINGS = (*_ENTRY_KEYS, *_FILE_KEYS, "paths")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +77,21 @@ class Target:
     folder: Path
     suite_path: Path | None
     settings: Settings
+    trained: tuple[str, ...] = ()
+
+    def place(self, repository: Repository) -> str:
+        """Say where in a repository its files are, and which of them are trained."""
+        return str(SkillPlace(repository.relative(self.folder), self.trained))
 
     def skill(self) -> Skill:
         """Read the skill from the work tree, without files that git ignores: they are private, not part of it."""
+        if SkillPlace(".", self.trained).free:
+            return read_free_document(self.folder, self.name, self.trained)
         try:
             repository = Repository.find(self.folder)
         except RepositoryError:
-            return replace(read_skill(self.folder), name=self.name)
-        return replace(read_skill(self.folder, repository.root, repository.ignored), name=self.name)
+            return replace(read_skill(self.folder, trained=self.trained), name=self.name)
+        return replace(read_skill(self.folder, repository.root, repository.ignored, self.trained), name=self.name)
 
     def suite(self) -> Suite:
         """Read the suite."""
@@ -124,7 +134,7 @@ class Project:
             loaded = dict(_load_tables(config, text))
         except (OSError, ValueError) as error:
             raise SettingsError(f"{config}: not readable as TOML: {error}") from error
-        entries = loaded.pop("skills", {})
+        entries = {**loaded.pop("skills", {}), **loaded.pop("documents", {})}
         if "agents" in loaded:
             loaded["agents"] = read_agent_tables(loaded["agents"], str(config))
         return cls(root, entries, loaded)
@@ -149,23 +159,36 @@ class Project:
         entry, folder = self._entry(selection.name, selection.folder or Path.cwd())
         layers = [
             (CONFIG, flatten_tables(CONFIG, self.values)),
-            (f"{CONFIG} [skills.{folder.name}]", {key: entry[key] for key in entry if key not in _ENTRY_KEYS}),
+            (f"{CONFIG} [skills.{folder.name}]", {key: entry[key] for key in entry if key not in _NO_SETTINGS}),
             ("environment", _environment(os.environ)),
             ("command line", selection.flags),
         ]
-        name, configured = self._name_of(folder), entry.get("suite")
-        found = selection.suite or (self.root / str(configured) if configured else self.find_suite(name, folder))
-        return Target(name, folder, found, make_settings(*layers))
+        free = str(selection.name or self._only_skill()) if "paths" in entry else ""
+        name, configured = free or self._name_of(folder), entry.get("suite")
+        # A free document lies beside everything else, whose tasks are not its own.
+        own = suite_named(name, self.root) if free else self.find_suite(name, folder)
+        found = selection.suite or (self.root / str(configured) if configured else own)
+        return Target(
+            name, folder, Path(self.root, found) if found else None, make_settings(*layers), _trained(name, entry)
+        )
+
+    def documents(self) -> dict[str, str]:
+        """Give the name of every free document by its place in the repository."""
+        free = {name: _trained(name, entry) for name, entry in self.entries.items() if "paths" in entry}
+        return {str(SkillPlace(".", paths)): name for name, paths in free.items()}
 
     def configured_folder(self, name: str) -> Path:
         """Give the folder of a skill that has a table in skillopt.toml; a link may lead out of the project."""
-        return (self.root / str(self.entries[name].get("path", f"skills/{name}"))).resolve()
+        entry = self.entries[name]
+        return (self.root / str("." if "paths" in entry else entry.get("path", f"skills/{name}"))).resolve()
 
     def configured_paths(self) -> dict[str, str]:
         """Give the folder in the project of every skill with a table, by its name; empty for one that lies outside."""
         root = os.path.realpath(self.root)
         found = {}
         for name, entry in self.entries.items():
+            if "paths" in entry:
+                continue
             real = os.path.realpath(f"{root}/{entry.get('path', f'skills/{name}')}")
             inside = real == root or real.startswith(f"{root}/")
             found[name] = (real[len(root) + 1 :] or ".") if inside else ""
@@ -280,7 +303,7 @@ class Project:
     def _entry_of(self, folder: Path) -> Mapping[str, object]:
         """Find the configured entry of a folder, empty when there is none."""
         found = (entry for name, entry in self.entries.items() if self.configured_folder(name) == folder)
-        return next(found, {})
+        return next((entry for entry in found if "paths" not in entry), {})
 
     def _name_of(self, folder: Path) -> str:
         """Name a skill; its folder's name does where a table of skillopt.toml has it."""
@@ -308,7 +331,28 @@ def _load_tables(config: Path, text: str) -> Mapping[str, Any]:
     if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
         raise SettingsError(f"{config}: expected [skills.NAME] tables, found {entries!r}")
     _refuse_outside(config, entries)
+    documents = {name: {"paths": None, **entry} for name, entry in loaded.get("documents", {}).items()}
+    if both := entries.keys() & documents.keys():
+        raise SettingsError(f"{config}: expected one table {min(both)!r}, found one of a skill and one of a document")
+    for name, entry in (*entries.items(), *documents.items()):
+        _trained(f"{config} {name}", entry)
     return loaded
+
+
+def _trained(origin: str, entry: Mapping[str, object]) -> tuple[str, ...]:
+    """List what is trained beside SKILL.md, or the files of a free document; refuse what cannot be."""
+    named = [key for key in _FILE_KEYS if key in entry]
+    if wrong := next((key for key in named if entry[key] != "train"), ""):
+        raise SettingsError(f'{origin}: expected {wrong} = "train", or no such line, found {entry[wrong]!r}')
+    if "paths" not in entry:
+        return tuple(f"{key}/" for key in named)
+    paths, place = entry["paths"], SkillPlace(".", ("scripts/",))  # scripts may have any plain path
+    listed = tuple(map(str, paths)) if isinstance(paths, list) else ()
+    plain = all(place.trains(f"scripts/{path}") and not path.endswith(SKILL_FILE) for path in listed)
+    if not listed or not plain or len({*listed}) < len(listed):
+        wanted = f"files of the repository, each once and none a {SKILL_FILE}, such as ['AGENTS.md']"
+        raise SettingsError(f"{origin}: expected paths = [...] with {wanted}, found {paths!r}")
+    return listed
 
 
 def _refuse_outside(config: Path, entries: Mapping[str, Mapping[str, object]]) -> None:

@@ -13,7 +13,7 @@ from benchmarks.landscapes.lines import read
 from benchmarks.landscapes.truth import true_score, true_score_on
 from skillopt.gate.grades import Against, Grade, Grading
 from skillopt.skills.document import SkillDocument
-from skillopt.tasks import Split
+from skillopt.tasks import Split, digest_of
 
 __all__ = ["ACCEPTED", "Claim", "Handover", "hand_over"]
 
@@ -131,7 +131,7 @@ def _claims(watch: Watch) -> Iterator[Claim]:
             against = texts[0] if event.grading.against is Against.FIRST else before
             yield _claim(watch, "version", event.grading, against, event.text)
     if watch.draft:
-        digests = {SkillDocument(text).digest: text for text in texts}
+        digests = {digest_of(SkillDocument(text).render()): text for text in texts}
         before = digests.get(watch.draft.incumbent, texts[-1])
         yield _claim(watch, "draft", watch.draft.grading, before, watch.draft.text)
 

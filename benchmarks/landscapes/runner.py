@@ -12,6 +12,7 @@ from benchmarks.landscapes.target import Target
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Status
 from skillopt.skills.document import SkillDocument
+from skillopt.tasks import digest_of
 
 __all__ = ["SimulatedRunner"]
 
@@ -57,7 +58,7 @@ class SimulatedRunner:
 
     def tasks_run(self, text: str) -> frozenset[str]:
         """Return the ids of the tasks of which a rollout of this very text has ended."""
-        digest = SkillDocument(text).digest
+        digest = digest_of(SkillDocument(text).render())
         return frozenset(task for skill, task, _ in self._known if skill == digest)
 
     def keep_failures(self) -> None:

@@ -18,7 +18,7 @@ from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageErr
 from skillopt.project import Project
 from skillopt.skills.discovery import name_skills
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, files_of, is_left_out, skill_from_files
+from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, is_left_out, skill_from_files
 from skillopt.skills.frontmatter import Fields, Frontmatter, Value, read_frontmatter, read_leniently
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT_BRANCHES, Snapshot, snapshot_of
@@ -127,7 +127,7 @@ class ServedSkill:
 def _make_served(name: str, commit: str, at: str, files: tuple[File, ...]) -> ServedSkill:
     """Make a served skill of the files of its folder."""
     skill = skill_from_files(name, files)
-    shipped = files_of(skill)
+    shipped = skill.shipped
     size = sum(len(file.content) for file in shipped)
     if size > MAX_SKILL_BYTES:
         raise SkillError(f"skill {name!r}: expected at most {MAX_SKILL_BYTES} bytes, found {size}; it is not served")
@@ -215,8 +215,8 @@ class Catalogue:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of all skills that are trained or committed, sorted."""
-        return tuple(sorted({*self.tips, *self.committed}))
+        """The names of all skills that are trained or committed, sorted; free documents are no skills."""
+        return tuple(sorted({*self.tips, *self.committed} - {*self.project.documents().values()}))
 
     @cached_property
     def committed(self) -> Mapping[str, str]:

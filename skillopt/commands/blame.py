@@ -9,8 +9,9 @@ from skillopt.commands.options import JsonOption, SkillArgument
 from skillopt.commands.output import SHORT, as_json_text, list_tasks
 from skillopt.project import Selection
 from skillopt.runs.history import versions_of
+from skillopt.runs.plan import read_version
 from skillopt.safety.escaping import escape_terminal
-from skillopt.skills.folder import SKILL_FILE
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.versions.commit_message import ROLLBACK, Version
 from skillopt.versions.decisions import edits_of, needed_of
 from skillopt.versions.repository import Repository
@@ -27,10 +28,10 @@ def blame(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     newest, name = versions_of(repository, target.name)[0].sha, target.name
-    prefix = "" if (path := repository.relative(target.folder)) == "." else f"{path}/"
-    sources = _sources(repository, newest, f"{prefix}{SKILL_FILE}")
-    needed = _needed_lines(repository, target.name)
-    lines = [_line(at, version, text, needed) for at, (version, text) in enumerate(sources, 1)]
+    place, needed = target.place(repository), _needed_lines(repository, target.name)
+    files = [part.path for part in read_version(repository, name, newest, place).document.parts]
+    sources = {file: _sources(repository, newest, f"{SkillPlace.parse(place).prefix}{file}") for file in files}
+    lines = [_line(file, at, *found, needed) for file in files for at, found in enumerate(sources[file], 1)]
     if as_json:
         typer.echo(as_json_text({"skill": name, "version": newest, "lines": lines}))
     else:
@@ -41,6 +42,7 @@ def blame(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
 class _Line:
     """A line of the newest version."""
 
+    file: str
     number: int
     text: str
     commit: str
@@ -70,14 +72,14 @@ def _needed_lines(repository: Repository, skill: str) -> dict[str, tuple[str, ..
     return {line.strip(): edit.tasks for edit in found for line in edit.anchor.splitlines() if line.strip()}
 
 
-def _line(number: int, version: Version, text: str, needed: Mapping[str, tuple[str, ...]]) -> _Line:
+def _line(file: str, number: int, version: Version, text: str, needed: Mapping[str, tuple[str, ...]]) -> _Line:
     wanted = text.strip()
     edits = (edit for edit in edits_of(version) if wanted in map(str.strip, edit.content.splitlines()))
     edit = next(edits, None) if wanted else None
     tasks, reason = (edit.tasks, edit.rationale) if edit else ((), "")
     by_training = bool(version.trailer("Skill"))
-    needed_by = needed.get(wanted, ())
-    return _Line(number, text, version.sha, by_training, version.trailer("Skillopt-Run"), tasks, reason, needed_by)
+    run, needed_by = version.trailer("Skillopt-Run"), needed.get(wanted, ())
+    return _Line(file, number, text, version.sha, by_training, run, tasks, reason, needed_by)
 
 
 def _tasks(line: _Line) -> str:
@@ -92,7 +94,9 @@ def _table(lines: Sequence[_Line]) -> str:
         for line in lines
     ]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    several = len({line.file for line in lines}) > 1
+    places = [f"{line.file}:{line.number}" if several else f"{line.number:>4}" for line in lines]
     return "\n".join(
-        f"{'  '.join(map(str.ljust, row, widths))}  {line.number:>4} | {escape_terminal(line.text)}".rstrip()
-        for row, line in zip(rows, lines, strict=True)
+        f"{'  '.join(map(str.ljust, row, widths))}  {place} | {escape_terminal(line.text)}".rstrip()
+        for row, place, line in zip(rows, places, lines, strict=True)
     )

@@ -46,7 +46,8 @@ from skillopt.safety.plurals import count_noun
 from skillopt.safety.text_classes import LintClass
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE, files_of, find_skill_folders, read_skill
+from skillopt.skills.folder import SKILL_FILE, find_skill_folders, read_skill
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
@@ -185,7 +186,7 @@ def _foreign(skill: Skill, place: Path, allow: Collection[LintClass], *, strict:
     path, lone = place.as_posix(), place.is_file()  # what stands alone need not be a skill
     found = check_new_text(Skill(skill.name, SkillDocument("")) if lone else None, skill, path, allow, None)
     findings = tuple(replace(one, path=path) if lone else one for one in found)
-    files = {place.name if lone else file.path: file.content for file in files_of(skill)}
+    files = {place.name if lone else file.path: file.content for file in skill.shipped}
     refusals = dict.fromkeys(finding.rule for finding in findings if finding.refuses(strict=strict))
     reason = (
         f"refused: {', '.join(refusals)}" if refusals else f"{count_noun(len(files), 'file')} read, nothing was run"
@@ -214,7 +215,7 @@ def _gate(base: str, head: str, options: _Options, observer: RunObserver) -> Gat
         )
         gated = _Gate(project, (old, new), options, observer)
         stack.callback(gated.close)
-        changes = tuple(gated.change(one) for one in changed)
+        changes = tuple(gated.change(one) for one in (*changed, *new.changed_documents(old)))
     return GateReport(base, head, before, after, options.demand.required, options.strict, changes)
 
 
@@ -243,6 +244,7 @@ class _Gate:
     def change(self, one: FolderChange) -> GatedChange:
         """Gate one skill; what is wrong with it alone is its own finding."""
         row = _row(one)
+        row = replace(row, skill=self._new.documents.get(row.path, row.skill))
         if one.after is None:
             return row
         self._observer.notice(f"{escape_terminal(row.skill)}: {row.kind.value}")
@@ -254,7 +256,7 @@ class _Gate:
             return _refuse(row, "suite" if isinstance(error, SuiteError) else "skill", self._new.error_text(error))
         before = self._before(one)
         path, line = find_first_change(before, after)
-        sides = ({file.path: file.content for file in files_of(side)} if side else {} for side in (before, after))
+        sides = ({file.path: file.content for file in side.shipped} if side else {} for side in (before, after))
         row = replace(row, first_path=_join(row.path, path), first_line=line, difference=difference_of_files(*sides))
         work = _Work(row, before or Skill(row.skill, SkillDocument("")), after, target, suite, self._base_suite(row))
         row = replace(row, findings=tuple(self._found(before, work)))
@@ -434,12 +436,13 @@ def _row(one: FolderChange) -> GatedChange:
         kind = ChangeKind.MODIFIED if one.before == one.after else ChangeKind.RENAMED
     name = PurePosixPath(path).name or "."
     reason = "it is gone, and nothing is measured" if kind is ChangeKind.DELETED else ""
-    first = _join(path, SKILL_FILE)
+    place = SkillPlace.parse(path)
+    first = _join(path, place.trained[0] if place.free else SKILL_FILE)
     return GatedChange(name, kind, path, one.before or "", one.files, Standing.DELETED, reason, first_path=first)
 
 
 def _join(path: str, name: str) -> str:
-    return name if path == "." else f"{path}/{name}"
+    return SkillPlace.parse(path).prefix + name
 
 
 def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:

@@ -87,7 +87,7 @@ def _error(target: Target, project: Project, versions: Sequence[Version]) -> Err
 
 def _edits(repository: Repository, target: Target, draft: ListedDraft | None) -> tuple[NumberedEdit, ...]:
     """Number the edits of the versions that the default branch lacks; of the draft where there are none."""
-    path, tip = repository.relative(target.folder), repository.branch_tip(target.name)
+    path, tip = target.place(repository), repository.branch_tip(target.name)
     line = EditLine.read(repository, target.name, path, tip, default_tip(repository)) if tip else EditLine(())
     if not line.edits and draft is not None:
         line = EditLine.read(repository, target.name, path, draft.version.sha, draft.version.parent)

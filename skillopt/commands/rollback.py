@@ -21,7 +21,6 @@ from skillopt.runs.run import draft_obstacle, open_draft, read_grading
 from skillopt.safety.capabilities import capability_difference, describe_difference
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.lint import find_marks, lint_change
-from skillopt.skills.folder import files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.versions.branches import FILES_DIGEST
 from skillopt.versions.commit_message import TAKEN
@@ -65,7 +64,7 @@ def _take(selection: Selection) -> dict[str, Any]:
         new = NewVersion(
             skill=target.name,
             path=branch.path,
-            files=files_of(after),
+            files=after.shipped,
             subject=draft.subject.replace(": draft, ", ": take the draft, ", 1),
             body=draft.body,
             trailers=(*(pair for pair in draft.trailers if pair[0] != FILES_DIGEST), (TAKEN, signed)),

@@ -35,6 +35,7 @@ from skillopt.loop.events import HeldOutTestMeasured, RunEnded, StepStarted
 from skillopt.loop.optimizer import train
 from skillopt.protocols import RolloutRequest
 from skillopt.runs.plan import RunPlan, incumbent_of, make_plan
+from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
@@ -179,7 +180,7 @@ class _Runs:
         )
         runner = RecordedRunner(ledger, study, drivers, observer)
         tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0
-        for event in train(self._skill, self._suite, settings, runner):
+        for event in train(self._skill, self._suite, settings, runner, shell_problem=shell_problem):
             runner.keep_failures()
             if isinstance(event, StepStarted):  # all else would be a line for everything in each run
                 observer.event(event)

@@ -295,7 +295,7 @@ def _chosen(entries: Sequence[ReviewEntry], ids: Sequence[str], review: Path, co
 
 def _config_lines(project: Project, target: Target, suite: Path) -> ConfigLines:
     """Return the lines that name the suite: none where one is configured."""
-    if target.suite_path is not None:
+    if target.suite_path is not None or target.name in project.documents().values():
         return ConfigLines()
     shown = suite.resolve().relative_to(project.root.resolve()).as_posix()
     folder = target.folder.resolve()

@@ -110,7 +110,7 @@ def config_of(settings: Settings, identities: Sequence[str]) -> str:
 def record_of(skill: Skill, suite: Suite, config: str, seed: int, *, path: str = "", base: str = "") -> RunRecord:
     """Describe a run; the same text, configuration, suite and commit are the same run."""
     return RunRecord(
-        id=digest_of(skill.name, skill.digest, config, suite.digest, base)[:12],
+        id=digest_of(skill.name, skill.digest, *skill.document.trained, config, suite.digest, base)[:12],
         skill=skill.name,
         skill_path=path,
         config=config,

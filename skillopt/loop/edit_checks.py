@@ -1,6 +1,6 @@
 """Checks of proposed edits, alone, together and for leaks: each refusal has a reason that the proposer can act on."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from skillopt.errors import EditConflictError, EditError
@@ -38,8 +38,9 @@ def check_edits(
     edits: Sequence[Edit],
     allow: Collection[LintClass],
     by_people: Sequence[PeoplesRefusal] = (),
+    shell_problem: Callable[[str, str], str] | None = None,
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
-    """Apply each edit alone; refuse those that people refused, that cannot be applied, or that the lint refuses."""
+    """Apply each edit alone; refuse what people refused, what cannot be applied, and what lint or a shell refuses."""
     sound, refused = list[Change](), list[Refusal]()
     for edit in edits:
         try:
@@ -47,6 +48,10 @@ def check_edits(
             problem = refused_by_people(edit, by_people, document)
             alone = apply_edits(document, [edit])
             problem = problem or check_change(document, alone.document, allow)
+            if shell_problem and not problem:
+                known = {part.text for part in document.parts}
+                new = (part for part in alone.document.parts if part.text not in known)
+                problem = next(filter(None, (shell_problem(part.path, part.text) for part in new)), "")
         except EditError as error:
             problem = str(error).partition(": ")[2]  # without the edit's id, which tells its proposer nothing
         if problem:

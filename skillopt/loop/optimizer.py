@@ -3,7 +3,7 @@
 It is deterministic given settings, seed and the runner's answers, which is why resuming a run is running it again.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from skillopt.errors import SuiteError
 from skillopt.gate.error_budget import ErrorSpent
@@ -45,11 +45,13 @@ def train(  # noqa: PLR0913 - what a run is made of
     raised: Sequence[Settings] = (),
     refused: Sequence[PeoplesRefusal] = (),
     siblings: Sequence[Sibling] = (),
+    shell_problem: Callable[[str, str], str] | None = None,
 ) -> Iterator[Event]:
     """Train a skill on a suite, yielding what happens as it happens."""
     run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused, siblings=siblings)
     released = released or Released(skill)
     run.first_text = released.first or skill.document
+    run.shell_problem = shell_problem
     train_tasks = sum(len(policy.evidence.tasks) for policy in run.policies)
     if not train_tasks or not run.val:
         found = f"found {train_tasks} and {len(run.val)}"

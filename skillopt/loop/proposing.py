@@ -77,7 +77,8 @@ class MinibatchReflection:
         def ask(minibatch: Sequence[_Measured]) -> str:
             return stages.ask_reflection(self.document, render_rollouts(minibatch, ROLLOUT_TOKENS), aim, self.told)
 
-        stage = Stage(stages.REFLECTION_SCHEMA if aim.failures else stages.EDITS_SCHEMA, self.name)
+        schema = stages.REFLECTION_SCHEMA if aim.failures else stages.EDITS_SCHEMA
+        stage = Stage(stages.edits_schema(self.document, schema), self.name)
         minibatches = _chunks(group, self.settings.minibatch_size)
         return (yield from consult_in_halves(stage, minibatches, ask, ReflectionReader(self.document)))
 
@@ -93,7 +94,8 @@ class MinibatchReflection:
     def _join(self, group: Sequence[_Edits]) -> Course[_Edits]:
         prompt = stages.ask_merge(self.document, group, memory=self.told.memory)
         try:
-            merged = yield from consult(Stage(stages.EDITS_SCHEMA, self.name), prompt, ReflectionReader(self.document))
+            stage = Stage(stages.edits_schema(self.document, stages.EDITS_SCHEMA), self.name)
+            merged = yield from consult(stage, prompt, ReflectionReader(self.document))
         except ReplyError:
             return tuple(edit for edits in group for edit in edits)
         return merged.edits
@@ -114,6 +116,7 @@ class Briefing:
     told: stages.Told
     by_people: tuple[PeoplesRefusal, ...] = ()
     protected: ProtectedText | None = None
+    shell_problem: Callable[[str, str], str] | None = None
 
 
 @dataclass(slots=True)
@@ -141,7 +144,8 @@ def propose_edits(
 ) -> Course[Proposal]:
     """Turn rollouts into the patch to try; where no prompt gets an answer the patch is empty and a finding says so."""
     document = briefing.document
-    found, stage = Proposal(Patch(document, ())), Stage(stages.REFLECTION_SCHEMA, f"step {step}")
+    schema = stages.edits_schema(document, stages.REFLECTION_SCHEMA)
+    found, stage = Proposal(Patch(document, ())), Stage(schema, f"step {step}")
     published = MinibatchReflection(document, briefing.told, settings, stage.name)
     proposed: tuple[ProposedEdit, ...] = ()
     if settings.minibatch_size:
@@ -154,7 +158,7 @@ def propose_edits(
         found.note(step, answer)
         proposed = tuple(edit for reply in answer.replies for edit in reply.edits)
     edits = [edit.named(f"s{step}e{number}") for number, edit in enumerate(_joined(proposed), 1)]
-    sound, unsound = check_edits(document, edits, settings.allow, briefing.by_people)
+    sound, unsound = check_edits(document, edits, settings.allow, briefing.by_people, briefing.shell_problem)
     changes = sorted(sound, key=lambda change: -len(change.edit.tasks))
     if settings.minibatch_size:
         ranked = yield from published.rank([change.edit for change in sound], budget)
@@ -191,7 +195,7 @@ def propose_lines(
     pairs = [(evidence.tasks[name], seen.rollout) for name, seen in shown.items()]
     failing = frozenset[str]().union(*(seen.symptoms for seen in shown.values()))
     told = stages.Told(digest, memory.listing(skill.document, failing), memory.notes)
-    briefing = Briefing(skill.document, told, memory.by_people, run.protected)
+    briefing = Briefing(skill.document, told, memory.by_people, run.protected, run.shell_problem)
     proposal = yield from propose_edits(briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
     yield from proposal.findings
     yield from run.suspects.add_claims(step, proposal.suspects)

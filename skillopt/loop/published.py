@@ -136,7 +136,7 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     budget = scheduled_edits(step, steps, settings.edit_budget, min(settings.min_edits, settings.edit_budget))
     yield StepStarted(epoch, step, budget)
     told = stages.Told("", memory.listing(draft.skill.document), memory.notes)
-    briefing = Briefing(draft.skill.document, told, memory.by_people)
+    briefing = Briefing(draft.skill.document, told, memory.by_people, None, run.shell_problem)
     proposal = finish(propose_edits(briefing, shown, settings, step, budget), run.answers)
     yield from proposal.findings
     for edit, reason in (*proposal.refused, *proposal.untried):

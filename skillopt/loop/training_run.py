@@ -1,7 +1,7 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -105,6 +105,8 @@ class TrainingRun:
         self.start = self.epoch_start = skill
         self.first_text = skill.document
         """What is known from before any version; text that was added since is looked at for leaks as a whole."""
+        self.shell_problem: Callable[[str, str], str] | None = None
+        """Says why a shell cannot read a script; shells are programs, so it comes from outside."""
         self.suite, self.settings = suite, settings
         self.tasks, self.val, self.test = (suite.tasks(split) for split in Split)
         self.units = suite.units(Split.VAL)

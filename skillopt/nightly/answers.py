@@ -129,7 +129,7 @@ class _Desk:
     def _refused(self, closed: PullRequest, *, is_draft: bool) -> str:
         """Return the oldest version, or the draft, that a closed pull request offered and that is offered still."""
         repository, name = self._repository, self.state.target.name
-        path = repository.relative(self.state.target.folder)
+        path = self.state.target.place(repository)
         if is_draft:
             known = read_decisions(repository, name).declined
             return closed.head if DraftBranch(repository, name, path).tip == closed.head not in known else ""

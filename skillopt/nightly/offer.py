@@ -42,7 +42,7 @@ class _Desk:
         """Push a branch after its commits were found to change only what training may change."""
         if offer.tip:
             describes = is_described if offer.branch.startswith("skillopt-trigger/") else None
-            path, known = remote.repository.relative(target.folder), self.tips.all if self.tips else ()
+            path, known = target.place(remote.repository), self.tips.all if self.tips else ()
             check_commits(remote.repository, offer.branch, offer.tip, path, known, describes)
         return push()
 
@@ -122,7 +122,7 @@ def _post_draft(desk: _Desk, target: Target, offer: BranchOffer, version: PullRe
         offer = offer.model_copy(update={"unfit_reason": waits, "missing_reason": ""})
     if remote is None or tips is None:
         return desk.post(target, offer, lambda: False)
-    branch = DraftBranch(remote.repository, skill, remote.repository.relative(target.folder))
+    branch = DraftBranch(remote.repository, skill, target.place(remote.repository))
     if branch.tip is None and offer.tip:
         remote.repository.move_branch(f"{DRAFT_BRANCHES}{skill}", None, offer.tip)
     if (branch.tip or "") != offer.tip or tips.of(DRAFT_BRANCHES, skill) not in (offer.seen, offer.tip):

@@ -41,11 +41,11 @@ from skillopt.safety.plurals import count_noun
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit
-from skillopt.skills.folder import SKILL_FILE, decode_skill
+from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 from skillopt.versions.commit_message import Version
-from skillopt.versions.decisions import Decisions, EditLine, NumberedEdit
+from skillopt.versions.decisions import Decisions, EditLine, NumberedEdit, text_at
 from skillopt.versions.merging import find_conflicts
 from skillopt.versions.repository import Repository
 
@@ -82,10 +82,8 @@ class OfferPlace:
     base: str
 
     def text(self, commit: str) -> str:
-        """Read SKILL.md as a commit has it; empty where there is none."""
-        files = self.repository.read_folder(commit, self.path) if commit else ()
-        found = next((file.content for file in files if file.path == SKILL_FILE), b"")
-        return found.decode("utf-8", "replace")
+        """Read the text that is trained as a commit has it; empty where there is none."""
+        return text_at(self.repository, self.path, commit) if commit else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class Night:
         self.remote.fast_forward(target.name, self.tips.of(VERSION_BRANCHES, target.name))
         # A draft that people declined stays on the remote until the night pushes.
         if self.tips.of(DRAFT_BRANCHES, target.name) not in read_decisions(repository, target.name).declined:
-            place = DraftBranch(repository, target.name, repository.relative(target.folder))
+            place = DraftBranch(repository, target.name, target.place(repository))
             self.remote.take_up_draft(place, self.tips)
 
     def why_waiting(self) -> str:
@@ -91,7 +91,7 @@ def offer_draft(night: Night, state: SkillState, requests: Sequence[PullRequest]
     A draft that has become a version is removed.
     """
     repository = night.repository
-    branch = DraftBranch(repository, state.target.name, repository.relative(state.target.folder))
+    branch = DraftBranch(repository, state.target.name, state.target.place(repository))
     if became_version(branch):
         branch.remove()
     seen = night.tips.of(DRAFT_BRANCHES, state.target.name) if night.tips else ""
@@ -184,7 +184,7 @@ def _written(
     """
     opened = open_request(requests)
     repository, into, target = night.repository, night.default_branch, state.target
-    path, base = repository.relative(target.folder), into.commit or repository.head() or ""
+    path, base = target.place(repository), into.commit or repository.head() or ""
     place = OfferPlace(repository, target.name, path, made.branch, made.tip, into.name, base)
     texts = digest_of(place.text(base), place.text(made.tip), state.due_facts.suite)
     measured = f"<!-- skillopt measured: {texts[:16]} -->"

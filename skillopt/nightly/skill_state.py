@@ -15,7 +15,7 @@ from skillopt.errors import VersionConflictError
 from skillopt.execution.drivers import identify_target
 from skillopt.project import Selection, Target
 from skillopt.runs.plan import Start, read_version
-from skillopt.skills.folder import SKILL_FILE, decode_skill
+from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.commit_message import Version, why_stale
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
@@ -132,15 +132,15 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     """Read the state of a skill."""
     project = selection.project()
     repository, target = project.repository(), project.target(selection)
-    suite, here, path = target.suite(), target.skill().digest, repository.relative(target.folder)
+    suite, here, path = target.suite(), target.skill().digest, target.place(repository)
     tip = repository.branch_tip(target.name) or ""
     versions = repository.versions(target.name, tip) if tip else ()
     texts = _branch_texts(repository, target.name, path, tip, versions)
     there = _on_default(repository, target, path, default_branch) or here
     if there != here and there not in texts:
         message = (
-            f"{path} differs between {default_branch.name} and this clone; nothing was trained or pushed. Update the "
-            "clone (git pull), or push what was changed here (git push), then run this again"
+            f"{target.name} differs between {default_branch.name} and this clone; nothing was trained or pushed. "
+            "Update the clone (git pull), or push what was changed here (git push), then run this again"
         )
         raise VersionConflictError(message)
     # Neither proposed edits nor gated changes are training.
@@ -192,9 +192,10 @@ def _digest_at(repository: Repository, skill: str, commit: str, path: str) -> st
 
 def _on_default(repository: Repository, target: Target, path: str, default_branch: DefaultBranch) -> str:
     """Return the digest of the skill on the default branch, empty where it is not there."""
-    files = repository.read_folder(default_branch.commit, path) if default_branch.commit else ()
-    has_skill = any(file.path == SKILL_FILE for file in files)
-    return read_version(repository, target.name, default_branch.commit, path).digest if has_skill else ""
+    if not default_branch.commit:
+        return ""
+    found = read_version(repository, target.name, default_branch.commit, path, missing_ok=True)
+    return found.digest if found.text else ""
 
 
 def _begun(run: RunRecord | None) -> str:

@@ -211,7 +211,7 @@ def _begin_from_default_branch(night: Night, selection: Selection, state: SkillS
     """Merge the default branch, whose text people changed, into the skill's branch, and read the state that gives."""
     repository, target = night.repository, state.target
     onto = night.default_branch.commit
-    place = StartPlace(repository, target.name, repository.relative(target.folder), state.tip, onto)
+    place = StartPlace(repository, target.name, target.place(repository), state.tip, onto)
     with writer_lock(night.project.root, target.name):
         write_start(place, datetime.now(UTC).isoformat(timespec="seconds"), anew=bool(state.conflicts))
     return night.read_state(selection)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.json_schema import SkipJsonSchema
 
 from skillopt.errors import EditError, ReplyError
 from skillopt.prompts.evidence import shorten_middle
@@ -23,7 +24,7 @@ _SHOWN_TOKENS: Final = 60
 _LONGEST_REASON: Final = 2_000
 _Text = Annotated[str, Field(max_length=200_000)]
 _Name = Annotated[str, Field(max_length=200)]
-_TEXTS: Final = ("anchor", "section", "content", "rationale")
+_TEXTS: Final = ("file", "anchor", "section", "content", "rationale")
 _OPS: Final = {
     **dict.fromkeys(("insert", "append", "create", "new"), Op.ADD),
     **dict.fromkeys(("remove", "drop"), Op.DELETE),
@@ -57,6 +58,7 @@ class ProposedEdit(BaseModel):
     lines: tuple[ProposedLine, ...] = ()
     rationale: _Text = ""
     tasks: tuple[_Name, ...] = ()
+    file: SkipJsonSchema[_Name] = ""
 
     @property
     def text(self) -> str:
@@ -77,7 +79,7 @@ class ProposedEdit(BaseModel):
     @property
     def key(self) -> tuple[str, ...]:
         """What makes an edit the same edit."""
-        return self.op.value, self.anchor, self.section, self.text
+        return self.op.value, self.file, self.anchor, self.section, self.text
 
     @property
     def cited(self) -> tuple[str, ...]:
@@ -89,7 +91,8 @@ class ProposedEdit(BaseModel):
         section = "" if self.anchor and self.op is not Op.REWRITE else self.section
         anchor = "" if self.op is Op.REWRITE else self.anchor
         content = "" if self.op is Op.DELETE else self.text
-        return Edit(identity, self.op, anchor, section, content, self.rationale, self.cited, self._line_tasks())
+        told = (content, self.rationale, self.cited, self._line_tasks())
+        return Edit(identity, self.op, anchor, section, *told, file=self.file)
 
     def _line_tasks(self) -> tuple[tuple[str, ...], ...]:
         """Return the tasks behind each block of the text; nothing where lines and blocks cannot be matched."""

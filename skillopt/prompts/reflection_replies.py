@@ -46,7 +46,7 @@ class ReflectionReader:
         single, unread = list[ProposedEdit](), list[Unread](found.unread)
         for edit in edits:
             try:
-                single += edits_of_rewrite(self.document, edit) if edit.whole else [edit]
+                single += edits_of_rewrite(self.document.file(edit.file), edit) if edit.whole else [edit]
             except EditError as error:
                 unread.append((shorten_middle(edit.text, _SHOWN_TOKENS), str(error)))
         return replace(found, edits=tuple(single), unread=tuple(unread))

@@ -36,6 +36,7 @@ __all__ = [
     "ask_reflection",
     "ask_repair",
     "ask_slow_update",
+    "edits_schema",
     "read_meta_update",
     "read_ranking",
     "read_slow_update",
@@ -48,6 +49,14 @@ _LEAST_EVIDENCE: Final = 5_000
 _WHOLE: Final = """\
 - `{"op": "rewrite", "content": "…"}`, without a section: all text below the frontmatter becomes the
   content; it is read as the single edits that lead there;
+"""
+
+
+_FILES: Final = """\
+The skill has several files; a line `=== file PATH ===` begins each but SKILL.md. Every edit has the path of its file as
+`"file"`. An add with a new path (of TRAINED) makes a file; `{"op": "delete", "file": PATH}` without an anchor deletes
+one. A script must be sound after each edit alone.
+
 """
 
 
@@ -74,6 +83,10 @@ class _Edits(BaseModel):
     edits: Annotated[tuple[ProposedEdit, ...], Field(max_length=MOST_EDITS_READ)]
 
 
+class _FileEdit(ProposedEdit):
+    file: str = ""
+
+
 class _Suspect(BaseModel):
     task: str
     reason: str = ""
@@ -81,6 +94,10 @@ class _Suspect(BaseModel):
 
 class _Reflection(_Edits):
     suspects: tuple[_Suspect, ...] = ()
+
+
+class _FileReflection(_Reflection):
+    edits: Annotated[tuple[_FileEdit, ...], Field(max_length=MOST_EDITS_READ)]
 
 
 class _Ranking(BaseModel):
@@ -101,8 +118,14 @@ class _Memory(BaseModel):
 EDITS_SCHEMA: Final = schema_of(_Edits)
 REFLECTION_SCHEMA: Final = schema_of(_Reflection)
 RANKING_SCHEMA: Final = schema_of(_Ranking)
+_FILES_SCHEMA: Final = schema_of(_FileReflection)
 SLOW_UPDATE_SCHEMA: Final = schema_of(_Guidance)
 META_UPDATE_SCHEMA: Final = schema_of(_Memory)
+
+
+def edits_schema(document: SkillDocument, schema: str) -> str:
+    """Return the schema of a reply with edits, which name their files where several are trained."""
+    return _FILES_SCHEMA if document.trained else schema
 
 
 def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told) -> str:
@@ -110,14 +133,14 @@ def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told)
     common = {
         "budget": str(aim.budget),
         "tokens": f", with at most about {aim.tokens} tokens of changed text in all" if aim.tokens else "",
-        "skill": fence("skill", document.text),
+        "skill": _shown(document),
         "tried": render_tried(told.tried) or _NOTHING,
         "memory": _note(told.memory),
         "evidence": evidence,
     }
     if not aim.failures:
         return fill("reflect_successes", **common)
-    short = sum(1 for line in document.body.splitlines() if line.strip()) < SHORT_SKILL
+    short = not document.trained and sum(1 for line in document.body.splitlines() if line.strip()) < SHORT_SKILL
     return fill("reflect_failures", **common, digest=told.digest or _NOTHING, whole=_WHOLE if short else "")
 
 
@@ -132,7 +155,7 @@ def ask_merge(document: SkillDocument, proposals: Sequence[Sequence[ProposedEdit
     blocks = (f"### Proposal {number}\n{_edits_json(edits)}" for number, edits in enumerate(proposals, 1))
     return fill(
         "merge",
-        skill=fence("skill", document.text),
+        skill=_shown(document),
         memory=_note(memory),
         proposals=fence("proposals", "\n\n".join(blocks)),
     )
@@ -143,7 +166,7 @@ def ask_ranking(document: SkillDocument, edits: Sequence[Edit], *, budget: int, 
     return fill(
         "rank",
         budget=str(budget),
-        skill=fence("skill", document.text),
+        skill=_shown(document),
         memory=_note(memory),
         edits=fence("edits", "\n".join(f"[{edit.id}] {edit.summary}; why: {edit.rationale}" for edit in edits)),
     )
@@ -165,7 +188,7 @@ def ask_slow_update(document: SkillDocument, comparison: str) -> str:
     """Ask for durable guidance after an epoch; `read_slow_update` reads it."""
     return fill(
         "slow_update",
-        skill=fence("skill", document.text),
+        skill=_shown(document),
         guidance=fence("guidance", document.region(GUIDANCE) or _NOTHING),
         comparison=comparison,
     )
@@ -191,6 +214,11 @@ def read_meta_update(reply: str) -> str:
 def ask_repair(prompt: str, reply: str, problem: str) -> str:
     """Ask once more for a reply that could not be read."""
     return fill("repair", problem=problem, reply=fence("reply", shorten_middle(reply, 1000)), prompt=prompt)
+
+
+def _shown(document: SkillDocument) -> str:
+    files = _FILES.replace("TRAINED", " or ".join(document.trained)) if document.trained else ""
+    return files + fence("skill", document.text)
 
 
 def _lines(lines: Sequence[str]) -> str:

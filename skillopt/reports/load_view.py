@@ -64,6 +64,7 @@ from skillopt.settings import Metric, Settings
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.skills.folder import decode_skill
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger, ResultRow, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Split, Suite
@@ -173,7 +174,9 @@ def _number(settings: Mapping[str, object], name: str) -> float:
 def _suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
     """Return the suite as the run used it; None when it is not there or not the one of the run."""
     try:
-        suite = project.target(Selection(str(project.root / record.skill_path), {}, path)).suite()
+        place = SkillPlace.parse(record.skill_path)
+        name = record.skill if place.free else str(project.root / place.folder)
+        suite = project.target(Selection(name, {}, path)).suite()
     except SkilloptError:
         return None
     if suite.digest != record.suite_digest:
@@ -455,7 +458,7 @@ class _EditFates:
         before = "" if edit.op.value == "add" else edit.anchor
         place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
         around = [section.title for section in document.sections if section.start <= place < section.end]
-        section = edit.section or (around[-1] if around else "")
+        section = " > ".join(filter(None, (edit.file, edit.section or (around[-1] if around else ""))))
         # A model may cite what it never saw; only tasks that it was shown can have motivated anything.
         cited = tuple(task for task in edit.tasks if self._train is None or task in self._train)
         tokens = estimate_tokens(after), estimate_tokens(before)

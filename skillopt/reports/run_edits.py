@@ -22,6 +22,7 @@ from skillopt.reports.blocks import (
 from skillopt.reports.view import Ablation, EditView, Fate, RunView
 from skillopt.safety.capabilities import capability_difference
 from skillopt.safety.plurals import count_noun
+from skillopt.skills.trained_files import split_text
 
 __all__ = [
     "ReportLimits",
@@ -30,6 +31,7 @@ __all__ = [
     "list_taken_edits",
     "list_units",
     "more_line",
+    "name_files",
     "show_changes",
 ]
 
@@ -50,7 +52,7 @@ def show_changes(view: RunView) -> list[ReportBlock]:
     pairs = list(pairwise(view.versions))
     return [
         Details(
-            f"What version {after.number} changes in SKILL.md",
+            f"What version {after.number} changes in {name_files(before.text)}",
             [
                 *paragraphs(f"What was shown of it: {grade_words(after.grading)}." if after.grading else ""),
                 *difference_blocks(capability_difference(before.text, after.text)),
@@ -61,6 +63,11 @@ def show_changes(view: RunView) -> list[ReportBlock]:
         )
         for before, after in pairs[-_MOST_VERSIONS:]
     ]
+
+
+def name_files(text: str) -> str:
+    """Name the files that a text is made of."""
+    return " + ".join(part.path for part in split_text(text))
 
 
 def list_taken_edits(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

@@ -40,6 +40,7 @@ from skillopt.reports.run_edits import (
     list_taken_edits,
     list_units,
     more_line,
+    name_files,
     show_changes,
 )
 from skillopt.reports.view import GateView, RunView
@@ -226,7 +227,8 @@ def _size_change(view: RunView) -> str:
     first, last = view.versions[0].tokens, view.versions[-1].tokens
     taken = count_noun(view.funnel["accepted"], "edit")
     made = f"{count_noun(len(view.accepted), 'version')} with {taken}"
-    return f"{made}. `SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
+    files = name_files(view.versions[0].text)
+    return f"{made}. `{files}` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
 def _gates(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

@@ -12,6 +12,7 @@ from skillopt.safety.leaks import LEAK_REASON, LeakClass, ProtectedText, find_le
 from skillopt.safety.lint import LintFinding, find_marks, find_piped_command, lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.skills.validation import Severity, validate
 
 __all__ = ["ALWAYS_REFUSED", "REFUSED", "check_new_text"]
@@ -64,6 +65,7 @@ def check_new_text(
         *_validated(before, after, path),
         *linted,
         *piped,
+        *_scripts(before, after, path),
         *leaks,
         *(replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values()),
     )
@@ -89,6 +91,14 @@ def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[Lin
                 weight = _weigh(one, text)
                 person = is_markdown and one.kind not in _NOT_FOR_A_PERSON and weight is not Weight.NOTE
                 yield ChangeFinding(_join(path, name), one.line, weight, one.kind.value, one.message, person)
+
+
+def _scripts(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
+    old = _texts(before)
+    for name, text in _texts(after).items() if before else ():
+        if old.get(name) != text and name.startswith("scripts/"):
+            said = "a script changes: read it whole"
+            yield ChangeFinding(_join(path, name), 1, Weight.NOTE, LintClass.SCRIPT.value, said, person=True)
 
 
 def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
@@ -137,7 +147,7 @@ def _texts(skill: Skill | None) -> dict[str, str]:
         return {}
     others = {file.path: file.content for file in skill.files if b"\0" not in file.content}
     decoded = {name: content.decode("utf-8", "surrogateescape") for name, content in others.items()}
-    return {_SKILL_FILE: skill.document.text, **decoded}
+    return {**{part.path: part.text for part in skill.document.parts}, **decoded}
 
 
 def _added(before: str, after: str) -> list[tuple[int, str]]:
@@ -147,4 +157,4 @@ def _added(before: str, after: str) -> list[tuple[int, str]]:
 
 
 def _join(path: str, name: str) -> str:
-    return name if path == "." else f"{path}/{name}"
+    return SkillPlace.parse(path).prefix + name

@@ -17,10 +17,8 @@ and runs scripts, so how a change of them does is not what a prompt shows."""
 
 def find_first_change(before: Skill | None, after: Skill) -> tuple[str, int]:
     """Return file and line, from 1, of the first change that a reader of the new skill can see."""
-    if before is None or before.document.text != after.document.text:
-        return _SKILL_FILE, _first_line(before.document.text if before else "", after.document.text)
-    old = {file.path: file.content for file in before.files}
-    for file in after.files:
+    old = {file.path: file.content for file in before.shipped} if before else {}
+    for file in sorted(after.shipped, key=lambda file: file.path != _SKILL_FILE):
         if old.get(file.path) != file.content:
             texts = (content.decode("utf-8", "replace") for content in (old.get(file.path, b""), file.content))
             return file.path, _first_line(*texts)

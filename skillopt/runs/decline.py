@@ -14,7 +14,7 @@ from skillopt.runs.plan import read_version
 from skillopt.runs.run import open_draft
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit
-from skillopt.skills.folder import SKILL_FILE, files_of
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
 from skillopt.versions.branches import DRAFT, DraftBranch
@@ -78,8 +78,8 @@ class _Place:
     def text(self, commit: str) -> tuple[File, ...]:
         """Read the files that ship as a commit has them; of no commit, those of the work tree."""
         if not commit:
-            return files_of(self.target.skill())
-        return files_of(read_version(self.repository, self.name, commit, self.branch.path))
+            return self.target.skill().shipped
+        return read_version(self.repository, self.name, commit, self.branch.path).shipped
 
     def line(self, tip: str, base: str) -> EditLine:
         return EditLine.read(self.repository, self.name, self.branch.path, tip, base)
@@ -135,7 +135,7 @@ def _before(place: _Place, offered: Sequence[Version], *, whole: bool) -> tuple[
     onto, repository = place.onto, place.repository
     if whole and onto and not repository.contains(place.tip or "", onto):
         there = repository.read_folder(onto, place.branch.path)
-        if any(file.path == SKILL_FILE for file in there):
+        if SkillPlace.parse(place.branch.path).has_text(file.path for file in there):
             return place.text(onto), onto
     below = repository.commit(offered[0].parent) if offered[0].parent else offered[0]
     return place.text(below.parent if is_upstream(below) else offered[0].parent), ""
@@ -186,7 +186,7 @@ def drop_offered(
         wanted = _chosen(place, line, edits)
         where = place.branch.name if draft else f"skillopt/{place.name}"
         skill = read_version(place.repository, place.name, tip, place.branch.path)
-        files = files_of(skill.with_document(SkillDocument(line.text_without(wanted, where))))
+        files = skill.with_document(SkillDocument(line.text_without(wanted, where))).shipped
         commit, refused = "", [(one.key, one.edit) for one in wanted]
         if draft is not None:
             commit = _draft_without(place, draft, files, wanted, [one.edit for one in line.edits if one not in wanted])

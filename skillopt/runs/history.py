@@ -19,7 +19,7 @@ from skillopt.safety.capabilities import NewCapability, capability_difference
 from skillopt.safety.leaks import find_leaks, index_protected_text
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import diff_documents
-from skillopt.skills.folder import SKILL_FILE, decode_skill, files_of, is_shipped, skill_from_files
+from skillopt.skills.folder import SKILL_FILE, decode_skill, is_shipped
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite
 from skillopt.versions.branches import DRAFT, DraftBranch
@@ -127,10 +127,7 @@ def resolve_version(branch: DraftBranch, text: str) -> str:
 
 def skill_at(branch: DraftBranch, version: str) -> Skill:
     """Read a skill as a version, which may be `draft`, has it."""
-    files = branch.repository.read_folder(resolve_version(branch, version), branch.path)
-    if not files:
-        raise UsageError(f"version {version!r} has no {branch.path}/SKILL.md; see `skillopt log`")
-    return skill_from_files(branch.skill, files)
+    return read_version(branch.repository, branch.skill, resolve_version(branch, version), branch.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +156,7 @@ def compare_versions(selection: Selection, before: str | None, after: str | None
         versions = versions_of(repository, target.name)
         before, after = before or _starting_commit(versions), after or versions[0].sha
     sides = (
-        files_of(target.skill())
+        target.skill().shipped
         if side == "worktree"
         else repository.read_folder(resolve_version(branch, side), branch.path)
         for side in (before, after)
@@ -230,11 +227,11 @@ def roll_back(selection: Selection, version: str) -> Restored:
     """Publish an older version of a skill as a new commit on its branch; nothing is rewritten."""
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    skill, path = target.name, repository.relative(target.folder)
+    skill, path = target.name, target.place(repository)
     newest = versions_of(repository, skill)[0].sha
     tip, wanted = repository.branch_tip(skill) or newest, repository.resolve(version)
-    files = files_of(skill_from_files(skill, repository.read_folder(wanted, path)))
-    if files == files_of(skill_from_files(skill, repository.read_folder(tip, path))):
+    files = read_version(repository, skill, wanted, path).shipped
+    if files == read_version(repository, skill, tip, path).shipped:
         raise UsageError(f"skillopt/{skill} holds the text of {version!r} already; nothing to roll back")
     new = NewVersion(
         skill=skill,

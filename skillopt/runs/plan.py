@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from skillopt.errors import UsageError
+from skillopt.errors import SkillError, UsageError
 from skillopt.execution.drivers import Drivers, Given, load_drivers, settle_review
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of, recorded_events
@@ -16,9 +16,11 @@ from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.loop.siblings import Sibling, error_for_each, identify_siblings
 from skillopt.project import CONFIG, Project, Selection, Target
+from skillopt.sandbox.processes import shell_problem
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import decode_skill, files_of, skill_from_files
+from skillopt.skills.folder import decode_skill, skill_from_files
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.notes import is_unreported
@@ -107,12 +109,23 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     whole = target.suite().spread(target.settings.targets)
     folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
     suite = folds[0] if folds else whole
-    check_trainable(target.skill())
+    _check_files(target.skill(), target.settings.harness)
     siblings = protected_siblings(project, target, selection.flags)
     asked = _with_siblings(suite, siblings)
     drivers = load_drivers(target.settings, asked, project.root, Given(allowance=allowance), optimizer=not proposer)
     named = proposer or (drivers.model.identity if drivers.model else "")
-    return RunPlan(target, suite, drivers, repository, repository.relative(target.folder), named, folds, siblings)
+    return RunPlan(target, suite, drivers, repository, target.place(repository), named, folds, siblings)
+
+
+def _check_files(skill: Skill, harness: str) -> None:
+    """Refuse a skill that cannot be trained, and files that their shell cannot read or the harness never opens."""
+    check_trainable(skill)
+    document = skill.document
+    if problem := next(filter(None, (shell_problem(part.path, part.text) for part in document.parts)), ""):
+        raise SkillError(f"{skill.name}/{problem}; mend it before it is trained")
+    if harness.partition("/")[0] == "chat" and document.trained:
+        found = f"{', '.join(document.trained)} and harness {harness!r}, which opens and runs no file"
+        raise UsageError(f"{skill.name}: expected an agent to exercise what is trained, found {found}; choose an agent")
 
 
 def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
@@ -152,6 +165,8 @@ def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -
 def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     """Return whether a run began with the text that is asked for, also where it has moved the branch since."""
     name, repository = plan.target.name, plan.repository
+    if run.skill_path != plan.skill_path:
+        return False  # other files are trained by now
     newest = next(iter(repository.versions(name)), None)
     by_people = newest is not None and commit_kind(newest) in ("taken", "declined", "undeclined", "dropped")
     if newest is not None and by_people and not (run.base and repository.contains(run.base, newest.sha)):
@@ -182,7 +197,7 @@ def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> New
     return NewVersion(
         skill=name,
         path=record.skill_path,
-        files=files_of(skill),
+        files=skill.shipped,
         subject=f"{name}: the {'new upstream text' if upstream else 'text that training starts from'}",
         body="Without what was learned." if upstream else "As it lay in the work tree, not committed before.",
         trailers=(("Skill", name), ("Skillopt-Run", record.id), *([(UPSTREAM, upstream)] if upstream else [])),
@@ -203,7 +218,7 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
     tip = repository.branch_tip(target.name)
     if tip is None or start == "worktree":
         return worktree
-    path = repository.relative(target.folder)
+    path = target.place(repository)
     newest = read_version(repository, target.name, tip, path)
     if start == "branch" or newest.digest == worktree.digest:
         return newest
@@ -229,10 +244,10 @@ def is_new_text(target: Target, repository: Repository, worktree: Skill) -> bool
 
 def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:
     """Read a skill from a commit; with `missing_ok`, one that the commit lacks is empty."""
-    files = repository.read_folder(commit, path)
-    if missing_ok and not any(file.path == "SKILL.md" for file in files):
-        return Skill(name, SkillDocument(""))
-    return skill_from_files(name, files)
+    files, place = repository.read_folder(commit, path), SkillPlace.parse(path)
+    if missing_ok and not place.has_text(file.path for file in files):
+        return Skill(name, SkillDocument("", place.trained))
+    return skill_from_files(name, files, place.trained)
 
 
 _CAPS: Final = ("max_rollouts", "max_usd", "max_tokens")

@@ -26,8 +26,9 @@ from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_r
 from skillopt.runs.recorded import earlier_gates, runs_on
 from skillopt.runs.run import RecordedRun
 from skillopt.safety.leaks import LEAK_REASON
+from skillopt.sandbox.processes import shell_problem
 from skillopt.skills.document import Skill
-from skillopt.skills.edits import Change, Edit, Op
+from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import MOST_A_DAY, count_refused, note_refused, read_shown
@@ -78,6 +79,7 @@ class ProposalEdit(ProposedEdit):
             max_length=200,
         ),
     ] = ""
+    file: Annotated[str, Field(description="Path of the file, where several are trained.", max_length=200)] = ""
     content: Annotated[
         str, Field(description="The new text, of one or many paragraphs; none for delete.", max_length=20_000)
     ] = ""
@@ -238,10 +240,13 @@ def _checked(
         except EditError as error:
             refused.append(RefusedEdit(number, edit.op.value, str(error)))
     repository = plan.repository
-    path = repository.relative(plan.target.folder)
+    path = plan.target.place(repository)
     first = first_text(repository, skill.name, repository.versions(skill.name), path)
     by_people = refusals_before(repository, skill.name, plan.base, plan.suite)
     proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first, by_people)
+    after = apply_edits(skill.document, [change.edit for change in proposal]).document
+    if problem := next(filter(None, (shell_problem(part.path, part.text) for part in after.parts)), ""):
+        refused.append(RefusedEdit(len(edits), "all edits together", problem))
     refused += [RefusedEdit(int(edit.id[1:]), edit.summary, why, LEAK_REASON in why) for edit, why in unsound]
     if any(one.look for one in refused):
         words = digest_of(*(edit.model_dump_json() for edit in offered.edits))
@@ -253,7 +258,7 @@ def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Chan
     """Record the proposal's run; the same edits for the same incumbent are the same run, and come to the same."""
     edits = digest_of(
         *(
-            repr((edit.op.value, edit.anchor, edit.section, edit.content, edit.tasks))
+            repr((edit.op.value, edit.anchor, edit.section, edit.content, edit.tasks)) + edit.file
             for edit in (change.edit for change in proposal)
         )
     )

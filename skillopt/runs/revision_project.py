@@ -10,12 +10,14 @@ from skillopt.agent_table import find_agent_table
 from skillopt.errors import SkillError
 from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.review.result import ChangeFinding, Weight
+from skillopt.runs.plan import read_version
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
-from skillopt.skills.folder import files_of, skill_from_files
+from skillopt.skills.folder import skill_from_files
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
-from skillopt.versions.revisions import read_revision_file, worktree_folders, write_files
+from skillopt.versions.revisions import FolderChange, read_revision_file, worktree_folders, write_files
 
 __all__ = ["RevisionProject", "find_changed_agent"]
 
@@ -47,27 +49,44 @@ class RevisionProject:
 
     def skill(self, path: str) -> Skill:
         """Read the skill in a folder of the repository."""
+        free = SkillPlace.parse(path).free
         if not self.commit:
-            return self._target(self._repository.root / path, {}, None).skill()
-        return skill_from_files(self._name(path), self._repository.read_folder(self.commit, path))
+            found = self._target(self._repository.root, path, {}, None).skill()
+            return found if free else replace(skill_from_files(found.name, found.shipped), left_out=found.left_out)
+        return read_version(self._repository, self._name(path), self.commit, path)
+
+    @cached_property
+    def documents(self) -> dict[str, str]:
+        """Name the free documents by their places."""
+        return self.project.documents()
 
     def present(self) -> dict[str, tuple[File, ...]]:
         """Read the files of every skill of the work tree, by folder; one that cannot be read has no files."""
-        found: dict[str, tuple[File, ...]] = {}
-        for folder in worktree_folders(self._repository):
-            found[folder] = ()
-            with suppress(SkillError):
-                found[folder] = files_of(self.skill(folder))
-        return found
+        return {folder: self.files(folder) for folder in worktree_folders(self._repository)}
+
+    def changed_documents(self, old: "RevisionProject") -> tuple[FolderChange, ...]:
+        """List the free documents that differ from those of an older revision."""
+        changes = []
+        for place in self.documents:
+            before, after = ({one.path: one.content for one in side.files(place)} for side in (old, self))
+            files = tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
+            changes += [FolderChange(place if before else None, place if after else None, files)] if files else []
+        return tuple(changes)
+
+    def files(self, path: str) -> tuple[File, ...]:
+        """Read the files of a skill or a free document; none where it cannot be read."""
+        with suppress(SkillError):
+            return self.skill(path).shipped
+        return ()
 
     def target(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
         """Return a skill with its suite and settings."""
         if not self.commit:
-            return self._target(self._repository.root / path, flags, suite)
-        place = self.project.root / path
+            return self._target(self._repository.root, path, flags, suite)
+        place = self.project.root / SkillPlace.parse(path).folder
         place.mkdir(parents=True, exist_ok=True)
         write_files(self._repository.read_folder(self.commit, path), place)
-        target = replace(self._target(place, flags, suite), name=self._name(path))
+        target = replace(self._target(self.project.root, path, flags, suite), name=self._name(path))
         beside = self._real.find_suite(target.name, self._real.root / path) if target.suite_path is None else None
         if beside is not None and not beside.is_relative_to(self._real.root / path):
             target = replace(target, suite_path=self._folder / beside.relative_to(self._real.root))
@@ -88,10 +107,11 @@ class RevisionProject:
         return str(error).replace(f"{self._folder}/", "")
 
     def _name(self, path: str) -> str:
-        return PurePosixPath(path).name or self._repository.root.name
+        return self.documents.get(path) or PurePosixPath(path).name or self._repository.root.name
 
-    def _target(self, place: Path, flags: Mapping[str, object], suite: Path | None) -> Target:
-        return self.project.target(Selection(str(place), flags, suite, self.project.root))
+    def _target(self, root: Path, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
+        name = self.documents.get(path, str(root / path))
+        return self.project.target(Selection(name, flags, suite, self.project.root))
 
     def _lay_out_suite(self, path: Path) -> None:
         if path.exists() or not path.is_relative_to(self._folder):

@@ -38,7 +38,7 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.edits import Change, Edit, Op
-from skillopt.skills.folder import decode_skill, files_of
+from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.storage.notes import mark_unreported
@@ -174,7 +174,7 @@ def open_draft(root: Path, repository: Repository, target: Target) -> DraftBranc
             newest = next((run for run in ledger.runs(skill) if run.kind == "training"), None)
             if newest is not None and newest.state == "running" and not is_locked(root, skill):
                 _publish_draft(repository, ledger, newest)
-    return DraftBranch(repository, skill, repository.relative(target.folder))
+    return DraftBranch(repository, skill, target.place(repository))
 
 
 def became_version(branch: DraftBranch) -> bool:
@@ -295,7 +295,7 @@ def _commit(
     return NewVersion(
         skill=record.skill,
         path=record.skill_path,
-        files=files_of(decode_skill(record.skill, record.start).with_document(SkillDocument(event.text))),
+        files=decode_skill(record.skill, record.start).with_document(SkillDocument(event.text)).shipped,
         at=at,
         parent=parent,
         subject=f"{record.skill}: {subject}",
@@ -341,7 +341,8 @@ def _summary(changes: Sequence[Change]) -> str:
 
 
 def _paragraph(edit: Edit) -> str:
-    place = f" in {disarm(escape_terminal(edit.section))}" if edit.section else ""
+    where = " > ".join(filter(None, (edit.file, edit.section)))
+    place = f" in {disarm(escape_terminal(where))}" if where else ""
     old, new = (indent(disarm(text.strip()), "    ") for text in (edit.anchor, edit.content))
     shown = {Op.ADD: new, Op.REWRITE: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further

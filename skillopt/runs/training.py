@@ -21,6 +21,7 @@ from skillopt.runs.prospect import expect_prospect
 from skillopt.runs.recorded import spent_by_earlier
 from skillopt.runs.run import DraftState, RecordedRun
 from skillopt.settings import Settings
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.targets.handoff import HandoffFolder
@@ -65,7 +66,8 @@ def optimize(
         observer.notice(prospect.words)
         record, resumed = begin_run(plan, ledger, start)
         if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
-            observer.notice(f"{plan.skill_path} is trained as it lies there, though git has another text; {_KEPT}")
+            place = SkillPlace.parse(plan.skill_path).words
+            observer.notice(f"{place} is trained as it lies there, though git has another text; {_KEPT}")
         run = RecordedRun(plan, ledger, record, observer)
         versions = plan.repository.versions(name, record.base) if record.base else ()
         until = next((row.at for row in ledger.events(record.id)), record.started_at)  # which a repeated run sets anew

@@ -20,6 +20,7 @@ from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
 from skillopt.safety.unseen_text import find_carriers, find_unseen
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.load_commands import find_load_commands
+from skillopt.skills.trained_files import is_script, split_text
 
 __all__ = ["LintFinding", "find_marks", "find_piped_command", "lint_change"]
 
@@ -96,8 +97,13 @@ def lint_change(before: str, after: str, allow: frozenset[LintClass] = frozenset
 
 
 def find_marks(before: str, after: str, allow: frozenset[LintClass] = frozenset()) -> tuple[LintFinding, ...]:
-    """Find what a change introduces that is not refused and that a person must look at."""
-    return tuple(_finding(match) for match in _added(before, after, allow) if match.kind in MARKED)
+    """Find what a change introduces that is not refused and that a person must look at, each changed script too."""
+    old, new = ({one.path: one.text for one in split_text(text) if is_script(one.path)} for text in (before, after))
+    scripts = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
+    changed = (
+        LintFinding(LintClass.SCRIPT, f"{path} is a script that changes; read it whole", path, 1) for path in scripts
+    )
+    return (*(_finding(match) for match in _added(before, after, allow) if match.kind in MARKED), *changed)
 
 
 def _added(before: str, after: str, allow: frozenset[LintClass]) -> list[TextMatch]:

@@ -6,8 +6,10 @@ Invariants, whatever the program does:
 """
 
 import os
+import re
 import resource
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,13 +24,16 @@ from typing import Final
 from skillopt.errors import InfrastructureError
 from skillopt.sandbox.limits import Limits, Watch, descendants, process_numbers
 from skillopt.sandbox.workspace import Workspace
+from skillopt.tasks import File
 
-__all__ = ["ProcessResult", "end_inheritors", "run_process", "stop_all_processes"]
+__all__ = ["ProcessResult", "end_inheritors", "run_process", "shell_problem", "stop_all_processes"]
 
 _POLL_SECONDS: Final = 0.05
 _DRAIN_SECONDS: Final = 1.0
 _KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)
 _FIRST_TO_DIE: Final = "1000"
+_SHELL: Final = re.compile(r"#!\s*\S*?(?:env\s+)?\b(?P<name>sh|bash|dash|ksh|zsh)\b")
+_SHELL_SECONDS: Final = 10.0
 _abandoned = threading.Event()
 
 
@@ -41,6 +46,18 @@ class ProcessResult:
     stderr: str
     timed_out: bool = False
     exceeded: str = ""
+
+
+def shell_problem(path: str, text: str) -> str:
+    """Say why its shell cannot parse a script, which is not run; empty where it can, or for another kind of file."""
+    first, kind = _SHELL.match(text), path.rpartition(".")[2]
+    shell = first["name"] if first else kind if kind in ("sh", "bash") else ""
+    if not shell or shutil.which(shell) is None:
+        return ""
+    with Workspace.create([File("script", text.encode("utf-8", "replace"))]) as folder:
+        result = run_process([shell, "-n", "script"], folder.path, {}, _SHELL_SECONDS)
+    found = " ".join(result.stderr.split())[:200]
+    return f"{path}: expected a script that {shell} can read, found: {found}" if result.status else ""
 
 
 def run_process(

@@ -127,7 +127,7 @@ class Reapplying(Shrinking):
         self.upstream, self.carried, self.draft = upstream, tuple(carried), Draft(upstream)
         self.draft.set([Line(one.edit) for one in carried if one.fate == "applied"])
         shown = enumerate(line.edit.content or line.edit.anchor for line in self.draft.lines)
-        units = tuple(Unit("", text, at, at, at, "", -1) for at, text in shown)
+        units = tuple(Unit("", text, at, at, at, "", ("", -1)) for at, text in shown)
         self.search = Search(TrainEvidence(self.draft.skill, tasks, Random("update")), units, self._without)
 
     def run(self) -> Generator[events.Event, None, tuple[str, int]]:

@@ -115,7 +115,7 @@ class Shrinking:
         self.answers = Answerer(self.runner.replies, TrainRollouts(self.runner, Stream.LEARNING).measure)
         self.order = draw.sample(list(tasks), len(tasks))
         self.names = tuple(dict.fromkeys(task.unit.id for task in self.order))
-        self._built: dict[tuple[int, ...], Skill] = {}
+        self._built: dict[tuple[tuple[str, int], ...], Skill] = {}
         self._rewritten: list[Edit] = []
 
     @classmethod
@@ -191,13 +191,14 @@ class Shrinking:
                 yield from go([find_needed(self.search, name) for name in left[at : at + _AT_A_TIME]], self.answers)
         alone = Counter(unit.heading for unit in self.search.needed)
         for unit in [] if self.how.drop_unexercised else list(self.search.needed):
-            if alone[unit.heading] == 1 and unit.heading not in (self._title, -1):
+            if alone[unit.heading] == 1 and unit.heading not in self._general:
                 yield from go([confirm(self.search, unit)], self.answers)
 
     @property
-    def _title(self) -> int:
-        """Where the first heading stands, whose text is about all sections."""
-        return next((section.start for section in self.skill.document.sections), -1)
+    def _general(self) -> frozenset[tuple[str, int]]:
+        """Name the first heading of the first file, and what stands above it: their text is about all sections."""
+        path, first = self.skill.document.parts[0].path, self.skill.document.file()
+        return frozenset((path, at) for at in (-1, *(section.start for section in first.sections[:1])))
 
     def _rewrite(self) -> _Told:
         """Ask for sections of the short text in fewer words."""
@@ -227,7 +228,7 @@ class Shrinking:
         return after.digest != short.digest and self.runner.left >= self.texts * len(self.tasks)
 
     def _without(self, out: Sequence[Unit]) -> Skill:
-        key = tuple(sorted(unit.start for unit in out))
+        key = tuple(sorted((unit.file, unit.start) for unit in out))
         if key not in self._built:
             self._built[key] = self.skill.with_document(without_units(self.skill.document, out))
         return self._built[key]
@@ -242,7 +243,7 @@ class Shrinking:
         return [
             unit
             for unit in self.search.idle
-            if unit.heading not in {*needed, self._title, -1}
+            if unit.heading not in needed | self._general
             and not any(plain_words(unit.section) and plain_words(unit.section) <= words for words in own)
         ]
 

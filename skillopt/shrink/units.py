@@ -1,12 +1,12 @@
 """Cut a document into units that can be left out: list items, paragraphs, table rows, code blocks, quotations.
 
 A heading, the head of a table, and the own line of an item with items below it go with the last unit below them.
-Frontmatter, protected regions and raw HTML are no units. A document is a text and the name of its file.
+Frontmatter, protected regions, raw HTML and scripts are no units.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from skillopt.skills.document import Section, SkillDocument, estimate_tokens
@@ -36,7 +36,8 @@ class Unit:
     start: int
     end: int
     section: str
-    heading: int
+    heading: tuple[str, int]
+    """The file and the offset of its section's heading; no offset where it stands above the first one."""
 
     @property
     def tokens(self) -> int:
@@ -50,8 +51,12 @@ class _Span:
     end: int
 
 
-def find_units(document: SkillDocument, file: str = "SKILL.md") -> tuple[Unit, ...]:
-    """List the units of a document in their order; no two overlap."""
+def find_units(document: SkillDocument) -> tuple[Unit, ...]:
+    """List the units of all Markdown files of a document in their order; no two overlap."""
+    return tuple(unit for part in document.parts for unit in _units_of(document.file(part.path), part.path))
+
+
+def _units_of(document: SkillDocument, file: str) -> tuple[Unit, ...]:
     spans = sorted({*_items(document), *_other_blocks(document)}, key=lambda span: (span.start, -span.end))
     found: list[Unit] = []
     sections = _Sections(document)
@@ -62,7 +67,7 @@ def find_units(document: SkillDocument, file: str = "SKILL.md") -> tuple[Unit, .
             section = sections.around(span.start)
             end = span.start + len(text)
             title, at = (section.title, section.start) if section else ("", -1)
-            found.append(Unit(file, text, document.line_of(span.start), span.start, end, title, at))
+            found.append(Unit(file, text, document.line_of(span.start), span.start, end, title, (file, at)))
     return tuple(found)
 
 
@@ -131,14 +136,29 @@ def _covers(document: SkillDocument) -> Iterator[tuple[int, int, int]]:
             yield block.start, rows[0].start, block.end
 
 
-def without_units(document: SkillDocument, gone: Iterable[Unit]) -> SkillDocument:
-    """Return a document without some of its units, and without headings and heads of tables that held only these."""
-    spans = _removed(document, gone)
+def without_units(document: SkillDocument, gone: Collection[Unit]) -> SkillDocument:
+    """Return a document without some of its units, without headings and files that held only these."""
+    texts = {part.path: _text_without(document.file(part.path), _of_file(gone, part.path)) for part in document.parts}
+    empty = [path for path, text in texts.items() if _goes_whole(document, path, text)]
+    return document.with_files({path: text for path, text in texts.items() if path not in empty})
+
+
+def _of_file(units: Iterable[Unit], path: str) -> list[Unit]:
+    return [unit for unit in units if unit.file == path]
+
+
+def _goes_whole(document: SkillDocument, path: str, text: str) -> bool:
+    """Return whether a file beside the first one has lost all its text, its title aside."""
+    rest = SkillDocument(text)
+    return path != document.parts[0].path and text != document.file(path).text and not (rest.blocks or rest.regions)
+
+
+def _text_without(document: SkillDocument, gone: Iterable[Unit]) -> str:
     parts, position = list[str](), 0
-    for start, end in spans:
+    for start, end in _removed(document, gone):
         parts.append(document.text[position:start])
         position = end
-    return SkillDocument("".join([*parts, document.text[position:]]))
+    return "".join([*parts, document.text[position:]])
 
 
 def _removed(document: SkillDocument, gone: Iterable[Unit]) -> list[tuple[int, int]]:
@@ -204,18 +224,29 @@ def _is_blank(text: str, spans: Sequence[tuple[int, int]], start: int, end: int)
 def deletions(
     document: SkillDocument, gone: Collection[Unit], reasons: dict[Unit, str] | None = None
 ) -> tuple[Edit, ...]:
-    """Write what goes as edits, one for each run of lines; an anchor that stands twice takes in lines before it."""
+    """Write what goes as edits, one for each run of lines, or for a whole file."""
     edits: list[Edit] = []
-    for number, (start, end) in enumerate(_removed(document, gone), 1):
+    for part in document.parts:
+        own, one = _of_file(gone, part.path), document.file(part.path)
+        named = part.path if document.trained else ""
+        if own and _goes_whole(document, part.path, _text_without(one, own)):
+            edits.append(Edit("", Op.DELETE, rationale=next(iter((reasons or {}).values()), ""), file=part.path))
+        else:
+            edits += (replace(edit, file=named) for edit in _deletions_of(one, own, reasons or {}))
+    return tuple(replace(edit, id=f"d{number}") for number, edit in enumerate(edits, 1))
+
+
+def _deletions_of(document: SkillDocument, gone: Collection[Unit], reasons: Mapping[Unit, str]) -> Iterator[Edit]:
+    """Yield an edit for each run of lines; an anchor that stands twice takes in lines before it."""
+    for start, end in _removed(document, gone):
         own = [unit for unit in gone if start <= unit.start < end]
-        said = "; ".join(dict.fromkeys((reasons or {}).get(unit, "") for unit in own)).strip("; ")
+        said = "; ".join(dict.fromkeys(reasons.get(unit, "") for unit in own)).strip("; ")
         first, text = start, document.text
         while text.count(text[first:end].strip("\r\n"), document.body_start) > 1 and first > document.body_start:
             first = max(text.rfind("\n", 0, first - 1) + 1, document.body_start)
         content = text[first:start].strip("\r\n")
         op, anchor = (Op.REPLACE if content.strip() else Op.DELETE), text[first:end].strip("\r\n")
-        edits.append(Edit(f"d{number}", op, anchor, "", content if op is Op.REPLACE else "", said))
-    return tuple(edits)
+        yield Edit("d", op, anchor, "", content if op is Op.REPLACE else "", said)
 
 
 def plain_words(text: str) -> frozenset[str]:

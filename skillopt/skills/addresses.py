@@ -109,6 +109,8 @@ def fit_lines(document: SkillDocument, content: str, end: int) -> str:
     if not document.text[document.body_start : end].strip():
         lead = "" if document.text[:end].endswith(("\n", "\r")) or not document.text[:end].lstrip("\ufeff") else "\n"
         return f"{lead}{content}\n"
+    if document.script:
+        return f"\n{content}"
     above = block_ending_at(document, end)
     marker = _MARKER.match(above.text) if above else None
     if marker is None:

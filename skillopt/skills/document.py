@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from skillopt.errors import SkillError
+from skillopt.skills.trained_files import FIRST_FILE, FilePart, SkillPlace, is_script, join_files, split_text
 from skillopt.tasks import File, digest_of
 
 __all__ = ["GUIDANCE", "Block", "Region", "Section", "Skill", "SkillDocument", "estimate_tokens"]
@@ -21,6 +22,7 @@ GUIDANCE = "guidance"
 """Name of the protected region that only the slow update writes."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_NOT_LINE_ENDS = re.compile(r"[^\r\n]+")
 _FENCE = re.compile(r"---[ \t]*(?:\r\n|\r|\n|\Z)")
 _MARKER = re.compile(r"<!--[ \t]*skillopt:(?P<kind>begin|end)[ \t]+(?P<name>[\w-]+)[ \t]*-->")
 _BLOCKS = frozenset(("heading", "paragraph", "fence", "code_block", "html_block", "hr"))
@@ -78,9 +80,12 @@ class Region:
 
 @dataclass(frozen=True)
 class SkillDocument:
-    """The text of a SKILL.md. Bytes that are not UTF-8 are carried as lone surrogates."""
+    """The text of a SKILL.md, or of all files that are trained. Bytes that are not UTF-8 are lone surrogates."""
 
     text: str
+    trained: tuple[str, ...] = ()
+    script: bool = False
+    """Whether it is one file that is no Markdown: it has no frontmatter, sections and list items."""
 
     @classmethod
     def parse(cls, source: bytes) -> "SkillDocument":
@@ -91,10 +96,26 @@ class SkillDocument:
         """Give back the bytes of the file."""
         return self.text.encode("utf-8", "surrogateescape")
 
+    @property
+    def place(self) -> SkillPlace:
+        """Say which of the files in its folder it has."""
+        return SkillPlace(".", self.trained)
+
     @cached_property
-    def digest(self) -> str:
-        """Identify the document by its bytes."""
-        return digest_of(self.render())
+    def parts(self) -> tuple[FilePart, ...]:
+        """List its files; SKILL.md alone where nothing else is trained."""
+        if not self.trained:
+            return (FilePart(FIRST_FILE, 0, self.text),)
+        return tuple(part for part in split_text(self.text) if part.path != FIRST_FILE or not self.place.free)
+
+    def file(self, path: str = "") -> "SkillDocument":
+        """Return one of its files as a document of its own; the first for no path, an empty one for an unknown path."""
+        found = next((part for part in self.parts if path in ("", part.path)), FilePart(path, 0, ""))
+        return SkillDocument(found.text, script=is_script(found.path))
+
+    def with_files(self, texts: dict[str, str]) -> "SkillDocument":
+        """Return a document of these files, trained like this one."""
+        return replace(self, text=join_files(texts.items(), self.trained))
 
     @cached_property
     def line_starts(self) -> tuple[int, ...]:
@@ -107,7 +128,7 @@ class SkillDocument:
         """Find (content start, content end, body start) of the frontmatter."""
         start = len(_BOM) if self.text.startswith(_BOM) else 0
         opening = _FENCE.match(self.text, start)
-        if opening is None:
+        if opening is None or self.script:
             return None
         for line_start in self.line_starts:
             if line_start < opening.end():
@@ -146,18 +167,15 @@ class SkillDocument:
         """Give the 1-based line on which an offset lies."""
         return bisect_right(self.line_starts, offset, 0, len(self.line_starts) - 1) or 1
 
-    def byte_offset(self, offset: int) -> int:
-        """Turn an offset in the text into one in the file's bytes."""
-        return len(self.text[:offset].encode("utf-8", "replace"))  # A carried byte becomes one `?`.
-
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """List the body's sections in order; headings inside code fences are not headings."""
         sections = []
         nearest = [len(self.text)] * 7  # Start of the nearest later heading of each level.
+        ends = [part.start + len(part.text) for part in self.parts]
         for title, level, first, after in reversed(list(self._headings())):
             start = self.body_line(first)
-            end = min(nearest[: level + 1])
+            end = min(*nearest[: level + 1], ends[bisect_right(ends, start)])
             sections.append(Section(title, level, self.line_of(start), start, self.body_line(after), end))
             nearest[level] = start
         return tuple(reversed(sections))
@@ -203,6 +221,9 @@ class SkillDocument:
 
     def with_region(self, name: str, content: str) -> "SkillDocument":
         """Replace the text inside a protected region, adding the region at the end when missing."""
+        if self.trained:
+            texts = {part.path: part.text for part in self.parts}
+            return self.with_files(texts | {self.parts[0].path: self.file().with_region(name, content).text})
         newline = self.newline
         inner = newline + content.strip().replace("\r\n", "\n").replace("\n", newline) + newline
         for region in self.regions:
@@ -221,7 +242,11 @@ class SkillDocument:
 
     @cached_property
     def _tokens(self) -> list[Token]:
-        return _parse(self.body)
+        if not self.trained:
+            return _parse("" if self.script else self.body)
+        # Scripts are blank lines, and what begins a file is a rule, which ends every list.
+        shown = (_NOT_LINE_ENDS.sub("", part.text) if is_script(part.path) else part.text for part in self.parts)
+        return _parse(("***\n" * self.place.free + "\n***\n".join(shown))[self.body_start :])
 
     @cached_property
     def outline(self) -> tuple[tuple[str, int, str, int, int], ...]:
@@ -285,11 +310,11 @@ def _parser() -> MarkdownIt:
 
 @dataclass(frozen=True)
 class Skill:
-    """A skill folder: its name, its SKILL.md and its other files.
+    """A skill folder, or a free document: its name, the text that is trained and its other files.
 
     Args:
         name: The folder's name.
-        document: The SKILL.md.
+        document: The SKILL.md, with the other files that are trained.
         files: Everything else that ships (`evals/` does not), sorted by path.
         left_out: What else lies in its folder and does not ship, and why: a sentence each.
     """
@@ -305,14 +330,22 @@ class Skill:
 
     @property
     def text(self) -> str:
-        """Give the whole SKILL.md."""
+        """Give the whole text that is trained: SKILL.md, or all files that are, joined."""
         return self.document.text
 
     @cached_property
+    def shipped(self) -> tuple[File, ...]:
+        """List all its files, sorted by path."""
+        parts = (File(one.path, one.text.encode("utf-8", "surrogateescape")) for one in self.document.parts)
+        return tuple(sorted((*parts, *self.files), key=lambda file: file.path))
+
+    @cached_property
     def digest(self) -> str:
-        """Identify the skill by all its bytes."""
-        return digest_of(self.document.render(), *(part for file in self.files for part in (file.path, file.content)))
+        """Identify the skill by all its bytes, whichever of its files are trained."""
+        first = next((file.content for file in self.shipped if file.path == FIRST_FILE), b"")
+        rest = (file for file in self.shipped if file.path != FIRST_FILE)
+        return digest_of(first, *(part for file in rest for part in (file.path, file.content)))
 
     def with_document(self, document: SkillDocument) -> "Skill":
-        """Give the same skill with another SKILL.md."""
-        return replace(self, document=document)
+        """Give the same skill with another text; which of its files are trained stays as it is."""
+        return replace(self, document=replace(document, trained=self.document.trained))

@@ -17,6 +17,7 @@ from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.addresses import LIST_ITEM, find_anchor, find_section, fit_lines, line_end, own_text
 from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.structure import find_restructured_line
+from skillopt.skills.trained_files import FIRST_FILE, is_script, parse_file, split_text
 
 __all__ = [
     "Change",
@@ -61,6 +62,8 @@ class Edit:
         tasks: Ids of the train tasks that motivated it.
         line_tasks: Those of them behind each block of the content (`blocks_of`), where the proposer said; else empty.
         ungrounded: Literals of the content that stand neither in the skill before nor in what those tasks showed.
+        file: Path of the file that it changes, where several are trained. Empty: the only one that has the anchor or
+            the section, else the first. An `add` makes a new file; a `delete` without anchor deletes the whole file.
     """
 
     id: str
@@ -72,10 +75,11 @@ class Edit:
     tasks: tuple[str, ...] = ()
     line_tasks: tuple[tuple[str, ...], ...] = ()
     ungrounded: tuple[str, ...] = field(default=(), compare=False)
+    file: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an edit that lacks what its operation needs."""
-        if self.op in (Op.DELETE, Op.REPLACE) and not self.anchor.strip():
+        if self.op in (Op.DELETE, Op.REPLACE) and not self.anchor.strip() and not self.deletes_file:
             raise self._error(f"{self.op} needs an anchor, the exact text it changes, found {self.anchor!r}")
         if self.op is Op.REWRITE and not self.section.strip():
             raise self._error(f"rewrite needs the section whose text it replaces, found {self.section!r}")
@@ -90,14 +94,23 @@ class Edit:
         return EditError(f"edit {self.id!r}: {found}")
 
     @property
+    def deletes_file(self) -> bool:
+        """Whether it deletes a whole file."""
+        return self.op is Op.DELETE and bool(self.file) and not self.anchor
+
+    @property
     def summary(self) -> str:
         """Describe the edit on one line."""
+        return f"{self.file}: {self._summary}" if self.file not in ("", FIRST_FILE) else self._summary
+
+    @property
+    def _summary(self) -> str:
         place = self.anchor or (f"section {self.section}" if self.section else "the end")
         match self.op:
             case Op.ADD:
                 text = f"add after {place!r}: {self.content.strip()!r}"
             case Op.DELETE:
-                text = f"delete {self.anchor!r}"
+                text = f"delete {self.anchor!r}" if self.anchor else "delete the file"
             case Op.REPLACE:
                 text = f"replace {self.anchor!r} by {self.content.strip()!r}"
             case Op.REWRITE:
@@ -112,8 +125,6 @@ class Change:
     """An edit as it was applied."""
 
     edit: Edit
-    start: int
-    end: int
     tokens: int
     diff: str
 
@@ -140,20 +151,59 @@ class _Splice:
 
 
 def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
-    """Apply edits all together; the result does not depend on their order."""
+    """Apply edits all together; the result does not depend on their order. Each change names the file of its edit."""
+    if not document.trained:
+        if strange := next((edit for edit in edits if edit.file not in ("", FIRST_FILE)), None):
+            raise EditError(f"edit {strange.id!r}: only {FIRST_FILE} is trained, found the file {strange.file!r}")
+        return _apply_to_file(document, edits)
+    placed = [replace(edit, file=edit.file or _file_of(document, edit)) for edit in edits]
+    texts, changes = {part.path: part.text for part in document.parts}, dict[str, Change]()
+    for path in dict.fromkeys(edit.file for edit in placed):
+        patch = _apply_to_part(document, path, [edit for edit in placed if edit.file == path])
+        texts[path] = patch.document.text
+        changes |= {change.edit.id: change for change in patch.changes}
+    gone = {edit.file for edit in placed if edit.deletes_file}
+    after = document.with_files({path: text for path, text in texts.items() if path not in gone})
+    return Patch(after, tuple(changes[edit.id] for edit in edits))
+
+
+def _file_of(document: SkillDocument, edit: Edit) -> str:
+    """Find the only file that has the anchor or the section of an edit; the first where none has, or several have."""
+    wanted = edit.anchor.strip("\r\n") or (edit.section and f"# {edit.section.rpartition('> ')[2].lstrip('# ')}")
+    found = [part.path for part in document.parts if wanted and wanted in part.text]
+    return found[0] if len(found) == 1 else document.parts[0].path
+
+
+def _apply_to_part(document: SkillDocument, path: str, edits: Sequence[Edit]) -> Patch:
+    """Apply edits to one of several files, which they may make or delete."""
+    known, before, first = [part.path for part in document.parts], document.file(path), edits[0]
+    new = first.op is Op.ADD and not first.anchor and not first.section and document.place.trains(path)
+    if path not in known and not new:
+        makes = f"an add of a new file of {' or '.join(document.trained)}"
+        raise EditConflictError(f"edit {first.id!r}: expected {', '.join(known)} or {makes}, found file {path!r}")
+    if whole := next((edit for edit in edits if edit.deletes_file), None):
+        if path == known[0] or len(edits) > 1:
+            found = f"it is {path}, which stays" if path == known[0] else f"another edit changes {path}"
+            raise EditConflictError(f"edit {whole.id!r}: the file cannot be deleted: {found}")
+        return Patch(SkillDocument(""), (Change(whole, *_difference(before.text, 0, len(before.text), "", path)),))
+    patch = _apply_to_file(before, edits, path)
+    if problem := parse_file(path, patch.document.text) if patch.document != before else "":
+        raise EditError(f"edit {first.id!r}: {path}: {problem}")
+    return patch
+
+
+def _apply_to_file(document: SkillDocument, edits: Sequence[Edit], path: str = FIRST_FILE) -> Patch:
     splices = sorted(
         (_locate(document, edit) for edit in edits),
         key=lambda splice: (splice.start, splice.end, _by_number(splice.edit.id), splice.new),
     )
     _refuse_overlaps(splices)
     splices = _close_up(splices)
-    text, position, ranges = "", 0, {}
+    text, position = "", 0
     for splice in splices:
-        text += document.text[position : splice.start]
-        ranges[splice.edit.id] = (len(text), len(text) + len(splice.new))
-        text += splice.new
+        text += document.text[position : splice.start] + splice.new
         position = splice.end
-    after = SkillDocument(text + document.text[position:])
+    after = replace(document, text=text + document.text[position:])
     head = document.text[: document.body_start]
     if after.frontmatter != document.frontmatter or not after.text.startswith(head):
         raise ProtectedTextError("the edits would change where the frontmatter ends; start the body with no '---' line")
@@ -163,8 +213,8 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
             f"edit {names}: {broken}; close each code fence and HTML element that the new text opens, and leave alone "
             "what closes others"
         )
-    by_id = {splice.edit.id: splice for splice in splices}
-    return Patch(after, tuple(_change(document, after, by_id[edit.id], ranges[edit.id]) for edit in edits))
+    made = {one.edit.id: _difference(document.text, one.start, one.end, one.new, path) for one in splices}
+    return Patch(after, tuple(Change(edit, *made[edit.id]) for edit in edits))
 
 
 def blocks_of(content: str) -> tuple[str, ...]:
@@ -195,7 +245,7 @@ def split_lines(edit: Edit) -> tuple[Edit, ...]:
     they can be applied one after the other, too: those with an anchor stand in reverse, each pushing down the ones
     before.
     """
-    blocks = blocks_of(edit.content)
+    blocks = () if is_script(edit.file or FIRST_FILE) else blocks_of(edit.content)
     if len(blocks) < 2 or edit.op not in (Op.ADD, Op.REPLACE):  # noqa: PLR2004 - one line is the whole
         return (edit,)
     known = edit.line_tasks if len(edit.line_tasks) == len(blocks) else ((),) * len(blocks)
@@ -225,21 +275,20 @@ def changed_tokens(before: str, after: str) -> int:
 
 
 def diff_documents(before: SkillDocument, after: SkillDocument, name: str = "SKILL.md", context: int = 2) -> str:
-    """Show the difference of two documents as a unified diff."""
-    old, new = before.text.splitlines(), after.text.splitlines()
-    return "\n".join(unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="", n=context))
-
-
-def _change(before: SkillDocument, after: SkillDocument, splice: _Splice, span: tuple[int, int]) -> Change:
-    tokens, difference = _difference(before.text, splice.start, splice.end, splice.new)
-    return Change(splice.edit, after.byte_offset(span[0]), after.byte_offset(span[1]), tokens, difference)
+    """Show the difference of two documents as a unified diff, file by file."""
+    old, new = ({part.path: part.text.splitlines() for part in split_text(one.text)} for one in (before, after))
+    lines = list[str]()
+    for path in dict.fromkeys((*old, *new)):
+        shown = name if path == FIRST_FILE else path
+        lines += unified_diff(old.get(path, []), new.get(path, []), f"a/{shown}", f"b/{shown}", lineterm="", n=context)
+    return "\n".join(lines)
 
 
 @lru_cache(maxsize=1024)
-def _difference(text: str, start: int, end: int, new: str) -> tuple[int, str]:
+def _difference(text: str, start: int, end: int, new: str, path: str) -> tuple[int, str]:
     """Give the changed tokens and the diff of one splice; a draft is built again and again of the same ones."""
     alone = SkillDocument(text[:start] + new + text[end:])
-    return changed_tokens(text[start:end], new), diff_documents(SkillDocument(text), alone)
+    return changed_tokens(text[start:end], new), diff_documents(SkillDocument(text), alone, path)
 
 
 def _refuse_overlaps(splices: Sequence[_Splice]) -> None:

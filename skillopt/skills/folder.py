@@ -17,6 +17,7 @@ from unicodedata import category
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.trained_files import FIRST_FILE, SkillPlace, join_files
 from skillopt.tasks import File
 
 __all__ = [
@@ -25,17 +26,17 @@ __all__ = [
     "SKILL_FILE",
     "decode_skill",
     "encode_skill",
-    "files_of",
     "find_shared_file",
     "find_skill_folders",
     "is_left_out",
     "is_shipped",
     "read_document",
+    "read_free_document",
     "read_skill",
     "skill_from_files",
 ]
 
-SKILL_FILE = "SKILL.md"
+SKILL_FILE = FIRST_FILE
 
 MAX_SKILL_BYTES = 16 * 1024 * 1024
 """Most bytes that the files of a skill have together."""
@@ -65,6 +66,9 @@ _LEFT_OUT = frozenset(
     )
 )
 _LEFT_OUT_SUFFIXES = (".pyc", ".pyo", ".swp", "~")
+_TRAINED = "//"
+"""In an encoded skill it comes before the names of what is trained beside SKILL.md."""
+
 _DEEPEST = 12
 _MOST_FOLDERS = 20_000
 """Folders that are looked into where no git says what belongs to a project."""
@@ -102,10 +106,24 @@ def is_shipped(path: str) -> bool:
     return not _LEFT_OUT.intersection(parts) and not path.endswith(_LEFT_OUT_SUFFIXES)
 
 
+def read_free_document(root: Path, name: str, paths: Sequence[str]) -> Skill:
+    """Read files of a repository that are trained as one document."""
+    files = []
+    for path in paths:
+        place = root / path
+        if not place.resolve().is_relative_to(root.resolve()) or place.is_symlink():
+            raise SkillError(f"{place}: expected a file of its own, found a link; list the file that it leads to")
+        files.append(File(path, _read(place, MAX_SKILL_BYTES)))
+    return skill_from_files(name, tuple(files), paths)
+
+
 def read_skill(
-    folder: Path, within: Path | None = None, private: Callable[[Sequence[Path]], Collection[Path]] | None = None
+    folder: Path,
+    within: Path | None = None,
+    private: Callable[[Sequence[Path]], Collection[Path]] | None = None,
+    trained: Sequence[str] = (),
 ) -> Skill:
-    """Read a skill folder."""
+    """Read a skill folder, of which more than SKILL.md may be trained."""
     root = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would lose the name of a linked folder
     if not root.is_dir():
         found = f"a file; give the folder {str(root.parent)!r}" if root.exists() else "nothing there; check the path"
@@ -124,7 +142,7 @@ def read_skill(
     for path in sorted(places):
         files.append(File(path, _read(places[path], left)))
         left -= len(files[-1].content)
-    return replace(skill_from_files(root.name, tuple(files)), left_out=tuple(walk.left_out))
+    return replace(skill_from_files(root.name, tuple(files), trained), left_out=tuple(walk.left_out))
 
 
 def read_document(folder: Path, within: Path) -> SkillDocument:
@@ -147,8 +165,8 @@ def find_shared_file(path: Path, links: int) -> str:
     )
 
 
-def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
-    """Make a skill of its files, as they come from a folder or a git version."""
+def skill_from_files(name: str, files: tuple[File, ...], trained: Sequence[str] = ()) -> Skill:
+    """Make a skill of its files, as they come from a folder or a git version, or a free document."""
     known: dict[str, File] = {}
     for file in files:
         if file.path != PurePosixPath(file.path).as_posix() or file.path.startswith("/") or _leaves(file.path):
@@ -156,13 +174,15 @@ def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
         if file.path in known:
             raise SkillError(f"skill {name!r}: expected each path once, found {file.path!r} twice; remove one")
         known[file.path] = file
-    shipped = sorted((file for path, file in known.items() if is_shipped(path)), key=lambda file: file.path)
+    place = SkillPlace(".", tuple(trained))
+    shipped = sorted((one for path, one in known.items() if place.free or is_shipped(path)), key=lambda file: file.path)
     _check_sizes(f"skill {name!r}", [len(file.content) for file in shipped])
-    document = next((file for file in shipped if file.path == SKILL_FILE), None)
-    if document is None:
+    own = [file for file in shipped if place.trains(file.path)]
+    if not place.free and SKILL_FILE not in known:
         raise SkillError(_missing(f"skill {name!r}", [file.path for file in shipped]))
-    rest = tuple(file for file in shipped if file is not document)
-    return Skill(name, SkillDocument.parse(document.content), rest)
+    texts = ((file.path, file.content.decode("utf-8", "surrogateescape")) for file in own)
+    rest = tuple(file for file in shipped if file not in own)
+    return Skill(name, SkillDocument(join_files(texts, trained), place.trained), rest)
 
 
 def _check_sizes(place: str, sizes: Collection[int]) -> None:
@@ -173,27 +193,25 @@ def _check_sizes(place: str, sizes: Collection[int]) -> None:
         )
 
 
-def files_of(skill: Skill) -> tuple[File, ...]:
-    """List all files of a skill, SKILL.md among them, sorted by path; undoes `skill_from_files`."""
-    document = File(SKILL_FILE, skill.document.render())
-    return tuple(sorted((document, *skill.files), key=lambda file: file.path))
-
-
 def encode_skill(skill: Skill) -> bytes:
     """Write a skill's files down as bytes, the same for the same skill; its name is not among them."""
-    rows = [(file.path, b64encode(file.content).decode("ascii")) for file in files_of(skill)]
+    rows = [(file.path, b64encode(file.content).decode("ascii")) for file in skill.shipped]
+    rows += [(path, "") for path in (_TRAINED, *skill.document.trained) if skill.document.trained]
     return json.dumps(rows, separators=(",", ":")).encode("utf-8")
 
 
 def decode_skill(name: str, encoded: bytes) -> Skill:
     """Read back what `encode_skill` wrote."""
     try:
-        files = tuple(File(str(path), b64decode(content, validate=True)) for path, content in json.loads(encoded))
+        rows = json.loads(encoded)
+        names = [path for path, _ in rows]
+        end = names.index(_TRAINED) if _TRAINED in names else len(names)
+        files = tuple(File(str(path), b64decode(content, validate=True)) for path, content in rows[:end])
     except (TypeError, ValueError) as error:
         raise SkillError(
             f"skill {name!r}: expected a recorded skill, found {encoded[:40]!r}; start a new run"
         ) from error
-    return skill_from_files(name, files)
+    return skill_from_files(name, files, tuple(names[end + 1 :]))
 
 
 def _require_skill_file(root: Path) -> None:

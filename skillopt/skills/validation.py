@@ -14,6 +14,7 @@ from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
 from skillopt.skills.load_commands import find_load_commands, find_load_values
+from skillopt.skills.trained_files import parse_file
 
 __all__ = ["Finding", "Level", "Severity", "check_trainable", "validate"]
 
@@ -66,6 +67,7 @@ _CLAUDE_KEYS = (
 _CLAUDE_LISTING = 1536
 _CODEX_DESCRIPTION, _CODEX_LISTING, _CODEX_READ = 1024, 8000, 10_000
 _MOST_SHOWN = 60
+_MOST_TRAINED = 200_000
 _ALIKE = 0.8
 """Likeness from which on an unknown key is taken for a mistyped one."""
 
@@ -82,6 +84,8 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
     document = skill.document
     findings = [_warning(1, reason, Level.OPTIMIZER) for reason in skill.left_out]
     findings += _encoding(document)
+    if document.place.free:
+        return tuple(findings)
     unlisted = "expected a readable frontmatter, found none, so the skill is not listed; repair it"
     try:
         frontmatter = read_frontmatter(document)
@@ -110,9 +114,19 @@ def check_trainable(skill: Skill) -> None:
     document = skill.document
     if document.frontmatter is None:
         read_frontmatter(document)
-    for finding in chain(_encoding(document), _regions(document)):
-        if finding.severity is Severity.ERROR:
-            raise SkillError(f"{skill.name}/SKILL.md:{finding.line}: {finding.message}")
+    for part in document.parts:
+        one = document.file(part.path)
+        for finding in chain(_encoding(one), _regions(one)):
+            if finding.severity is Severity.ERROR:
+                raise SkillError(f"{skill.name}/{part.path}:{finding.line}: {finding.message}")
+        if problem := parse_file(part.path, part.text) if part.text.strip() else "":
+            raise SkillError(f"{skill.name}/{part.path}: {problem}; mend it before it is trained")
+    folders = tuple(path.rstrip("/") for path in document.trained)
+    if lost := next((reason for reason in skill.left_out if reason.startswith(folders)), ""):
+        raise SkillError(f"{skill.name}: expected the files that are trained in its folder; {lost}")
+    if (size := len(document.text)) > _MOST_TRAINED:
+        found = f"expected at most {_MOST_TRAINED:,} characters to train, found {size:,}"
+        raise SkillError(f"{skill.name}: {found}; move detail to files that are not trained")
 
 
 def _error(line: int, message: str, level: Level = Level.SPECIFICATION) -> Finding:

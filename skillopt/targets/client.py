@@ -11,7 +11,6 @@ from skillopt.rollouts import Message, Reply, Status, Trajectory, Usage, loading
 from skillopt.sandbox.workspace import Workspace, changed_files
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
-from skillopt.skills.folder import files_of
 from skillopt.targets.prices import bound_by_turns
 from skillopt.targets.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
 from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run, provider_error
@@ -45,6 +44,9 @@ class Client(ABC):
     def forced_prompt(self, skill: Skill, prompt: str) -> str:
         """Return a prompt that makes the client load a skill."""
 
+    instructions: ClassVar[str] = "AGENTS.md"
+    """The file at the root of a project that it reads at the start."""
+
     def files(self, request: RolloutRequest) -> tuple[File, ...]:  # noqa: ARG002 - by default it needs none
         """Return the configuration files of its home."""
         return ()
@@ -64,20 +66,22 @@ class Client(ABC):
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task in the workspace, which becomes the root of a repository with the skills in it."""
         skill, prompt = request.skill, request.task.prompt
-        forced = skill is not None and self.mode == "forced" and request.discovery is None
+        read = skill is not None and skill.document.place.free  # by itself, as the instructions of the project
+        forced = skill is not None and not read and self.mode == "forced" and request.discovery is None
         prepare_folder(workspace)
         for one in request.installed:
-            prepare_folder(workspace, f"{self.skills}/{one.name}", files_of(one))
+            prepare_folder(workspace, "" if one.document.place.free else f"{self.skills}/{one.name}", self._placed(one))
         if skill is not None and forced:
             prompt = self.forced_prompt(skill, prompt)
         with AgentHome.create(self.files(request)) as home:
             run = self.command(request, home, workspace, prompt).run(home, workspace, request.task.timeout)
             stream = self.read(run, home, request)
         own = (".git/", f"{self.skills.partition('/')[0]}/")
-        changed = tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(own))
+        placed = (*request.task.files, *(self._placed(skill) if skill and read else ()))
+        changed = tuple(path for path in changed_files(workspace, placed) if not path.startswith(own))
         ending = stream.ending(run, changed=bool(changed))
-        complaint = "" if skill is None else stream.complaint(skill, forced=forced)
-        notes = [] if skill is None else [Message("harness", self._loading(stream, skill, complaint))]
+        complaint = "" if skill is None or read else stream.complaint(skill, forced=forced)
+        notes = [] if skill is None or read else [Message("harness", self._loading(stream, skill, complaint))]
         loaded = {one.name: stream.loads(one.name) for one in request.installed}
         if request.discovery is not None and None not in loaded.values():
             # Only the first steps count, so the end of a limit is a good end.
@@ -91,6 +95,14 @@ class Client(ABC):
         usage = self.usage(stream.usage, stream.cached_tokens)
         done = Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage, run.acts)
         return done.with_texts(lambda text: text.replace(workspace, "/workspace").replace(home.path, "/home/agent"))
+
+    def _placed(self, skill: Skill) -> tuple[File, ...]:
+        """List the files of a skill; of a free document the first at the root, too, under the name it is read by."""
+        files = skill.shipped
+        own = next((file for path in skill.document.trained for file in files if file.path == path), None)
+        if not skill.document.place.free or own is None or any(file.path == self.instructions for file in files):
+            return files
+        return (*files, File(self.instructions, own.content))
 
     def _loading(self, stream: ClientStream, skill: Skill, complaint: str) -> str:
         loaded = not complaint if self.mode == "forced" else stream.loads(skill.name)

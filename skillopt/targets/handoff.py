@@ -13,7 +13,6 @@ from skillopt.errors import AnswersPendingError, UsageError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Reply, Trajectory, Usage
 from skillopt.sandbox.workspace import Unreadable, changed_files, read_workspace_file
-from skillopt.skills.folder import files_of
 from skillopt.tasks import File, digest_of
 
 __all__ = ["HandoffFolder", "HandoffHarness", "HandoffModel"]
@@ -24,7 +23,7 @@ _TITLE: Final = 100
 
 _HOW_TO_ANSWER: Final = """\
 A `prompt` is answered with text alone, as the prompt says, by its schema where it has one.
-A `rollout` is one task. Read the SKILL.md beside it, if there is one, and follow it; work only in its `workspace/`.
+A `rollout` is one task. Read the SKILL.md or AGENTS.md beside it, if any, and follow it; work only in its `workspace/`.
 The answer to a rollout is what you would say at the end; if all is in files, say so.
 Do each by itself, without looking at earlier answers. A task may come again: that shows how far chance goes.
 """.splitlines()
@@ -168,9 +167,9 @@ class HandoffHarness(_Handoff):
         files = [File("prompt.md", task.prompt.encode("utf-8", "replace"))]
         files += [File(f"workspace/{file.path}", file.content) for file in task.files]
         if skill:
-            files += [File(f"skill/{skill.name}/{file.path}", file.content) for file in files_of(skill)]
+            files += [File(f"skill/{skill.name}/{file.path}", file.content) for file in skill.shipped]
         for one in request.beside:
-            files += [File(f"beside/{one.name}/{file.path}", file.content) for file in files_of(one)]
+            files += [File(f"beside/{one.name}/{file.path}", file.content) for file in one.shipped]
         same = digest_of(request.digest, task.digest)
         handed = HandoffFolder(self.folder)
         answer = handed.answer("rollouts", key, files, about=task.id, same=same).strip()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.skills.folder import is_shipped
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File, digest_of
 from skillopt.versions.commit_message import Version, of_description
 from skillopt.versions.git_process import run_git
@@ -89,9 +90,8 @@ class DraftBranch:
             return False
         before = self.repository.tree(version.parent, "") if version.parent else []
         changed = {name for _, _, name in set(self.repository.tree(commit, "")) ^ set(before)}
-        prefix = "" if self.path == "." else f"{self.path}/"
         as_written = _digest(self.repository.read_folder(commit, self.path)) == version.trailer(FILES_DIGEST)
-        return as_written and all(name.startswith(prefix) for name in changed)
+        return as_written and all(map(SkillPlace.parse(self.path).holds, changed))
 
 
 def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:

@@ -3,8 +3,8 @@
 Invariants, whatever a bundle holds:
 1. Reading one moves no branch, starts no program, and brings nothing but objects into the repository.
 2. A commit that changes anything outside of its skill's folder is found, but for what the default branch has there.
-3. So is one that changes anything in it but the text of SKILL.md, unless the remote's history had that before; on a
-   branch of descriptions, anything but the description.
+3. So is one that changes anything in it but the text of SKILL.md and of what else is trained, unless the remote's
+   history had that before; on a branch of descriptions, anything but the description.
 """
 
 import os
@@ -18,6 +18,7 @@ from typing import Final
 from skillopt.errors import InfrastructureError, VersionConflictError
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import SKILL_FILE, is_shipped
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, run_git, try_git
 from skillopt.versions.objects import read_objects
@@ -95,20 +96,20 @@ def check_commits(
     if len(listed) > _MOST_COMMITS:
         message = f"{branch}: expected at most {_MOST_COMMITS:,} commits that the remote does not have, found more"
         raise VersionConflictError(f"{message}; it was not pushed. Train from the default branch")
-    history = _read_history(root, path, without)
+    place = SkillPlace.parse(path)
+    history = _read_history(root, place, without)
     for commit, *parents in listed:
-        strange = _strays(repository, commit, _outside_of(repository, commit, parents, known[0]), path)
+        strange = _strays(repository, commit, _outside_of(repository, commit, parents, known[0]), place)
         if strange:
-            message = (
-                f"{branch} changes {strange[0]!r} in {commit[:10]}, outside of {path} ({count}); it was not pushed"
-            )
+            message = f"{branch} changes {strange[0]!r} in {commit[:10]}, outside of {place.words} ({count})"
             raise VersionConflictError(
-                f"{message}. Push what is not of the skill first, or train from the default branch"
+                f"{message}; it was not pushed. Push what is not of the skill first, or train from the default branch"
             )
-        if found := _unexpected(repository, (commit, *parents), path, history, describes):
+        if found := _unexpected(repository, (commit, *parents), place, history, describes):
             message = f"{branch}: {commit[:10]} changes {found} ({count}); it was not pushed"
             only = "the description in" if describes else "the text of"
-            raise VersionConflictError(f"{message}. Training changes {only} {SKILL_FILE} only; train again")
+            files = " and ".join(place.trained if place.free else (SKILL_FILE, *place.trained))
+            raise VersionConflictError(f"{message}. Training changes {only} {files} only; train again")
 
 
 def _outside_of(repository: Repository, commit: str, parents: Sequence[str], default: str) -> str:
@@ -119,22 +120,22 @@ def _outside_of(repository: Repository, commit: str, parents: Sequence[str], def
     return _empty_tree(repository.root) if status else base.decode().split()[0]
 
 
-def _strays(repository: Repository, commit: str, before: str, path: str) -> list[str]:
+def _strays(repository: Repository, commit: str, before: str, place: SkillPlace) -> list[str]:
     changed = [name for _, _, name in _changed(repository, before, commit)]
-    if path == ".":
+    if place.folder == "." and not place.free:
         return [name for name in changed if not is_shipped(name) or name.startswith(".github/")]
-    return [name for name in changed if not name.startswith(f"{path}/")]
+    return [name for name in changed if not place.holds(name)]
 
 
 def _unexpected(
     repository: Repository,
     line: tuple[str, ...],
-    path: str,
+    place: SkillPlace,
     history: "_History",
     describes: Callable[[bytes, bytes], bool] | None,
 ) -> str:
     """Return what a commit brings to its skill beyond text below the frontmatter and what was there before."""
-    root, prefix, (commit, *parents) = repository.root, "" if path == "." else f"{path}/", line
+    root, prefix, (commit, *parents) = repository.root, place.prefix, line
     sides = [*parents] or [_empty_tree(root)]
     if len(parents) > 1:
         # What git makes of a text that people changed on both sides is theirs.
@@ -142,7 +143,8 @@ def _unexpected(
         sides += [tree.decode().split()[0]] if status == 0 else []
     first, *others = (_changed(repository, side, commit) for side in sides)
     new = set(first).intersection(*others)
-    for mode, sha, name in sorted(row for row in new if row[2].startswith(prefix) and row[0] != _GONE):
+    own = (row for row in new if place.holds(row[2]) and row[0] != _GONE and not _is_trained_beside(row, place))
+    for mode, sha, name in sorted(own):
         if name != f"{prefix}{SKILL_FILE}" or mode not in _REGULAR:
             if (mode, sha) not in history.files and not (mode in _REGULAR and history.is_new):
                 return f"{name!r}"
@@ -155,6 +157,11 @@ def _unexpected(
         elif _frontmatter(content) not in had | history.frontmatters and not history.is_new:
             return f"the frontmatter of {name!r}"
     return ""
+
+
+def _is_trained_beside(row: tuple[str, str, str], place: SkillPlace) -> bool:
+    inside = row[2].removeprefix(place.prefix)
+    return row[0] in _REGULAR and inside != SKILL_FILE and place.trains(inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +177,9 @@ class _History:
         return not self.frontmatters
 
 
-def _read_history(root: Path, path: str, known: Sequence[str]) -> _History:
-    asked = ["log", "--raw", "--no-abbrev", "--no-renames", "-m", "--root", "-z", "--format=", *known, "--", path]
+def _read_history(root: Path, place: SkillPlace, known: Sequence[str]) -> _History:
+    asked = ["log", "--raw", "--no-abbrev", "--no-renames", "-m", "--root", "-z", "--format=", *known, "--"]
+    asked += place.trained if place.free else (place.folder,)
     fields = run_git(root, *asked).decode("utf-8", "surrogateescape").split("\0")
     rows = ((meta.split(), name) for meta, name in pairwise(fields) if meta.lstrip().startswith(":"))
     found = {(meta[1], meta[3]): name for meta, name in rows if meta[1] != _GONE}

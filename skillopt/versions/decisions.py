@@ -14,7 +14,7 @@ from skillopt.errors import EditError, SkilloptError, UsageError
 from skillopt.safety.credentials import mask
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
-from skillopt.skills.folder import SKILL_FILE
+from skillopt.skills.trained_files import SkillPlace, join_files
 from skillopt.versions.commit_message import (
     DECLINED,
     DROPPED,
@@ -43,6 +43,7 @@ __all__ = [
     "needed_trailers",
     "offered_edits",
     "read_decisions",
+    "text_at",
     "write_declined",
     "write_dropped",
     "write_undeclined",
@@ -332,27 +333,28 @@ class EditLine:
     """The commits of a skill's branch, or of its draft, that the default branch lacks, oldest first."""
 
     steps: tuple[_TextStep, ...]
+    trained: tuple[str, ...] = ()
 
     @classmethod
     def read(
         cls, repository: Repository, skill: str, path: str, tip: str, base: str, *, whole: bool = False
     ) -> "EditLine":
         """Read the line to a commit, from where it left a base's text, or where training began anew unless `whole`."""
-        there = _text_at(repository, path, base) if base else None
+        there = text_at(repository, path, base) if base else None
         steps: list[_TextStep] = []
         for commit in repository.line(tip, base):
-            after = _text_at(repository, path, commit.sha)
+            after = text_at(repository, path, commit.sha)
             if after == there:
                 break
             is_ours = commit.trailer("Skill") == skill
             kind = commit_kind(commit) if is_ours else ""
             if kind in _BEGINS_ANEW and not whole:
                 break
-            before = _text_at(repository, path, commit.parent) if commit.parent else ""
+            before = text_at(repository, path, commit.parent) if commit.parent else ""
             if not is_ours and before == after:
                 continue
             steps.append(_TextStep(commit, before, after, kind in _MAKES_EDITS))
-        return cls(tuple(reversed(steps)))
+        return cls(tuple(reversed(steps)), SkillPlace.parse(path).trained)
 
     @property
     def versions(self) -> tuple[Version, ...]:
@@ -384,7 +386,7 @@ class EditLine:
         text = newest
         for one in reversed(wanted):
             at = next(at for at, step in enumerate(self.steps) if step.commit == one.version)
-            found = _taken_out(text, self.steps[at], one.edit)
+            found = _taken_out(text, self.steps[at], one.edit, self.trained)
             if found is None:
                 later = (step for step in self.steps[at + 1 :] if one.edit.content.strip() not in step.after)
                 by = next(later, self.steps[at]).commit.sha[:12]
@@ -408,20 +410,22 @@ def _is_undone(edit: Edit, text: str) -> bool:
     return edit.content.strip("\n") not in text if edit.content else edit.anchor.strip("\n") in text
 
 
-def _taken_out(text: str, step: _TextStep, edit: Edit) -> str | None:
+def _taken_out(text: str, step: _TextStep, edit: Edit, trained: tuple[str, ...]) -> str | None:
     """Take one edit out where its content stands once, else by merging; None where that conflicts."""
     content, put = edit.content.strip("\n"), edit.anchor if edit.op is Op.REPLACE else ""
     if edit.op in (Op.ADD, Op.REPLACE) and f"\n{content}\n" in f"\n{text}\n":
-        inverse = Edit(edit.id, Op.REPLACE if put else Op.DELETE, content, "", put)
+        inverse = Edit(edit.id, Op.REPLACE if put else Op.DELETE, content, "", put, file=edit.file)
         with suppress(EditError):
-            return apply_edits(SkillDocument(text), [inverse]).document.text
-    document = SkillDocument(step.before)
+            return apply_edits(SkillDocument(text, trained), [inverse]).document.text
+    document = SkillDocument(step.before, trained)
     for one in edits_of(step.commit):
         with suppress(EditError):
             document = apply_edits(document, [one]).document if one != edit else document
     return merge_texts(step.after, text, document.text)
 
 
-def _text_at(repository: Repository, path: str, commit: str) -> str:
-    files = repository.read_folder(commit, path)
-    return next((file.content for file in files if file.path == SKILL_FILE), b"").decode("utf-8", "replace")
+def text_at(repository: Repository, path: str, commit: str) -> str:
+    """Read the text that is trained as a commit has it, empty where it has none."""
+    place, files = SkillPlace.parse(path), repository.read_folder(commit, path)
+    own = ((file.path, file.content.decode("utf-8", "replace")) for file in files if place.trains(file.path))
+    return join_files(own, place.trained)

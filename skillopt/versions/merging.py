@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import RepositoryError
-from skillopt.skills.folder import SKILL_FILE, is_shipped
+from skillopt.skills.folder import is_shipped
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File
 from skillopt.versions.branches import snapshot_of
 from skillopt.versions.commit_message import single_line
@@ -56,9 +57,8 @@ def find_conflicts(repository: Repository, ours: str, theirs: str, folder: str) 
         message = f"git could not merge {ours[:10]} and {theirs[:10]}: {single_line(problem)}"
         raise RepositoryError(f"{message}; in a shallow clone, run `git fetch --unshallow`")
     tree, *names = out.partition("\0\0")[0].split("\0")
-    prefix = "" if folder == "." else f"{folder}/"
     found: list[Conflict] = []
-    for name in dict.fromkeys(name for name in names if name.startswith(prefix)):
+    for name in dict.fromkeys(filter(SkillPlace.parse(folder).holds, names)):
         merged, *sides = read_found(repository.root, [f"{side}:{name}" for side in (tree, ours, theirs)])
         if any(b"\0" in (content or b"") for content in sides):
             found.append(Conflict(name, "(a binary file)", "(another binary file)"))
@@ -131,7 +131,7 @@ def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
     """Merge the default branch into the skill's branch where it moved on, and return the commit to train from."""
     onto = place.merged
     theirs = place.files(onto) if onto else ()
-    has_skill = any(file.path == SKILL_FILE for file in theirs)
+    has_skill = SkillPlace.parse(place.path).has_text(file.path for file in theirs)
     if not has_skill or place.repository.contains(place.tip, onto):
         return place.tip
     keep = place.by_people and not anew

@@ -20,6 +20,7 @@ from typing import Final
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.skills.folder import is_shipped
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version, compose_message, of_description, parse_commit, single_line
 from skillopt.versions.git_process import (
@@ -30,7 +31,7 @@ from skillopt.versions.git_process import (
     translate_write_errors,
     try_git,
 )
-from skillopt.versions.objects import FolderAt, list_folders, read_objects, write_blobs
+from skillopt.versions.objects import FolderAt, list_folders, read_found, read_objects, write_blobs
 
 __all__ = ["SKILL_NAME", "NewVersion", "Repository", "read_histories"]
 
@@ -141,8 +142,13 @@ class Repository:
         return frozenset(Path(name) for name in names if name)
 
     def read_folder(self, commit: str, path: str) -> tuple[File, ...]:
-        """Read the files of a folder as a commit has them, sorted by path; links out of the repository are left out."""
-        (found,) = list_folders(self.root, [FolderAt(commit, path)])
+        """Read the files at a place as a commit has them, sorted by path; links out of the repository are left out."""
+        place = SkillPlace.parse(path)
+        if place.free:
+            texts = read_found(self.root, [f"{commit}:{name}" for name in place.trained])
+            read = sorted(zip(place.trained, texts, strict=True))
+            return tuple(File(name, content) for name, content in read if content is not None)
+        (found,) = list_folders(self.root, [FolderAt(commit, place.folder)])
         names = sorted(found)
         contents = read_objects(self.root, [found[name] for name in names])
         return tuple(File(name, content) for name, content in zip(names, contents, strict=True))
@@ -260,11 +266,11 @@ class Repository:
 
     def _version_tree(self, new: NewVersion, env: Mapping[str, str]) -> str:
         """Write the tree of a version; a file that is the same stays as it is, be it reached by a link."""
-        prefix = "" if new.path == "." else f"{new.path}/"
-        base = new.merges or new.parent
+        place = SkillPlace.parse(new.path)
+        base, prefix = new.merges or new.parent, place.prefix
         entries = self.tree(base, prefix) if base else []
-        modes = {name: mode for mode, _, name in entries if mode.startswith("100")}
-        known = list_folders(self.root, [FolderAt(base, new.path)])[0] if base else {}
+        modes = {name: mode for mode, _, name in entries if mode.startswith("100") and place.holds(name)}
+        known = list_folders(self.root, [FolderAt(base, place.folder)])[0] if base and not place.free else {}
         kept = {prefix + file.path for file in new.files}
         gone = [name for name in modes if name not in kept and is_shipped(name.removeprefix(prefix))]
         files = [(modes.get(name := prefix + file.path, "100644"), name, file.content) for file in new.files]

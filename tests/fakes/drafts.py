@@ -104,4 +104,4 @@ def _changes(rules: Iterable[str]) -> tuple[Change, ...]:
         Edit(f"s1e{number}", Op.ADD, section="Values", content=f"- {rule}", rationale="It failed.", tasks=("train-0",))
         for number, rule in enumerate(rules, 1)
     )
-    return tuple(Change(edit, 0, 1, 3, "") for edit in edits)
+    return tuple(Change(edit, 3, "") for edit in edits)

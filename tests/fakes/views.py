@@ -77,7 +77,7 @@ def _pairs(found: Verdict) -> tuple[PairedTask, ...]:
 
 
 def _change(edit: Edit) -> Change:
-    return Change(edit, 0, 1, 8, f"--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1 +1,2 @@\n+{edit.content}")
+    return Change(edit, 8, f"--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1 +1,2 @@\n+{edit.content}")
 
 
 _ACCEPTED = verdict(

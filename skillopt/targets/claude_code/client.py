@@ -94,6 +94,7 @@ class ClaudeCodeHarness(_Claude, Client):
     sandbox: SandboxChoice = "auto"
 
     skills = ".claude/skills"
+    instructions = "CLAUDE.md"
 
     @property
     def identity(self) -> str:

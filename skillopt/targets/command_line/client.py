@@ -86,7 +86,8 @@ class CommandLineHarness(Client):
     def forced_prompt(self, skill: Skill, prompt: str) -> str:
         """Put the skill's document before the prompt."""
         folder = f"{self.table.skills}/{skill.name}"
-        return _FORCED.format(name=skill.name, folder=folder, document=skill.document.text.strip(), prompt=prompt)
+        document = skill.document.file().text.strip()
+        return _FORCED.format(name=skill.name, folder=folder, document=document, prompt=prompt)
 
     def command(self, request: RolloutRequest, home: AgentHome, workspace: str, prompt: str) -> AgentCommand:  # noqa: ARG002 - the prompt has it all
         """Write the files of its home, and return its command line."""

@@ -42,7 +42,7 @@ from skillopt.prompts.reviewing import FlaggedLine
 from skillopt.skills.edits import Change, Edit, Op
 
 EDIT = Edit("s1e1", Op.REPLACE, "änchor", content="neu\n", rationale="why", tasks=("t1", "t2"))
-CHANGES = (Change(EDIT, 3, 9, 4, "--- a\n+++ b"),)
+CHANGES = (Change(EDIT, 4, "--- a\n+++ b"),)
 NAMING = (replace(CHANGES[0], edit=replace(EDIT, ungrounded=("'9,000'",))),)
 TALLY = Tally(1 / 3, 0.1, 9, 1)
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.1, 0.1 + 0.2, 0.97, 5, 3, 1, ("a",), (), 1)

@@ -82,7 +82,7 @@ def test_a_run_that_accepted_nothing_says_why(events: tuple[Event, ...], reason:
 def test_a_draft_that_no_gate_had_is_not_told_by_the_gate_of_an_earlier_one() -> None:
     gate = GateDecided(1, "edits", (), replace(verdict(a=(1, 0)), outcome=Outcome.REJECT), "earlier")
     tried = PatchTested(2, (EDIT,), ("t",), ("t",))
-    draft, ended = DraftChanged(2, "text", (Change(EDIT, 0, 1, 3, ""),)), RunEnded("max_rollouts", 0, 9, 1, capped=True)
+    draft, ended = DraftChanged(2, "text", (Change(EDIT, 3, ""),)), RunEnded("max_rollouts", 0, 9, 1, capped=True)
     told = "the draft of 1 edit was not gated: the cap left no rollouts for it"
     assert why_nothing([tried, draft, ended]) == told
     assert why_nothing([gate, tried, draft, ended]) == told

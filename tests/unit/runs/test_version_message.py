@@ -21,7 +21,7 @@ VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b
 
 
 def accepted(*edits: Edit, kind: str = "edits") -> VersionAccepted:
-    changes = tuple(Change(edit, 0, 1, 3, "") for edit in edits)
+    changes = tuple(Change(edit, 3, "") for edit in edits)
     return VersionAccepted(1, 1, 4, kind, "text", changes, VERDICT, 120)
 
 

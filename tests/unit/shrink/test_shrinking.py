@@ -22,6 +22,7 @@ from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
 from skillopt.shrink.shrinking import UNEXERCISED, Shortening, shrink
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.trained_files import join_files, split_text
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 from tests.fakes.constants import settings_with
@@ -205,3 +206,27 @@ def test_a_rewriting_that_fails_is_refused_or_is_none_leaves_the_section_as_it_i
     told = [str(event) for event in events if isinstance(event, EditScreened | EditRefused | StepFailed)]
     assert why in "".join(told)
     assert bool(told) == bool(why)
+
+
+def test_reference_files_lose_what_no_task_needs_and_go_whole_where_they_are_dropped() -> None:
+    files = {
+        "SKILL.md": body(*LINES),
+        "references/a.md": "# Dates\n\n- rule 20\n- rule 21\n",
+        "references/b.md": "# Fonts\n\n- rule 22\n",
+    }
+
+    def answer(request: RolloutRequest) -> Rollout:
+        text = request.skill.text if request.skill else ""
+        return scored(request, float(all(f"{rule}\n" in text for rule in (*NEEDED, "- rule 21"))))
+
+    def shrunk(how: Shortening) -> dict[str, str]:
+        document = SkillDocument(join_files(files.items(), ("references/",)), ("references/",))
+        runner = ScriptedRunner(answer, lambda prompt: prompt)
+        events = list(shrink(Skill("x", document), suite(), settings_with({}), runner, how))
+        (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+        assert all(change.edit.file for change in version.changes)
+        return {part.path: part.text for part in split_text(version.text)}
+
+    kept = shrunk(Shortening())
+    assert (kept["references/a.md"], kept["references/b.md"]) == ("# Dates\n\n- rule 21\n", files["references/b.md"])
+    assert shrunk(Shortening(drop_unexercised=True)).keys() == {"SKILL.md", "references/a.md"}

@@ -172,13 +172,10 @@ def test_line_endings_mark_and_missing_final_newline_stay() -> None:
     assert patch.document.text == "\ufeff# A\r\n\r\n- two\r\n- three\r\n- four"
 
 
-def test_a_change_knows_its_bytes_its_tokens_and_its_diff() -> None:
+def test_a_change_knows_its_tokens_and_its_diff() -> None:
     patch = apply_edits(
         DOCUMENT, [Edit("a", Op.REPLACE, "dätes", content="däys"), add("- é", section="Notes", name="b")]
     )
-    source = patch.document.render()
-    assert source[patch.changes[0].start : patch.changes[0].end].decode() == "däys"
-    assert source[patch.changes[1].start : patch.changes[1].end].decode().strip() == "- é"
     assert "-- Write dätes as ISO.\n+- Write däys as ISO." in patch.changes[0].diff
     assert patch.tokens == sum(change.tokens for change in patch.changes) > 0
 

@@ -14,7 +14,6 @@ from skillopt.skills.folder import (
     MAX_FILES,
     decode_skill,
     encode_skill,
-    files_of,
     find_skill_folders,
     is_shipped,
     read_skill,
@@ -108,7 +107,7 @@ def test_a_hard_link_is_refused_and_the_copy_that_the_message_asks_for_is_read(t
     assert "secret" not in str(refused.value)
 
     subprocess.run(["sh", "-c", str(refused.value).split("`")[1]], cwd=(folder / name).parent, check=True)
-    assert any(b"secret" in file.content for file in files_of(read_skill(folder)))
+    assert any(b"secret" in file.content for file in read_skill(folder).shipped)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +131,7 @@ def test_a_folder_with_too_many_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SkillError, match=rf"expected at most {MAX_FILES} files of .* found {MAX_FILES + 1} of"):
         read_skill(folder)
     (folder / "data" / "0").unlink()
-    assert len(files_of(read_skill(folder))) == MAX_FILES
+    assert len(read_skill(folder).shipped) == MAX_FILES
 
 
 def test_skill_folders_are_found_without_git_and_not_in_what_tools_keep(tmp_path: Path) -> None:
@@ -150,9 +149,9 @@ def test_skill_folders_are_found_without_git_and_not_in_what_tools_keep(tmp_path
 def test_a_skill_survives_the_way_through_its_files(source: bytes, files: dict[str, bytes]) -> None:
     skill = Skill("x", SkillDocument.parse(source), tuple(File(path, files[path]) for path in sorted(files)))
 
-    assert skill_from_files("x", files_of(skill)) == skill
+    assert skill_from_files("x", skill.shipped) == skill
     assert decode_skill("x", encode_skill(skill)) == skill
-    assert skill_from_files("x", tuple(reversed(files_of(skill)))).digest == skill.digest
+    assert skill_from_files("x", tuple(reversed(skill.shipped))).digest == skill.digest
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../b", "a//b", "./a", "", ".", "a\x00b"])
