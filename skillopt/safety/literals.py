@@ -324,7 +324,7 @@ def _digits(said: str) -> int:
 
 def _counts_things(said: str, rest: str) -> bool:
     """Return whether a number says how many, as in `300 dpi`, is a power of ten or a status of HTTP."""
-    unit = re.match(r"[ -]([a-z]{1,20})\b", rest)
+    unit = re.match(r"(?: (?:and|to|or) \d+)?[ -]([a-z]{1,20})\b", rest)
     is_counted = unit is not None and not is_frequent(unit[1]) and not re.match(_MONEY, unit[1])
     return _STATUS.fullmatch(said) is not None or (is_counted and said.isdigit() and len(said) <= _COUNT)
 
