@@ -179,7 +179,7 @@ _ALLOWED: Final = re.compile(
 _KEY: Final = re.compile(r"(?<![\w-])-{0,2}[A-Za-z]+(?:[-_.][A-Za-z]+)+|(?<![\w-])--?[a-z]{3,20}\b|\b[a-z]+[A-Z]\w+")
 _GRANT: Final = re.compile(  # who may act, and for whom
     r"\b(?:(?:you|agents?) may|you are (?:free to|the|an?)|(?:act|speak|sign) (?:as|for)|on behalf of|in the name of"
-    r"|pretend to be)\b[^.;,|]{3,120}|\byourself\b|\bsign(?:ed)?[ -]off\b|\breviewed\b|\bneed(?: not| to)* ask\b"
+    r"|pretend to be|yourself as)\b[^.;,|]{3,120}|\bsign(?:ed)?[ -]off\b|\breviewed\b|\bneed(?: not| to)* ask\b"
     r"|\b(?:dis|un)?(?:approv\w*|authori[sz]\w*|consent\w*|entitled|permitted|allowed to)"
     r"|\bwithout (?:an? |any |the )?(?:ask|review|check|confirm)\w*",
     re.IGNORECASE,
@@ -456,7 +456,7 @@ def _is_prose(word: str) -> bool:
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
-    code = _SLOT.sub(" ", code).removeprefix("#!/usr/bin/env ")
+    code = _SLOT.sub("_", code).removeprefix("#!/usr/bin/env ")
     yield from (one for one in _tokens(code) if one[1][0] != "@")
     yield from _permissions(code)
     yield from _quotes(code)
