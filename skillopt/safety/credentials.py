@@ -35,14 +35,13 @@ _SHAPES = {
     "key of a vendor": re.compile(
         r"(?<![\w-])(?:dop_v1|doo_v1|shpat|shpss|shpca|sq0atp|sq0csp|r8|key|pk|tok|lin_api|nvapi|gsk|xai|pplx|fly|ntn"
         r"|secret"
-        r"|dapi|rnd|sntrys|sbp|vercel|figd|pat|atlasv1|hvs|tfp|cfut)[-_](?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}"
+        r"|hf|dapi|rnd|sntrys|sbp|vercel|figd|pat|atlasv1|hvs|tfp|cfut)[-_](?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}"
     ),
     "split AWS access key": re.compile(r"(?:AKIA|ASIA)(?:[\s\"'`+,.|-]{1,6}[A-Z0-9]{2,16}){1,8}(?![A-Za-z0-9])"),
     "part of a key": re.compile(
         r"(?<![A-Za-z0-9])(?:sk-(?:proj|svcacct|live|test|or)-|gh[pousr]_|glpat-|github_pat_|xox[abp]-|hf_|npm_)"
         r"(?=[A-Za-z_-]{0,30}[0-9])(?=[0-9_-]{0,30}[A-Za-z])[\w-]{8,}"
     ),
-    "Hugging Face token": re.compile(r"hf_[A-Za-z0-9]{30,}"),
     "JSON web token": re.compile(r"eyJ[\w-]{8,400}\.eyJ[\w-]{8,}(?:\.[\w-]*)?"),
     _PRIVATE_KEY: re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"),
     "bearer token": re.compile(r"(?i)\b(?:bearer|basic)[ \t]{1,5}(?=[A-Za-z_.~+/-]{0,60}[0-9])[\w.~+/-]{16,}={0,2}"),

@@ -80,11 +80,8 @@ def _short_number(reference: re.Match[str]) -> str:
 
 def find_encoded_text(line: str) -> Iterator[TextMatch]:
     """Find runs of encoded text on one line."""
-    for match in _BLOB.finditer(line):
-        if _LETTER_CASES.match(match[0]) and "/" not in match[0][:30].replace("//", ""):
-            yield _match(match[0])
-    yield from (_match(match[0]) for pattern in (_HEX, _BYTES) for match in pattern.finditer(line))
-
-
-def _match(text: str) -> TextMatch:
-    return TextMatch(LintClass.ENCODED_TEXT, text, 0, text, "text that looks encoded")
+    blobs = (
+        blob for blob in _BLOB.findall(line) if "/" not in blob[:30].replace("//", "") and _LETTER_CASES.match(blob)
+    )
+    for text in (*blobs, *_HEX.findall(line), *(match[0] for match in _BYTES.finditer(line))):
+        yield TextMatch(LintClass.ENCODED_TEXT, text, 0, text, "text that looks encoded")

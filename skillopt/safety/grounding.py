@@ -15,7 +15,7 @@ from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.lint import LintFinding
 from skillopt.safety.literals import Literal, LiteralKind, find_literals, normalise, split_prose
 from skillopt.safety.text_classes import LintClass
-from skillopt.safety.words import is_foreign, language_of, words_of
+from skillopt.safety.words import is_foreign, is_ordinary, language_of, words_of
 from skillopt.skills.edits import Edit
 from skillopt.tasks import Task
 
@@ -90,6 +90,8 @@ class _Known:
             return True
         if literal.kind is LiteralKind.FILE:
             return f" {' '.join(normalise(literal.text.rstrip('/').rsplit('/', 1)[-1]))} " in self.joined
+        if literal.kind is LiteralKind.CODE and words[0] in self.words:
+            return all(word in self.words or is_ordinary(word) for word in words)
         return literal.kind not in _WHOLE and all(word in self.words for word in words)
 
 

@@ -28,15 +28,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from skillopt.safety.told_answers import (
-    MOST_WORDS,
-    Answers,
-    Words,
-    find_told,
-    index_answers,
-    split_words,
-    write_numbers,
-)
+from skillopt.safety.told_answers import Answers, Words, find_told, index_answers, split_words, write_numbers
 from skillopt.safety.words import is_ordinary
 from skillopt.tasks import JUDGED_KINDS, Split, Suite, Task
 
@@ -73,6 +65,7 @@ _DIGIT = re.compile(rb"[0-9]")
 _CELL: Final = re.compile(r"[^,;|\t{}\[\]\"]{4,80}")
 _YEAR: Final = re.compile(rb"(?:19|20)\d\d")
 _SHORT_VALUE: Final = 3
+_NAME_WORDS: Final = 6
 _NAME_WEIGHT: Final = 6  # at most, so that one name alone is never enough
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){4,}")
@@ -203,7 +196,7 @@ def _quoted(protected: ProtectedText, words: Words, known: Words) -> Iterator[Le
 def _pointed(protected: ProtectedText, words: Words, known: Words) -> Iterator[LeakClass]:
     """Find values that together point at one task: none that is shown, or that several training answers have."""
     weights: Counter[tuple[LeakClass, int]] = Counter()
-    runs = (tuple(words[start : start + size]) for start in range(len(words)) for size in range(1, MOST_WORDS))
+    runs = (tuple(words[start : start + size]) for start in range(len(words)) for size in range(1, _NAME_WORDS + 1))
     said = _joined_words(known)
     for value in {run for run in runs if run in protected.points}:
         places = protected.points[value]
@@ -230,7 +223,7 @@ def _names(text: str) -> set[tuple[bytes, ...]]:
     return {
         words
         for cell, words in found.items()
-        if (1 < len(words) < MOST_WORDS and all(word[:1].isupper() for word in cell.split()))
+        if (1 < len(words) <= _NAME_WORDS and all(word[:1].isupper() for word in cell.split()))
         or (len(words) == 1 and not is_ordinary(words[0].decode("utf-8", "replace")))
     }
 

@@ -71,7 +71,7 @@ _SHORT: Final = 5  # letters of an abbreviation
 _PLACEHOLDER: Final = 2  # letters that `YYYY` or `xx` has at most
 _SYLLABLE: Final = 3  # letters of the first word of a compound, and of a short word
 _SAID: Final = 4  # words of a quoted sentence; a label has fewer
-_STATUS: Final = re.compile(r"20[0-6]|30[1-8]|40[0-9]|41[0-8]|42[2-9]|50[0-4]")
+_STATUS: Final = re.compile(r"10{2,3}(?:\.0)?|20[0-6]|30[1-8]|40[0-9]|41[0-8]|42[2-9]|50[0-4]")
 _FILES: Final = re.compile(
     r"(?:md|mdx|txt|rst|pyi?|ipynb|m?[jt]sx?|jsonl?|ya?ml|toml|ini|cfg|conf|env|lock|xml|html?|s?css|svg|png|jpe?g|gif|ico"
     r"|webp|pdf|docx?|xls[xm]?|pptx?|[ct]sv|sql|sh|bash|zsh|ps1|bat|cmd|r[bs]|go|java|kt|swift|cc?|cpp|h|cs|php|pl|lua|r|vue"
@@ -105,6 +105,7 @@ _TOKEN: Final = re.compile(
     r"|(?<![\w:/.])//[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?:/[^\s<>\"'`)\]]*)?"
     r"|localhost:\d{1,5}[^\s<>\"'`)\]]*|(?<![\w-])(?:xn--|https?:\\|(?:javascript|vbscript|mailto|data):)[^\s<>\"'`)\]]+|\[[0-9a-f:]{2,45}\]:\d{1,5}"
     r"|(?<![\w.@-])[\w.-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,18}:[\w~/][^\s<>\"'`)\]]*"
+    r"|(?<![\w./@-])(?:[\w-]{1,63}\.){1,8}(?:com|org|net|io|dev|xyz|biz|site|online|onion|live|click|website)(?![\w.(]?\w|\()"
     r"|(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\w[^\s<>\"'`)\]]*)?(?![\w.-]))"
     r"|(?P<NAME>(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}|(?<![\w@/.])@[\w-]{2,60}\b(?!/))"
     r"|(?P<VARIABLE>\$(?:env:)?\{?[A-Za-z_]\w{1,60}\}?(?![\w(/\\])|%[A-Z_]{3,40}%"
@@ -125,7 +126,6 @@ _STANDARD: Final = re.compile(r"\b(?:ISO|RFC|IEEE|PEP|UTF|SHA)[ -]?\d{1,5}(?:-\d
 _SLOT: Final = re.compile(r"(?<!\$)\{{1,2} ?\w* ?\}{1,2}|<\w+>")
 _FILE: Final = re.compile(r"[\w*?-][\w.*?-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,9}")
 _HOST: Final = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,18}(?::\d{1,5})?")
-_DOMAIN: Final = re.compile(r"\.(?:com|org|net|io|dev|xyz|biz|site|online|onion|live|click|website)(?::\d{1,5})?\Z")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,30}:(?![\\/]?\Z)", re.IGNORECASE)
 _SHARED: Final = re.compile(
     r"(?:[\w-]{1,40}\.)*(?:github|githubusercontent|gitlab|bitbucket|huggingface|npmjs|pypi)\.\w{2,3}"
@@ -153,6 +153,7 @@ _CONDITION: Final = re.compile(
     r"( (?:[^,.;:|]|\.(?=\w)){3,120})",
     re.IGNORECASE,
 )
+_COMPARED: Final = re.compile(r"\b(?:is|are|equals|called|named) `+([^`\n]+)`|`([^`\n]+)`+ (?:is|are|equals|exists)\b")
 _FOLLOW: Final = re.compile(
     r"\b(?:follow|obey|apply|execute|carry out|do|take|read|see|per|according to)\b((?:[^.;|]|\.(?=\w)){0,120})",
     re.IGNORECASE,
@@ -178,7 +179,7 @@ _ALLOWED: Final = re.compile(
 _KEY: Final = re.compile(r"(?<![\w-])-{0,2}[A-Za-z]+(?:[-_.][A-Za-z]+)+|(?<![\w-])--?[a-z]{3,20}\b|\b[a-z]+[A-Z]\w+")
 _GRANT: Final = re.compile(  # who may act, and for whom
     r"\b(?:(?:you|agents?) may|you are (?:free to|the|an?)|(?:act|speak|sign) (?:as|for)|on behalf of|in the name of"
-    r"|pretend to be)\b[^.;,|]{3,120}|\byourself\b|\bsign(?:ed)?[ -]off\b|\breviewed[ -]by\b|\bneed(?: not| to)* ask\b"
+    r"|pretend to be|yourself as)\b[^.;,|]{3,120}|\bsign(?:ed)?[ -]off\b|\breviewed\b|\bneed(?: not| to)* ask\b"
     r"|\b(?:dis|un)?(?:approv\w*|authori[sz]\w*|consent\w*|entitled|permitted|allowed to)"
     r"|\bwithout (?:an? |any |the )?(?:ask|review|check|confirm)\w*",
     re.IGNORECASE,
@@ -194,18 +195,8 @@ _PROGRAM: Final = re.compile(
 )
 _SHELL_SIGN: Final = re.compile(r"\A\s*git\s|\s-{1,2}\w|[|~$]|&&|;|[\w/]/|\.\w+\b|\s>>?\s")
 _NO_PROGRAMS: Final = (
-    *keyword.kwlist,
-    "then",
-    "do",
-    "done",
-    "case",
-    "echo",
-    "cd",
-    "const",
-    "let",
-    "var",
-    "new",
-    "type",
+    *(*keyword.kwlist, "then", "do", "done", "case", "echo", "cd", "const", "let", "var", "new", "type"),
+    *("set", "printf", "local", "read", "exit", "trap", "#"),
 )
 _CALLING: Final = re.compile(r"\b(?:run|execute|install|launch)\b[^.;:]*\Z", re.IGNORECASE)
 _RUN: Final = re.compile(  # imports, and calls that run a text or reach the network
@@ -293,7 +284,7 @@ def _in_prose(line: str, language: str) -> Iterator[_Found]:
     yield from _references(line, plain)
     for match in _CONDITION.finditer(line):
         if line.count("`", 0, match.start()) % 2 == 0:  # not in code
-            yield from ((LiteralKind.CODE, span[1]) for span in _SPAN.finditer(match[1]))
+            yield from ((LiteralKind.CODE, span[1] or span[2]) for span in _COMPARED.finditer(match[1]))
             if "`" in match[1] or any(True for _ in (*_tokens(match[1]), *_names(f"x {match[1]}", language))):
                 yield LiteralKind.CONDITION, match[0].strip()
 
@@ -304,9 +295,8 @@ def _references(line: str, plain: str) -> Iterator[_Found]:
         target = match[1] or match[2]
         if not target.startswith("#"):
             yield (LiteralKind.HOST if _SCHEME.match(target) else LiteralKind.REFERENCE), target
-    yield from (
-        (LiteralKind.REFERENCE, match[0].strip()) for match in (*_INCLUDE.finditer(line), *_ORDERS.finditer(line))
-    )
+    included = (match for match in _INCLUDE.finditer(line) if re.search(r"[/{ ]", match[0]) or _is_file(match[0][1:]))
+    yield from ((LiteralKind.REFERENCE, match[0].strip()) for match in (*included, *_ORDERS.finditer(line)))
     for match in _FOLLOW.finditer(line):
         yield from ((LiteralKind.REFERENCE, said) for kind, said in _tokens(match[1]) if kind in _PLACES)
 
@@ -333,8 +323,8 @@ def _digits(said: str) -> int:
 
 
 def _counts_things(said: str, rest: str) -> bool:
-    """Return whether a number says how many, as in `300 dpi`, or is a status of HTTP."""
-    unit = re.match(r"[ -]([a-z]{1,20})\b", rest)
+    """Return whether a number says how many, as in `300 dpi`, is a power of ten or a status of HTTP."""
+    unit = re.match(r"(?: (?:and|to|or) \d+)?[ -]([a-z]{1,20})\b", rest)
     is_counted = unit is not None and not is_frequent(unit[1]) and not re.match(_MONEY, unit[1])
     return _STATUS.fullmatch(said) is not None or (is_counted and said.isdigit() and len(said) <= _COUNT)
 
@@ -391,7 +381,7 @@ def _dotted(said: str) -> Iterator[_Found]:
     name = said.rstrip("(")
     if re.match(r"[A-Za-z]\.\D", said):
         return  # `e.g` and `o.id`
-    if name == said and (_DOMAIN.search(said) or (":" in said and _HOST.fullmatch(said) and not _is_file(said))):
+    if ":" in said and _HOST.fullmatch(said) and not _is_file(said):
         yield LiteralKind.HOST, said
     elif _is_file(said):
         yield LiteralKind.FILE, said
@@ -445,9 +435,8 @@ def _names(text: str, language: str) -> Iterator[_Found]:
     titles = [match.span() for match in _TITLE.finditer(text)]
     for match in _NAME.finditer(text):
         words = [word.rstrip("-'\u2019") for word in match[0].split() if word[0].isupper()]
-        if _STARTS.search(text[max(0, match.start() - 20) : match.start()]) and is_ordinary(
-            match[0].split()[0], language
-        ):
+        is_start = _STARTS.search(text[max(0, match.start() - 20) : match.start()]) is not None
+        if is_start and (is_ordinary(words[0], language) or (not words[1:] and _is_compound(words[0]))):
             words = words[1:]
         is_title = any(start <= match.start() < end for start, end in titles)
         if is_title or language in _CAPITAL_NOUNS or (len(words) == 1 and words[0].removesuffix("s") not in _DATES):
@@ -467,7 +456,7 @@ def _is_prose(word: str) -> bool:
 
 
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
-    code = _SLOT.sub(" ", code)
+    code = _SLOT.sub("_", code).removeprefix("#!/usr/bin/env ")
     yield from (one for one in _tokens(code) if one[1][0] != "@")
     yield from _permissions(code)
     yield from _quotes(code)

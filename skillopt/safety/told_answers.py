@@ -14,9 +14,9 @@ from typing import Final
 
 from skillopt.tasks import JUDGED_KINDS, Task
 
-__all__ = ["MOST_WORDS", "Answers", "Words", "find_told", "index_answers", "split_words", "write_numbers"]
+__all__ = ["Answers", "Words", "find_told", "index_answers", "split_words", "write_numbers"]
 
-MOST_WORDS: Final = 7
+_SHORT: Final = 7
 _SHORT_TEXT: Final = 400
 """A line of so many words, of a reference answer of so many characters, is looked for as a whole."""
 
@@ -85,7 +85,7 @@ def index_answers(tasks: Sequence[Task], least: Sequence[int]) -> Answers:
         seen.update(words[at].union(*(split_words(file.text) for file in task.files)))
         for line in lines:
             answer = tuple(split_words(line))
-            is_short = len(answer) <= MOST_WORDS and len(b"".join(answer)) >= _LEAST_LETTERS
+            is_short = len(answer) <= _SHORT and len(b"".join(answer)) >= _LEAST_LETTERS
             parts = [answer] if is_short and len(answer) > 1 else []
             values = [tuple(split_words(value)) for value in _VALUE.findall(line)]
             for found, those in ((whole, [answer] if is_short else []), (data, parts + values)):
@@ -105,7 +105,7 @@ def find_told(answers: Answers, text: str, known: Words) -> set[int]:
     words = [word for line in map(split_words, text.splitlines()) for word in line]
     fresh, found = set(words).difference(known), set[int]()
     tables: dict[int, set[int]] = defaultdict(set)
-    for start, end in ((start, start + size) for start in range(len(words)) for size in range(1, MOST_WORDS + 1)):
+    for start, end in ((start, start + size) for start in range(len(words)) for size in range(1, _SHORT + 1)):
         value = tuple(words[start:end])
         whole, data = answers.whole.get(value, frozenset()), answers.data.get(value, frozenset())
         if not (whole or data) or _contains(known, value):
