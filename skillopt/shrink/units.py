@@ -62,7 +62,10 @@ def find_units(document: SkillDocument, file: str = "SKILL.md") -> tuple[Unit, .
             section = sections.around(span.start)
             end = span.start + len(text)
             title, at = (section.title, section.start) if section else ("", -1)
-            found.append(Unit(file, text, document.line_of(span.start), span.start, end, title, at))
+            path = next((part.path for part in reversed(document.parts) if part.start <= span.start < end), file)
+            found.append(
+                Unit(path if document.trained else file, text, document.line_of(span.start), span.start, end, title, at)
+            )
     return tuple(found)
 
 
@@ -138,7 +141,7 @@ def without_units(document: SkillDocument, gone: Iterable[Unit]) -> SkillDocumen
     for start, end in spans:
         parts.append(document.text[position:start])
         position = end
-    return SkillDocument("".join([*parts, document.text[position:]]))
+    return SkillDocument("".join([*parts, document.text[position:]]), document.trained)
 
 
 def _removed(document: SkillDocument, gone: Iterable[Unit]) -> list[tuple[int, int]]:

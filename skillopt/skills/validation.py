@@ -118,7 +118,7 @@ def check_trainable(skill: Skill) -> None:
         for finding in chain(_encoding(one), _regions(one)):
             if finding.severity is Severity.ERROR:
                 raise SkillError(f"{skill.name}/{part.path}:{finding.line}: {finding.message}")
-        if problem := parse_file(part.path, part.text) if part.text.strip() else "":
+        if problem := parse_file(part.path, part.text):
             raise SkillError(f"{skill.name}/{part.path}: {problem}; mend it before it is trained")
     folders = tuple(path.rstrip("/") for path in document.trained)
     if lost := next((reason for reason in skill.left_out if reason.startswith(folders)), ""):
