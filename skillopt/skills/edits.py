@@ -101,10 +101,6 @@ class Edit:
     @property
     def summary(self) -> str:
         """Describe the edit on one line."""
-        return f"{self.file}: {self._summary}" if self.file not in ("", FIRST_FILE) else self._summary
-
-    @property
-    def _summary(self) -> str:
         place = self.anchor or (f"section {self.section}" if self.section else "the end")
         match self.op:
             case Op.ADD:
@@ -117,7 +113,7 @@ class Edit:
                 text = f"rewrite section {self.section!r}: {self.content.strip()!r}"
             case _:
                 assert_never(self.op)
-        return text
+        return text if self.file in ("", FIRST_FILE) else f"{self.file}: {text}"
 
 
 @dataclass(frozen=True, slots=True)
