@@ -11,8 +11,7 @@ from benchmarks.landscapes.lines import read
 from benchmarks.landscapes.target import Target
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Status
-from skillopt.skills.document import SkillDocument
-from skillopt.tasks import digest_of
+from skillopt.skills.document import Skill, SkillDocument
 
 __all__ = ["SimulatedRunner"]
 
@@ -58,7 +57,7 @@ class SimulatedRunner:
 
     def tasks_run(self, text: str) -> frozenset[str]:
         """Return the ids of the tasks of which a rollout of this very text has ended."""
-        digest = digest_of(SkillDocument(text).render())
+        digest = Skill("", SkillDocument(text)).digest
         return frozenset(task for skill, task, _ in self._known if skill == digest)
 
     def keep_failures(self) -> None:

@@ -244,7 +244,7 @@ class _Gate:
     def change(self, one: FolderChange) -> GatedChange:
         """Gate one skill; what is wrong with it alone is its own finding."""
         row = _row(one)
-        row = replace(row, skill=self._new.documents.get(row.path, row.skill))
+        row = replace(row, skill=self._new.project.documents().get(row.path, row.skill))
         if one.after is None:
             return row
         self._observer.notice(f"{escape_terminal(row.skill)}: {row.kind.value}")

@@ -16,6 +16,7 @@ from skillopt.execution.drivers import identify_target
 from skillopt.project import Selection, Target
 from skillopt.runs.plan import Start, read_version
 from skillopt.skills.folder import decode_skill
+from skillopt.skills.trained_files import SkillPlace
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.commit_message import Version, why_stale
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts
@@ -139,8 +140,8 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     there = _on_default(repository, target, path, default_branch) or here
     if there != here and there not in texts:
         message = (
-            f"{target.name} differs between {default_branch.name} and this clone; nothing was trained or pushed. "
-            "Update the clone (git pull), or push what was changed here (git push), then run this again"
+            f"{SkillPlace.parse(path).words} differs between {default_branch.name} and this clone; nothing was trained "
+            "or pushed. Update the clone (git pull), or push what was changed here (git push), then run this again"
         )
         raise VersionConflictError(message)
     # Neither proposed edits nor gated changes are training.

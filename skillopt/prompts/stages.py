@@ -55,7 +55,7 @@ _WHOLE: Final = """\
 _FILES: Final = """\
 The skill has several files; a line `=== file PATH ===` begins each but SKILL.md. Every edit has the path of its file as
 `"file"`. An add with a new path (of TRAINED) makes a file; `{"op": "delete", "file": PATH}` without an anchor deletes
-one. A script must be sound after each edit alone.
+one. A script must still parse after each edit.
 
 """
 

@@ -44,6 +44,9 @@ __all__ = [
     "upstream_of",
 ]
 
+_MOST_TRAINED: Final = 200_000
+"""Characters; edits of a longer text are refused, and no prompt holds it beside failures."""
+
 Start = Literal["auto", "worktree", "branch"]
 """Which text to begin with when work tree and branch differ."""
 
@@ -121,6 +124,9 @@ def _check_files(skill: Skill, harness: str) -> None:
     """Refuse a skill that cannot be trained, and files that their shell cannot read or the harness never opens."""
     check_trainable(skill)
     document = skill.document
+    if (size := len(document.text)) > _MOST_TRAINED:
+        found = f"expected at most {_MOST_TRAINED:,} characters to train, found {size:,}"
+        raise SkillError(f"{skill.name}: {found}; move detail to files that are not trained")
     if problem := next(filter(None, (shell_problem(part.path, part.text) for part in document.parts)), ""):
         raise SkillError(f"{skill.name}/{problem}; mend it before it is trained")
     if harness.partition("/")[0] == "chat" and document.trained:

@@ -55,11 +55,6 @@ class RevisionProject:
             return found if free else replace(skill_from_files(found.name, found.shipped), left_out=found.left_out)
         return read_version(self._repository, self._name(path), self.commit, path)
 
-    @cached_property
-    def documents(self) -> dict[str, str]:
-        """Name the free documents by their places."""
-        return self.project.documents()
-
     def present(self) -> dict[str, tuple[File, ...]]:
         """Read the files of every skill of the work tree, by folder; one that cannot be read has no files."""
         return {folder: self.files(folder) for folder in worktree_folders(self._repository)}
@@ -67,7 +62,7 @@ class RevisionProject:
     def changed_documents(self, old: "RevisionProject") -> tuple[FolderChange, ...]:
         """List the free documents that differ from those of an older revision."""
         changes = []
-        for place in self.documents:
+        for place in self.project.documents():
             before, after = ({one.path: one.content for one in side.files(place)} for side in (old, self))
             files = tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
             changes += [FolderChange(place if before else None, place if after else None, files)] if files else []
@@ -107,10 +102,10 @@ class RevisionProject:
         return str(error).replace(f"{self._folder}/", "")
 
     def _name(self, path: str) -> str:
-        return self.documents.get(path) or PurePosixPath(path).name or self._repository.root.name
+        return self.project.documents().get(path) or PurePosixPath(path).name or self._repository.root.name
 
     def _target(self, root: Path, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
-        name = self.documents.get(path, str(root / path))
+        name = self.project.documents().get(path, str(root / path))
         return self.project.target(Selection(name, flags, suite, self.project.root))
 
     def _lay_out_suite(self, path: Path) -> None:

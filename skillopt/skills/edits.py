@@ -101,10 +101,6 @@ class Edit:
     @property
     def summary(self) -> str:
         """Describe the edit on one line."""
-        return f"{self.file}: {self._summary}" if self.file not in ("", FIRST_FILE) else self._summary
-
-    @property
-    def _summary(self) -> str:
         place = self.anchor or (f"section {self.section}" if self.section else "the end")
         match self.op:
             case Op.ADD:
@@ -117,7 +113,7 @@ class Edit:
                 text = f"rewrite section {self.section!r}: {self.content.strip()!r}"
             case _:
                 assert_never(self.op)
-        return text
+        return text if self.file in ("", FIRST_FILE) else f"{self.file}: {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +158,8 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
         patch = _apply_to_part(document, path, [edit for edit in placed if edit.file == path])
         texts[path] = patch.document.text
         changes |= {change.edit.id: change for change in patch.changes}
-    gone = {edit.file for edit in placed if edit.deletes_file}
+    # A file of which nothing is left is deleted; only the first one stays.
+    gone = {edit.file for edit in placed if edit.file != document.parts[0].path and not texts[edit.file].strip()}
     after = document.with_files({path: text for path, text in texts.items() if path not in gone})
     return Patch(after, tuple(changes[edit.id] for edit in edits))
 
@@ -187,7 +184,7 @@ def _apply_to_part(document: SkillDocument, path: str, edits: Sequence[Edit]) ->
             raise EditConflictError(f"edit {whole.id!r}: the file cannot be deleted: {found}")
         return Patch(SkillDocument(""), (Change(whole, *_difference(before.text, 0, len(before.text), "", path)),))
     patch = _apply_to_file(before, edits, path)
-    if problem := parse_file(path, patch.document.text) if patch.document != before else "":
+    if problem := parse_file(path, patch.document.text):
         raise EditError(f"edit {first.id!r}: {path}: {problem}")
     return patch
 

@@ -133,7 +133,7 @@ _READERS.update({"py": ast.parse, "json": json.loads, "toml": tomllib.loads})
 
 def parse_file(path: str, text: str) -> str:
     """Say why a file could not be used as it stands, empty where it could; shell scripts are read by their shells."""
-    kind = path.rpartition(".")[2].lower()
+    kind = path.rpartition(".")[2].lower() if text.strip() else ""
     if BEGINS_FILE.search(text):
         return "expected no line '=== file PATH ===', which begins a file; name the file of an edit instead"
     try:
@@ -143,4 +143,4 @@ def parse_file(path: str, text: str) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError, YAMLError) as error:
         found = " ".join(str(error).replace("<unknown>, ", "").split())[:200]
         return f"expected a file that can be read as {kind.upper()}, found: {found}"
-    return "" if text.strip() else "expected text, found an empty file; delete the file instead"
+    return ""

@@ -67,7 +67,6 @@ _CLAUDE_KEYS = (
 _CLAUDE_LISTING = 1536
 _CODEX_DESCRIPTION, _CODEX_LISTING, _CODEX_READ = 1024, 8000, 10_000
 _MOST_SHOWN = 60
-_MOST_TRAINED = 200_000
 _ALIKE = 0.8
 """Likeness from which on an unknown key is taken for a mistyped one."""
 
@@ -119,14 +118,11 @@ def check_trainable(skill: Skill) -> None:
         for finding in chain(_encoding(one), _regions(one)):
             if finding.severity is Severity.ERROR:
                 raise SkillError(f"{skill.name}/{part.path}:{finding.line}: {finding.message}")
-        if problem := parse_file(part.path, part.text) if part.text.strip() else "":
+        if problem := parse_file(part.path, part.text):
             raise SkillError(f"{skill.name}/{part.path}: {problem}; mend it before it is trained")
     folders = tuple(path.rstrip("/") for path in document.trained)
     if lost := next((reason for reason in skill.left_out if reason.startswith(folders)), ""):
         raise SkillError(f"{skill.name}: expected the files that are trained in its folder; {lost}")
-    if (size := len(document.text)) > _MOST_TRAINED:
-        found = f"expected at most {_MOST_TRAINED:,} characters to train, found {size:,}"
-        raise SkillError(f"{skill.name}: {found}; move detail to files that are not trained")
 
 
 def _error(line: int, message: str, level: Level = Level.SPECIFICATION) -> Finding:

@@ -143,8 +143,8 @@ def _unexpected(
         sides += [tree.decode().split()[0]] if status == 0 else []
     first, *others = (_changed(repository, side, commit) for side in sides)
     new = set(first).intersection(*others)
-    own = (row for row in new if place.holds(row[2]) and row[0] != _GONE and not _is_trained_beside(row, place))
-    for mode, sha, name in sorted(own):
+    beside = {row for row in new if describes is None and _is_trained_beside(row, place)}
+    for mode, sha, name in sorted(row for row in new - beside if place.holds(row[2]) and row[0] != _GONE):
         if name != f"{prefix}{SKILL_FILE}" or mode not in _REGULAR:
             if (mode, sha) not in history.files and not (mode in _REGULAR and history.is_new):
                 return f"{name!r}"

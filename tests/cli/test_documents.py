@@ -12,6 +12,7 @@ from skillopt.safety.lint import find_marks
 from skillopt.sandbox.processes import shell_problem
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.folder import read_skill
+from skillopt.triggers.description import is_described
 from skillopt.versions.bundles import check_commits
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import FAST, as_json, git, make_project, skillopt
@@ -112,9 +113,9 @@ def test_a_training_job_may_commit_the_files_that_are_trained_and_nothing_else(p
     for path, trained, allowed in (
         (f"{FOLDER}/references/new.md", f"{FOLDER}//references/", True),
         (f"{FOLDER}/scripts/run.sh", f"{FOLDER}//references/", False),
-        (f"{FOLDER}/scripts/run.sh", f"{FOLDER}//references///scripts/", True),
         ("AGENTS.md", ".//AGENTS.md", True),
         ("README.md", ".//AGENTS.md", False),
+        (f"{FOLDER}/scripts/run.sh", f"{FOLDER}//references///scripts/", True),
     ):
         git(project, "switch", "-qC", "skillopt/x", "main")
         (project / path).write_text("Changed.\n")
@@ -122,6 +123,9 @@ def test_a_training_job_may_commit_the_files_that_are_trained_and_nothing_else(p
         git(project, "commit", "-qm", "Changed")
         with nullcontext() if allowed else pytest.raises(VersionConflictError, match=path):
             check_commits(repository, "skillopt/x", git(project, "rev-parse", "HEAD"), trained, [main])
+    tip = git(project, "rev-parse", "HEAD")
+    with pytest.raises(VersionConflictError, match=r"run\.sh"):  # a branch of descriptions brings the description only
+        check_commits(repository, "skillopt-trigger/x", tip, f"{FOLDER}//scripts/", [main], is_described)
 
 
 def test_an_edit_that_a_shell_cannot_read_is_refused_and_every_change_of_a_script_is_marked(project: Path) -> None:

@@ -20,6 +20,7 @@ FILES = {
     "assets/logo.png": "\x00",
     "references/dates.md": "# Dates\r\n\r\n- Write ISO dates.",
     "references/empty.md": "",
+    "references/short.md": "gone\n",
     "scripts/tidy.py": SCRIPT,
 }
 BOTH = ("references/", "scripts/")
@@ -67,10 +68,18 @@ def test_edits_of_several_files_are_applied_together_and_each_change_is_of_its_f
         Edit("e3", Op.ADD, content="- No blank rows."),
         Edit("e4", Op.ADD, content="# Names\n\n- As given.", file="references/names.md"),
         Edit("e5", Op.DELETE, file="references/empty.md"),
+        Edit("e6", Op.DELETE, "gone", file="references/short.md"),
     )
     patch = apply_edits(skill().document, edits)
     assert [change.edit.file for change in patch.changes] == [
-        *("references/dates.md", "scripts/tidy.py", "SKILL.md", "references/names.md", "references/empty.md")
+        *(
+            "references/dates.md",
+            "scripts/tidy.py",
+            "SKILL.md",
+            "references/names.md",
+            "references/empty.md",
+            "references/short.md",
+        )
     ]
     assert (
         patch.changes[3].diff
@@ -80,14 +89,13 @@ def test_edits_of_several_files_are_applied_together_and_each_change_is_of_its_f
     assert found["references/dates.md"] == "# Dates\r\n\r\n- Write ISO dates.\r\n- No times."
     assert found["scripts/tidy.py"] == SCRIPT.replace("strip()", "strip().lower()")
     assert found["references/names.md"] == "# Names\n\n- As given.\n"
-    assert found.keys() == (FILES.keys() | {"references/names.md"}) - {"references/empty.md"}
+    assert found.keys() == (FILES.keys() | {"references/names.md"}) - {"references/empty.md", "references/short.md"}
 
 
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
         (Edit("e", Op.REPLACE, "return cell.strip()", content="return ("), "scripts/tidy.py: expected a file that can"),
-        (Edit("e", Op.DELETE, SCRIPT), "found an empty file; delete the file instead"),
         (Edit("e", Op.ADD, content="x = (", file="scripts/new.py"), "scripts/new.py: expected a file that can be read"),
         (Edit("e", Op.ADD, content="{,}", file="scripts/new.json"), "scripts/new.json: expected a file that can be"),
         (Edit("e", Op.ADD, content="a: [", file="scripts/new.yaml"), "scripts/new.yaml: expected a file that can be"),
@@ -123,7 +131,7 @@ def test_headings_of_scripts_are_none_and_a_section_ends_with_its_file() -> None
     document = skill().document
     assert [section.title for section in document.sections] == ["Rows", "Dates"]
     assert document.text[slice(document.sections[0].start, document.sections[0].end)] == "# Rows\n\n- Trim spaces.\n"
-    assert [block.text for block in document.blocks] == ["- Trim spaces.", "- Write ISO dates."]
+    assert [block.text for block in document.blocks] == ["- Trim spaces.", "- Write ISO dates.", "gone"]
 
 
 def test_guidance_is_kept_in_the_first_file_and_lines_of_a_script_stay_together() -> None:
