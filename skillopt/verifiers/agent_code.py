@@ -7,8 +7,9 @@ output and status come back, and nothing else does.
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from socket import AF_UNIX, socket
 from threading import BoundedSemaphore, Thread
@@ -20,7 +21,7 @@ from skillopt.sandbox.check_run import CheckProgram, run_check
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import RUN_AGENT, File
 
-__all__ = ["agent_runner"]
+__all__ = ["AgentCode", "agent_runner"]
 
 _AT_ONCE, _INPUT, _LINE, _TIMED_OUT, _NOT_STARTED = 4, ".input", "line", 124, 126
 _CLIENT = """
@@ -39,15 +40,24 @@ sys.exit(status)
 _Ended = tuple[int, str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class AgentCode:
+    """What of an agent's workspace is run, and the task's own files beside it."""
+
+    workspace: str
+    paths: Sequence[str]
+    inputs: Sequence[File]
+
+
 @contextmanager
-def agent_runner(folder: str, deadline: float, box: Sandbox) -> Iterator[str]:
-    """Offer `run-agent` in a folder of tools; each call gets a fresh copy of the agent's files."""
+def agent_runner(code: AgentCode, deadline: float, box: Sandbox) -> Iterator[str]:
+    """Offer `run-agent` in a folder of tools; each call gets a fresh copy of the code."""
     client = shlex.join([sys.executable, "-I", "-S", "-c", _CLIENT])
     program = File(RUN_AGENT, f'#!/bin/sh\nexec {client} "${{0%/*}}/{_LINE}" "$@"\n'.encode())
     with Workspace.create([program]) as tools, socket(AF_UNIX) as listener:
         listener.bind(f"{tools.path}/{_LINE}")
         listener.listen()
-        thread = Thread(target=_serve, args=(listener, partial(_run, folder, deadline, box)))
+        thread = Thread(target=_serve, args=(listener, partial(_run, code, deadline, box)))
         thread.start()
         try:
             yield tools.path
@@ -82,10 +92,11 @@ def _serve(listener: socket, run: Callable[[list[str], str], _Ended]) -> None:
         thread.join()
 
 
-def _run(folder: str, deadline: float, box: Sandbox, argv: list[str], given: str) -> _Ended:
+def _run(code: AgentCode, deadline: float, box: Sandbox, argv: list[str], given: str) -> _Ended:
     words = [sys.executable if at == 0 and word == "python" else word for at, word in enumerate(argv)]
     started = ("/bin/sh", "-c", f'exec "$@" <{_INPUT}', "sh", *words)
-    with Workspace.copy(folder, [File(_INPUT, given.encode("latin-1"))], deadline=deadline) as copy:
+    files = (*code.inputs, File(_INPUT, given.encode("latin-1")))
+    with Workspace.copy(code.workspace, code.paths, files, deadline) as copy:
         left = deadline - monotonic()
         if left <= 0:
             return _TIMED_OUT, "", ""

@@ -4,6 +4,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -19,6 +20,7 @@ from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, 
 __all__ = ["FileOptions", "FileVerifier"]
 
 _LARGEST: Final = 1_000_000
+_MOST_FILES: Final = 1_000
 _MOST_LIMITS: Final = 50
 """Time that the search of all files may take, in time limits of one."""
 
@@ -68,7 +70,7 @@ class FileVerifier:
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Look for the file, and in it."""
         name = self._options.path
-        found = list(self._found(trajectory, workspace))
+        found = list(islice(self._found(trajectory, workspace), _MOST_FILES + 1))
         if not self._options.exists:
             return failed(f"{found[0]}: expected no such file, found one") if found else Score(1.0, passed=True)
         if not found:
@@ -77,6 +79,8 @@ class FileVerifier:
             return failed(f"{name}: missing") if is_held else Score(1.0, passed=True)
         if self._pattern is None:
             return Score(1.0, passed=True)
+        if len(found) > _MOST_FILES:
+            return failed(f"{name}: expected at most {_MOST_FILES:,} such files to look into, found more")
         problem = self._problem_of_all(found, workspace)
         return failed(problem) if problem else Score(1.0, passed=True)
 
