@@ -11,7 +11,7 @@ __all__ = ["HELD_OUT", "Attack", "ClassResult", "Found", "held_out_cases", "trus
 HELD_OUT: Final = "TRUST_HELD_OUT"
 """The variable that names a folder of cases by somebody who did not see the code, in the files that the project has."""
 
-_COLUMNS = ("class", "tried", "through", "lost", "paid twice", "false alarms", "held out: through")
+_COLUMNS = ("class", "tried", "through", "lost", "paid twice", "false alarms", "made again", "held out: through")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class ClassResult:
     lost: int = 0
     paid_twice: int = 0
     false_alarms: str = "—"
+    again: str = "—"
     held_out: str = "—"
 
 
