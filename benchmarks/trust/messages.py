@@ -64,7 +64,7 @@ _MALFORMED: Final = (
 
 def try_messages(*, quick: bool) -> Found:
     """Send raw messages to the MCP server, most of them malformed: it must answer every request, in bounded memory."""
-    many = 1_000 if quick else 20_000
+    many = 1_000 if quick else 100_000
     with TemporaryDirectory(prefix="trust-messages-") as root:
         failures = _send(make_project(Path(root) / "project"), many)
     return (ClassResult("MCP: raw messages", many, len(failures)),), failures

@@ -1,7 +1,7 @@
 """Which of the agent's files a verifier's program gets: those that the suite declares, or that the program names."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
@@ -92,16 +92,11 @@ class CollectedFiles:
             return False
         if folder.endswith(".git") and parts[0] not in _OF_GIT:
             return False
-        if not self.kept.isdisjoint((path, *_folders(path))):
+        if not self.kept.isdisjoint(accumulate(path.split("/"), "{}/{}".format)):
             return False
         if not whole:
             return "**" in pattern or path.count("/") < pattern.count("/")
         return pattern == f"{folder}/**".lstrip("/") or fits_path(path, pattern)
-
-
-def _folders(path: str) -> Iterator[str]:
-    """List the folders that a path lies in, without the top."""
-    return accumulate(path.split("/")[:-1], lambda outer, name: f"{outer}/{name}")
 
 
 def named_files(argv: Sequence[str], own: Sequence[File]) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ from skillopt.sandbox.check_run import CheckProgram, run_check
 from skillopt.sandbox.processes import ProcessResult
 from skillopt.sandbox.workspace import Unreadable, Workspace, find_files, read_workspace_file
 from skillopt.tasks import File, VerifierSpec
-from skillopt.verifiers import FileName, FolderOrFile, failed, read_options, shorten_end
-from skillopt.verifiers.agent_code import AgentCode, agent_runner
+from skillopt.verifiers import FileName, FolderOrFile, StrictOptions, failed, read_options, shorten_end
+from skillopt.verifiers.agent_code import agent_runner
 from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
 
 __all__ = ["CommandOptions", "CommandVerifier", "Reward"]
@@ -34,10 +34,8 @@ _MOST_ENTRIES = 2_000
 _NOT_RUN = frozenset({126, 127})
 
 
-class CommandOptions(BaseModel):
+class CommandOptions(StrictOptions):
     """Options of the verifier `command`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     argv: Annotated[
         tuple[Annotated[str, Field(min_length=1)], ...],
@@ -114,8 +112,10 @@ class CommandVerifier:
             written = {file.path: file for file in (*modules, *self._files)}
             library = opened.enter_context(Workspace.create(written.values())).path
             if self._asks_runner:
-                code = AgentCode(workspace, found, inputs)
-                tools = opened.enter_context(agent_runner(code, deadline, box))
+                runner = agent_runner(
+                    lambda given: Workspace.copy(workspace, found, [*inputs, given], deadline), deadline, box
+                )
+                tools = opened.enter_context(runner)
             left = deadline - monotonic()
             if left <= 0:
                 return failed(f"results: not copied for the check within {self._options.timeout:g} s")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, ReplyError
 from skillopt.prompts.evidence import shorten_middle
@@ -22,7 +22,7 @@ from skillopt.rollouts import Judgement, Score, Status, Trajectory, Usage
 from skillopt.safety.judge_address import addressing_lines, leave_out_lines
 from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import read_options
+from skillopt.verifiers import StrictOptions, read_options
 
 __all__ = ["RubricOptions", "RubricVerifier", "judged_by"]
 
@@ -40,10 +40,8 @@ _SAME_WORDS: Final = 6
 _Text = Annotated[str, Field(pattern=r"\S", max_length=4_000)]
 
 
-class RubricOptions(BaseModel):
+class RubricOptions(StrictOptions):
     """Options of the verifier `rubric`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     criteria: Annotated[
         tuple[_Text, ...], Field(description="What must hold, one sentence each.", min_length=1, max_length=50)
