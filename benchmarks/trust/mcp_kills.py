@@ -10,6 +10,7 @@ from typing import IO, Final
 
 from benchmarks.trust.forked import Command, Ended, Kill, Pipes, start_forked
 from benchmarks.trust.places import Place
+from benchmarks.trust.projects import SOURCES
 from skillopt.commands.job_process import main as job_process
 from skillopt.forecast.job_plan import start_training
 from skillopt.project import Selection
@@ -17,14 +18,10 @@ from skillopt.storage import jobs
 from skillopt.storage.jobs import Job, JobState, list_jobs
 from skillopt_mcp.__main__ import main as serve
 
-__all__ = ["SOURCES", "PipeServer", "run_job", "run_server"]
+__all__ = ["PipeServer", "run_job", "run_server"]
 
 _COUNT: Final = "from benchmarks.trust.counted import count_calls\ncount_calls()\n"
 """What each Python that a server starts does first."""
-
-_CHECKOUT: Final = Path(__file__).resolve().parents[2]
-SOURCES: Final = os.pathsep.join((str(_CHECKOUT), str(_CHECKOUT / "mcp_server")))
-"""The `PYTHONPATH` of processes that run this checkout."""
 
 _CLIENT: Final = {"name": "trust", "version": "1"}
 _LONG_AGO: Final = "2026-01-01T00:00:00+00:00"

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from threading import Timer
 from typing import Final
 
-from benchmarks.trust.mcp_kills import SOURCES, PipeServer
-from benchmarks.trust.projects import make_project
+from benchmarks.trust.mcp_kills import PipeServer
+from benchmarks.trust.projects import SOURCES, make_project
 from benchmarks.trust.table import ClassResult, Found
 
 __all__ = ["try_messages"]
@@ -26,39 +26,12 @@ _GROWTH: Final = 32 * 1024
 """KiB that the server may grow by between the first tenth and the end."""
 
 _SECONDS: Final = 600
-_CALL: Final = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%s,"arguments":%s}}'
-_MESSAGE: Final = '{"jsonrpc":"2.0","id":1,"method":%s}'
-_NO_MESSAGES: Final = (
-    "{broken",
-    "[]",
-    "null",
-    "5",
-    '"text"',
-    "\x00",
-    "[" * 5_000,
-    '{"a":' * 5_000,
-    '{"jsonrpc":"2.0"}',
+_LONG: Final = (
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_evidence","arguments":{"name":"%s"}}}'
 )
-_IDS: Final = ("1.5", "true", "null", "[1]", '"\\ud800"')
-_METHODS: Final = ("7", '""', '"no/such"', '"\\ud800"', '"ping","params":[1]', '"tools/list","params":{"_meta":5}')
-_URIS: Final = ("file:///etc/passwd", "skill://rows/../../x", "skill://\\ud800")
-_CALLS: Final = {
-    "read_skill": ('{"name":"\\udfff"}', '{"name":"\\u0000"}', '{"name":5}', '{"name":"../../etc/passwd"}'),
-    "\\ud800": ("{}",),
-    "no_such_tool": ("{}",),
-    "job_status": ('{"job_id":"../../x"}',),
-    "propose_edits": ('{"name":"rows","edits":"none"}', '{"name":"rows","edits":[{}]}'),
-    "start_job": ('{"name":"\\ud800","work":"optimize"}', '{"name":"no-such","max_usd":-1e999}', "null"),
-    "cancel_job": ('{"job_id":"\\u0000"}',),
-    "get_evidence": ('{"name":"rows","page":-1}', f'{{"name":"{"x" * 5_000}"}}'),
-    "rollback_skill": ('{"name":"--all","version":"HEAD"}',),
-}
 _MALFORMED: Final = (
-    *_NO_MESSAGES,
-    *(f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}' for number in _IDS),
-    *(_MESSAGE % method for method in _METHODS),
-    *(_MESSAGE % f'"resources/read","params":{{"uri":"{uri}"}}' for uri in _URIS),
-    *(_CALL % (f'"{tool}"', given) for tool, arguments in _CALLS.items() for given in arguments),
+    *Path(__file__).with_name("messages.txt").read_text(encoding="utf-8").splitlines(),
+    *("\x00", "[" * 5_000, '{"a":' * 5_000, _LONG % ("x" * 5_000)),
 )
 
 

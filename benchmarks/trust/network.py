@@ -1,9 +1,6 @@
 """A provider that fails: a quarter of its answers are errors, a fifth are halves or resets, or it says nothing."""
 
-import os
-import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,8 +19,9 @@ __all__ = ["try_network"]
 _SEED: Final = 20261122
 _LOUD: Final = tuple(word for word in OPTIMIZE if word != "--quiet")
 _COMMAND: Final = (*_LOUD, "--harness", "chat/anthropic/fake", "--model", "anthropic/fake", "--yes")
+_KEY: Final = "key-for-loopback-only"
 _TOLD: Final = "waiting: no answer"
-_SECONDS: Final = 60
+_SECONDS: Final = 45.0
 _Fault = Callable[[Answer, Random], Answer]
 
 
@@ -81,7 +79,7 @@ def _train(start: Path, folder: Path, fault: _Fault, share: int) -> tuple[str, i
     git(start.parent, "clone", "--quiet", str(start), str(folder))
     provider = _Provider(fault, share)
     with fake_anthropic(provider) as server:
-        ended = skillopt(folder, *_COMMAND, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="key-for-loopback-only")
+        ended = skillopt(folder, *_COMMAND, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY=_KEY)
     tree = "" if ended.returncode else git(folder, "rev-parse", "skillopt/rows^{tree}")
     return (
         tree,
@@ -94,12 +92,10 @@ def _train(start: Path, folder: Path, fault: _Fault, share: int) -> tuple[str, i
 def _silence(start: Path) -> list[str]:
     """Return what is wrong with what is said of a provider that answers nothing."""
     with fake_anthropic(_Provider(lambda answer, _: replace(answer, hang=True), 100)) as server:
-        environment = {**os.environ, "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "key-for-loopback-only"}
-        command = [sys.executable, "-m", "skillopt", *_COMMAND]
-        with subprocess.Popen(command, cwd=start, env=environment, stderr=subprocess.PIPE, text=True) as process:
-            clock = threading.Timer(_SECONDS, process.kill)
-            clock.start()
-            said = next((line for line in process.stderr or () if _TOLD in line), "")
-            clock.cancel()
-            process.send_signal(signal.SIGKILL)
-    return [] if said and " 300 s" in said else [f"network, silence: expected {_TOLD!r} and the limit, found {said!r}"]
+        try:
+            said = skillopt(
+                start, *_COMMAND, seconds=_SECONDS, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY=_KEY
+            ).stderr
+        except subprocess.TimeoutExpired as ended:
+            said = (ended.stderr or b"").decode()
+    return [] if _TOLD in said and " 300 s" in said else [f"network, silence: expected {_TOLD!r}, found {said!r}"]
