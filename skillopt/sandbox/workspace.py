@@ -212,9 +212,12 @@ def _make_way(workspace: str, path: str) -> None:
     *parents, name = path.split("/")
     for parent in parents:
         place /= parent
-        if os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode):
-            place.unlink()
-    _remove(str(place / name))
+        if not place.is_dir():
+            place.unlink(missing_ok=True)
+    if (place / name).is_dir():
+        shutil.rmtree(place / name)
+    else:
+        (place / name).unlink(missing_ok=True)
 
 
 def _read_regular(descriptor: int, limit: int) -> bytes | Unreadable:
@@ -270,39 +273,13 @@ def _skipping_unreachable() -> Iterator[None]:
 
 
 def _discard(path: str) -> None:
-    """Remove a workspace, at once where it holds little."""
-    with suppress(OSError):
-        _remove_flat(path)  # most hold a few files, and this takes half of the time of looking first
-        return
-    if sum(1 for _ in _walk(path, _MOST_ENTRIES, _FEW)) < _FEW:
-        _remove(path)
-    else:
-        _run_shell(f"{{ {_EMPTY}; }} &", path)
-
-
-def _remove(path: str) -> None:
-    try:
-        if stat.S_ISDIR(os.lstat(path).st_mode):
+    """Remove a workspace; one that holds a great many entries by a process that nobody waits for."""
+    many = sum(1 for _ in _walk(path, _MOST_ENTRIES, _FEW)) == _FEW
+    if not many:
+        with suppress(OSError, RecursionError):
             shutil.rmtree(path)
-        else:
-            Path(path).unlink()
-    except FileNotFoundError:
-        pass
-    except (OSError, RecursionError):
-        _run_shell(_EMPTY, path)  # folders without permission, or thousands deep: the system's own tools get through
-
-
-def _run_shell(script: str, path: str) -> None:
+            return
+    # Folders without permission, or thousands deep, too: the system's own tools get through both.
+    script = f"{{ {_EMPTY}; }} {'&' * many}"
     with suppress(OSError):
         subprocess.run(("/bin/sh", "-c", script, "sh", path), cwd="/", check=False, stdout=_NOWHERE, stderr=_NOWHERE)
-
-
-def _remove_flat(path: str) -> None:
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        with os.scandir(folder) as entries:
-            for entry in islice(entries, _FEW):
-                os.unlink(entry.name, dir_fd=folder)
-    finally:
-        os.close(folder)
-    Path(path).rmdir()
