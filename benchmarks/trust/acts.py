@@ -16,9 +16,10 @@ from skillopt.targets.process import AgentCommand, AgentHome
 from skillopt.tasks import File
 from tools.fake_providers.loopback import as_json, serve
 
-__all__ = ["PLANTS", "names_of", "recorded", "recorded_plants", "recording_seconds", "try_acts"]
+__all__ = ["PLANTS", "names_of", "recorded_plants", "recording_seconds", "try_acts"]
 
 _MOST_TIMES: Final = 1.1
+_SECONDS: Final = 60.0
 _NOWHERE: Final = "http://provider.example"
 
 
@@ -35,19 +36,14 @@ PLANTS: Final = _plants()
 """What the record is to say → the script that does it."""
 
 
-def recorded(script: str, url: str, seconds: float = 60.0) -> Acts:
-    """Run a script as agents are run, and return what was recorded."""
-    with AgentHome.create() as home, Workspace.create() as workspace:
-        command = AgentCommand(("/bin/sh", "-c", script), home.environment(), "", Sandbox("bwrap"), url)
-        found = command.run(home, workspace.path, seconds).acts or Acts()
-    return found.with_texts(lambda text: text.replace(workspace.path, "/workspace"))
-
-
 def recorded_plants() -> Acts:
     """Do all that is planted in one rollout, and return what was recorded."""
-    with serve(lambda _: as_json(200, {})) as provider:
-        planted = "\n".join(f"( {script}\n) >/dev/null 2>&1" for script in PLANTS.values())
-        return recorded(planted.replace("PORT", provider.url.rpartition(":")[2]), provider.url)
+    planted = "\n".join(f"( {script}\n) >/dev/null 2>&1" for script in PLANTS.values())
+    with serve(lambda _: as_json(200, {})) as provider, AgentHome.create() as home, Workspace.create() as workspace:
+        argv = ("/bin/sh", "-c", planted.replace("PORT", provider.url.rpartition(":")[2]))
+        command = AgentCommand(argv, home.environment(), "", Sandbox("bwrap"), provider.url)
+        found = command.run(home, workspace.path, _SECONDS).acts or Acts()
+        return found.with_texts(lambda text: text.replace(workspace.path, "/workspace"))
 
 
 def names_of(acts: Acts) -> set[str]:
@@ -67,7 +63,7 @@ def recording_seconds(repetitions: int = 21) -> tuple[float, float]:
             argv = ("/bin/sh", "-c", script)
             command = Sandbox("bwrap").wrap(argv, home.path, folder.path, _NOWHERE, record=record)
             begun = time.perf_counter()
-            run_process(command, folder.path, {}, 60)
+            run_process(command, folder.path, {}, _SECONDS)
             times[bool(record)].append(time.perf_counter() - begun)
     return median(times[True]), median(times[False])
 

@@ -45,8 +45,8 @@ from skillopt.verifiers import (
 
 __all__ = ["TableOptions", "TableVerifier", "TextTable", "read_table"]
 
-Format = Literal["csv", "tsv", "xlsx"]
-_FORMATS: Final[dict[str, Format]] = {".tsv": "tsv", ".tab": "tsv", ".xlsx": "xlsx", ".xlsm": "xlsx"}
+_Format = Literal["csv", "tsv", "xlsx"]
+_FORMATS: Final[dict[str, _Format]] = {".tsv": "tsv", ".tab": "tsv", ".xlsx": "xlsx", ".xlsm": "xlsx"}
 _SMALLEST_LIMIT: Final = 1_000_000
 _GROWTH: Final = 20
 _MOST_CELLS: Final = 1_000_000
@@ -60,7 +60,7 @@ class TableOptions(ToleranceOptions):
 
     expected: Annotated[FileName, Field(description="Reference file that holds the expected table.")]
     format: Annotated[
-        Format | None, Field(description="Format of the result; without it, what the name of its file says.")
+        _Format | None, Field(description="_Format of the result; without it, what the name of its file says.")
     ] = None
     sheet: Annotated[str | None, Field(description="Sheet of a workbook; without it, the first.")] = None
     key: Annotated[
@@ -210,7 +210,7 @@ class _Comparison:
         return len(self._defects[kind]) < self._options.max_feedback
 
 
-def read_table(content: bytes, written: Format, sheet: str | None = None) -> TextTable:
+def read_table(content: bytes, written: _Format, sheet: str | None = None) -> TextTable:
     """Read a table, a byte order mark and blank lines left out."""
     rows = _workbook_rows(content, sheet) if written == "xlsx" else _text_rows(content, written)
     header = next(rows, None)
@@ -219,7 +219,7 @@ def read_table(content: bytes, written: Format, sheet: str | None = None) -> Tex
     return TextTable(header, tuple(rows))
 
 
-def _text_rows(content: bytes, written: Format) -> "Iterator[tuple[str, ...]]":
+def _text_rows(content: bytes, written: _Format) -> "Iterator[tuple[str, ...]]":
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -305,7 +305,7 @@ def _cell_text(value: object) -> str:
             return str(value)
 
 
-def _format_of(name: str) -> Format:
+def _format_of(name: str) -> _Format:
     return _FORMATS.get(PurePosixPath(name).suffix.lower(), "csv")
 
 

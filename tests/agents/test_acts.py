@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.trust.acts import PLANTS, names_of, recorded, recorded_plants
 from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.limits import descendants
@@ -24,20 +23,12 @@ def command_line(number: int) -> bytes:
     return Path(f"/proc/{number}/cmdline").read_bytes()
 
 
-@pytest.fixture(scope="module")
-def acts() -> Acts:
-    return recorded_plants()
-
-
-@pytest.mark.parametrize("name", PLANTS)
-def test_a_planted_act_is_recorded(acts: Acts, name: str) -> None:
-    assert name in names_of(acts)
-
-
-def test_the_rollouts_own_files_and_the_system_s_are_not_recorded(acts: Acts) -> None:
-    assert not [
-        text for text in (*acts.written, *(acts.read or ())) if text.startswith(("/workspace", "/usr", "/proc/N/mem"))
-    ]
+def recorded(script: str, url: str = "http://127.0.0.1:9") -> Acts:
+    with AgentHome.create() as home, Workspace.create() as workspace:
+        command = AgentCommand(("/bin/sh", "-c", script), home.environment(), "", Sandbox("bwrap"), url)
+        found = command.run(home, workspace.path, 60.0).acts
+    assert found is not None
+    return found
 
 
 def test_many_acts_of_a_kind_end_with_a_line_that_says_so() -> None:
