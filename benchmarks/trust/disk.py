@@ -164,7 +164,8 @@ def _jumping(project: Path) -> list[str]:
         run_forked(Command(_main_by_a_jumping_clock, project, arguments, {})).code
         for arguments in ((*OPTIMIZE, *_STOPPED), OPTIMIZE)
     ]
-    return [] if set(codes) <= set(_ENDED_IN_ORDER[:2]) else [f"ended with {codes}: {_last_words(project)}"]
+    said = project.with_name("out").read_text(encoding="utf-8", errors="replace")[-600:]
+    return [] if set(codes) <= set(_ENDED_IN_ORDER[:2]) else [f"ended with {codes}: {said}"]
 
 
 class _JumpingClock(datetime):
@@ -205,7 +206,3 @@ def _try_unsynced(root: Path, cuts: int) -> tuple[ClassResult, list[str]]:
             failures.append(f"unsynced, {number}: other branches: {place.branches()}")
         failures += [f"unsynced, {number}: left behind: {left}" for left in place.leftovers()]
     return ClassResult("writes that were not synced", cuts, len(failures), lost), failures
-
-
-def _last_words(project: Path) -> str:
-    return project.with_name("out").read_text(encoding="utf-8", errors="replace")[-600:]

@@ -18,7 +18,7 @@ _SECRET: Final = "text-from-outside-of-the-project"  # noqa: S105 - looks for it
 
 def try_repositories(*, quick: bool) -> Found:
     """Make repositories of each kind and run commands in them."""
-    kinds: list[Callable[[Path], list[str]]] = [_outside, *([] if quick else [_odd_refs, _collisions, _submodule])]
+    kinds: list[Callable[[Path], list[str]]] = [_outside, *([] if quick else [_odd_refs, _submodule])]
     failures = list[str]()
     with TemporaryDirectory(prefix="trust-repositories-") as root:
         for kind in kinds:
@@ -79,19 +79,6 @@ def _odd_refs(folder: Path) -> list[str]:
             git(project, "update-ref", name, target)
     (project / ".git" / "refs" / "heads" / "broken").write_text("no commit\n", encoding="ascii")
     return _check(project, *_READING, ("log", "rows"), ("gate", "--", "--all"), ("gate", "blob"), OPTIMIZE)
-
-
-def _collisions(folder: Path) -> list[str]:
-    """Have skills and files whose names differ in case or in Unicode form alone."""
-    project = make_project(folder / "project")
-    text = (project / "skills" / "rows" / "SKILL.md").read_text(encoding="utf-8")
-    for name in ("Rows", "ROWS", "caf\u00e9", "cafe\u0301"):
-        (project / "skills" / name).mkdir(exist_ok=True)
-        (project / "skills" / name / "SKILL.md").write_text(text, encoding="utf-8")
-    (project / "skills" / "rows" / "skill.md").write_text(text, encoding="utf-8")
-    git(project, "add", ".")
-    git(project, "commit", "--quiet", "-m", "Collide")
-    return _check(project, *_READING, OPTIMIZE)
 
 
 def _submodule(folder: Path) -> list[str]:

@@ -1,10 +1,10 @@
 """The table of attacks by class."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 __all__ = ["HELD_OUT", "Attack", "ClassResult", "Found", "held_out_cases", "trust_table"]
 
@@ -32,17 +32,14 @@ Found = tuple[tuple[ClassResult, ...], list[str]]
 """Rows of the table, and a line for each attack that had its effect, or each control that failed."""
 
 
+Attack = Callable[..., Found]
+"""Tries a class, all of it or with `quick=True` a slice."""
+
+
 def held_out_cases(name: str) -> Path | None:
     """Return the file of held-out cases with a name, None where there is none."""
     path = Path(os.environ.get(HELD_OUT, ""), name)
     return path if os.environ.get(HELD_OUT) and path.is_file() else None
-
-
-class Attack(Protocol):
-    """Tries a class."""
-
-    def __call__(self, *, quick: bool) -> Found:
-        """Try it all, or a slice of it."""
 
 
 def trust_table(rows: Sequence[ClassResult]) -> str:

@@ -65,8 +65,10 @@ class ChecksVerifier:
         made = []
         for number, each in enumerate(self._options.checks, 1):
             name = each.name or f"check {number}"
+            options = json.dumps(each.options, sort_keys=True, separators=(",", ":"))
             try:
-                verifier = load_verifier(_own_spec(each, spec), judge, sandbox)
+                own = VerifierSpec(each.kind, options, spec.files, spec.inputs)
+                verifier = load_verifier(own, judge, sandbox)
             except SuiteError as error:
                 raise SuiteError(f"verifier {_OWN_KIND!r}: {name}: {error}") from error
             made.append(_Check(name, each.weight, each.kind in JUDGED_KINDS, verifier))
@@ -107,11 +109,6 @@ def _joined(judged: Sequence[tuple[float, Judgement]]) -> Judgement | None:
         "; ".join(dict.fromkeys(one.addressed for one in parts if one.addressed)),
         min(1.0, sum(share for share, _ in judged)),
     )
-
-
-def _own_spec(each: CheckOptions, spec: VerifierSpec) -> VerifierSpec:
-    options = json.dumps(each.options, sort_keys=True, separators=(",", ":"))
-    return VerifierSpec(each.kind, options, spec.files, spec.inputs)
 
 
 def _feedback(check: _Check, score: Score) -> list[str]:

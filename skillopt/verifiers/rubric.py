@@ -24,7 +24,7 @@ from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import StrictOptions, read_options
 
-__all__ = ["RubricOptions", "RubricVerifier", "judged_by"]
+__all__ = ["RubricOptions", "RubricVerifier"]
 
 _LARGEST: Final = 200_000
 _SHOWN_TOKENS: Final = 12_000
@@ -72,7 +72,8 @@ class RubricVerifier:
             raise InfrastructureError("expected a judge for a task with a rubric, found none; set judge")
         options = self._options
         task = trajectory.messages[0].text if trajectory.messages else ""
-        judged = judged_by(options, task, shorten_middle(_result(trajectory, workspace), _SHOWN_TOKENS))
+        result = shorten_middle(_result(trajectory, workspace), _SHOWN_TOKENS)
+        judged = JudgedResult(shorten_middle(task, _FILE_TOKENS), options.criteria, options.reference, result)
         addressed, lines = addressing_lines(judged.result, "\n".join((task, options.reference, *options.criteria)))
         needed = options.votes // 2 + 1
         panel = _Panel(self._judge, judged, max(needed, 2) if addressed else needed)
@@ -95,11 +96,6 @@ class RubricVerifier:
         kept = list(dict.fromkeys(sentence for sentence in sentences if sentence and not secret & set(_runs(sentence))))
         warned = [f"The result addresses the judge ({addressed}), which counts for nothing."] if addressed else []
         return "\n".join([f"{sum(met)} of {len(met)} criteria are met.", *warned, *kept])
-
-
-def judged_by(options: RubricOptions, task: str, result: str) -> JudgedResult:
-    """Return what is judged by these options: the task as far as it is shown, and the result."""
-    return JudgedResult(shorten_middle(task, _FILE_TOKENS), options.criteria, options.reference, result)
 
 
 @dataclass(slots=True)
