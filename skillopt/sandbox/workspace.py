@@ -197,13 +197,8 @@ def _place(workspace: str, file: File) -> None:
     place = f"{workspace}/{file.path}"
     if "/" in file.path:
         Path(place).parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(place, _NEW, 0o755 if file.content.startswith(b"#!") else 0o644)
-    try:
-        left = memoryview(file.content)
-        while left:
-            left = left[os.write(descriptor, left) :]
-    finally:
-        os.close(descriptor)
+    with os.fdopen(os.open(place, _NEW, 0o755 if file.content.startswith(b"#!") else 0o644), "wb") as placed:
+        placed.write(file.content)
 
 
 def _make_way(workspace: str, path: str) -> None:

@@ -106,11 +106,10 @@ def _followed(root: Path, objects: dict[str, _Object], name: str) -> str:
     commit, _, path = name.partition(":")
 
     def link_at(place: str) -> str | None:
-        folder, _, last = place.rpartition("/")
-        ((tree, kind, content),) = _read(root, [f"{commit}:{folder}"])
-        entries = _entries(content, len(tree) // 2) if kind == "tree" and content else ()
-        links = [sha for mode, entry, sha in entries if entry == last and mode == LINK]
-        return os.fsdecode(read_objects(root, links)[0]) if links else None
+        mode, _, sha, *_ = (
+            run_git(root, "ls-tree", "--full-tree", commit, "--", place).decode("utf-8", "replace").split() or ("",) * 3
+        )
+        return os.fsdecode(read_objects(root, [sha])[0]) if mode == LINK else None
 
     found = follow_links(path, link_at)
     if found is None:
