@@ -19,6 +19,7 @@ from statistics import median
 
 from benchmarks.demo.__main__ import make_repository
 from benchmarks.demo.harness import DemoHarness
+from benchmarks.trust.acts import recording_seconds
 from skillopt import __version__
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver, run_rollout
@@ -26,12 +27,10 @@ from skillopt.execution.threads import ThreadExecutor
 from skillopt.project import Project
 from skillopt.protocols import RolloutRequest
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.processes import run_process
-from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.folder import read_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.suites import load_suite
-from skillopt.tasks import File, Split
+from skillopt.tasks import Split
 
 __all__ = ["main"]
 
@@ -113,21 +112,10 @@ def _overhead(scratch: Path) -> Iterator[str]:
 
 
 def _recording() -> Iterator[str]:
-    """Compare a program in the sandbox, which starts 50 others and opens 2,000 files, with itself unrecorded."""
-    opening = "for number in range(2000):\n    with open(f'file{number % 100}', 'rb' if number % 2 else 'wb'): pass"
-    script = f'for one in $(seq 49); do /bin/true; done; exec {sys.executable} -S -c "{opening}"'
-    box = Sandbox("auto")
-    if not box.active:
-        return
-    times: dict[bool, list[float]] = {False: [], True: []}
-    for repetition in range(42):  # in turn, as above
-        with Workspace.create() as home, Workspace.create() as folder, Workspace.create([File("acts", b"")]) as outside:
-            record = f"{outside.path}/acts" if repetition % 2 else ""
-            url = "http://provider.example"
-            command = box.wrap(("/bin/sh", "-c", script), home.path, folder.path, url, record=record)
-            times[bool(record)].append(_seconds(lambda: run_process(command, folder.path, {}, 60)))  # noqa: B023 - as above
-    yield _row("recording 50 processes and 2,000 files", median(times[True]) / median(times[False]), "times", 1.1)
-    print(f"  ({1000 * median(times[True]):.0f} ms and {1000 * median(times[False]):.0f} ms)")
+    if Sandbox("auto").active:
+        recorded, bare = recording_seconds()
+        yield _row("recording 50 processes and 2,000 files", recorded / bare, "times", 1.1)
+        print(f"  ({1000 * recorded:.0f} ms and {1000 * bare:.0f} ms)")
 
 
 def _folder(scratch: Path, number: int) -> Path:

@@ -16,7 +16,10 @@ __all__ = ["CLASSES", "Tried", "load_class", "try_classes"]
 CLASSES: Final = {
     "texts": "texts:try_texts",
     "cheats": "cheats:try_cheats",
+    "acts": "acts:try_acts",
     "repositories": "repositories:try_repositories",
+    "messages": "messages:try_messages",
+    "network": "network:try_network",
     "kills-training": "kills:try_kills_of_training",
     "kills-nights": "kills:try_kills_of_nights",
     "kills-mcp": "kills:try_kills_of_mcp",

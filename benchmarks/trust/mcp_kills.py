@@ -10,6 +10,7 @@ from typing import IO, Final
 
 from benchmarks.trust.forked import Command, Ended, Kill, Pipes, start_forked
 from benchmarks.trust.places import Place
+from benchmarks.trust.projects import SOURCES
 from skillopt.commands.job_process import main as job_process
 from skillopt.forecast.job_plan import start_training
 from skillopt.project import Selection
@@ -17,20 +18,18 @@ from skillopt.storage import jobs
 from skillopt.storage.jobs import Job, JobState, list_jobs
 from skillopt_mcp.__main__ import main as serve
 
-__all__ = ["run_job", "run_server"]
+__all__ = ["PipeServer", "run_job", "run_server"]
 
 _COUNT: Final = "from benchmarks.trust.counted import count_calls\ncount_calls()\n"
 """What each Python that a server starts does first."""
 
-_CHECKOUT: Final = Path(__file__).resolve().parents[2]
-_SOURCES: Final = os.pathsep.join((str(_CHECKOUT), str(_CHECKOUT / "mcp_server")))
 _CLIENT: Final = {"name": "trust", "version": "1"}
 _LONG_AGO: Final = "2026-01-01T00:00:00+00:00"
 _INTERRUPTED: Final = 130
 
 
 @dataclass(frozen=True, slots=True)
-class _PipeServer:
+class PipeServer:
     """A server that is asked over its standard input."""
 
     to: IO[bytes]
@@ -38,20 +37,22 @@ class _PipeServer:
 
     def greet(self) -> None:
         """Shake hands."""
-        self._ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT})
-        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT})
+        self.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
 
     def call(self, tool: str, **arguments: object) -> str:
         """Call a tool; its answer as JSON, empty where the server ended."""
-        answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         return json.dumps(answer) if answer else ""
 
-    def _send(self, message: dict[str, object]) -> None:
-        self.to.write(json.dumps(message).encode() + b"\n")
+    def send(self, line: str) -> None:
+        """Send a line."""
+        self.to.write(line.replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n")
         self.to.flush()
 
-    def _ask(self, method: str, params: object) -> dict[str, object]:
-        self._send({"jsonrpc": "2.0", "id": "asked", "method": method, "params": params})
+    def ask(self, method: str, params: object) -> dict[str, object]:
+        """Send a request and wait for its answer; empty where the server ended."""
+        self.send(json.dumps({"jsonrpc": "2.0", "id": "asked", "method": method, "params": params}))
         for line in self.answers:
             answer: dict[str, object] = json.loads(line)
             if answer.get("id") == "asked":
@@ -103,7 +104,7 @@ def run_server(place: Place, kill: Kill | None) -> Ended:
     counting = place.folder / "counting"
     counting.mkdir(exist_ok=True)
     (counting / "sitecustomize.py").write_text(_COUNT, encoding="utf-8")
-    environment = place.environment | {"PYTHONPATH": os.pathsep.join((str(counting), _SOURCES))}
+    environment = place.environment | {"PYTHONPATH": os.pathsep.join((str(counting), SOURCES))}
     theirs_in, ours_in = os.pipe()
     ours_out, theirs_out = os.pipe()
     command = Command(serve, place.clone, (), environment)
@@ -112,7 +113,7 @@ def run_server(place: Place, kill: Kill | None) -> Ended:
     os.close(theirs_out)
     through = False
     with os.fdopen(ours_out, "rb") as answers, os.fdopen(ours_in, "wb", 0) as to, suppress(BrokenPipeError):
-        through = _train_by_tools(_PipeServer(to, answers), lambda: _end_of_job(place, server.pid))
+        through = _train_by_tools(PipeServer(to, answers), lambda: _end_of_job(place, server.pid))
 
     def until(code: int) -> int:
         job = _end_of_job(place)
@@ -127,7 +128,7 @@ def run_server(place: Place, kill: Kill | None) -> Ended:
     return server.wait(until)
 
 
-def _train_by_tools(server: _PipeServer, ended: Callable[[], Job | None]) -> bool:
+def _train_by_tools(server: PipeServer, ended: Callable[[], Job | None]) -> bool:
     """Do what an agent does; tell whether all was answered."""
     server.greet()
     answers = [server.call("list_skills"), server.call("read_skill", name="rows")]

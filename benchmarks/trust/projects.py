@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 from typing import Final
 
-__all__ = ["OPTIMIZE", "git", "make_project", "skillopt"]
+__all__ = ["OPTIMIZE", "SOURCES", "git", "make_project", "skillopt"]
 
 OPTIMIZE: Final = ("optimize", "rows", "--json", "--quiet", "--set", "workers=4", "--set", "seed=1")
 """Trains the skill of a project in about a second."""
 
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
+SOURCES: Final = os.pathsep.join((str(_CHECKOUT), str(_CHECKOUT / "mcp_server")))
+"""The `PYTHONPATH` of processes that run this checkout."""
+
 _SETTINGS: Final = "harness = 'demo'\nmodel = 'demo'\n"
 _SKILL: Final = """---
 name: {}
@@ -52,9 +55,10 @@ def make_project(folder: Path, tasks: int = 6, skills: tuple[str, ...] = ("rows"
     return folder
 
 
-def skillopt(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+def skillopt(
+    folder: Path, *arguments: str, seconds: float = 300.0, **environment: str
+) -> "subprocess.CompletedProcess[str]":
     """Run the command line in a process of its own."""
-    path = os.pathsep.join((str(_CHECKOUT), str(_CHECKOUT / "mcp_server")))
     return subprocess.run(
         [sys.executable, "-m", "skillopt", *arguments],
         cwd=folder,
@@ -62,8 +66,8 @@ def skillopt(folder: Path, *arguments: str, **environment: str) -> "subprocess.C
         capture_output=True,
         text=True,
         errors="surrogateescape",
-        env={**os.environ, "PYTHONPATH": path, **environment},
-        timeout=300,
+        env={**os.environ, "PYTHONPATH": SOURCES, **environment},
+        timeout=seconds,
     )
 
 

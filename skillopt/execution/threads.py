@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
+from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
@@ -20,7 +21,10 @@ _Ended = SimpleQueue["_AnyCall | None"]
 
 
 class ThreadExecutor:
-    """Runs calls on threads; after Ctrl-C those under way are waited for, after a second one they are ended."""
+    """Runs calls on threads; after Ctrl-C those under way are waited for, after a second one they are ended.
+
+    A call begins when the answer before it is recorded: what a kill costs is at most one call a worker.
+    """
 
     def __init__(
         self,
@@ -39,15 +43,20 @@ class ThreadExecutor:
             return
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rollout")
         calls: dict[_AnyCall, int] = {}
+        waiting = iter(enumerate(items))
         at_once = False
+
+        def begin(many: int) -> None:
+            for index, item in islice(waiting, many):
+                call = pool.submit(function, item)
+                calls[call] = index
+                call.add_done_callback(ended.put)
+
         try:
             # Behind the calls that have ended, so that it never comes between a call and its record.
             with hear_ctrl_c(partial(ended.put, None)):
-                for index, item in enumerate(items):
-                    call = pool.submit(function, item)
-                    calls[call] = index
-                    call.add_done_callback(ended.put)
-                yield from self._hand_over(calls, ended)
+                begin(self._workers)
+                yield from self._hand_over(calls, ended, begin)
         except _DroppedError as dropped:
             at_once = True
             self._drop()
@@ -56,26 +65,26 @@ class ThreadExecutor:
         finally:
             pool.shutdown(wait=not at_once, cancel_futures=True)
 
-    def _hand_over(self, calls: "dict[_AnyCall, int]", ended: "_Ended") -> "Iterator[list[tuple[int, Any]]]":
+    def _hand_over(
+        self, calls: "dict[_AnyCall, int]", ended: "_Ended", begin: Callable[[int], None]
+    ) -> "Iterator[list[tuple[int, Any]]]":
         failure: BaseException | None = None
-        left = set(calls)
-        while left:
+        while calls:
             found, interrupts = _drain(ended)
-            left.difference_update(found)
-            made = [call for call in found if not call.cancelled()]
-            broken = next((error for call in made if (error := call.exception())), None)
+            made = [(calls.pop(call), call) for call in found if call in calls]
+            broken = next((error for _, call in made if (error := call.exception())), None)
             dropped = interrupts + isinstance(failure, KeyboardInterrupt) > 1
             failure = KeyboardInterrupt() if interrupts else failure or broken
-            if failure is not None:
-                left.difference_update([call for call in left if call.cancel()])
+            for call in [call for call in calls if failure is not None and call.cancel()]:
+                del calls[call]
             if interrupts and not dropped:  # only now, when nothing more can start
                 self._notice("waiting for the calls under way, which are paid for; Ctrl-C again to drop them")
-            if done := [
-                (calls[call], call.result()) for call in found if not call.cancelled() and not call.exception()
-            ]:
+            if done := [(index, call.result()) for index, call in made if not call.exception()]:
                 yield done
             if dropped:
                 raise _DroppedError
+            if failure is None:
+                begin(len(made))
         if failure is not None:
             raise failure
 

@@ -37,17 +37,19 @@ class Limits:
 @lru_cache(maxsize=1)
 def rollout_limits() -> Limits:
     """Return limits of a rollout: 256 processes, or 4 a core; 8 GiB or 3/4 of the memory there is; 4 GiB of disk."""
-    return Limits(max(_MOST_PROCESSES, 4 * (os.cpu_count() or 1)), _memory(8 * _GIBIBYTE), 4 * _GIBIBYTE)
+    return _limits(8, 4)
 
 
 @lru_cache(maxsize=1)
 def verifier_limits() -> Limits:
     """Return limits of a verifier: 256 processes, or 4 a core; 4 GiB or 3/4 of the memory there is; 2 GiB of disk."""
-    return Limits(max(_MOST_PROCESSES, 4 * (os.cpu_count() or 1)), _memory(4 * _GIBIBYTE), 2 * _GIBIBYTE)
+    return _limits(4, 2)
 
 
-def _memory(most: int) -> int:
-    return min(most, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
+def _limits(memory: int, disk: int) -> Limits:
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+    processes = max(_MOST_PROCESSES, 4 * (os.cpu_count() or 1))
+    return Limits(processes, min(memory * _GIBIBYTE, there), disk * _GIBIBYTE)
 
 
 class Watch:

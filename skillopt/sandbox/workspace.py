@@ -11,9 +11,11 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -28,16 +30,25 @@ __all__ = [
     "changed_files",
     "check_path",
     "disk_usage",
+    "find_files",
     "read_workspace_file",
     "workspace_size",
 ]
 
-_OUTSIDE_REACH: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENAMETOOLONG, errno.ELOOP})
+_OUTSIDE_REACH: Final = frozenset(
+    {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
+)
 _MOST_ENTRIES: Final = 100_000
+_MOST_CHANGED: Final = 20_000
 _DEEPEST: Final = 64
 """Folders deep from which on nothing is looked at: the time to list a folder grows with the length of its path."""
 
-_Wanted = Callable[[str], bool]
+_FEW: Final = 1_000
+"""Entries that are removed at once, in about 0.1 s; of more a process takes care that nobody waits for."""
+
+_LARGEST: Final = 1_000_000_000
+_NOWHERE: Final = subprocess.DEVNULL
+_EMPTY: Final = 'rm -rf "$1" || { chmod -R u+rwx "$1"; rm -rf "$1"; }'
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _Made = Iterator["Workspace"]
 _BLOCK: Final = 512  # the unit of st_blocks, whatever the disk has
@@ -66,23 +77,25 @@ class Workspace:
                 _place(path, file)
             yield Workspace(path)
         finally:
-            _remove(path)
+            _discard(path)
 
     @staticmethod
     @contextmanager
-    def copy(source: str, files: Iterable[File] = (), wanted: _Wanted = bool, deadline: float = inf) -> "_Made":
-        """Make a workspace that holds what is wanted of another one, and over it these files.
+    def copy(source: str, paths: Iterable[str], files: Iterable[File] = (), deadline: float = inf) -> "_Made":
+        """Make a workspace that holds files and folders (`out/`) of another one, and over them these files.
 
-        Left out are links, symbolic and hard, everything that is not a file or folder, what may not be read, what is
-        beyond 1 GB or the deadline, a time of `monotonic`. Only folders that are wanted (`out/`) are looked into.
+        Left out are links, symbolic and hard, what may not be read, and what is not reached by the deadline, a time of
+        `monotonic`.
         """
-        left = 1_000_000_000
         with Workspace.create() as workspace:
-            for name, entry in _walk(source, deadline, wanted=wanted):
-                with _skipping_unreachable():
-                    if (left := left - entry.stat(follow_symlinks=False).st_size) < 0:
-                        break
-                    _copy_entry(entry, f"{workspace.path}/{name}")
+            for path in paths:
+                if monotonic() > deadline:
+                    break
+                folder, _, name = f"{workspace.path}/{path}".rpartition("/")
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - there can be thousands, each with the fewest calls
+                if name:
+                    with _skipping_unreachable():
+                        _copy_file(f"{source}/{path}", f"{folder}/{name}")
             for file in files:
                 _make_way(workspace.path, file.path)
                 _place(workspace.path, file)
@@ -118,11 +131,43 @@ def read_workspace_file(workspace: str, path: str, limit: int) -> bytes | Unread
             os.close(folder)
 
 
+def find_files(
+    workspace: str, starts: Iterable[str], wanted: Callable[[str], bool], most: int
+) -> list[str] | Unreadable:
+    """List the files and folders (`out/`) that are wanted at some places and below, all that the result of a copy has.
+
+    Only these places and wanted folders are looked into. More than `most` entries in them, or 1 GB, are too much.
+    """
+    limit, root, size, found = most, os.path.realpath(workspace), 0, dict[str, None]()
+    waiting = [each for each in starts if os.path.realpath(f"{root}/{each}") == f"{root}/{each}".rstrip("/")]
+    while waiting:
+        name = waiting.pop()
+        with _skipping_unreachable():
+            if name and not name.endswith("/"):
+                status = os.lstat(f"{root}/{name}")
+                if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+                    found[name], size = None, size + status.st_size
+            elif name.count("/") <= _DEEPEST:
+                with os.scandir(f"{root}/{name}") as entries:
+                    inner = [
+                        f"{name}{entry.name}{'/' * entry.is_dir(follow_symlinks=False)}"
+                        for entry in islice(entries, most + 1)
+                    ]
+                most -= len(inner)
+                found[name] = None
+                waiting += [each for each in inner if each not in found and wanted(each)]
+        if most < 0 or size > _LARGEST:
+            return Unreadable(
+                f"expected at most {limit:,} files and folders and 1 GB where files are collected, found more"
+            )
+    return list(found)
+
+
 def changed_files(workspace: str, placed: Iterable[File]) -> tuple[str, ...]:
-    """List the paths that were written or deleted since the files were placed, sorted."""
+    """List the paths that were written or deleted since the files were placed, sorted; of a great many the first."""
     before = {file.path: file.content for file in placed}
     changed = []
-    for name, entry in _walk(workspace):
+    for name, entry in _walk(workspace, most=_MOST_CHANGED):
         if entry.is_dir(follow_symlinks=False):
             continue
         content = before.pop(name, None)
@@ -152,13 +197,8 @@ def _place(workspace: str, file: File) -> None:
     place = f"{workspace}/{file.path}"
     if "/" in file.path:
         Path(place).parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(place, _NEW, 0o755 if file.content.startswith(b"#!") else 0o644)
-    try:
-        left = memoryview(file.content)
-        while left:
-            left = left[os.write(descriptor, left) :]
-    finally:
-        os.close(descriptor)
+    with os.fdopen(os.open(place, _NEW, 0o755 if file.content.startswith(b"#!") else 0o644), "wb") as placed:
+        placed.write(file.content)
 
 
 def _make_way(workspace: str, path: str) -> None:
@@ -167,9 +207,12 @@ def _make_way(workspace: str, path: str) -> None:
     *parents, name = path.split("/")
     for parent in parents:
         place /= parent
-        if os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode):
-            place.unlink()
-    _remove(str(place / name))
+        if not place.is_dir():
+            place.unlink(missing_ok=True)
+    if (place / name).is_dir():
+        shutil.rmtree(place / name)
+    else:
+        (place / name).unlink(missing_ok=True)
 
 
 def _read_regular(descriptor: int, limit: int) -> bytes | Unreadable:
@@ -188,36 +231,31 @@ def _read_regular(descriptor: int, limit: int) -> bytes | Unreadable:
 
 
 def _walk(
-    workspace: str, deadline: float = inf, deepest: int = _DEEPEST, wanted: _Wanted = bool
+    workspace: str, deepest: int = _DEEPEST, most: int = _MOST_ENTRIES
 ) -> "Iterator[tuple[str, os.DirEntry[str]]]":
-    """Yield (relative path, entry) of what is wanted of a folder's contents, folders before what they hold.
+    """Yield (relative path, entry) of a folder's contents, what lies less deep first.
 
-    What cannot be listed is left out, and so is what lies too deep, what comes after a great many entries and what is
-    not reached by the deadline.
+    What cannot be listed is left out, and so is what lies too deep and what comes after a great many entries.
     """
-    folders, left = [(workspace, 0)], _MOST_ENTRIES
+    folders = deque([(workspace, 0)])
     while folders:
-        folder, depth = folders.pop()
+        folder, depth = folders.popleft()
         with _skipping_unreachable(), os.scandir(folder) as entries:
             for entry in entries:
-                left -= 1
-                if left < 0 or monotonic() > deadline:
+                most -= 1
+                if most < 0:
                     return
-                name, inner = entry.path[len(workspace) + 1 :], entry.is_dir(follow_symlinks=False)
-                if wanted(f"{name}/" if inner else name):
-                    yield name, entry
-                    if depth < deepest and inner:
-                        folders.append((entry.path, depth + 1))
+                yield entry.path[len(workspace) + 1 :], entry
+                if depth < deepest and entry.is_dir(follow_symlinks=False):
+                    folders.append((entry.path, depth + 1))
 
 
-def _copy_entry(entry: "os.DirEntry[str]", place: str) -> None:
-    found = entry.stat(follow_symlinks=False)
-    if stat.S_ISDIR(found.st_mode):
-        os.mkdir(place)  # noqa: PTH102 - there can be thousands, each with the fewest calls
-    elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
-        source = os.fdopen(os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb", 0)
-        with source, os.fdopen(os.open(place, _NEW, 0o755 if found.st_mode & 0o100 else 0o644), "wb", 0) as copy:
-            shutil.copyfileobj(source, copy)
+def _copy_file(source: str, place: str) -> None:
+    with os.fdopen(os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb", 0) as original:
+        found = os.fstat(original.fileno())
+        if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+            with os.fdopen(os.open(place, _NEW, 0o755 if found.st_mode & 0o100 else 0o644), "wb", 0) as copy:
+                shutil.copyfileobj(original, copy)
 
 
 @contextmanager
@@ -229,30 +267,14 @@ def _skipping_unreachable() -> Iterator[None]:
             raise
 
 
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        _remove_flat(path)  # most hold a few files, and this takes half of the time of looking first
-        return
-    try:
-        if stat.S_ISDIR(os.lstat(path).st_mode):
+def _discard(path: str) -> None:
+    """Remove a workspace; one that holds a great many entries by a process that nobody waits for."""
+    many = sum(1 for _ in _walk(path, _MOST_ENTRIES, _FEW)) == _FEW
+    if not many:
+        with suppress(OSError, RecursionError):
             shutil.rmtree(path)
-        else:
-            Path(path).unlink()
-    except FileNotFoundError:
-        pass
-    except (OSError, RecursionError):
-        # Folders without permission, or thousands deep: the system's own tools get through both.
-        for command in (["chmod", "-R", "u+rwx", path], ["rm", "-rf", path]):
-            with suppress(OSError):
-                subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def _remove_flat(path: str) -> None:
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                os.unlink(entry.name, dir_fd=folder)
-    finally:
-        os.close(folder)
-    Path(path).rmdir()
+            return
+    # Folders without permission, or thousands deep, too: the system's own tools get through both.
+    script = f"{{ {_EMPTY}; }} {'&' * many}"
+    with suppress(OSError):
+        subprocess.run(("/bin/sh", "-c", script, "sh", path), cwd="/", check=False, stdout=_NOWHERE, stderr=_NOWHERE)

@@ -28,6 +28,7 @@ __all__ = [
     "encode_skill",
     "find_shared_file",
     "find_skill_folders",
+    "follow_links",
     "is_left_out",
     "is_shipped",
     "read_document",
@@ -72,6 +73,9 @@ _TRAINED = "//"
 _DEEPEST = 12
 _MOST_FOLDERS = 20_000
 """Folders that are looked into where no git says what belongs to a project."""
+
+_MOST_LINKS = 40
+"""Links that are followed from one place, as many as Linux follows."""
 
 _MOST_LISTED = 100_000
 """Files of a skill folder that are looked at."""
@@ -152,6 +156,29 @@ def read_document(folder: Path, within: Path) -> SkillDocument:
     if not real.is_relative_to(within.resolve()):
         raise SkillError(f"{place}: expected a file inside {within}, found a link out of it; put a copy in its place")
     return SkillDocument.parse(_read(real, MAX_SKILL_BYTES))
+
+
+def follow_links(path: str, link_at: Callable[[str], str | None]) -> str | None:
+    """Return where a path inside a repository leads, None for out of it; a circle of links leads to one of them.
+
+    Work trees and commits are read by the same steps: git itself finds nothing behind a link such as `./notes.md`.
+    """
+    ahead, done, left = path.split("/"), list[str](), _MOST_LINKS
+    while ahead:
+        part, *ahead = ahead
+        if part == ".." and not done:
+            return None
+        if part == "..":
+            done.pop()
+        elif part not in ("", "."):
+            done.append(part)
+            target = link_at("/".join(done)) if left else None
+            if target is not None and target.startswith("/"):
+                return None
+            if target is not None:
+                del done[-1]
+                ahead, left = [*target.split("/"), *ahead], left - 1
+    return "/".join(done)
 
 
 def find_shared_file(path: Path, links: int) -> str:
@@ -283,9 +310,9 @@ class _Walk:
     def _followed(self, listed: _Listed, around: tuple[Path, ...]) -> Path | None:
         """Return where a link leads, None for what is left out: outside, not there, or in a circle."""
         link = listed.place
-        real = Path(os.path.realpath(link))
-        inside = real.is_relative_to(self.within) and not link.readlink().is_absolute()
-        if not inside or is_left_out(real.relative_to(self.within).as_posix()):
+        found = follow_links((link.parent.resolve() / link.name).relative_to(self.within).as_posix(), self._link_at)
+        real = self.within / (found or "")
+        if found is None or is_left_out(found):
             why = f"leads out of {self.within}; put a copy in its place"
         elif not real.exists():
             why = "leads to nothing; correct or remove it"
@@ -295,6 +322,10 @@ class _Walk:
             return real
         self.left_out.append(f"{listed.path} is left out: the symbolic link {why}")
         return None
+
+    def _link_at(self, path: str) -> str | None:
+        place = self.within / path
+        return str(place.readlink()) if place.is_symlink() else None
 
 
 def _size(place: Path) -> int:

@@ -6,7 +6,6 @@ Running the rollout is in execution.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
@@ -23,14 +22,14 @@ from skillopt.tasks import JUDGED_KINDS, VerifierSpec
 
 __all__ = [
     "VERIFIERS",
-    "Deliverable",
+    "ComparedOptions",
     "FileName",
     "FolderOrFile",
     "Options",
+    "StrictOptions",
+    "ToleranceOptions",
     "decode_reference",
-    "decode_result",
     "describe_invalid",
-    "expect_one",
     "failed",
     "last_code_block",
     "load_verifier",
@@ -70,12 +69,10 @@ def load_verifier(spec: VerifierSpec, judge: Model | None = None, sandbox: Sandb
         near = get_close_matches(spec.kind, VERIFIERS, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known kinds: {', '.join(VERIFIERS)}"
         raise SuiteError(f"expected the kind of a verifier, found {spec.kind!r}; {hint}")
-    driver = _driver(spec.kind)
     wanted: dict[str, object] = {"judge": judge} if spec.kind in _WITH_JUDGE else {}
     if spec.kind in _WITH_SANDBOX:
         wanted["sandbox"] = sandbox
-    made = driver(spec, **wanted)
-    return cast("Verifier", made)  # the table names only verifiers
+    return cast("Verifier", _driver(spec.kind)(spec, **wanted))  # the table names only verifiers
 
 
 @lru_cache
@@ -99,14 +96,37 @@ FolderOrFile = Annotated[str, AfterValidator(lambda path: path if _checked(path.
 """A relative path, of a folder with a `/` at its end."""
 
 
-class Options(BaseModel):
-    """Options that every kind has."""
+class StrictOptions(BaseModel):
+    """Options, none of them unknown."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Options(StrictOptions):
+    """Options of the kinds that judge one result."""
 
     file: Annotated[
         FileName | None, Field(description="Workspace file that holds the result; without it, the final answer does.")
     ] = None
+
+
+class ComparedOptions(Options):
+    """Options of the kinds that expect a value; one of `value` and `expected` is required."""
+
+    expected: Annotated[FileName | None, Field(description="Reference file that holds what is expected.")] = None
+
+
+class ToleranceOptions(Options):
+    """Options of the kinds that compare many values."""
+
+    absolute_tolerance: Annotated[
+        float, Field(description="Largest difference of two numbers.", ge=0, allow_inf_nan=False)
+    ] = 0.0
+    relative_tolerance: Annotated[
+        float,
+        Field(description="Largest difference of two numbers as a share of the larger.", ge=0, allow_inf_nan=False),
+    ] = 0.0
+    max_feedback: Annotated[int, Field(description="Most differences named in the feedback.", ge=1, le=1000)] = 12
 
 
 AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
@@ -115,10 +135,13 @@ AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
 def read_options(model: type[AnyOptions], spec: VerifierSpec) -> AnyOptions:
     """Validate the options of a verifier."""
     try:
-        return model.model_validate_json(spec.options)
+        options = model.model_validate_json(spec.options)
     except ValidationError as error:
         _, problem = describe_invalid(error, "option", list(model.model_fields))
         raise SuiteError(f"verifier {spec.kind!r}: {problem}") from error
+    if isinstance(options, ComparedOptions) and len({"value", "expected"} & options.model_fields_set) != 1:
+        raise SuiteError(f"verifier {spec.kind!r}: expected one of the options 'value' and 'expected'; keep or add one")
+    return options
 
 
 def describe_invalid(error: ValidationError, noun: str, known: Sequence[str]) -> tuple[tuple[str | int, ...], str]:
@@ -162,36 +185,21 @@ def decode_reference(spec: VerifierSpec, name: str) -> str:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Deliverable:
-    """The result of a rollout: its bytes, and the name that feedback calls them by."""
-
-    name: str
-    content: bytes
-
-
-def read_text(file: str | None, trajectory: Trajectory, workspace: str) -> tuple[str, str] | Score:
+def read_text(
+    file: str | None, trajectory: Trajectory, workspace: str, limit: int = _LARGEST_TEXT
+) -> tuple[str, str] | Score:
     """Read the name and the text of a result, a byte order mark left out, or give the score of one that is no text."""
-    result = read_result(file, trajectory, workspace, _LARGEST_TEXT)
-    return result if isinstance(result, Score) else decode_result(result)
-
-
-def decode_result(result: Deliverable) -> tuple[str, str] | Score:
-    """Decode a result as UTF-8; one that is no text has a score of 0."""
+    result = read_result(file, trajectory, workspace, limit)
+    if isinstance(result, Score):
+        return result
     try:
-        return result.name, result.content.decode("utf-8-sig")
+        return result[0], result[1].decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return failed(f"{result.name}: expected UTF-8 text, found {error.reason} at byte {error.start}")
+        return failed(f"{result[0]}: expected UTF-8 text, found {error.reason} at byte {error.start}")
 
 
-def expect_one(spec: VerifierSpec, options: BaseModel) -> None:
-    """Refuse options that give both or none of `value` and `expected`."""
-    if len({"value", "expected"} & options.model_fields_set) != 1:
-        raise SuiteError(f"verifier {spec.kind!r}: expected one of the options 'value' and 'expected'; keep or add one")
-
-
-def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit: int) -> Deliverable | Score:
-    """Read the result, a workspace file or else the final answer, or score one that cannot be read."""
+def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit: int) -> tuple[str, bytes] | Score:
+    """Read the name and the bytes of a result, a workspace file or else the answer; score one that cannot be read."""
     name = file or "answer"
     content: bytes | Unreadable
     if file is not None:
@@ -202,7 +210,7 @@ def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit:
             content = Unreadable(f"expected at most {limit} bytes, found {len(content)}")
         elif not content.strip():
             content = Unreadable("missing")
-    return failed(f"{name}: {content.reason}") if isinstance(content, Unreadable) else Deliverable(name, content)
+    return failed(f"{name}: {content.reason}") if isinstance(content, Unreadable) else (name, content)
 
 
 def last_code_block(answer: str) -> str:

@@ -8,7 +8,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from socket import AF_UNIX, socket
 from threading import BoundedSemaphore, Thread
@@ -37,17 +37,19 @@ for stream, text in zip((sys.stdout, sys.stderr), texts):
 sys.exit(status)
 """
 _Ended = tuple[int, str, str]
+_Copy = Callable[[File], AbstractContextManager[Workspace]]
+"""Copies the agent's code, and a file beside it."""
 
 
 @contextmanager
-def agent_runner(folder: str, deadline: float, box: Sandbox) -> Iterator[str]:
-    """Offer `run-agent` in a folder of tools; each call gets a fresh copy of the agent's files."""
+def agent_runner(copy: _Copy, deadline: float, box: Sandbox) -> Iterator[str]:
+    """Offer `run-agent` in a folder of tools; each call gets a fresh copy of the code."""
     client = shlex.join([sys.executable, "-I", "-S", "-c", _CLIENT])
     program = File(RUN_AGENT, f'#!/bin/sh\nexec {client} "${{0%/*}}/{_LINE}" "$@"\n'.encode())
     with Workspace.create([program]) as tools, socket(AF_UNIX) as listener:
         listener.bind(f"{tools.path}/{_LINE}")
         listener.listen()
-        thread = Thread(target=_serve, args=(listener, partial(_run, folder, deadline, box)))
+        thread = Thread(target=_serve, args=(listener, partial(_run, copy, deadline, box)))
         thread.start()
         try:
             yield tools.path
@@ -82,13 +84,13 @@ def _serve(listener: socket, run: Callable[[list[str], str], _Ended]) -> None:
         thread.join()
 
 
-def _run(folder: str, deadline: float, box: Sandbox, argv: list[str], given: str) -> _Ended:
+def _run(copy: _Copy, deadline: float, box: Sandbox, argv: list[str], given: str) -> _Ended:
     words = [sys.executable if at == 0 and word == "python" else word for at, word in enumerate(argv)]
     started = ("/bin/sh", "-c", f'exec "$@" <{_INPUT}', "sh", *words)
-    with Workspace.copy(folder, [File(_INPUT, given.encode("latin-1"))], deadline=deadline) as copy:
+    with copy(File(_INPUT, given.encode("latin-1"))) as code:
         left = deadline - monotonic()
         if left <= 0:
             return _TIMED_OUT, "", ""
-        ended = run_check(CheckProgram(started, left, (copy.path,)), copy.path, box)
+        ended = run_check(CheckProgram(started, left, (code.path,)), code.path, box)
     status = ended.status if ended.status >= 0 else 128 - ended.status
     return _TIMED_OUT if ended.timed_out else status, ended.stdout, ended.stderr

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from skillopt.errors import SuiteError
 from skillopt.protocols import Model, Verifier
 from skillopt.rollouts import JUDGED_LINE, Judgement, Score, Trajectory, Usage
 from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.tasks import JUDGED_KINDS, VerifierSpec
-from skillopt.verifiers import load_verifier, read_options
+from skillopt.verifiers import StrictOptions, load_verifier, read_options
 
 __all__ = ["CheckOptions", "ChecksOptions", "ChecksVerifier"]
 
@@ -27,23 +27,19 @@ def _not_nested(kind: str) -> str:
     return kind
 
 
-class CheckOptions(BaseModel):
+class CheckOptions(StrictOptions):
     """One check."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     kind: Annotated[str, AfterValidator(_not_nested), Field(description="Kind of the verifier.", min_length=1)]
-    options: Annotated[dict[str, object], Field(description="Its options.")] = {}
+    options: Annotated[dict[str, object], Field(description="Its options.", default_factory=dict)]
     weight: Annotated[float, Field(description="Its part of the score.", gt=0, le=1_000_000)] = 1.0
     name: Annotated[
         str, Field(description="What feedback calls it; else its number.", max_length=120, pattern=r"^[^\r\n]*$")
     ] = ""
 
 
-class ChecksOptions(BaseModel):
+class ChecksOptions(StrictOptions):
     """Options of the verifier `checks`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     checks: Annotated[
         tuple[CheckOptions, ...], Field(description="What is checked.", min_length=1, max_length=_MOST_CHECKS)
@@ -69,8 +65,10 @@ class ChecksVerifier:
         made = []
         for number, each in enumerate(self._options.checks, 1):
             name = each.name or f"check {number}"
+            options = json.dumps(each.options, sort_keys=True, separators=(",", ":"))
             try:
-                verifier = load_verifier(_own_spec(each, spec), judge, sandbox)
+                own = VerifierSpec(each.kind, options, spec.files, spec.inputs)
+                verifier = load_verifier(own, judge, sandbox)
             except SuiteError as error:
                 raise SuiteError(f"verifier {_OWN_KIND!r}: {name}: {error}") from error
             made.append(_Check(name, each.weight, each.kind in JUDGED_KINDS, verifier))
@@ -111,11 +109,6 @@ def _joined(judged: Sequence[tuple[float, Judgement]]) -> Judgement | None:
         "; ".join(dict.fromkeys(one.addressed for one in parts if one.addressed)),
         min(1.0, sum(share for share, _ in judged)),
     )
-
-
-def _own_spec(each: CheckOptions, spec: VerifierSpec) -> VerifierSpec:
-    options = json.dumps(each.options, sort_keys=True, separators=(",", ":"))
-    return VerifierSpec(each.kind, options, spec.files, spec.inputs)
 
 
 def _feedback(check: _Check, score: Score) -> list[str]:

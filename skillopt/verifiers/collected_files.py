@@ -1,7 +1,7 @@
 """Which of the agent's files a verifier's program gets: those that the suite declares, or that the program names."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
@@ -45,14 +45,13 @@ _MODULES: Final = (".py", ".pyc", ".so", ".js", ".mjs", ".cjs", ".ts", ".node", 
 
 @dataclass(frozen=True, slots=True)
 class CollectedFiles:
-    """Tells of each path of a workspace whether the verifier's program gets what the agent left there.
+    """Tells where in a workspace the files lie that the verifier's program gets, and of each path there if it does.
 
     A pattern takes no name that begins with `.` or `-` and nothing from a folder in which files of the verifier lie.
     """
 
     names: frozenset[str]
     patterns: tuple[tuple[str, str], ...]
-    parents: frozenset[str]
     kept: frozenset[str]
 
     @staticmethod
@@ -70,16 +69,19 @@ class CollectedFiles:
                     f"verifier 'command': {wanted_here}, found {pattern!r}; name them, or add `runs: agent`"
                 )
         names = frozenset(each for each in wanted if not _WILD.search(each)) - set(reserved)
-        leading = [*names, *(f"{folder}/x" for folder, _ in patterns if folder)]
-        parents = frozenset(outer for each in leading for outer in _folders(each))
-        return CollectedFiles(names, patterns, parents, frozenset(kept.union(reserved)))
+        return CollectedFiles(names, patterns, frozenset(kept.union(reserved)))
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The names, and the folders (`out/`, all of it ``) from which on patterns are looked for."""
+        return (*sorted(self.names), *(f"{folder}/".lstrip("/") for folder, _ in self.patterns))
 
     def takes(self, path: str) -> bool:
         """Return whether a file is taken, or whether a folder, which ends with `/`, can hold one that is."""
-        if not path.endswith("/"):
-            return path in self.names or any(self._fits(path, *each, whole=True) for each in self.patterns)
-        folder = path[:-1]
-        return folder in self.parents or any(self._fits(folder, *each, whole=False) for each in self.patterns)
+        if path in self.names:
+            return True
+        whole = not path.endswith("/")
+        return any(self._fits(path.rstrip("/"), *each, whole=whole) for each in self.patterns)
 
     def _fits(self, path: str, folder: str, pattern: str, *, whole: bool) -> bool:
         """Return whether a path fits a pattern, or, if not `whole`, lies where paths that fit it can lie."""
@@ -90,14 +92,11 @@ class CollectedFiles:
             return False
         if folder.endswith(".git") and parts[0] not in _OF_GIT:
             return False
-        if not self.kept.isdisjoint((path, *_folders(path))):
+        if not self.kept.isdisjoint(accumulate(path.split("/"), "{}/{}".format)):
             return False
-        return not whole or pattern == f"{folder}/**".lstrip("/") or fits_path(path, pattern)
-
-
-def _folders(path: str) -> Iterator[str]:
-    """List the folders that a path lies in, without the top."""
-    return accumulate(path.split("/")[:-1], lambda outer, name: f"{outer}/{name}")
+        if not whole:
+            return "**" in pattern or path.count("/") < pattern.count("/")
+        return pattern == f"{folder}/**".lstrip("/") or fits_path(path, pattern)
 
 
 def named_files(argv: Sequence[str], own: Sequence[File]) -> tuple[str, ...]:

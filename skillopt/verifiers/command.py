@@ -17,9 +17,9 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
 from skillopt.sandbox.processes import ProcessResult
-from skillopt.sandbox.workspace import Workspace, read_workspace_file
+from skillopt.sandbox.workspace import Unreadable, Workspace, find_files, read_workspace_file
 from skillopt.tasks import File, VerifierSpec
-from skillopt.verifiers import FileName, FolderOrFile, failed, read_options, shorten_end
+from skillopt.verifiers import FileName, FolderOrFile, StrictOptions, failed, read_options, shorten_end
 from skillopt.verifiers.agent_code import agent_runner
 from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
 
@@ -27,15 +27,15 @@ __all__ = ["CommandOptions", "CommandVerifier", "Reward"]
 
 _LARGEST_REWARD = 1_000_000
 _LONGEST_FEEDBACK = 2_000
+_MOST_ENTRIES = 2_000
+"""Entries that an agent may add where files are collected: copying so many takes 0.3 s, on a slow disk seconds."""
 
 # What a shell answers for a program that it cannot run or cannot find.
 _NOT_RUN = frozenset({126, 127})
 
 
-class CommandOptions(BaseModel):
+class CommandOptions(StrictOptions):
     """Options of the verifier `command`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     argv: Annotated[
         tuple[Annotated[str, Field(min_length=1)], ...],
@@ -97,19 +97,25 @@ class CommandVerifier:
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Run the program beside a copy of the agent's files that the suite collects."""
         deadline, takes = monotonic() + self._options.timeout, self._collected.takes
+        most = _MOST_ENTRIES + 2 * len(self._inputs)
+        found = find_files(workspace, self._collected.starts, takes, most)
+        if isinstance(found, Unreadable):
+            return failed(f"results: {found.reason}; leave only what the task asks for")
         inputs = [file for file in self._inputs if not takes(file.path)]
         files = [*inputs, *self._files]
         if said := self._options.answer:
             files.append(File(said, trajectory.answer.encode("utf-8", "replace")))
         with ExitStack() as opened:
             box, tools = Sandbox(self._sandbox), ""
-            copy = opened.enter_context(Workspace.copy(workspace, files, takes, deadline)).path
+            copy = opened.enter_context(Workspace.copy(workspace, found, files, deadline)).path
             modules = [file for file in inputs if file.path.endswith(".py")]
             written = {file.path: file for file in (*modules, *self._files)}
             library = opened.enter_context(Workspace.create(written.values())).path
             if self._asks_runner:
-                code = opened.enter_context(Workspace.copy(workspace, inputs, takes, deadline)).path
-                tools = opened.enter_context(agent_runner(code, deadline, box))
+                runner = agent_runner(
+                    lambda given: Workspace.copy(workspace, found, [*inputs, given], deadline), deadline, box
+                )
+                tools = opened.enter_context(runner)
             left = deadline - monotonic()
             if left <= 0:
                 return failed(f"results: not copied for the check within {self._options.timeout:g} s")

@@ -6,28 +6,17 @@ from pydantic import Field
 
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import (
-    FileName,
-    Options,
-    decode_result,
-    expect_one,
-    failed,
-    quote_json,
-    read_options,
-    read_reference,
-    read_result,
-)
+from skillopt.verifiers import ComparedOptions, failed, quote_json, read_options, read_reference, read_result, read_text
 
 __all__ = ["ExactOptions", "ExactVerifier"]
 
 _LARGEST = 4_000_000
 
 
-class ExactOptions(Options):
-    """Options of the verifier `exact`; one of `value` and `expected` is required."""
+class ExactOptions(ComparedOptions):
+    """Options of the verifier `exact`."""
 
     value: Annotated[str | None, Field(description="The expected text.")] = None
-    expected: Annotated[FileName | None, Field(description="Reference file that holds what is expected.")] = None
     strip: Annotated[bool, Field(description="Leave out white space at both ends of the text.")] = True
     ignore_case: Annotated[bool, Field(description="Compare without regard to case.")] = False
 
@@ -36,9 +25,7 @@ class ExactVerifier:
     """Scores 1 for the expected text, else 0."""
 
     def __init__(self, spec: VerifierSpec) -> None:
-        options = read_options(ExactOptions, spec)
-        expect_one(spec, options)
-        self._options = options
+        options = self._options = read_options(ExactOptions, spec)
         if options.value is not None:
             self._expected = options.value.encode("utf-8", "surrogatepass")
         else:
@@ -50,20 +37,17 @@ class ExactVerifier:
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Compare the result with what is expected."""
-        result = read_result(self._options.file, trajectory, workspace, max(_LARGEST, 2 * len(self._expected)))
-        if isinstance(result, Score):
-            return result
-        if result.content == self._expected:
-            return Score(1.0, passed=True)
+        given = self._options.file, trajectory, workspace, max(_LARGEST, 2 * len(self._expected))
         if self._text is None:
-            return failed(f"{result.name}: the bytes differ from what is expected")
-        read = decode_result(result)
+            result = read_result(*given)
+            if isinstance(result, Score) or result[1] == self._expected:
+                return result if isinstance(result, Score) else Score(1.0, passed=True)
+            return failed(f"{result[0]}: the bytes differ from what is expected")
+        read = read_text(*given)
         if isinstance(read, Score):
             return read
         wanted, found = self._normal(self._text), self._normal(read[1])
-        if found == wanted:
-            return Score(1.0, passed=True)
-        return failed(f"{result.name}{_first_difference(wanted, found)}")
+        return Score(1.0, passed=True) if found == wanted else failed(f"{read[0]}{_first_difference(wanted, found)}")
 
     def _normal(self, text: str) -> str:
         text = text.strip() if self._options.strip else text

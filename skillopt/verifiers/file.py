@@ -4,31 +4,31 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from skillopt.errors import SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.workspace import Unreadable, changed_files, read_workspace_file
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import FileName, failed, quote_json, read_options
-from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, fits_path, search_pattern
+from skillopt.verifiers import FileName, StrictOptions, failed, quote_json, read_options
+from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, fits_path, search_pattern
 
 __all__ = ["FileOptions", "FileVerifier"]
 
 _LARGEST: Final = 1_000_000
+_MOST_FILES: Final = 1_000
 _MOST_LIMITS: Final = 50
 """Time that the search of all files may take, in time limits of one."""
 
 _WILD: Final = re.compile(r"[*?\[]")
 
 
-class FileOptions(BaseModel):
+class FileOptions(StrictOptions):
     """Options of the verifier `file`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: Annotated[
         FileName,
@@ -63,12 +63,12 @@ class FileVerifier:
         if searched is None and options.absent:
             raise SuiteError("verifier 'file': expected 'contains' or 'pattern' with 'absent'; add one")
         flags = re.IGNORECASE if options.ignore_case else re.NOFLAG
-        self._pattern = None if searched is None else SearchedPattern.read("file", searched, flags)
+        self._pattern = None if searched is None else compile_pattern("file", searched, flags)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Look for the file, and in it."""
         name = self._options.path
-        found = list(self._found(trajectory, workspace))
+        found = list(islice(self._found(trajectory, workspace), _MOST_FILES + 1))
         if not self._options.exists:
             return failed(f"{found[0]}: expected no such file, found one") if found else Score(1.0, passed=True)
         if not found:
@@ -77,7 +77,9 @@ class FileVerifier:
             return failed(f"{name}: missing") if is_held else Score(1.0, passed=True)
         if self._pattern is None:
             return Score(1.0, passed=True)
-        problem = self._problem_of_all(found, workspace)
+        if len(found) > _MOST_FILES:
+            return failed(f"{name}: expected at most {_MOST_FILES:,} such files to look into, found more")
+        problem = self._problem_of_all(found, workspace, self._pattern)
         return failed(problem) if problem else Score(1.0, passed=True)
 
     def _found(self, trajectory: Trajectory, workspace: str) -> Iterator[str]:
@@ -91,27 +93,25 @@ class FileVerifier:
             if fits_path(name, path) and os.path.realpath(place) == str(place) and place.is_file():
                 yield name
 
-    def _problem_of_all(self, paths: list[str], workspace: str) -> str:
+    def _problem_of_all(self, paths: list[str], workspace: str, pattern: re.Pattern[str]) -> str:
         """Return what is wrong with what files hold; what must be absent is absent from all, else it is in one."""
         end, first = time.monotonic() + _MOST_LIMITS * self._options.time_limit, ""
         for number, path in enumerate(paths):
             if number and time.monotonic() > end:
                 return f"the search of {len(paths)} files took too long, after {number} of them"
-            problem = self._problem(path, workspace)
+            problem = self._problem(path, workspace, pattern)
             if bool(problem) is self._options.absent:
                 return problem
             first = first or problem
         return first
 
-    def _problem(self, path: str, workspace: str) -> str:
+    def _problem(self, path: str, workspace: str, pattern: re.Pattern[str]) -> str:
         """Return what is wrong with what a file holds; empty when nothing is."""
         content = read_workspace_file(workspace, path, _LARGEST)
         if isinstance(content, Unreadable):
             return f"{path}: {content.reason}"
-        if self._pattern is None:
-            return ""
         asked = quote_json(self._options.contains or self._options.pattern)
-        found = search_pattern(self._pattern, content.decode("utf-8", "replace"), self._options.time_limit)
+        found = search_pattern(pattern, content.decode("utf-8", "replace"), self._options.time_limit)
         if found is None:
             return f"{path}: the search for {asked} took more than {self._options.time_limit:g} s"
         if found is self._options.absent:

@@ -8,7 +8,7 @@ import math
 import re
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Annotated, Final, TypeAlias, cast
+from typing import Annotated, Final, cast
 
 from pydantic import Field, JsonValue
 
@@ -16,10 +16,9 @@ from skillopt.errors import SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import (
-    FileName,
-    Options,
+    ComparedOptions,
+    ToleranceOptions,
     decode_reference,
-    expect_one,
     failed,
     last_code_block,
     quote_json,
@@ -29,30 +28,14 @@ from skillopt.verifiers import (
 
 __all__ = ["JsonOptions", "JsonVerifier", "Tolerance", "compare_values"]
 
-_Place: TypeAlias = "tuple[_Place, str | int] | None"  # the steps to a value, last first
-
 _PLAIN = re.compile(r"[A-Za-z_]\w{0,79}", re.ASCII)
 _ABSENT: Final = object()
 
 
-class JsonOptions(Options):
+class JsonOptions(ComparedOptions, ToleranceOptions):
     """Options of the verifier `json`; one of `value` and `expected` is required."""
 
     value: Annotated[JsonValue, Field(description="The expected value.")] = None
-    expected: Annotated[FileName | None, Field(description="Reference file that holds the expected value.")] = None
-    absolute_tolerance: Annotated[
-        float, Field(description="Largest difference of two numbers.", ge=0, allow_inf_nan=False)
-    ] = 0.0
-    relative_tolerance: Annotated[
-        float,
-        Field(
-            description="Largest difference of two numbers as a share of the larger; "
-            "decimal fractions are always allowed 1e-12.",
-            ge=0,
-            allow_inf_nan=False,
-        ),
-    ] = 0.0
-    max_feedback: Annotated[int, Field(description="Most differences named in the feedback.", ge=1, le=1000)] = 12
 
 
 class JsonVerifier:
@@ -60,7 +43,6 @@ class JsonVerifier:
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = read_options(JsonOptions, spec)
-        expect_one(spec, options)
         self._options = options
         self._tolerance = Tolerance(options.absolute_tolerance, options.relative_tolerance)
         self._expected: object = options.value
@@ -115,29 +97,31 @@ def compare_values(expected: object, found: object, tolerance: Tolerance, most: 
     """
     total = wrong = 0
     lines: list[str] = []
-    left: list[tuple[_Place, object, object]] = [(None, expected, found)]
+    left: list[tuple[str, object, object]] = [("$", expected, found)]
     while left:
         place, right, given = left.pop()
         pairs = _pairs(right, given)
         if pairs is not None:
-            left.extend(((place, step), one, other) for step, one, other in reversed(pairs))
+            left.extend((place + step, one, other) for step, one, other in reversed(pairs))
             continue
         leaves = max(_leaves(right), _leaves(given))
         total += leaves
         if not _equal(right, given, tolerance):
             wrong += leaves
             if len(lines) < most:
-                lines.append(f"{_path(place)}: {_describe(right, given)}")
+                lines.append(f"{place}: {_describe(right, given)}")
     return total, wrong, lines
 
 
-def _pairs(expected: object, found: object) -> list[tuple[str | int, object, object]] | None:
+def _pairs(expected: object, found: object) -> list[tuple[str, object, object]] | None:
     """Pair the members of two lists or objects; None when the values are leaves to each other."""
     if isinstance(expected, dict) and isinstance(found, dict) and (expected or found):
         keys = [*expected, *(key for key in found if key not in expected)]
-        return [(key, expected.get(key, _ABSENT), found.get(key, _ABSENT)) for key in keys]
+        return [(_step(key), expected.get(key, _ABSENT), found.get(key, _ABSENT)) for key in keys]
     if isinstance(expected, list) and isinstance(found, list) and (expected or found):
-        return [(at, one, other) for at, (one, other) in enumerate(zip_longest(expected, found, fillvalue=_ABSENT))]
+        return [
+            (f"[{at}]", one, other) for at, (one, other) in enumerate(zip_longest(expected, found, fillvalue=_ABSENT))
+        ]
     return None
 
 
@@ -178,12 +162,5 @@ def _brief(value: object) -> str:
     return quote_json(value)
 
 
-def _path(place: "_Place") -> str:
-    steps: list[str] = []
-    while place is not None:
-        place, step = place
-        if isinstance(step, int):
-            steps.append(f"[{step}]")
-        else:
-            steps.append(f".{step}" if _PLAIN.fullmatch(step) else f"[{quote_json(step)}]")
-    return "$" + "".join(reversed(steps))
+def _step(key: str) -> str:
+    return f".{key}" if _PLAIN.fullmatch(key) else f"[{quote_json(key)}]"

@@ -2,26 +2,16 @@
 
 import re
 from decimal import Context, Decimal
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from skillopt.errors import SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import (
-    FileName,
-    Options,
-    decode_reference,
-    expect_one,
-    failed,
-    quote_json,
-    read_options,
-    read_text,
-)
+from skillopt.verifiers import ComparedOptions, decode_reference, failed, quote_json, read_options, read_text
 
-__all__ = ["NumericOptions", "NumericVerifier", "Pick", "find_number"]
+__all__ = ["NumericOptions", "NumericVerifier", "find_number"]
 
 _ROUNDING = 1e-9
 _NUMBER = re.compile(
@@ -33,21 +23,13 @@ _NUMBER = re.compile(
 _EXACT = Context(prec=120, Emin=-999_999, Emax=999_999, traps=[])
 
 
-class Pick(StrEnum):
-    """Which number of several counts."""
-
-    FIRST = "first"
-    LAST = "last"
-
-
-class NumericOptions(Options):
-    """Options of the verifier `numeric`; one of `value` and `expected` is required."""
+class NumericOptions(ComparedOptions):
+    """Options of the verifier `numeric`."""
 
     value: Annotated[
         int | float | str | None, Field(description="The expected number; written as text it keeps all digits.")
     ] = None
-    expected: Annotated[FileName | None, Field(description="Reference file that holds the expected number.")] = None
-    pick: Annotated[Pick, Field(description="Which number of the result counts, `first` or `last`.")] = Pick.LAST
+    pick: Annotated[Literal["first", "last"], Field(description="Which number of the result counts.")] = "last"
     absolute_tolerance: Annotated[float, Field(description="Largest difference.", ge=0, allow_inf_nan=False)] = 0.0
     relative_tolerance: Annotated[
         float | None,
@@ -68,9 +50,8 @@ class NumericVerifier:
 
     def __init__(self, spec: VerifierSpec) -> None:
         options = read_options(NumericOptions, spec)
-        expect_one(spec, options)
         text = decode_reference(spec, options.expected) if options.expected is not None else str(options.value)
-        expected = find_number(text, Pick.LAST)
+        expected = find_number(text)
         if expected is None:
             raise SuiteError(f"verifier 'numeric': expected a number, found {quote_json(text)}; write one like 12.5")
         self._options = options
@@ -89,31 +70,24 @@ class NumericVerifier:
             return read
         name, text = read
         found = find_number(text, self._options.pick)
-        if found is None:
-            return failed(f"{name}: expected the number {self._expected}, found no number")
-        if self._is_close(found):
+        if found is not None and self._is_close(found):
             return Score(1.0, passed=True)
-        return failed(f"{name}: expected the number {self._expected}, found {found}")
+        seen = "no number" if found is None else found
+        return failed(f"{name}: expected the number {self._expected}, found {seen}")
 
     def _is_close(self, found: Decimal) -> bool:
-        if found.is_nan() or self._expected.is_nan():
-            return found.is_nan() and self._expected.is_nan()
-        if found.is_infinite() or self._expected.is_infinite():
-            return found == self._expected
+        if not (found.is_finite() and self._expected.is_finite()):
+            return found == self._expected or (found.is_nan() and self._expected.is_nan())
         return _EXACT.subtract(found, self._expected).copy_abs() <= self._tolerance
 
 
-def find_number(text: str, pick: Pick) -> Decimal | None:
+def find_number(text: str, pick: Literal["first", "last"] = "last") -> Decimal | None:
     """Find a number in text: `1,200.50`, `-3`, `.5`, `1e-9`, `inf`, `nan`; a currency or unit may touch it.
 
-    >>> find_number("The total of 3 orders is $1,200.50.", Pick.LAST)
+    >>> find_number("The total of 3 orders is $1,200.50.")
     Decimal('1200.50')
     """
-    found = None
-    for match in _NUMBER.finditer(text):
-        found = match[0]
-        if pick is Pick.FIRST:
-            break
-    if found is None:
+    found = [match[0] for match in _NUMBER.finditer(text)]
+    if not found:
         return None
-    return _EXACT.create_decimal(found.replace(",", "").replace("\u2212", "-"))
+    return _EXACT.create_decimal(found[0 if pick == "first" else -1].replace(",", "").replace("\u2212", "-"))

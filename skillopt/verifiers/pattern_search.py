@@ -7,7 +7,6 @@ when its time is over.
 
 import re
 import sys
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
@@ -18,7 +17,7 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
 from skillopt.verifiers import quote_json
 
-__all__ = ["LONGEST_PATTERN", "SearchedPattern", "fits_path", "search_pattern"]
+__all__ = ["LONGEST_PATTERN", "compile_pattern", "fits_path", "search_pattern"]
 
 LONGEST_PATTERN: Final = 1_000
 """Most characters of a pattern."""
@@ -36,30 +35,22 @@ raise SystemExit({_FOUND} if re.compile(pattern, int(flags)).search(text) else {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class SearchedPattern:
-    """A pattern that was compiled."""
-
-    text: str
-    compiled: re.Pattern[str]
-
-    @staticmethod
-    def read(kind: str, text: str, flags: re.RegexFlag = re.NOFLAG) -> "SearchedPattern":
-        """Compile a pattern."""
-        try:
-            return SearchedPattern(text, re.compile(text, flags))
-        except (re.error, OverflowError, RecursionError) as error:
-            raise SuiteError(
-                f"verifier {kind!r}: pattern: expected a regular expression, found {quote_json(text)} ({error}); "
-                "correct the pattern"
-            ) from error
+def compile_pattern(kind: str, text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """Compile the pattern of a task file."""
+    try:
+        return re.compile(text, flags)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise SuiteError(
+            f"verifier {kind!r}: pattern: expected a regular expression, found {quote_json(text)} ({error}); "
+            "correct the pattern"
+        ) from error
 
 
-def search_pattern(pattern: SearchedPattern, text: str, time_limit: float) -> bool | None:
+def search_pattern(pattern: re.Pattern[str], text: str, time_limit: float) -> bool | None:
     """Return whether a pattern is found in a text; None when the time is over."""
-    if _steps(pattern.text, len(text)) <= _MOST_STEPS:
-        return pattern.compiled.search(text) is not None
-    contents = {"flags": str(pattern.compiled.flags), "pattern": pattern.text, "text": text}
+    if _steps(pattern.pattern, len(text)) <= _MOST_STEPS:
+        return pattern.search(text) is not None
+    contents = {"flags": str(pattern.flags), "pattern": pattern.pattern, "text": text}
     files = [File(name, content.encode("utf-8", "replace")) for name, content in contents.items()]
     with Workspace.create(files) as workspace:
         argv = [sys.executable, "-I", "-S", "-c", _SEARCH]

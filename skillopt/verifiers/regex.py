@@ -8,7 +8,7 @@ from pydantic import Field
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import Options, failed, quote_json, read_options, read_text
-from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
+from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, search_pattern
 
 __all__ = ["RegexOptions", "RegexVerifier"]
 
@@ -36,7 +36,7 @@ class RegexVerifier:
     def __init__(self, spec: VerifierSpec) -> None:
         options = self._options = read_options(RegexOptions, spec)
         flags = options.ignore_case * re.IGNORECASE | options.multiline * re.MULTILINE | options.dotall * re.DOTALL
-        self._pattern = SearchedPattern.read("regex", options.pattern, re.RegexFlag(flags))
+        self._pattern = compile_pattern("regex", options.pattern, re.RegexFlag(flags))
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Search the result."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, ReplyError
 from skillopt.prompts.evidence import shorten_middle
@@ -22,9 +22,9 @@ from skillopt.rollouts import Judgement, Score, Status, Trajectory, Usage
 from skillopt.safety.judge_address import addressing_lines, leave_out_lines
 from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import read_options
+from skillopt.verifiers import StrictOptions, read_options
 
-__all__ = ["RubricOptions", "RubricVerifier", "judged_by"]
+__all__ = ["RubricOptions", "RubricVerifier"]
 
 _LARGEST: Final = 200_000
 _SHOWN_TOKENS: Final = 12_000
@@ -40,10 +40,8 @@ _SAME_WORDS: Final = 6
 _Text = Annotated[str, Field(pattern=r"\S", max_length=4_000)]
 
 
-class RubricOptions(BaseModel):
+class RubricOptions(StrictOptions):
     """Options of the verifier `rubric`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     criteria: Annotated[
         tuple[_Text, ...], Field(description="What must hold, one sentence each.", min_length=1, max_length=50)
@@ -74,7 +72,8 @@ class RubricVerifier:
             raise InfrastructureError("expected a judge for a task with a rubric, found none; set judge")
         options = self._options
         task = trajectory.messages[0].text if trajectory.messages else ""
-        judged = judged_by(options, task, shorten_middle(_result(trajectory, workspace), _SHOWN_TOKENS))
+        result = shorten_middle(_result(trajectory, workspace), _SHOWN_TOKENS)
+        judged = JudgedResult(shorten_middle(task, _FILE_TOKENS), options.criteria, options.reference, result)
         addressed, lines = addressing_lines(judged.result, "\n".join((task, options.reference, *options.criteria)))
         needed = options.votes // 2 + 1
         panel = _Panel(self._judge, judged, max(needed, 2) if addressed else needed)
@@ -97,11 +96,6 @@ class RubricVerifier:
         kept = list(dict.fromkeys(sentence for sentence in sentences if sentence and not secret & set(_runs(sentence))))
         warned = [f"The result addresses the judge ({addressed}), which counts for nothing."] if addressed else []
         return "\n".join([f"{sum(met)} of {len(met)} criteria are met.", *warned, *kept])
-
-
-def judged_by(options: RubricOptions, task: str, result: str) -> JudgedResult:
-    """Return what is judged by these options: the task as far as it is shown, and the result."""
-    return JudgedResult(shorten_middle(task, _FILE_TOKENS), options.criteria, options.reference, result)
 
 
 @dataclass(slots=True)

@@ -22,10 +22,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from enum import StrEnum
 from itertools import chain, islice, zip_longest
 from pathlib import PurePosixPath
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -34,7 +33,7 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import (
     FileName,
-    Options,
+    ToleranceOptions,
     failed,
     last_code_block,
     quote_json,
@@ -44,8 +43,10 @@ from skillopt.verifiers import (
     shorten_end,
 )
 
-__all__ = ["Format", "TableOptions", "TableVerifier", "TextTable", "read_table"]
+__all__ = ["TableOptions", "TableVerifier", "TextTable", "read_table"]
 
+_Format = Literal["csv", "tsv", "xlsx"]
+_FORMATS: Final[dict[str, _Format]] = {".tsv": "tsv", ".tab": "tsv", ".xlsx": "xlsx", ".xlsm": "xlsx"}
 _SMALLEST_LIMIT: Final = 1_000_000
 _GROWTH: Final = 20
 _MOST_CELLS: Final = 1_000_000
@@ -54,34 +55,18 @@ _MOST_UNPACKED: Final = 50_000_000
 _WIDEST: Final = 50
 
 
-class Format(StrEnum):
-    """How a table is written down."""
-
-    CSV = "csv"
-    TSV = "tsv"
-    XLSX = "xlsx"
-
-
-class TableOptions(Options):
+class TableOptions(ToleranceOptions):
     """Options of the verifier `table`."""
 
     expected: Annotated[FileName, Field(description="Reference file that holds the expected table.")]
     format: Annotated[
-        Format | None, Field(description="Format of the result; without it, what the name of its file says.")
+        _Format | None, Field(description="_Format of the result; without it, what the name of its file says.")
     ] = None
     sheet: Annotated[str | None, Field(description="Sheet of a workbook; without it, the first.")] = None
     key: Annotated[
         tuple[str, ...] | str,
         Field(description="Columns that identify a row; with them the order of rows does not count."),
     ] = ()
-    absolute_tolerance: Annotated[
-        float, Field(description="Largest difference of two cells that are numbers.", ge=0, allow_inf_nan=False)
-    ] = 0.0
-    relative_tolerance: Annotated[
-        float,
-        Field(description="Largest difference of two cells that are numbers, as a share of the larger.", ge=0, le=1),
-    ] = 0.0
-    max_feedback: Annotated[int, Field(description="Most cells and rows named in the feedback.", ge=1, le=1000)] = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +99,7 @@ class TableVerifier:
                     f"found {len(row)}; correct the file"
                 )
         self._format = options.format or _format_of(options.file or options.expected)
-        if self._format is Format.XLSX and options.file is None:
+        if self._format == "xlsx" and options.file is None:
             raise SuiteError("verifier 'table': expected the option 'file' for a workbook, found none; add it")
         key = (options.key,) if isinstance(options.key, str) else options.key
         if strangers := [name for name in key if name not in expected.header]:
@@ -133,16 +118,16 @@ class TableVerifier:
         result = read_result(self._options.file, trajectory, workspace, self._limit)
         if isinstance(result, Score):
             return result
-        if result.content == self._same:
+        if result[1] == self._same:
             return Score(1.0, passed=True)
-        content = result.content
+        content = result[1]
         if self._options.file is None:
             content = last_code_block(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         try:
             found = read_table(content, self._format, self._options.sheet)
         except ValueError as error:
-            return failed(f"{result.name}: {error}")
-        comparison = _Comparison(result.name, self._expected, found, self._options)
+            return failed(f"{result[0]}: {error}")
+        comparison = _Comparison(result[0], self._expected, found, self._options)
         for expected_row, found_row in _align(self._expected, found, self._key):
             comparison.compare_rows(expected_row, found_row)
         return comparison.score()
@@ -225,21 +210,21 @@ class _Comparison:
         return len(self._defects[kind]) < self._options.max_feedback
 
 
-def read_table(content: bytes, written: Format, sheet: str | None = None) -> TextTable:
+def read_table(content: bytes, written: _Format, sheet: str | None = None) -> TextTable:
     """Read a table, a byte order mark and blank lines left out."""
-    rows = _workbook_rows(content, sheet) if written is Format.XLSX else _text_rows(content, written)
+    rows = _workbook_rows(content, sheet) if written == "xlsx" else _text_rows(content, written)
     header = next(rows, None)
     if header is None:
         raise ValueError("expected a header, found nothing")
     return TextTable(header, tuple(rows))
 
 
-def _text_rows(content: bytes, written: Format) -> "Iterator[tuple[str, ...]]":
+def _text_rows(content: bytes, written: _Format) -> "Iterator[tuple[str, ...]]":
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"expected UTF-8 text, found {error.reason} at byte {error.start}") from error
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if written is Format.TSV else ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if written == "tsv" else ",")
     try:
         yield from filter(None, map(tuple, reader))
     except csv.Error as error:
@@ -320,14 +305,8 @@ def _cell_text(value: object) -> str:
             return str(value)
 
 
-def _format_of(name: str) -> Format:
-    match PurePosixPath(name).suffix.lower():
-        case ".tsv" | ".tab":
-            return Format.TSV
-        case ".xlsx" | ".xlsm":
-            return Format.XLSX
-        case _:
-            return Format.CSV
+def _format_of(name: str) -> _Format:
+    return _FORMATS.get(PurePosixPath(name).suffix.lower(), "csv")
 
 
 def _columns(expected: Sequence[str], found: Sequence[str]) -> list[int | None]:

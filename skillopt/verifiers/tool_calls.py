@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.rollouts import Score, ToolCall, Trajectory
+from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import failed, quote_json, read_options
-from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
+from skillopt.verifiers import StrictOptions, failed, quote_json, read_options
+from skillopt.verifiers.pattern_search import LONGEST_PATTERN, compile_pattern, search_pattern
 
 __all__ = [
     "RECORDED_TOOLS",
@@ -62,26 +62,7 @@ def is_tool(asked: str, used: str) -> bool:
     return fnmatchcase(found, name) or (found == _PATCH and name in ("edit", "write"))
 
 
-_SEARCH_SECONDS = 5.0
-
-
-class _CallSearch:
-    """Looks for calls by tool and arguments, all within one bound on time."""
-
-    def __init__(self) -> None:
-        self._end = time.monotonic() + _SEARCH_SECONDS
-
-    def is_match(self, call: ToolCall, tool: str, pattern: SearchedPattern | None) -> bool:
-        """Return whether a call is one of a tool, with arguments in which a pattern is found."""
-        if not is_tool(tool, call.name):
-            return False
-        if pattern is None:
-            return True
-        left = self._end - time.monotonic()
-        found = search_pattern(pattern, call.arguments, left) if left > 0 else None
-        if found is None:
-            raise TimeoutError(f"the search for {quote_json(pattern.text)} took more than {_SEARCH_SECONDS:g} s")
-        return found
+_SEARCH_SECONDS: Final = 5.0
 
 
 def is_recorded(tool: str, harness: str) -> bool:
@@ -108,10 +89,8 @@ def asked_tools(spec: VerifierSpec) -> Iterator[str]:
             yield from (step["tool"] for step in options["steps"])
 
 
-class ToolStep(BaseModel):
+class ToolStep(StrictOptions):
     """A call of a tool."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tool: Annotated[
         str,
@@ -130,15 +109,23 @@ class ToolStep(BaseModel):
         ),
     ] = None
 
-    def pattern(self, kind: str) -> SearchedPattern | None:
-        """Compile the pattern of the arguments."""
-        return None if self.arguments is None else SearchedPattern.read(kind, self.arguments)
+    def calls(self, kind: str, trajectory: Trajectory) -> Iterator[int]:
+        """Yield which calls of a rollout are such; looking for arguments ends after 5 s with a `TimeoutError`."""
+        pattern = None if self.arguments is None else compile_pattern(kind, self.arguments)
+        end = time.monotonic() + _SEARCH_SECONDS
+        for at, call in enumerate(call for message in trajectory.messages for call in message.tool_calls):
+            if is_tool(self.tool, call.name):
+                left = end - time.monotonic()
+                held = pattern is None or (search_pattern(pattern, call.arguments, left) if left > 0 else None)
+                if held is None:
+                    told = f"the search for {quote_json(self.arguments)} took more than {_SEARCH_SECONDS:g} s"
+                    raise TimeoutError(told)
+                if held:
+                    yield at
 
 
-class ToolOrderOptions(BaseModel):
+class ToolOrderOptions(StrictOptions):
     """Options of the verifier `tool_order`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     steps: Annotated[
         tuple[ToolStep, ...],
@@ -150,21 +137,19 @@ class ToolOrderVerifier:
     """Scores 1 when the first call of each step comes before the first call of the next, else 0."""
 
     def __init__(self, spec: VerifierSpec) -> None:
-        self._steps = [(step, step.pattern(spec.kind)) for step in read_options(ToolOrderOptions, spec).steps]
+        self._steps = read_options(ToolOrderOptions, spec).steps
+        for step in self._steps:
+            list(step.calls(spec.kind, Trajectory()))  # refuses a pattern that is none
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
         """Look for the first call of each step."""
-        try:
-            return self._order([call for message in trajectory.messages for call in message.tool_calls])
-        except TimeoutError as error:
-            return failed(f"tools: {error}")
-
-    def _order(self, calls: list[ToolCall]) -> Score:
-        search = _CallSearch()
         before, last = -1, ""
-        for step, pattern in self._steps:
-            first = next((at for at, call in enumerate(calls) if search.is_match(call, step.tool, pattern)), None)
+        for step in self._steps:
             name = quote_json(step.tool)
+            try:
+                first = next(step.calls("tool_order", trajectory), None)
+            except TimeoutError as error:
+                return failed(f"tools: {error}")
             if first is None:
                 return failed(f"tools: expected a call of {name}, found it missing")
             if first <= before:
@@ -189,15 +174,13 @@ class ToolUsedVerifier:
             raise SuiteError(
                 f"verifier 'tool_used': expected 'max' of at least {options.min}, found {options.max}; correct one"
             )
-        self._pattern = options.pattern(spec.kind)
+        list(options.calls(spec.kind, Trajectory()))  # as above
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
         """Count the calls."""
         options = self._options
-        search = _CallSearch()
         try:
-            calls = (call for message in trajectory.messages for call in message.tool_calls)
-            found = sum(search.is_match(call, options.tool, self._pattern) for call in calls)
+            found = len(list(options.calls("tool_used", trajectory)))
         except TimeoutError as error:
             return failed(f"tools: {error}")
         if options.min <= found and (options.max is None or found <= options.max):

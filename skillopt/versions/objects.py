@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from skillopt.errors import RepositoryError
+from skillopt.skills.folder import follow_links
 from skillopt.versions.git_process import run_git
 
 __all__ = ["LINK", "FolderAt", "list_folders", "read_found", "read_objects", "size_objects", "write_blobs"]
@@ -71,7 +72,10 @@ def list_folders(root: Path, places: Sequence[FolderAt]) -> list[dict[str, str]]
     for _ in range(_DEEPEST):
         asked = dict.fromkeys(name for _, _, inner, around in waiting for name in (inner, *around))
         _learn(root, objects, [name for name in asked if name not in objects], needed)
-        level, waiting = waiting, []
+        level = [
+            (at, shown, _followed(root, objects, name) if shown else name, above) for at, shown, name, above in waiting
+        ]
+        waiting = []
         for at, shown, name, around in level:
             sha, kind, content = objects[name]
             if kind == "blob" and shown:
@@ -93,6 +97,25 @@ def _learn(root: Path, objects: dict[str, _Object], names: Sequence[str], needed
     objects |= zip(names, _read(root, names), strict=True)
     if lost := next((name for name in names if name in needed and not objects[name][1]), ""):
         raise RepositoryError(f"folder {lost!r} is missing from {root}; fetch the full history")
+
+
+def _followed(root: Path, objects: dict[str, _Object], name: str) -> str:
+    """Return where a link of a commit leads that git does not follow, and learn what is there; else the name."""
+    if objects[name][1]:
+        return name
+    commit, _, path = name.partition(":")
+
+    def link_at(place: str) -> str | None:
+        mode, _, sha, *_ = (
+            run_git(root, "ls-tree", "--full-tree", commit, "--", place).decode("utf-8", "replace").split() or ("",) * 3
+        )
+        return os.fsdecode(read_objects(root, [sha])[0]) if mode == LINK else None
+
+    found = follow_links(path, link_at)
+    if found is None:
+        return name
+    objects |= zip([f"{commit}:{found}"], _read(root, [f"{commit}:{found}"]), strict=True)
+    return f"{commit}:{found}"
 
 
 def _name(commit: str, path: str) -> str:

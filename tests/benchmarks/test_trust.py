@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.trust.__main__ import main
+from benchmarks.trust.acts import PLANTS, names_of, recorded_plants
 from benchmarks.trust.cheats import CHEATS, HONEST, Attempt, run_attempt
 from benchmarks.trust.classes import CLASSES
 from benchmarks.trust.places import Place
 from benchmarks.trust.table import HELD_OUT
-from skillopt.rollouts import Score
+from skillopt.rollouts import Acts, Score
 from skillopt.sandbox.bubblewrap import Sandbox
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
@@ -35,6 +36,23 @@ def test_honest_work_passes(attempt: Attempt) -> None:
         pytest.skip(f"no program for the judge {attempt.judge!r}")
 
     assert run_attempt(attempt) == Score(1.0, passed=True)
+
+
+@pytest.fixture(scope="module")
+def acts() -> Acts:
+    return recorded_plants()
+
+
+@needs_bwrap
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_planted_act_is_recorded(acts: Acts, name: str) -> None:
+    assert name in names_of(acts)
+
+
+@needs_bwrap
+def test_the_rollouts_own_files_and_the_system_s_are_not_recorded(acts: Acts) -> None:
+    recorded = (*acts.written, *(acts.read or ()))
+    assert not [text for text in recorded if text.startswith(("/workspace", "/usr", "/proc/N/mem"))]
 
 
 def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through_but_edits() -> None:

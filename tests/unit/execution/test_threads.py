@@ -22,6 +22,15 @@ class TestThreadExecutor(ExecutorContract):
         answers = [pair for group in ThreadExecutor(4).run(lambda _: barrier.wait(30), range(4)) for pair in group]
         assert len(answers) == 4
 
+    def test_no_call_begins_before_the_answer_in_its_place_was_taken(self) -> None:
+        begun = list[int]()
+        groups = ThreadExecutor(2).run(begun.append, range(9))
+        taken = 0
+        for group in groups:
+            assert len(begun) <= taken + 2
+            taken += len(group)
+        assert (taken, sorted(begun)) == (9, list(range(9)))
+
 
 class TestInlineExecutor(ExecutorContract):
     @pytest.fixture

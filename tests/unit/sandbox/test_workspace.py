@@ -1,6 +1,7 @@
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from skillopt.sandbox.workspace import (
     changed_files,
     check_path,
     disk_usage,
+    find_files,
     read_workspace_file,
     workspace_size,
 )
@@ -31,6 +33,19 @@ def folder() -> Iterator[Path]:
 
 def run(code: str, folder: Path, timeout: float = 30, **env: str) -> ProcessResult:
     return run_process([sys.executable, "-I", "-c", code], str(folder), env, timeout)
+
+
+def listed(folder: Path, wanted: Callable[[str], bool] = bool) -> list[str]:
+    found = find_files(str(folder), [""], wanted, 1_000)
+    assert isinstance(found, list)
+    return found
+
+
+def is_removed(workspace: Workspace) -> bool:
+    latest = time.monotonic() + 30
+    while Path(workspace.path).exists() and time.monotonic() < latest:
+        run_process(["true"], "/", {}, 1)
+    return not Path(workspace.path).exists()
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -75,7 +90,23 @@ def test_folders_without_permission_and_very_deep_ones_are_removed() -> None:
         # The superuser gets past permissions; nobody is held up by them.
         assert changed_files(workspace.path, ()) in {(), ("locked/file",)}
 
-    assert not Path(workspace.path).exists()
+    assert is_removed(workspace)
+
+
+def test_a_workspace_of_many_files_is_removed_too_although_nobody_waits_for_it() -> None:
+    with Workspace.create([File(f"out/{number}", b"") for number in range(1_100)]) as workspace:
+        pass
+
+    assert is_removed(workspace)
+
+
+def test_a_file_behind_a_link_is_not_found(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").touch()
+    (folder / "out").symlink_to(tmp_path)
+    (folder / "secret").symlink_to(tmp_path / "secret")
+    os.link(tmp_path / "secret", folder / "other")
+
+    assert find_files(str(folder), ["out/", "out/secret", "secret", "other", "empty"], bool, 9) == ["empty"]
 
 
 def test_changed_files_are_those_written_and_deleted(folder: Path) -> None:
@@ -128,7 +159,7 @@ def test_a_copy_holds_the_files_and_leaves_the_rest_out(folder: Path, tmp_path: 
     (folder / "reward.json/x").touch()
     (folder / "script").touch(0o755)
 
-    with Workspace.copy(str(folder), wanted=lambda path: not path.startswith("reward.json")) as copy:
+    with Workspace.copy(str(folder), listed(folder, lambda path: not path.startswith("reward.json"))) as copy:
         assert contents(Path(copy.path)) == {file.path: file.content for file in FILES} | {"script": b""}
         assert os.access(Path(copy.path, "script"), os.X_OK)
         assert changed_files(copy.path, [*FILES, File("script", b"")]) == ()
@@ -145,7 +176,7 @@ def test_files_placed_in_a_copy_win_over_whatever_stands_there(folder: Path, tmp
             case "folder":
                 (place / "inner").mkdir(parents=True)
 
-    with Workspace.copy(str(folder), [File("check.py", b"1"), File("tests/a.py", b"2")]) as copy:
+    with Workspace.copy(str(folder), listed(folder), [File("check.py", b"1"), File("tests/a.py", b"2")]) as copy:
         found = contents(Path(copy.path))
 
     assert (found["check.py"], found["tests/a.py"]) == (b"1", b"2")
@@ -250,12 +281,12 @@ def test_what_lies_over_64_folders_deep_takes_disk_and_is_neither_sized_listed_n
     assert disk_usage(str(tmp_path)) >= 100_000
     assert workspace_size(str(tmp_path)) < 100_000 + 65 * 4096
     assert [Path(name).name for name in changed_files(str(tmp_path), ())] == ["near"]
-    with Workspace.copy(str(tmp_path)) as copy:
+    with Workspace.copy(str(tmp_path), listed(tmp_path)) as copy:
         assert {path.name for path in Path(copy.path).rglob("*") if path.is_file()} == {"near"}
 
 
 def test_once_the_deadline_is_over_nothing_is_copied(tmp_path: Path) -> None:
     (tmp_path / "big").write_bytes(b"x" * 100)
 
-    with Workspace.copy(str(tmp_path), deadline=0.0) as copy:
+    with Workspace.copy(str(tmp_path), ["big"], deadline=0.0) as copy:
         assert list(Path(copy.path).iterdir()) == []

@@ -1,7 +1,7 @@
 import pytest
 
 from skillopt.errors import SuiteError
-from skillopt.sandbox.workspace import Workspace
+from skillopt.sandbox.workspace import Workspace, find_files
 from skillopt.tasks import File
 from skillopt.verifiers.collected_files import CollectedFiles, executed_names, named_files
 
@@ -41,18 +41,22 @@ def test_code_that_is_run_comes_with_all_but_hidden_files_rewards_and_what_lies_
     assert [path for path in paths if found.takes(path)] == paths[:3]
 
 
-def test_folders_that_hold_nothing_collected_are_not_looked_into() -> None:
-    deep = "/".join(["d"] * 60)
-    files = [File(f"{deep}/f{number}", b"") for number in range(50)] + [File("out/a.csv", b""), File("total.txt", b"")]
+def test_only_named_files_and_the_folders_of_patterns_are_looked_into() -> None:
+    files = [File(f"d/f{number}", b"") for number in range(50)]
+    files += [File(path, b"") for path in ("out/a.csv", "out/b/c.csv", "out/b/d/e.csv", "total.txt")]
     looked: list[str] = []
-    takes = collected("total.txt", "out/**").takes
+    chosen = collected("total.txt", "out/*/*.csv")
 
     def wanted(path: str) -> bool:
         looked.append(path)
-        return takes(path)
+        return chosen.takes(path)
 
-    with Workspace.create(files) as workspace, Workspace.copy(workspace.path, wanted=wanted):
-        assert sorted(looked) == ["d/", "out/", "out/a.csv", "total.txt"]
+    with Workspace.create(files) as workspace:
+        found = find_files(workspace.path, chosen.starts, wanted, 9)
+
+    assert isinstance(found, list)
+    assert set(found) == {"out/", "out/b/", "out/b/c.csv", "total.txt"}
+    assert sorted(looked) == ["out/a.csv", "out/b/", "out/b/c.csv", "out/b/d/"]
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,21 @@ def test_only_the_paths_that_a_suite_names_are_there(workspace: Path) -> None:
     assert "['./Makefile', './check.py']" in run(shown, workspace, collect=["Makefile"]).feedback
 
 
+@pytest.mark.parametrize(("left", "value"), [(1_990, 1.0), (2_010, 0.0)])
+def test_where_files_are_collected_the_agent_may_leave_2000_entries_and_elsewhere_any_number(
+    workspace: Path, left: int, value: float
+) -> None:
+    for folder, count in (("out", left), ("elsewhere", 2_100)):
+        (workspace / folder).mkdir()
+        for number in range(count):
+            (workspace / folder / str(number)).symlink_to("nowhere")
+
+    score = run("", workspace, collect=["out/", "output.txt"])
+
+    told = "results: expected at most 2,000 files and folders and 1 GB where files are collected, found more"
+    assert (score.value, told in score.feedback) == (value, value == 0.0)
+
+
 def test_commits_of_the_agent_can_be_checked_without_its_configuration_of_git(workspace: Path) -> None:
     as_agent = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
     for words in (["git", "init", "-q"], [*as_agent, "commit", "-q", "--allow-empty", "-m", "Done"]):

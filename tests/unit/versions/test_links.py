@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from skillopt.skills.folder import read_skill, skill_from_files
@@ -11,7 +11,10 @@ from skillopt.tasks import File
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 
-_TARGETS = ("a.md", "../SKILL.md", "b", "../b", ".", "..", "../..", "/etc/passwd", "nowhere", "l1", "l2", "../b/l1")
+_TARGETS = [
+    *("a.md", "../SKILL.md", "b", "../b", ".", "..", "../..", "/etc/passwd", "nowhere", "l1", "l2", "../b/l1"),
+    *("./a.md", "x/../a.md"),
+]
 _LINKS = ("s/l1", "s/l2", "s/b/l1", "b/l1")
 
 
@@ -41,6 +44,8 @@ def commit(repository: Repository, links: dict[str, str]) -> str:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(_LINKS), st.sampled_from(_TARGETS)))
+@example({"s/l1": "../b/l1", "b/l1": "."})
+@example({"s/l1": "./a.md", "s/l2": "x/../a.md"})
 def test_the_skill_of_a_commit_is_the_skill_of_its_work_tree(repository: Repository, links: dict[str, str]) -> None:
     sha = commit(repository, links)
 
