@@ -152,6 +152,8 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
         if strange := next((edit for edit in edits if edit.file not in ("", FIRST_FILE)), None):
             raise EditError(f"edit {strange.id!r}: only {FIRST_FILE} is trained, found the file {strange.file!r}")
         return _apply_to_file(document, edits)
+    if edits and not document.parts:
+        raise EditConflictError(f"edit {edits[0].id!r}: expected a file of {document.trained}, found none")
     placed = [replace(edit, file=edit.file or _file_of(document, edit)) for edit in edits]
     texts, changes = {part.path: part.text for part in document.parts}, dict[str, Change]()
     for path in dict.fromkeys(edit.file for edit in placed):

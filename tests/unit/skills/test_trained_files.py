@@ -49,7 +49,8 @@ def test_splitting_undoes_joining(files: dict[str, str]) -> None:
 def test_a_free_document_has_its_own_files_alone(files: dict[str, str]) -> None:
     document = SkillDocument(join_files(files.items(), ("docs/a.md", "AGENTS.md")), ("docs/a.md", "AGENTS.md"))
     assert {part.path: part.text for part in document.parts} == files
-    assert document.with_files({}).parts == ()
+    with pytest.raises(EditError, match="found none"):
+        apply_edits(document.with_files({}), [Edit("e", Op.ADD, content="- a")])
 
 
 @pytest.mark.parametrize("trained", [(), ("references/",), BOTH])
