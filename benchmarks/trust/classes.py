@@ -27,8 +27,6 @@ CLASSES: Final = {
 }
 """What tries each class, as `module:function`, in the order of the table."""
 
-_LONGEST: Final = ("kills-training", "kills-nights", "kills-mcp")
-
 
 @dataclass(frozen=True, slots=True)
 class Tried:
@@ -42,7 +40,7 @@ class Tried:
 
 def try_classes(names: Sequence[str], processes: int, *, quick: bool) -> Iterator[Tried]:
     """Try classes in new processes, so many at a time; what takes longest begins first."""
-    ordered = sorted(names, key=lambda name: name not in _LONGEST)
+    ordered = sorted(names, key=lambda name: not name.startswith("kills"))
     with get_context("spawn").Pool(processes, maxtasksperchild=1) as pool:
         for tried in pool.imap_unordered(partial(_try_class, quick=quick), ordered):
             sys.stderr.write(f"{tried.name}: {tried.seconds:.0f} s\n")

@@ -29,7 +29,8 @@ def write_attacks(tried: Sequence[Tried], seconds: float) -> None:
 
 def _attacks_part(tried: Sequence[Tried], seconds: float) -> str:
     rows = {one.name: one.rows for one in tried}
-    told = [f"| `{name}` | {', '.join(row.name for row in rows[name])} | {_first_line(name)} |" for name in CLASSES]
+    words = {name: (load_class(name).__doc__ or "").partition("\n")[0] for name in CLASSES}
+    told = [f"| `{name}` | {', '.join(row.name for row in rows[name])} | {words[name]} |" for name in CLASSES]
     return "\n\n".join(
         (
             f"{_machine()}, {seconds / 60:.0f} minutes.",
@@ -46,7 +47,3 @@ def _machine() -> str:
         f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
         f"{os.cpu_count()} cores"
     )
-
-
-def _first_line(name: str) -> str:
-    return (load_class(name).__doc__ or "").partition("\n")[0]

@@ -26,7 +26,7 @@ from skillopt.execution.metering import NodeLostError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
 from skillopt.sandbox.bubblewrap import sandbox_warning
-from skillopt.sandbox.workspace import Workspace, workspace_size
+from skillopt.sandbox.workspace import Workspace, folder_size
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.targets.drivers import runs_agent
@@ -84,7 +84,7 @@ def run_on_node(
 
 def pack(workspace: str) -> bytes:
     """Pack a workspace, folders before what they hold, as it is sent to the machine that scores."""
-    size = workspace_size(workspace)
+    size = folder_size(workspace, on_disk=False)
     if size > _MOST_BYTES:
         raise InfrastructureError(
             f"expected a rollout that leaves at most {_MOST_BYTES // 1_000_000} MB in its workspace, which is what a "

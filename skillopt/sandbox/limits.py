@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from skillopt.sandbox.workspace import disk_usage
+from skillopt.sandbox.workspace import folder_size
 
 __all__ = ["Limits", "Watch", "descendants", "process_numbers", "rollout_limits", "verifier_limits"]
 
@@ -81,7 +81,7 @@ class Watch:
         return f"more than {_in_words(self._limits.memory)} of memory" if used > self._limits.memory else ""
 
     def _disk(self) -> str:
-        used = sum(disk_usage(folder) for folder in self._folders)
+        used = sum(folder_size(folder, on_disk=True) for folder in self._folders)
         return f"more than {_in_words(self._limits.disk)} on disk" if used > self._limits.disk else ""
 
 

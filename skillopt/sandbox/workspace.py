@@ -29,10 +29,9 @@ __all__ = [
     "Workspace",
     "changed_files",
     "check_path",
-    "disk_usage",
     "find_files",
+    "folder_size",
     "read_workspace_file",
-    "workspace_size",
 ]
 
 _OUTSIDE_REACH: Final = frozenset(
@@ -176,20 +175,14 @@ def changed_files(workspace: str, placed: Iterable[File]) -> tuple[str, ...]:
     return tuple(sorted([*changed, *before]))
 
 
-def workspace_size(workspace: str) -> int:
-    """Sum the bytes of all files, sparse ones at their full length, before a copy is made of them."""
-    return sum(found.st_size for found in _stats(workspace))
-
-
-def disk_usage(folder: str) -> int:
-    """Sum the bytes that a folder takes on disk, sparse files at what they take."""
-    return sum(found.st_blocks * _BLOCK for found in _stats(folder, _MOST_ENTRIES))
-
-
-def _stats(folder: str, deepest: int = _DEEPEST) -> Iterator[os.stat_result]:
-    for _, entry in _walk(folder, deepest=deepest):
+def folder_size(folder: str, *, on_disk: bool) -> int:
+    """Sum the bytes of all files: what they take on disk, or sparse ones at their full length, as a copy has them."""
+    size = 0
+    for _, entry in _walk(folder, _MOST_ENTRIES):
         with _skipping_unreachable():
-            yield entry.stat(follow_symlinks=False)
+            found = entry.stat(follow_symlinks=False)
+            size += found.st_blocks * _BLOCK if on_disk else found.st_size
+    return size
 
 
 def _place(workspace: str, file: File) -> None:

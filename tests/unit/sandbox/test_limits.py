@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.sandbox.limits import Limits, descendants, process_numbers, rollout_limits, verifier_limits
 from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process
-from skillopt.sandbox.workspace import Workspace, disk_usage
+from skillopt.sandbox.workspace import Workspace, folder_size
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are counted in /proc")
 
@@ -70,7 +70,7 @@ def test_a_program_that_fills_its_folder_with_files_is_ended(folder: Path) -> No
     ended = run(code, folder, Limits(MANY.processes, MANY.memory, 1 << 20))
 
     assert ended.exceeded == "more than 0.0 GiB on disk"
-    assert disk_usage(str(folder)) > 1 << 20
+    assert folder_size(str(folder), on_disk=True) > 1 << 20
 
 
 def test_one_file_cannot_become_larger_than_the_limit_on_disk(folder: Path) -> None:
