@@ -167,4 +167,4 @@ def list_units(view: RunView, limits: ReportLimits) -> list[ReportBlock]:
         for one in view.units[: limits.rows]
     ]
     more = more_line(len(view.units) - len(rows), "unit", view.run)
-    return [Table(("line", "text", "tokens", "", "tasks that need it"), rows), *paragraphs(more)]
+    return [Table(("line", "text", "tokens", "outcome", "tasks that need it"), rows), *paragraphs(more)]
