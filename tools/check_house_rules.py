@@ -35,7 +35,7 @@ _BUDGETS = {
     "skillopt/gate": 2_175,  # to reach: 1,600
     "skillopt/prompts": 1_639,
     "skillopt/skills": 2_310,  # to reach: 2,000
-    "skillopt/safety": 2_246,  # to reach: 1,700
+    "skillopt/safety": 2_251,  # to reach: 1,700
     "skillopt/suites": 3_350,  # to reach: 3,000
     "skillopt/verifiers": 2_203,  # to reach: 2,100
     "skillopt/targets": 3_480,

@@ -187,6 +187,7 @@ _GRANT: Final = re.compile(  # who may act, and for whom
 _TOOL: Final = re.compile(
     r"\bmcp__\w{1,80}|\b[A-Z][a-z][A-Za-z]{1,30}\((?=[\w*./ -]{1,60}[:)*])[^()\n]{0,60}\)|\b[A-Z]\w{2,30}(?= tools?\b)"
 )
+_GRANTS: Final = re.compile(r"\([^()]*[*:/~ ]")
 _STATEMENT: Final = re.compile(r"&&|\|\|?|;|\$\(|\n")
 _PROGRAM: Final = re.compile(
     r"\s*(?:[$#>%] |PS> ?)?(?:\w{1,40}=\S*\s+){0,5}(?:[~.\w-]{0,40}/){0,8}([a-z][a-z0-9.+-]{0,40}(?![\w.(=+-])"
@@ -424,9 +425,13 @@ def _quotes(text: str) -> Iterator[_Found]:
             yield LiteralKind.QUOTE, said
 
 
-def _permissions(text: str) -> Iterator[_Found]:
-    """Find tools, and flags and keys that grant something."""
-    yield from ((LiteralKind.TOOL, match[0]) for match in _TOOL.finditer(text))
+def _permissions(text: str, *, is_program: bool = False) -> Iterator[_Found]:
+    """Find tools, and flags and keys that grant something; a call in a program and a first word are no tools."""
+    for match in _TOOL.finditer(text):
+        calls, word = "(" in match[0], match[0].partition("(")[0]
+        begins = not calls and is_ordinary(word) and _STARTS.search(text[max(0, match.start() - 20) : match.start()])
+        if not begins and not (calls and is_program and not _GRANTS.search(match[0])):
+            yield LiteralKind.TOOL, match[0]
     yield from ((LiteralKind.PERMISSION, match[0]) for match in _KEY.finditer(text) if _ALLOWED.search(match[0]))
 
 
@@ -458,7 +463,7 @@ def _is_prose(word: str) -> bool:
 def _in_code(code: str, *, is_shell: bool, is_span: bool = False) -> Iterator[_Found]:
     code = _SLOT.sub("_", code).removeprefix("#!/usr/bin/env ")
     yield from (one for one in _tokens(code) if one[1][0] != "@")
-    yield from _permissions(code)
+    yield from _permissions(code, is_program=not (is_shell or is_span))
     yield from _quotes(code)
     for match in _RUN.finditer(code):
         if match[0].rpartition(" ")[2] not in _PYTHON:
