@@ -7,6 +7,7 @@ FOLDER holds the published program, PYTHON has what it imports. Prints what was 
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from benchmarks.published.benchmark import Benchmark, Item
+from benchmarks.published.benchmark import Benchmark, Item, keep
 from benchmarks.published.catalogue import benchmark_of
 from benchmarks.published.sources import find
 from skillopt.errors import InfrastructureError
@@ -42,15 +43,19 @@ class Recorded:
     answer: str
 
 
-def recorded_answers(items: Sequence[Item], number: int, seed: int = 0) -> list[Recorded]:
-    """Write so many answers in various forms: one half from gold answers, the other changed, foreign, cut or empty."""
+def recorded_answers(benchmark: Benchmark, items: Sequence[Item], number: int, seed: int = 0) -> list[Recorded]:
+    """Write so many answers in various forms: one half pass by our score, the other is changed, foreign, cut or empty."""
     draw = Random(seed)
     found = []
     for at in range(number):
         item = draw.choice(items)
-        right = at % 2 == 0
-        text = item.gold if right else draw.choice([item.wrong, draw.choice(items).gold, _garbled(item.gold, draw)])
-        found.append(Recorded(item, draw.choice(_FORMS)(text)))
+        forms = draw.sample(_FORMS, len(_FORMS))
+        if at % 2 == 0:
+            texts = [*(form(item.gold) for form in forms), item.gold]
+            found.append(Recorded(item, next((one for one in texts if benchmark.passes(one, item)), item.gold)))
+        else:
+            text = draw.choice([item.wrong, draw.choice(items).gold, _garbled(item.gold, draw)])
+            found.append(Recorded(item, forms[0](text)))
     return found
 
 
@@ -69,8 +74,18 @@ def _result(text: str) -> str:
 
 _FORMS: Final[Sequence[Callable[[str], str]]] = (
     str,
-    str,
-    str,
+    lambda text: re.sub(r"\b(\d+)\b", r"\1.0", text),
+    lambda text: re.sub(r"(\d)\.0\b", r"\1", text),
+    lambda text: re.sub(r"(?<![\w'.])(\d+)(?![\w'.])", r"\1 * 1 + 0", text),
+    lambda text: re.sub(r"\b(\d{2,})\b", r"-\1", text),
+    lambda text: text.replace("'", '"'),
+    lambda text: text.replace("[", "(").replace("]", ")"),
+    lambda text: text.replace(", ", ","),
+    lambda text: re.sub(r"'(\w+)'", r"\1", text),
+    lambda text: re.sub(r"\b\w+=", "", text, count=1),
+    lambda text: re.sub(r", \w+=[^,()\[\]]+\)", ")", text),
+    lambda text: re.sub(r"(\d)(\d{3})\b", r"\1,\2", text),
+    lambda text: f"{text} ",
     lambda text: f"```json\n{text}\n```",
     lambda text: f"First I think about it.\n{text}",
     lambda text: f"{text}\nThat is my answer.",
@@ -106,8 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--answers", type=int, default=200)
     chosen = parser.parse_args(arguments)
     benchmark = benchmark_of(chosen.name)
-    items = benchmark.read(find(benchmark.source, chosen.folder)).items
-    rows = recorded_answers(items, chosen.answers)
+    items = keep(benchmark, benchmark.read(find(benchmark.source, chosen.folder))).items
+    rows = recorded_answers(benchmark, items, chosen.answers)
     ours = [benchmark.score(row.answer, row.item.expected) for row in rows]
     theirs = official_scores(benchmark, rows, chosen.official, chosen.python)
     differ = [at for at, (one, other) in enumerate(zip(ours, theirs, strict=True)) if abs(one - other) > _SAME]
