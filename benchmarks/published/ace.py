@@ -101,7 +101,7 @@ def _read_formula(folder: Path) -> Reading:
 
 
 def _formula(name: str, split: Split, context: str, target: str) -> Item:
-    question = context.split("Question: ", 1)[1].split(". Answer:")[0].strip()
+    question = context.split("Question: ", 1)[1].split(". Answer:", maxsplit=1)[0].strip()
     if question.startswith('"') and question.endswith('"'):
         question = question[1:-1]
     wrong = str(float(target.replace(",", "")) + 1)

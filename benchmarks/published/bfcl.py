@@ -67,27 +67,27 @@ def _items(folder: Path, category: str) -> Iterator[Item]:
         split = _SPLITS[int(digest_of(question["id"])[:8], 16) % len(_SPLITS)]
         text = json.dumps(expected, ensure_ascii=False)
         # A few tasks allow a parameter that the function has not, or ask for an empty text.
-        golds = (_written(wanted, optional, empty) for optional, empty in ((True, False), (False, False), (False, True)))
+        golds = (
+            _written(wanted, optional, empty) for optional, empty in ((True, False), (False, False), (False, True))
+        )
         gold = next((one for one in golds if score_calls(_text(one), text)), _written(wanted))
         prompt = _TASK.format(functions=functions, said=said)
-        yield Item(
-            question["id"], split, prompt, text, _text(gold), _text(_changed(gold)), _text(gold), category
-        )
+        yield Item(question["id"], split, prompt, text, _text(gold), _text(_changed(gold)), _text(gold), category)
 
 
 def _signature(function: Mapping[str, Any]) -> dict[str, Any]:
     """Keep what the checker reads: the name, the type of each parameter with that of its elements, what is required."""
     parameters = function["parameters"]
-    types = {
-        name: (one["type"], one.get("items", {}).get("type")) for name, one in parameters["properties"].items()
-    }
+    types = {name: (one["type"], one.get("items", {}).get("type")) for name, one in parameters["properties"].items()}
     return {"name": function["name"], "types": types, "required": parameters["required"]}
 
 
 _Calls = list[tuple[str, dict[str, Any]]]
 
 
-def _written(answers: list[Mapping[str, Mapping[str, list[Any]]]], optional: bool = True, empty: bool = False) -> _Calls:
+def _written(
+    answers: list[Mapping[str, Mapping[str, list[Any]]]], optional: bool = True, empty: bool = False
+) -> _Calls:
     """Take the first allowed value of each parameter; in objects each key has a list of allowed values of its own."""
     calls = []
     for answer in answers:

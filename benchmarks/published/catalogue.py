@@ -6,12 +6,13 @@ from typing import Final
 from benchmarks.published.ace import FINER, FORMULA
 from benchmarks.published.benchmark import Benchmark
 from benchmarks.published.bfcl import BFCL
+from benchmarks.published.tatqa import TATQA
 from benchmarks.published.wtq import WTQ
 from skillopt.errors import UsageError
 
 __all__ = ["BENCHMARKS", "benchmark_of"]
 
-BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in (FORMULA, FINER, BFCL, WTQ)}
+BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in (FORMULA, FINER, BFCL, WTQ, TATQA)}
 
 
 def benchmark_of(name: str) -> Benchmark:

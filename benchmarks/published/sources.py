@@ -14,7 +14,7 @@ from typing import Final
 
 from skillopt.errors import InfrastructureError, UsageError
 
-__all__ = ["Source", "cache_folder", "digests_of", "find", "wrong_files", "write_digests"]
+__all__ = ["Source", "cache_folder", "digests_of", "find", "write_digests", "wrong_files"]
 
 _DIGESTS: Final = Path(__file__).parent / "digests"
 _SHOWN: Final = 5
