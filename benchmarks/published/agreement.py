@@ -44,7 +44,7 @@ class Recorded:
 
 
 def recorded_answers(benchmark: Benchmark, items: Sequence[Item], number: int, seed: int = 0) -> list[Recorded]:
-    """Write so many answers in various forms: one half pass by our score, the other is changed, foreign, cut or empty."""
+    """Write so many answers in various forms: half pass by our score, the others are changed, foreign, cut or empty."""
     draw = Random(seed)
     found = []
     for at in range(number):

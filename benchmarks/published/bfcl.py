@@ -67,9 +67,7 @@ def _items(folder: Path, category: str) -> Iterator[Item]:
         split = _SPLITS[int(digest_of(question["id"])[:8], 16) % len(_SPLITS)]
         text = json.dumps(expected, ensure_ascii=False)
         # A few tasks allow a parameter that the function has not, or ask for an empty text.
-        golds = (
-            _written(wanted, optional, empty) for optional, empty in ((True, False), (False, False), (False, True))
-        )
+        golds = (_written(wanted), _written(wanted, optional=False), _written(wanted, optional=False, empty=True))
         gold = next((one for one in golds if score_calls(_text(one), text)), _written(wanted))
         prompt = _TASK.format(functions=functions, said=said)
         yield Item(question["id"], split, prompt, text, _text(gold), _text(_changed(gold)), _text(gold), category)
@@ -83,11 +81,10 @@ def _signature(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _Calls = list[tuple[str, dict[str, Any]]]
+_Allowed = Mapping[str, Mapping[str, list[Any]]]
 
 
-def _written(
-    answers: list[Mapping[str, Mapping[str, list[Any]]]], optional: bool = True, empty: bool = False
-) -> _Calls:
+def _written(answers: list[_Allowed], *, optional: bool = True, empty: bool = False) -> _Calls:
     """Take the first allowed value of each parameter; in objects each key has a list of allowed values of its own."""
     calls = []
     for answer in answers:
@@ -115,7 +112,7 @@ def _text(calls: _Calls) -> str:
     return f"[{', '.join(written)}]"
 
 
-def _settled(value: Any) -> Any:  # noqa: ANN401 - JSON
+def _settled(value: Any) -> Any:  # noqa: ANN401 - JSON values
     if isinstance(value, dict):
         found = {key: next((one for one in own if one != ""), "") for key, own in value.items()}
         return {key: one for key, one in found.items() if one != ""}

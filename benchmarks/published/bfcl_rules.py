@@ -65,34 +65,34 @@ def _call(node: ast.Call) -> Call:
 
 
 def _value(node: ast.expr | None) -> Any:  # noqa: ANN401 - whatever an answer may hold
+    """Read the value of an argument."""
+    if isinstance(node, ast.List | ast.Tuple):
+        values = [_value(one) for one in node.elts]
+        return values if isinstance(node, ast.List) else tuple(values)
+    if isinstance(node, ast.Dict):
+        return {_value(key): _value(value) for key, value in zip(node.keys, node.values, strict=True)}
+    if isinstance(node, ast.BinOp):
+        return _worked_out(node)
+    if isinstance(node, ast.Call) and node.keywords:
+        name, arguments = _call(node)
+        return {name: arguments}
+    return _single(node)
+
+
+def _single(node: ast.expr | None) -> object:
     match node:
         case ast.Constant(value=value):
             return "..." if value is Ellipsis else value
         case ast.UnaryOp(operand=ast.Constant(value=int() | float() | complex() as value)):
             return -value  # whatever the operator, as published
-        case ast.List(elts=elements):
-            return [_value(one) for one in elements]
-        case ast.Tuple(elts=elements):
-            return tuple(_value(one) for one in elements)
-        case ast.Dict(keys=keys, values=values):
-            return {_value(key): _value(value) for key, value in zip(keys, values, strict=True)}
-        case ast.Call():
-            return _inner_call(node)
-        case ast.BinOp():
-            return _worked_out(node)
         case ast.Name(id=name):
             return name
+        case ast.Call():
+            return ast.unparse(node)
         case ast.Subscript(value=inner, slice=index):
             return f"{ast.unparse(inner)}[{ast.unparse(index)}]"
         case _:
             raise ValueError(f"expected a value, found {type(node).__name__}")
-
-
-def _inner_call(node: ast.Call) -> object:
-    if not node.keywords:
-        return ast.unparse(node)
-    name, arguments = _call(node)
-    return {name: arguments}
 
 
 def _worked_out(node: ast.expr) -> Any:  # noqa: ANN401 - a number, a text or a list
@@ -114,11 +114,11 @@ def _worked_out(node: ast.expr) -> Any:  # noqa: ANN401 - a number, a text or a 
 
 
 def _is_small(one: object, other: object) -> bool:
-    numbers = [each for each in (one, other) if isinstance(each, int | float)]
-    return len(numbers) == 2 and all(abs(each) <= _LARGEST**3 for each in numbers) and numbers[1] <= _LARGEST**2  # noqa: PLR2004 - both
+    both = isinstance(one, int | float) and isinstance(other, int | float)
+    return both and abs(one) <= _LARGEST and abs(other) <= _LARGEST  # type: ignore[arg-type]  # `both` says so
 
 
-def calls_are_right(kind: str, functions: Sequence[Mapping[str, Any]], calls: Sequence[Call], answers: Any) -> bool:  # noqa: ANN401 - JSON
+def calls_are_right(kind: str, functions: Sequence[Mapping[str, Any]], calls: Sequence[Call], answers: Any) -> bool:  # noqa: ANN401 - JSON values
     """Return whether calls are the expected ones; in the kinds with `parallel` in any order."""
     if len(calls) != len(answers):
         return False
@@ -149,7 +149,7 @@ def _function(functions: Sequence[Mapping[str, Any]], name: str) -> Mapping[str,
 
 def _is_right(function: Mapping[str, Any], call: Call, answer: Mapping[str, Any]) -> bool:
     name, arguments = call
-    allowed: Mapping[str, list[Any]] = next(iter(answer.values()))
+    allowed: Mapping[str | None, list[Any]] = next(iter(answer.values()))
     types, required = function["types"], function["required"]
     if name != function["name"] or any(one not in arguments for one in required):
         return False
@@ -161,7 +161,7 @@ def _is_right(function: Mapping[str, Any], call: Call, answer: Mapping[str, Any]
     return all(one in arguments or "" in values for one, values in allowed.items())
 
 
-def _is_allowed(value: Any, allowed: list[Any], described: str, inner: str | None) -> bool:  # noqa: ANN401 - JSON
+def _is_allowed(value: Any, allowed: list[Any], described: str, inner: str | None) -> bool:  # noqa: ANN401 - JSON values
     """Check the type, then the value by the rules of its type."""
     wanted = _TYPES[described]
     nested = _TYPES[inner or ""] if described in _NESTED else None
@@ -183,7 +183,7 @@ def _is_allowed(value: Any, allowed: list[Any], described: str, inner: str | Non
     return [_plain(one) for one in value] in [[_plain(part) for part in one] for one in allowed]
 
 
-def _check_type(value: Any, allowed: Sequence[Any], wanted: type, nested: type | None) -> tuple[bool, bool]:  # noqa: ANN401 - JSON
+def _check_type(value: Any, allowed: Sequence[Any], wanted: type, nested: type | None) -> tuple[bool, bool]:  # noqa: ANN401 - JSON values
     """Return whether the type is right, and whether the value stands for a variable."""
     given = next((type(one) for one in allowed if one != ""), None)
     variable = given is not None and given is not wanted
@@ -191,10 +191,12 @@ def _check_type(value: Any, allowed: Sequence[Any], wanted: type, nested: type |
         return given is not None and type(value) is given, True
     if nested is None:
         return True, variable
-    fits = (
-        not isinstance(one, list) or all(_check_type(part, one, nested, None)[0] for part in value) for one in allowed
+    parts: list[Any] = value
+    lists = (one for one in allowed if isinstance(one, list))
+    fits = len(allowed) > sum(isinstance(one, list) for one in allowed) or any(
+        all(_check_type(part, one, nested, None)[0] for part in parts) for one in lists
     )
-    return any(fits), variable
+    return fits, variable
 
 
 def _dict_is_right(value: Mapping[str, Any], allowed: Sequence[Any]) -> bool:

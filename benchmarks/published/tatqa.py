@@ -1,4 +1,6 @@
-"""TAT-QA: questions on a table and paragraphs of a financial report (Zhu et al., ACL 2021), by the official exact match.
+"""TAT-QA: questions on a table and paragraphs of a financial report, by the official exact match.
+
+Zhu et al., ACL 2021, https://aclanthology.org/2021.acl-long.254.
 
 The tables of dev train and judge, for the train file may be absent from a clone; test is the published test with its
 gold answers.
@@ -30,8 +32,8 @@ Answer a question about a part of a financial report: a table, whose cells are s
 
 Question: {question}
 
-Answer with one JSON object and nothing else. `answer` is a list of texts copied from the report, or one computed number;
-`scale` is "", "thousand", "million", "billion" or "percent":
+Answer with one JSON object and nothing else. `answer` is a list of texts copied from the report, or one
+computed number; `scale` is "", "thousand", "million", "billion" or "percent":
 {{"reasoning": "how you found it", "answer": ["..."], "scale": ""}}"""
 _SCALES: Final = (("hundred", 100.0), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9), ("percent", 0.01))
 _MARKS: Final = dict.fromkeys(map(ord, "'\"\\$€£¥%(),[]"))

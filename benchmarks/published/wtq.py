@@ -1,7 +1,7 @@
 """WikiTableQuestions: questions on Wikipedia tables that training has not seen (Pasupat and Liang, arXiv:1508.00305).
 
-Numbers and dates of the expected answers of the test split are those of its tagged file, as the official evaluator takes
-them; the answers of train and val are compared as they are written, for their tagged file is not needed for a result.
+Numbers and dates of the expected answers of the test split are those of its tagged file, as the official evaluator
+takes them; the answers of train and val are compared as they are written.
 """
 
 import json

@@ -1,0 +1,215 @@
+"""`skillopt benchmark`: run a published benchmark, or list what is there.
+
+skillopt benchmark formula --model openai/NAME --from CLONE --max-usd 5 [--tasks 60]
+skillopt benchmark --list
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from benchmarks.published.benchmark import Benchmark, Reading, draw, keep
+from benchmarks.published.catalogue import BENCHMARKS, benchmark_of
+from benchmarks.published.results import MeasuredRow, ResultsFile, numbers_of
+from benchmarks.published.run import Measured, Plan, measure
+from benchmarks.published.sources import cache_folder, digests_of, find
+from skillopt import __version__, load_skill
+from skillopt.errors import SkilloptError, UsageError
+from skillopt.loop.events import Event, event_line
+from skillopt.safety.escaping import escape_terminal
+from skillopt.tasks import Split
+
+__all__ = ["main"]
+
+_FOLDER: Final = Path(__file__).parent
+_PASSES: Final = 3
+_MILLION: Final = 1_000_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a benchmark: rows on its held-out tasks for no skill, a start text and the text trained from it."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        return _list(as_json=chosen.json) if chosen.list else _run(chosen)
+    except SkilloptError as error:
+        print(f"skillopt: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="skillopt benchmark", description=main.__doc__)
+    parser.add_argument("name", nargs="?", help=f"one of {', '.join(BENCHMARKS)}")
+    parser.add_argument(
+        "--list", action="store_true", help="list the benchmarks: size, licence, how to get them, tokens"
+    )
+    parser.add_argument(
+        "--model", help="as in openai/NAME: the optimizer model, and the target unless --harness is given"
+    )
+    parser.add_argument("--harness", help="runs the target, as in claude-code or chat/openai/NAME")
+    parser.add_argument("--base-url", help="address of an `openai-compatible` server")
+    parser.add_argument("--from", dest="folder", type=Path, metavar="FOLDER", help="clone that holds the benchmark")
+    parser.add_argument("--start", type=Path, metavar="FOLDER", help="skill that training starts from; default: ours")
+    parser.add_argument("--tasks", type=int, metavar="N", help="most tasks of each split, the same ones for everybody")
+    parser.add_argument("--max-usd", type=float, metavar="USD", help="cap on US dollars of all that is run")
+    parser.add_argument("--max-rollouts", type=int, metavar="N", help="cap on rollouts of the training")
+    parser.add_argument("--workers", type=int, default=4, metavar="N", help="calls made at a time (4)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the training (0)")
+    parser.add_argument("--store", type=Path, metavar="FOLDER", help="keeps what was run; the same command goes on")
+    parser.add_argument("--out", type=Path, default=_FOLDER / "results", metavar="FOLDER", help="for the results file")
+    parser.add_argument("--json", action="store_true", help="print the results file instead of the table")
+    return parser
+
+
+def _list(*, as_json: bool) -> int:
+    rows = [
+        {
+            "name": one.name,
+            "title": one.title,
+            "train": one.tasks[0],
+            "val": one.tasks[1],
+            "test": one.tasks[2],
+            "megabytes": one.source.size,
+            "licence": one.licence,
+            "splits": one.splits,
+            "get": one.source.how,
+            "held_out_input_tokens": _PASSES * one.tasks[2] * one.prompt_tokens,
+        }
+        for one in BENCHMARKS.values()
+    ]
+    if as_json:
+        print(json.dumps({"benchmarks": rows}, indent=2))
+        return 0
+    for row in rows:
+        tokens = int(str(row["held_out_input_tokens"])) / _MILLION
+        print(f"{row['name']}: {row['title']}")
+        print(f"  {row['train']} train, {row['val']} val, {row['test']} test tasks ({row['splits']})")
+        print(f"  {row['megabytes']} MB, {row['licence']}; {row['get']}")
+        print(
+            f"  three passes over all test tasks read {tokens:.2f} M tokens and the skill text: at 1 USD a M, {tokens:.2f} USD"
+        )
+    return 0
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    if not chosen.name or not chosen.model:
+        raise UsageError("expected a benchmark and --model PROVIDER/NAME, found none; `skillopt benchmark --list`")
+    if chosen.max_usd is None and chosen.max_rollouts is None:
+        raise UsageError(
+            "expected a cap, found none; add --max-usd USD, or --max-rollouts N where the price is unknown"
+        )
+    benchmark = benchmark_of(chosen.name)
+    folder = find(benchmark.source, chosen.folder)
+    reading = draw(keep(benchmark, benchmark.read(folder)), chosen.tasks)
+    start = load_skill(chosen.start or _FOLDER / "starts" / benchmark.name)
+    more: dict[str, object] = {"workers": chosen.workers}
+    if chosen.base_url:
+        more["base_url"] = chosen.base_url
+    harness = chosen.harness or f"chat/{chosen.model}"
+    store = chosen.store or cache_folder() / "runs" / _slug(benchmark.name, harness, chosen.model)
+    print(f"what is run is kept in {store}; the same command goes on", file=sys.stderr)
+    caps = (chosen.max_usd, chosen.max_rollouts)
+    plan = Plan(harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
+    about = {"drawn": chosen.tasks, "data": digests_of(folder, benchmark.source.files)}
+    found = ResultsFile.model_validate(
+        {**about, **_setting(benchmark, plan), **_result(reading, measure(benchmark, reading, plan))}
+    )
+    name = _slug(benchmark.name, harness, chosen.model, f"tasks{chosen.tasks or 'all'}", f"seed{chosen.seed}")
+    text = found.model_dump_json(indent=2)
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    (chosen.out / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+    print(text if chosen.json else _table(benchmark, found))
+    print(f"written to {chosen.out / name}.json", file=sys.stderr)
+    return 0
+
+
+def _setting(benchmark: Benchmark, plan: Plan) -> dict[str, object]:
+    return {
+        "benchmark": benchmark.name,
+        "metric": benchmark.metric,
+        "splits": benchmark.splits,
+        "version": __version__,
+        "date": datetime.now(UTC).date().isoformat(),
+        "harness": plan.harness,
+        "model": plan.model,
+        "seed": plan.seed,
+        "max_usd": plan.max_usd,
+        "max_rollouts": plan.max_rollouts,
+        "start": plan.start.text,
+    }
+
+
+def _say(event: Event) -> None:
+    if line := event_line(event):
+        print(escape_terminal(line), file=sys.stderr, flush=True)
+
+
+def _result(reading: Reading, measured: Measured) -> dict[str, object]:
+    training, verdict = measured.training, measured.compared.verdict
+    usd = [one.usd for one in training.usage.values()]
+    return {
+        "tasks": {split.value: len(reading.of(split)) for split in Split},
+        "rows": [row.model_dump() for row in measured.rows],
+        "training": {
+            "rollouts": training.rollouts,
+            "calls": training.calls,
+            "usd": None if None in usd else sum(one or 0.0 for one in usd),
+            "ended": training.reason,
+            "handed_over": measured.handed_over,
+        },
+        "paired": {
+            "gain": verdict.gain,
+            "confidence": verdict.confidence,
+            "wins": verdict.wins,
+            "ties": verdict.ties,
+            "losses": verdict.losses,
+        },
+        "trained": measured.trained.text,
+    }
+
+
+def _table(benchmark: Benchmark, found: ResultsFile) -> str:
+    named = "score" if benchmark.metric == "score" else "tasks passed"
+    note, numbers = numbers_of(benchmark.name)
+    training, paired = found.training, found.paired
+    return "\n".join(
+        [
+            f"{benchmark.title}",
+            f"held-out tasks, {found.harness}, seed {found.seed}",
+            "",
+            f"{'text':<12} {'passed':>12} {named + ' (95% interval)':>34} {'rollouts':>9} {'calls':>7} {'USD':>8}",
+            *(_line(row, benchmark.metric) for row in found.rows),
+            "",
+            f"training: {training.rollouts} rollouts, {training.calls} optimizer calls, {_usd(training.usd)} USD",
+            f"handed over: {training.handed_over} ({training.ended})",
+            f"trained against start: gain {paired.gain:+.3f}, confidence {paired.confidence:.2f}",
+            f"  {paired.wins} tasks better, {paired.ties} equal, {paired.losses} worse",
+            "",
+            "published by others (other prompts, models and budgets):",
+            *(f"  {one.value:5.1f}%  {one.method}, {one.model} ({one.paper}, {one.table})" for one in numbers),
+            f"  {note}",
+        ]
+    )
+
+
+def _line(row: MeasuredRow, metric: str) -> str:
+    share = row.score if metric == "score" else row.passed / row.tasks
+    passed = f"{row.passed} of {row.tasks}"
+    interval = f"{share:.1%} ({row.low:.1%} to {row.high:.1%})"
+    return f"{row.name:<12} {passed:>12} {interval:>34} {row.rollouts:>9} {row.calls:>7} {_usd(row.usd):>8}"
+
+
+def _usd(usd: float | None) -> str:
+    return "unknown" if usd is None else f"{usd:.2f}"
+
+
+def _slug(*parts: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(dict.fromkeys(parts))).strip("-").lower()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
