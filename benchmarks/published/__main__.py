@@ -22,12 +22,15 @@ from skillopt import __version__, load_skill
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.loop.events import Event, event_line
 from skillopt.safety.escaping import escape_terminal
+from skillopt.targets.prices import cost_of, find_price
 from skillopt.tasks import Split
 
 __all__ = ["main"]
 
 _FOLDER: Final = Path(__file__).parent
 _PASSES: Final = 3
+"""No skill, start, trained."""
+_ANSWER_TOKENS: Final = 300
 _MILLION: Final = 1_000_000
 
 
@@ -35,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a benchmark: rows on its held-out tasks for no skill, a start text and the text trained from it."""
     chosen = _parser().parse_args(arguments)
     try:
-        return _list(as_json=chosen.json) if chosen.list else _run(chosen)
+        return _list(chosen.model or "", as_json=chosen.json) if chosen.list else _run(chosen)
     except SkilloptError as error:
         print(f"skillopt: {error}", file=sys.stderr)
         return error.exit_code
@@ -65,7 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _list(*, as_json: bool) -> int:
+def _list(model: str, *, as_json: bool) -> int:
+    price = find_price(model.rpartition("/")[2], {})
     rows = [
         {
             "name": one.name,
@@ -78,6 +82,9 @@ def _list(*, as_json: bool) -> int:
             "splits": one.splits,
             "get": one.source.how,
             "held_out_input_tokens": _PASSES * one.tasks[2] * one.prompt_tokens,
+            "held_out_usd": cost_of(
+                price, _PASSES * one.tasks[2] * one.prompt_tokens, _PASSES * one.tasks[2] * _ANSWER_TOKENS
+            ),
         }
         for one in BENCHMARKS.values()
     ]
@@ -89,9 +96,9 @@ def _list(*, as_json: bool) -> int:
         print(f"{row['name']}: {row['title']}")
         print(f"  {row['train']} train, {row['val']} val, {row['test']} test tasks ({row['splits']})")
         print(f"  {row['megabytes']} MB, {row['licence']}; {row['get']}")
-        print(
-            f"  three passes over all test tasks read {tokens:.2f} M tokens and the skill text: at 1 USD a M, {tokens:.2f} USD"
-        )
+        usd = row["held_out_usd"]
+        cost = f": about {usd:.2f} USD with {model}" if usd is not None else ""
+        print(f"  three passes over all test tasks read {tokens:.2f} M tokens and the skill text{cost}")
     return 0
 
 
@@ -150,14 +157,13 @@ def _say(event: Event) -> None:
 
 def _result(reading: Reading, measured: Measured) -> dict[str, object]:
     training, verdict = measured.training, measured.compared.verdict
-    usd = [one.usd for one in training.usage.values()]
     return {
         "tasks": {split.value: len(reading.of(split)) for split in Split},
         "rows": [row.model_dump() for row in measured.rows],
         "training": {
             "rollouts": training.rollouts,
             "calls": training.calls,
-            "usd": None if None in usd else sum(one or 0.0 for one in usd),
+            "usd": measured.spent.usd,
             "ended": training.reason,
             "handed_over": measured.handed_over,
         },

@@ -15,7 +15,7 @@ __all__ = ["Call", "calls_are_right", "read_calls"]
 Call = tuple[str, dict[str | None, Any]]
 """Name and arguments."""
 
-_TYPES: Final[Mapping[str, type]] = {
+_TYPES: Final[Mapping[str, type[Any]]] = {
     "string": str,
     "integer": int,
     "float": float,
@@ -183,7 +183,7 @@ def _is_allowed(value: Any, allowed: list[Any], described: str, inner: str | Non
     return [_plain(one) for one in value] in [[_plain(part) for part in one] for one in allowed]
 
 
-def _check_type(value: Any, allowed: Sequence[Any], wanted: type, nested: type | None) -> tuple[bool, bool]:  # noqa: ANN401 - JSON values
+def _check_type(value: Any, allowed: Sequence[Any], wanted: type[Any], nested: type[Any] | None) -> tuple[bool, bool]:  # noqa: ANN401 - JSON values
     """Return whether the type is right, and whether the value stands for a variable."""
     given = next((type(one) for one in allowed if one != ""), None)
     variable = given is not None and given is not wanted
@@ -191,10 +191,9 @@ def _check_type(value: Any, allowed: Sequence[Any], wanted: type, nested: type |
         return given is not None and type(value) is given, True
     if nested is None:
         return True, variable
-    parts: list[Any] = value
     lists = (one for one in allowed if isinstance(one, list))
     fits = len(allowed) > sum(isinstance(one, list) for one in allowed) or any(
-        all(_check_type(part, one, nested, None)[0] for part in parts) for one in lists
+        all(_check_type(part, one, nested, None)[0] for part in value) for one in lists
     )
     return fits, variable
 

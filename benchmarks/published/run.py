@@ -1,6 +1,7 @@
 """Measure no skill, a start text and the trained text on the held-out tasks of a benchmark, and train in between."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from skillopt.loop.events import DraftGraded, Event
 from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Usage
 from skillopt.skills.document import SkillDocument
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split
 
 __all__ = ["Measured", "Plan", "measure", "row_of"]
@@ -54,10 +56,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a run came to."""
+    """What a run came to; `spent` is what its training took, whenever it was run."""
 
     rows: tuple[MeasuredRow, ...]
     training: OptimizeResult
+    spent: Usage
     trained: Skill
     handed_over: str
     compared: CompareResult
@@ -76,7 +79,9 @@ def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
     settings = _settings(plan, _left(plan, [none.usage, start.usage], kept), max_rollouts=plan.max_rollouts)
     result = optimize(plan.start, suite, model=plan.model, settings=settings, on_event=plan.on_event, **shared)
     trained, handed_over = _handed_over(result)
-    left = _left(plan, [none.usage, start.usage, *result.usage.values()])
+    with closing(Ledger.open(plan.store)) as ledger:
+        spent = tuple(ledger.spending(result.run).values())
+    left = _left(plan, [none.usage, start.usage, *spent])
     compared = compare(plan.start, trained, suite, split=Split.TEST, settings=_settings(plan, left), **shared)
     rows = (
         *_without_model(benchmark, reading),
@@ -84,7 +89,7 @@ def measure(benchmark: Benchmark, reading: Reading, plan: Plan) -> Measured:
         _row(benchmark, "start", compared.before),
         _row(benchmark, "trained", compared.after),
     )
-    return Measured(rows, result, trained, handed_over, compared)
+    return Measured(rows, result, Usage.total(spent), trained, handed_over, compared)
 
 
 def _settings(plan: Plan, usd: float | None, **more: object) -> dict[str, object]:
