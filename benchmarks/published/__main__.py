@@ -18,10 +18,12 @@ from benchmarks.published.catalogue import BENCHMARKS, benchmark_of
 from benchmarks.published.results import MeasuredRow, ResultsFile, numbers_of
 from benchmarks.published.run import Measured, Plan, measure
 from benchmarks.published.sources import cache_folder, digests_of, find
-from skillopt import __version__, load_skill
+from skillopt import Settings, __version__, load_skill
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.loop.events import Event, event_line
+from skillopt.protocols import Model
 from skillopt.safety.escaping import escape_terminal
+from skillopt.targets.drivers import load_model
 from skillopt.targets.prices import cost_of, find_price
 from skillopt.tasks import Split
 
@@ -120,7 +122,8 @@ def _run(chosen: argparse.Namespace) -> int:
     store = chosen.store or cache_folder() / "runs" / _slug(benchmark.name, harness, chosen.model)
     print(f"what is run is kept in {store}; the same command goes on", file=sys.stderr)
     caps = (chosen.max_usd, chosen.max_rollouts)
-    plan = Plan(harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
+    own = None if chosen.harness or benchmark.loop is None else benchmark.loop(_model(chosen))
+    plan = Plan(own or harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
     about = {"drawn": chosen.tasks, "data": digests_of(folder, benchmark.source.files)}
     found = ResultsFile.model_validate(
         {**about, **_setting(benchmark, plan), **_result(reading, measure(benchmark, reading, plan))}
@@ -134,6 +137,11 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _model(chosen: argparse.Namespace) -> Model:
+    more = {"base_url": chosen.base_url} if chosen.base_url else {}
+    return load_model(chosen.model, Settings.model_validate({"seed": chosen.seed, **more}), target=True)
+
+
 def _setting(benchmark: Benchmark, plan: Plan) -> dict[str, object]:
     return {
         "benchmark": benchmark.name,
@@ -141,7 +149,7 @@ def _setting(benchmark: Benchmark, plan: Plan) -> dict[str, object]:
         "splits": benchmark.splits,
         "version": __version__,
         "date": datetime.now(UTC).date().isoformat(),
-        "harness": plan.harness,
+        "harness": getattr(plan.harness, "identity", plan.harness),
         "model": plan.model,
         "seed": plan.seed,
         "max_usd": plan.max_usd,

