@@ -17,7 +17,7 @@ from benchmarks.published.benchmark import Benchmark, Reading, draw, keep
 from benchmarks.published.catalogue import BENCHMARKS, benchmark_of
 from benchmarks.published.results import MeasuredRow, ResultsFile, numbers_of
 from benchmarks.published.run import Measured, Plan, measure
-from benchmarks.published.sources import cache_folder, digests_of, find
+from benchmarks.published.sources import Source, cache_folder, digests_of, find
 from skillopt import Settings, __version__, load_skill
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.loop.events import Event, event_line
@@ -71,37 +71,28 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list(model: str, *, as_json: bool) -> int:
-    price = find_price(model.rpartition("/")[2], {})
-    rows = [
-        {
-            "name": one.name,
-            "title": one.title,
-            "train": one.tasks[0],
-            "val": one.tasks[1],
-            "test": one.tasks[2],
-            "megabytes": one.source.size,
-            "licence": one.licence,
-            "splits": one.splits,
-            "get": one.source.how,
-            "held_out_input_tokens": _PASSES * one.tasks[2] * one.prompt_tokens,
-            "held_out_usd": cost_of(
-                price, _PASSES * one.tasks[2] * one.prompt_tokens, _PASSES * one.tasks[2] * _ANSWER_TOKENS
-            ),
-        }
-        for one in BENCHMARKS.values()
-    ]
+    rows = [(one.source, *_estimate(one.source, model)) for one in BENCHMARKS.values()]
     if as_json:
-        print(json.dumps({"benchmarks": rows}, indent=2))
+        shown = [
+            {**one.model_dump(exclude={"files", "needs"}), "get": one.how, "input_tokens": tokens, "usd": usd}
+            for one, tokens, usd in rows
+        ]
+        print(json.dumps({"benchmarks": shown}, indent=2))
         return 0
-    for row in rows:
-        tokens = int(str(row["held_out_input_tokens"])) / _MILLION
-        print(f"{row['name']}: {row['title']}")
-        print(f"  {row['train']} train, {row['val']} val, {row['test']} test tasks ({row['splits']})")
-        print(f"  {row['megabytes']} MB, {row['licence']}; {row['get']}")
-        usd = row["held_out_usd"]
-        cost = f": about {usd:.2f} USD with {model}" if usd is not None else ""
-        print(f"  three passes over all test tasks read {tokens:.2f} M tokens and the skill text{cost}")
+    for one, tokens, usd in rows:
+        cost = "" if usd is None else f": about {usd:.2f} USD with {model}"
+        print(f"{one.name}: {one.title}")
+        print("  {} train, {} val, {} test tasks".format(*one.tasks), f"({one.splits})")
+        print(f"  {one.megabytes} MB, {one.licence}; {one.how}")
+        print(f"  three passes over all test tasks read {tokens / _MILLION:.2f} M tokens and the skill text{cost}")
     return 0
+
+
+def _estimate(source: Source, model: str) -> tuple[int, float | None]:
+    """Estimate the input tokens, and dollars where a price is known, of all held-out rollouts of a run."""
+    rollouts = _PASSES * source.tasks[2]
+    tokens = rollouts * source.prompt_tokens
+    return tokens, cost_of(find_price(model.rpartition("/")[2], {}), tokens, rollouts * _ANSWER_TOKENS)
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -124,10 +115,8 @@ def _run(chosen: argparse.Namespace) -> int:
     caps = (chosen.max_usd, chosen.max_rollouts)
     own = None if chosen.harness or benchmark.loop is None else benchmark.loop(_model(chosen))
     plan = Plan(own or harness, chosen.model, start, store, chosen.seed, *caps, more, _say)
-    about = {"drawn": chosen.tasks, "data": digests_of(folder, benchmark.source.files)}
-    found = ResultsFile.model_validate(
-        {**about, **_setting(benchmark, plan), **_result(reading, measure(benchmark, reading, plan))}
-    )
+    found = _results(benchmark, plan, reading, measure(benchmark, reading, plan))
+    found = found.model_copy(update={"drawn": chosen.tasks, "data": digests_of(folder, benchmark.source.files)})
     name = _slug(benchmark.name, harness, chosen.model, f"tasks{chosen.tasks or 'all'}", f"seed{chosen.seed}")
     text = found.model_dump_json(indent=2)
     chosen.out.mkdir(parents=True, exist_ok=True)
@@ -142,20 +131,29 @@ def _model(chosen: argparse.Namespace) -> Model:
     return load_model(chosen.model, Settings.model_validate({"seed": chosen.seed, **more}), target=True)
 
 
-def _setting(benchmark: Benchmark, plan: Plan) -> dict[str, object]:
-    return {
-        "benchmark": benchmark.name,
-        "metric": benchmark.metric,
-        "splits": benchmark.splits,
-        "version": __version__,
-        "date": datetime.now(UTC).date().isoformat(),
-        "harness": getattr(plan.harness, "identity", plan.harness),
-        "model": plan.model,
-        "seed": plan.seed,
-        "max_usd": plan.max_usd,
-        "max_rollouts": plan.max_rollouts,
-        "start": plan.start.text,
-    }
+def _results(benchmark: Benchmark, plan: Plan, reading: Reading, measured: Measured) -> ResultsFile:
+    return ResultsFile.model_validate(
+        {
+            "benchmark": benchmark.name,
+            "metric": benchmark.source.metric,
+            "tasks": {split.value: len(reading.of(split)) for split in Split},
+            "version": __version__,
+            "date": datetime.now(UTC).date().isoformat(),
+            "harness": getattr(plan.harness, "identity", plan.harness),
+            "model": getattr(plan.model, "identity", plan.model),
+            "seed": plan.seed,
+            "max_usd": plan.max_usd,
+            "max_rollouts": plan.max_rollouts,
+            "start": plan.start.text,
+            "rows": measured.rows,
+            "training": measured.training,
+            "training_usd": measured.spent.usd,
+            "paired": measured.compared.verdict,
+            "handed_over": measured.handed_over,
+            "trained": measured.trained.text,
+        },
+        from_attributes=True,
+    )
 
 
 def _say(event: Event) -> None:
@@ -163,43 +161,20 @@ def _say(event: Event) -> None:
         print(escape_terminal(line), file=sys.stderr, flush=True)
 
 
-def _result(reading: Reading, measured: Measured) -> dict[str, object]:
-    training, verdict = measured.training, measured.compared.verdict
-    return {
-        "tasks": {split.value: len(reading.of(split)) for split in Split},
-        "rows": [row.model_dump() for row in measured.rows],
-        "training": {
-            "rollouts": training.rollouts,
-            "calls": training.calls,
-            "usd": measured.spent.usd,
-            "ended": training.reason,
-            "handed_over": measured.handed_over,
-        },
-        "paired": {
-            "gain": verdict.gain,
-            "confidence": verdict.confidence,
-            "wins": verdict.wins,
-            "ties": verdict.ties,
-            "losses": verdict.losses,
-        },
-        "trained": measured.trained.text,
-    }
-
-
 def _table(benchmark: Benchmark, found: ResultsFile) -> str:
-    named = "score" if benchmark.metric == "score" else "tasks passed"
+    named = "score" if benchmark.source.metric == "score" else "tasks passed"
     note, numbers = numbers_of(benchmark.name)
     training, paired = found.training, found.paired
     return "\n".join(
         [
-            f"{benchmark.title}",
+            benchmark.source.title,
             f"held-out tasks, {found.harness}, seed {found.seed}",
             "",
             f"{'text':<12} {'passed':>12} {named + ' (95% interval)':>34} {'rollouts':>9} {'calls':>7} {'USD':>8}",
-            *(_line(row, benchmark.metric) for row in found.rows),
+            *(_line(row, benchmark.source.metric) for row in found.rows),
             "",
-            f"training: {training.rollouts} rollouts, {training.calls} optimizer calls, {_usd(training.usd)} USD",
-            f"handed over: {training.handed_over} ({training.ended})",
+            f"training: {training.rollouts} rollouts, {training.calls} optimizer calls, {_usd(found.training_usd)} USD",
+            f"handed over: {found.handed_over} ({training.reason})",
             f"trained against start: gain {paired.gain:+.3f}, confidence {paired.confidence:.2f}",
             f"  {paired.wins} tasks better, {paired.ties} equal, {paired.losses} worse",
             "",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.published.benchmark import Benchmark, Item, Reading
-from benchmarks.published.sources import Source
+from benchmarks.published.sources import source_of
 from skillopt.tasks import Split, digest_of
 
 __all__ = ["FINER", "FORMULA", "final_answer", "score_formula", "score_tags"]
@@ -128,42 +128,6 @@ def _finer(name: str, split: Split, context: str, target: str) -> Item:
     )
 
 
-_ADDRESS: Final = "https://github.com/ace-agent/ace"
+FORMULA: Final = Benchmark(source_of("formula"), _read_formula, score_formula)
 
-FORMULA: Final = Benchmark(
-    name="formula",
-    title="Formula (ACE): 50 formulas of finance, the answer is one number",
-    licence="Apache-2.0 (repository)",
-    source=Source(
-        "formula",
-        _ADDRESS,
-        tuple(
-            f"{_DATA}/{name}.jsonl" for name in ("formula_train_subset_500", "formula_val_subset_300", "formula_test")
-        ),
-        0.6,
-    ),
-    splits="published: 500 train, 300 val, 200 test",
-    metric="passed",
-    read=_read_formula,
-    score=score_formula,
-    prompt_tokens=120,
-    tasks=(500, 300, 200),
-)
-
-FINER: Final = Benchmark(
-    name="finer",
-    title="FiNER (ACE): four XBRL tags for four numbers of a report",
-    licence="Apache-2.0 (repository)",
-    source=Source(
-        "finer",
-        _ADDRESS,
-        tuple(f"{_DATA}/{name}.jsonl" for name in ("finer_val_batched_500_samples", "finer_test_subset_006_seed42")),
-        7.6,
-    ),
-    splits="test as published; the train file may be absent from a clone, so half of the published val trains",
-    metric="score",
-    read=_read_finer,
-    score=score_tags,
-    prompt_tokens=2000,
-    tasks=(251, 248, 441),
-)
+FINER: Final = Benchmark(source_of("finer"), _read_finer, score_tags)

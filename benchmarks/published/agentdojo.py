@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from benchmarks.published.benchmark import Benchmark, Item, Reading
 from benchmarks.published.objects import last_object
-from benchmarks.published.sources import Source, find, needed_folder
+from benchmarks.published.sources import find, needed_folder, source_of
 from skillopt.errors import InfrastructureError
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Message, Status, ToolCall, Trajectory, Usage
@@ -146,23 +146,4 @@ def _item(task: Mapping[str, Any]) -> Item:
     return Item(task["id"].replace("/", "-"), split, prompt, task["id"], gold, wrong, f"the state after {gold}", suite)
 
 
-AGENTDOJO: Final = Benchmark(
-    name="agentdojo",
-    title="AgentDojo v1.2.2, user tasks without an attack: 11 to 28 tools, checked by the state that is left",
-    licence="MIT",
-    source=Source(
-        "agentdojo",
-        "https://pypi.org/project/agentdojo/",
-        ("agentdojo/**/*.py", "agentdojo/data/**/*.yaml"),
-        0.8,
-        "agentdojo==0.1.35",
-        ("pyyaml==6.0.4", "deepdiff==9.1.0", "docstring-parser==0.18.0", "email-validator==2.4.0"),
-    ),
-    splits="none published: a third each, by the digest of the id",
-    metric="passed",
-    read=_read,
-    score=score_state,
-    prompt_tokens=20_000,
-    tasks=(28, 27, 37),
-    loop=partial(ToolLoop, replay=_replay),
-)
+AGENTDOJO: Final = Benchmark(source_of("agentdojo"), _read, score_state, partial(ToolLoop, replay=_replay))

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Final
 
 from benchmarks.published.sources import Source
@@ -81,33 +82,28 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """How a benchmark is obtained, read and scored.
+    """How a benchmark is read and scored.
 
     Args:
-        name: As on the command line.
-        title: For people.
-        licence: Of the data.
-        source: Where its files come from.
-        splits: Which splits were published, and what is done where one is missing.
-        metric: The number that others publish: `passed` (share of tasks passed) or `score` (mean score).
+        source: What it is, and where its files come from.
         read: Reads its items from a folder.
         score: The official score of an answer, given what is expected: in [0, 1]; 1 is passed.
-        prompt_tokens: Mean of a prompt, for estimates.
-        tasks: Tasks in train, val and test, for the list.
         loop: Makes a harness of a model where the target needs the benchmark's own tools.
     """
 
-    name: str
-    title: str
-    licence: str
     source: Source
-    splits: str
-    metric: str
     read: Callable[[Path], Reading]
     score: Callable[[str, str], float]
-    prompt_tokens: int
-    tasks: tuple[int, int, int]
     loop: Callable[[Model], Harness] | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line."""
+        return self.source.name
+
+    def published(self, scores: Sequence[float]) -> float:
+        """Return the number that others publish: the mean score, or the share of tasks passed."""
+        return fmean(scores if self.source.metric == "score" else [float(score == 1.0) for score in scores])
 
     def passes(self, answer: str, item: Item) -> bool:
         """Return whether an answer passes."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from benchmarks.published.benchmark import Benchmark, Item, Reading
 from benchmarks.published.bfcl_rules import calls_are_right, read_calls
-from benchmarks.published.sources import Source
+from benchmarks.published.sources import source_of
 from skillopt.tasks import Split, digest_of
 
 __all__ = ["BFCL", "score_calls"]
@@ -137,21 +137,4 @@ def _other(value: object) -> object:
             return _OTHER
 
 
-BFCL: Final = Benchmark(
-    name="bfcl",
-    title="BFCL v4, single turn in Python: function calls, checked by their syntax tree",
-    licence="Apache-2.0",
-    source=Source(
-        "bfcl",
-        "https://pypi.org/project/bfcl-eval/",
-        tuple(f"{_DATA}/{part}BFCL_v4_{one}.json" for one in _CATEGORIES for part in ("", "possible_answer/")),
-        5.3,
-        "bfcl-eval==2026.3.23",
-    ),
-    splits="none published: half train, a quarter val and a quarter test, by the digest of the id",
-    metric="passed",
-    read=_read,
-    score=score_calls,
-    prompt_tokens=900,
-    tasks=(1166, 595, 586),
-)
+BFCL: Final = Benchmark(source_of("bfcl"), _read, score_calls)

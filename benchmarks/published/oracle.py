@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Final
 
 from benchmarks.published.benchmark import Benchmark, Reading, count_faults, draw, keep, suite_of
@@ -89,8 +88,7 @@ def answers_from_memory(reading: Reading) -> list[str]:
 def _memory(benchmark: Benchmark, reading: Reading) -> float:
     """Return what memory reaches, in the number that others publish."""
     pairs = zip(answers_from_memory(reading), reading.of(Split.TEST), strict=True)
-    scores = [benchmark.score(answer, item.expected) for answer, item in pairs]
-    return fmean(scores if benchmark.metric == "score" else [float(score == 1.0) for score in scores])
+    return benchmark.published([benchmark.score(answer, item.expected) for answer, item in pairs])
 
 
 def folders_of(named: Sequence[str]) -> Mapping[str, Path]:

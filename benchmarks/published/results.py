@@ -60,9 +60,7 @@ class MeasuredRow(_Checked):
 class _Training(_Checked):
     rollouts: _Count
     calls: _Count
-    usd: _Usd
-    ended: str
-    handed_over: str
+    reason: str
 
 
 class _Paired(_Checked):
@@ -81,10 +79,9 @@ class ResultsFile(_Checked):
     format: Literal[1] = 1
     benchmark: str
     metric: Literal["passed", "score"]
-    splits: str
     tasks: dict[Literal["train", "val", "test"], Annotated[int, Field(ge=1)]]
-    drawn: Annotated[int, Field(ge=1)] | None
-    data: dict[str, str]
+    drawn: Annotated[int, Field(ge=1)] | None = None
+    data: dict[str, str] = {}
     version: str
     date: str
     harness: str
@@ -94,6 +91,8 @@ class ResultsFile(_Checked):
     max_rollouts: Annotated[int, Field(ge=1)] | None
     rows: tuple[MeasuredRow, ...]
     training: _Training
+    training_usd: _Usd
+    handed_over: str
     paired: _Paired
     start: str
     trained: str

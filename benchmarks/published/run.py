@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
 from benchmarks.published.benchmark import Benchmark, Reading, suite_of, verifiers_of
@@ -144,8 +145,7 @@ def row_of(
 
     For a mean of partial scores the interval is that of as many passes, which is never too narrow.
     """
-    passed, score = sum(one == 1.0 for one in scores), sum(scores) / len(scores)
-    share = score if benchmark.metric == "score" else passed / len(scores)
+    passed, score, share = sum(one == 1.0 for one in scores), fmean(scores), benchmark.published(scores)
     low, high = share_interval(share, len(scores))
     used = usage or Usage()
     found = {"low": min(low, share), "high": max(high, share), "rollouts": rollouts}

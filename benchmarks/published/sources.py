@@ -5,41 +5,41 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt.errors import InfrastructureError, UsageError
 
-__all__ = ["Source", "cache_folder", "digests_of", "find", "needed_folder", "write_digests", "wrong_files"]
+__all__ = ["Source", "cache_folder", "digests_of", "find", "needed_folder", "source_of", "write_digests", "wrong_files"]
 
-_DIGESTS: Final = Path(__file__).parent / "digests"
+_HERE: Final = Path(__file__).parent
 _SHOWN: Final = 5
 _SECONDS: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the files of a benchmark come from.
+class Source(BaseModel):
+    """What a benchmark is, and where its files come from: an entry of `catalogue.toml`."""
 
-    Args:
-        digests: Name of the file in `digests/` that lists what is needed; benchmarks of one repository share it.
-        address: Page of the repository or package.
-        wheel: Name and version on PyPI; empty where the user clones a repository.
-        files: What is read: paths, or `folder/*.ending` for all such files of a folder as one digest.
-        size: Of what is read, in MB.
-        needs: Packages with their versions that the published program imports, where it is run.
-    """
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    digests: str
+    name: str
+    title: str
+    licence: str
     address: str
-    files: tuple[str, ...]
-    size: float
-    wheel: str = ""
-    needs: tuple[str, ...] = ()
+    megabytes: float
+    splits: Annotated[str, Field(description="Which splits were published, and what is done where one is missing.")]
+    metric: Annotated[Literal["passed", "score"], Field(description="The number that others publish.")]
+    tasks: Annotated[tuple[int, int, int], Field(description="Tasks in train, val and test.")]
+    prompt_tokens: Annotated[int, Field(description="Mean of a prompt, for estimates.")]
+    files: Annotated[tuple[str, ...], Field(description="What is read; a pattern stands for its files as one digest.")]
+    wheel: Annotated[str, Field(description="Name and version on PyPI; empty for a repository to clone.")] = ""
+    needs: Annotated[tuple[str, ...], Field(description="Packages that its program imports, where it is run.")] = ()
 
     @property
     def how(self) -> str:
@@ -47,6 +47,12 @@ class Source:
         if self.wheel:
             return f"pip download {self.wheel} (done by the command)"
         return f"git clone {self.address}, then --from FOLDER"
+
+
+def source_of(name: str) -> Source:
+    """Read an entry of the catalogue."""
+    entries = tomllib.loads((_HERE / "catalogue.toml").read_text(encoding="utf-8"))
+    return Source(name=name, **entries[name])
 
 
 def cache_folder() -> Path:
@@ -79,7 +85,7 @@ def needed_folder(source: Source, cache: Path | None = None) -> Path:
 
 def wrong_files(source: Source, folder: Path) -> list[str]:
     """List the files that are missing or differ from what was recorded."""
-    recorded: dict[str, str] = json.loads((_DIGESTS / f"{source.digests}.json").read_text(encoding="utf-8"))
+    recorded: dict[str, str] = json.loads((_HERE / "digests" / f"{source.name}.json").read_text(encoding="utf-8"))
     found = digests_of(folder, source.files)
     wrong = {name: found[name] for name in source.files if found[name] != recorded.get(name)}
     return [f"{name}: {'missing' if not digest else 'another digest'}" for name, digest in wrong.items()]
@@ -93,7 +99,7 @@ def digests_of(folder: Path, names: Sequence[str]) -> dict[str, str]:
 def write_digests(source: Source, folder: Path) -> None:
     """Record the digests of a folder: once, when a benchmark is added or moves to another state."""
     found = json.dumps(digests_of(folder, source.files), indent=2)
-    (_DIGESTS / f"{source.digests}.json").write_text(f"{found}\n", encoding="utf-8")
+    (_HERE / "digests" / f"{source.name}.json").write_text(f"{found}\n", encoding="utf-8")
 
 
 def _digest(paths: Sequence[Path], folder: Path) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from benchmarks.published.benchmark import Benchmark, Item, Reading
 from benchmarks.published.objects import last_object, texts_of
-from benchmarks.published.sources import Source
+from benchmarks.published.sources import source_of
 from skillopt.tasks import Split, digest_of
 
 __all__ = ["TATQA", "prediction_of", "score_exact_match"]
@@ -148,15 +148,4 @@ def _answer(texts: Sequence[str], scale: str) -> str:
     return json.dumps({"reasoning": "", "answer": texts, "scale": scale}, ensure_ascii=False)
 
 
-TATQA: Final = Benchmark(
-    name="tatqa",
-    title="TAT-QA: questions on a table and paragraphs of a financial report, by the official exact match",
-    licence="CC-BY-4.0 (data), MIT (repository)",
-    source=Source("tatqa", "https://github.com/NExTplusplus/TAT-QA", (_DEV, _TEST), 3.8),
-    splits="test as published, with its gold answers; two thirds of the tables of dev train, one third is val",
-    metric="passed",
-    read=_read,
-    score=score_exact_match,
-    prompt_tokens=700,
-    tasks=(1144, 522, 1663),
-)
+TATQA: Final = Benchmark(source_of("tatqa"), _read, score_exact_match)

@@ -15,7 +15,7 @@ from typing import Final
 
 from benchmarks.published.benchmark import Benchmark, Item, Reading
 from benchmarks.published.objects import last_object, texts_of
-from benchmarks.published.sources import Source
+from benchmarks.published.sources import source_of
 from skillopt.tasks import Split
 
 __all__ = ["WTQ", "items_of", "score_denotation"]
@@ -170,20 +170,4 @@ def _read(folder: Path) -> Reading:
     return Reading(tuple(item for split in _FILES for item in items_of(folder, split)))
 
 
-WTQ: Final = Benchmark(
-    name="wtq",
-    title="WikiTableQuestions: questions on Wikipedia tables, by the rules of the official evaluator",
-    licence="CC-BY-SA-4.0",
-    source=Source(
-        "wtq",
-        "https://github.com/ppasupat/WikiTableQuestions",
-        (*_FILES.values(), *(f"csv/{number}-csv/*.tsv" for number in range(200, 205))),
-        11.0,
-    ),
-    splits="published: random-split-1 train and dev, test on unseen tables",
-    metric="passed",
-    read=_read,
-    score=score_denotation,
-    prompt_tokens=800,
-    tasks=(11321, 2831, 4343),
-)
+WTQ: Final = Benchmark(source_of("wtq"), _read, score_denotation)
