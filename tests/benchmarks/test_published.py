@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -36,20 +37,9 @@ PUBLISHED = Path(__file__).parents[2] / "benchmarks" / "published"
 TEN = json.dumps({"answers": ["10.5"], "scale": "percent"})
 LIST = json.dumps({"answers": ["the cash", "Debt"], "scale": ""})
 WEATHER = {"name": "weather.of", "types": {"city": ["string", None], "days": ["integer", None]}, "required": ["city"]}
-ONE = json.dumps(
-    {
-        "kind": "multiple",
-        "functions": [WEATHER],
-        "answers": [{"weather.of": {"city": ["Sankt Gallen"], "days": [3, ""]}}],
-    }
-)
-TWO = json.dumps(
-    {
-        "kind": "parallel",
-        "functions": [WEATHER],
-        "answers": [{"weather.of": {"city": [city], "days": ["", 3]}} for city in ("Bern", "Chur")],
-    }
-)
+CITIES = [{"weather.of": {"city": [city], "days": ["", 3]}} for city in ("Sankt Gallen", "Chur")]
+ONE = json.dumps({"kind": "multiple", "functions": [WEATHER], "answers": CITIES[:1]})
+TWO = json.dumps({"kind": "parallel", "functions": [WEATHER], "answers": CITIES})
 
 
 @pytest.mark.parametrize(
@@ -62,7 +52,7 @@ TWO = json.dumps(
         (BFCL, 'weather.of(city="sankt-gallen", days=1 + 2)', ONE, 1),
         (BFCL, "[weather.of(city='Sankt Gallen')]", ONE, 1),
         (BFCL, "[weather.of(city='Sankt Gallen', days='3')]", ONE, 0),
-        (BFCL, "[weather.of(city='Chur'), weather.of(city='Bern', days=3)]", TWO, 1),
+        (BFCL, "[weather.of(city='Chur'), weather.of(city='Sankt Gallen', days=3)]", TWO, 1),
         (BFCL, "[weather.of(city='Chur'), weather.of(city='Chur')]", TWO, 0),
         (BFCL, "[weather.of(city='Sankt Gallen', days=9**9**9)]", ONE, 0),
         (WTQ, '{"answer": ["100000", "Café (bar)"]}', '[["cafe", "cafe"], ["100,000", "100000.0"]]', 1),
@@ -85,35 +75,24 @@ def write(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text, encoding="utf-8")
 
 
-def write_formula(folder: Path) -> None:
-    for at, name in enumerate(FORMULA.source.files):
-        lines = (
-            {
-                "context": f'Use formula Margin to answer. Question:  "Income {at}{number}, revenue 10?". Answer:',
-                "target": f"{at}{number}.5",
-            }
-            for number in range(24)
-        )
-        write(folder, name, "".join(json.dumps(line) + "\n" for line in lines))
-
-
-def write_finer(folder: Path) -> None:
-    for at, name in enumerate(FINER.source.files):
-        lines = ({"context": f"Tags? {at} {number}", "target": "Cash,Debt"} for number in range(24))
+def write_ace(folder: Path, benchmark: Benchmark = FORMULA) -> None:
+    for at, name in enumerate(benchmark.source.files):
+        said = 'Use formula Margin to answer. Question:  "Income {}, revenue 10?". Answer:'
+        lines = ({"context": said.format(f"{at}{number}"), "target": f"{at}{number}.5"} for number in range(24))
         write(folder, name, "".join(json.dumps(line) + "\n" for line in lines))
 
 
 def write_bfcl(folder: Path) -> None:
+    types = {"city": {"type": "string"}, "days": {"type": "array", "items": {"type": "integer"}}}
+    function = {"name": "f", "parameters": {"properties": types, "required": ["city"]}}
     for at, name in enumerate(BFCL.source.files):
-        kind = Path(name).stem.removeprefix("BFCL_v4_")
         rows = []
         for number in range(8):
-            city, days = f"City{at // 2}{number}", {"type": "array", "items": {"type": "integer"}}
-            types = {"city": {"type": "string"}, "days": days}
-            function = {"name": "f", "parameters": {"properties": types, "required": ["city"]}}
-            question = {"question": [[{"role": "user", "content": f"How is {city}?"}]], "function": [function]}
-            truth = {"ground_truth": [{"f": {"city": [city], "days": ["", [1, 2]]}}]}
-            rows.append({"id": f"{kind}_{number}", **(truth if "possible" in name else question)})
+            city, key = f"City{at // 2}{number}", f"{Path(name).stem}_{number}"
+            asked = [[{"role": "user", "content": f"How is {city}?"}]]
+            question = {"id": key, "question": asked, "function": [function]}
+            truth = {"id": key, "ground_truth": [{"f": {"city": [city], "days": ["", [1, 2]]}}]}
+            rows.append(truth if "possible" in name else question)
         write(folder, name, "".join(json.dumps(row) + "\n" for row in rows))
 
 
@@ -129,25 +108,29 @@ def write_wtq(folder: Path) -> None:
 
 
 def write_tatqa(folder: Path) -> None:
+    answers = [("span", ["$ 5"], "million"), ("arithmetic", -12.6, ""), ("count", 2.0, "")]
     for at, name in enumerate(TATQA.source.files):
-        questions = [("span", ["$ 5"], "million"), ("arithmetic", -12.6, ""), ("count", 2.0, "")]
-        rows = [
-            {
-                "table": {"table": [["", "2019"], [f"Sales {at}{number}", "5"]]},
-                "paragraphs": [{"order": 2, "text": "Second."}, {"order": 1, "text": "First."}],
-                "questions": [
-                    {"uid": f"{at}{number}{kind}", "question": kind, "answer_type": kind, "answer": own, "scale": scale}
-                    for kind, own, scale in questions
-                ],
-            }
-            for number in range(9)
-        ]
+        rows = []
+        for number in range(9):
+            asked = [
+                {"uid": f"{at}{number}{kind}", "question": kind, "answer_type": kind, "answer": own, "scale": scale}
+                for kind, own, scale in answers
+            ]
+            said = [{"order": 2, "text": "Second."}, {"order": 1, "text": "First."}]
+            table = {"table": [["", "2019"], [f"Sales {at}{number}", "5"]]}
+            rows.append({"table": table, "paragraphs": said, "questions": asked})
         write(folder, name, json.dumps(rows))
 
 
 @pytest.mark.parametrize(
     ("benchmark", "written"),
-    [(FORMULA, write_formula), (FINER, write_finer), (BFCL, write_bfcl), (WTQ, write_wtq), (TATQA, write_tatqa)],
+    [
+        (FORMULA, write_ace),
+        (FINER, partial(write_ace, benchmark=FINER)),
+        (BFCL, write_bfcl),
+        (WTQ, write_wtq),
+        (TATQA, write_tatqa),
+    ],
 )
 def test_a_benchmark_of_the_published_shape_is_read_and_passes_its_oracle(
     tmp_path: Path, benchmark: Benchmark, written: Callable[[Path], None]
@@ -173,7 +156,7 @@ def test_what_cannot_be_a_task_is_left_out_with_the_reason() -> None:
 
 
 def test_a_file_that_differs_is_named(tmp_path: Path) -> None:
-    write_formula(tmp_path)
+    write_ace(tmp_path)
     (tmp_path / FORMULA.source.files[2]).unlink()
     wrong = wrong_files(FORMULA.source, tmp_path)
     assert [line.rpartition(": ")[2] for line in wrong] == ["another digest", "another digest", "missing"]
@@ -232,7 +215,7 @@ def trained(reading: Reading, store: Path, harness: ScriptedHarness, usd: float 
 
 
 def test_a_run_measures_three_texts_beside_nothing_and_memory_and_goes_on_for_free(tmp_path: Path) -> None:
-    write_formula(tmp_path)
+    write_ace(tmp_path)
     reading = keep(FORMULA, FORMULA.read(tmp_path))
     first, again = ScriptedHarness(rule_follower), ScriptedHarness(rule_follower)
     found = trained(reading, tmp_path / "store", first)
@@ -250,7 +233,7 @@ def test_a_run_measures_three_texts_beside_nothing_and_memory_and_goes_on_for_fr
 
 
 def test_feedback_says_what_was_expected_and_a_drawn_part_is_the_same_for_everybody(tmp_path: Path) -> None:
-    write_formula(tmp_path)
+    write_ace(tmp_path)
     reading = FORMULA.read(tmp_path)
     part = draw(reading, 5)
     assert part.items == draw(Reading(reading.items[::-1]), 5).items[::-1]
