@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -23,14 +23,7 @@ from skillopt.errors import InfrastructureError
 
 __all__ = ["Recorded", "main", "official_scores", "recorded_answers"]
 
-_SCRIPTS: Final = Path(__file__).parent / "official"
-_SCRIPT_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "formula": ("score_ace.py", "formula"),
-    "finer": ("score_ace.py", "finer"),
-    "bfcl": ("score_bfcl.py",),
-    "wtq": ("score_wtq.py",),
-    "tatqa": ("score_tatqa.py",),
-}
+_SCRIPT: Final = Path(__file__).parent / "official" / "score.py"
 _SECONDS: Final = 600
 _SAME: Final = 1e-9
 
@@ -102,9 +95,8 @@ _FORMS: Final[Sequence[Callable[[str], str]]] = (
 
 def official_scores(benchmark: Benchmark, rows: Sequence[Recorded], official: Path, python: str) -> list[float]:
     """Let the published program score answers, in a process of its own."""
-    name, *more = _SCRIPT_OF[benchmark.name]
     given = "".join(json.dumps({"answer": row.answer, "expected": row.item.expected}) + "\n" for row in rows)
-    command = [python, str(_SCRIPTS / name), str(official), *more]
+    command = [python, str(_SCRIPT), benchmark.name, str(official)]
     ended = subprocess.run(command, input=given, capture_output=True, text=True, timeout=_SECONDS, check=False)
     if ended.returncode:
         raise InfrastructureError(f"the published scorer of {benchmark.name} failed: {ended.stderr[-600:]}")
