@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from threading import Lock
@@ -18,6 +18,7 @@ from benchmarks.published.benchmark import Benchmark, Item, Reading
 from benchmarks.published.objects import last_object
 from benchmarks.published.sources import find, needed_folder, source_of
 from skillopt.errors import InfrastructureError
+from skillopt.execution.retry import Retry
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Message, Status, ToolCall, Trajectory, Usage
 from skillopt.tasks import Split, digest_of
@@ -26,6 +27,7 @@ __all__ = ["AGENTDOJO", "ToolLoop", "score_state"]
 
 _SCRIPT: Final = Path(__file__).parent / "official" / "serve_agentdojo.py"
 _TURNS: Final = 16
+_RETRY_SECONDS: Final = 120.0
 _TURN_TOKENS: Final = 4_000
 """What a turn may add to the next prompts, for the bound on a rollout."""
 
@@ -80,10 +82,12 @@ class ToolLoop:
     Args:
         model: The target.
         replay: Runs the calls of a task from its start, and gives what each returned.
+        retry: Repeats a call of the model that fails for a passing reason.
     """
 
     model: Model
     replay: Callable[[str, list[dict[str, object]]], list[str]]
+    retry: Retry = field(default_factory=partial(Retry, _RETRY_SECONDS))
 
     @property
     def identity(self) -> str:
@@ -101,7 +105,7 @@ class ToolLoop:
         calls: list[dict[str, object]] = []
         said, messages, used = request.task.prompt, [Message("user", request.task.prompt)], Usage()
         for _ in range(_TURNS):
-            reply = self.model.reply(said, system=_text_of(request))
+            reply = self.retry.call(partial(self.model.reply, said, system=_text_of(request)))
             used += reply.usage
             found = last_object(reply.text)
             if reply.status is not Status.OK or "call" not in found:

