@@ -36,7 +36,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
-  .venv/programs test-llm test-trust transcripts bench bench-peers bench-scale docs constraints audit sbom clean
+  .venv/programs test-llm test-trust transcripts bench bench-peers bench-scale bench-oracles docs constraints audit sbom clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -111,6 +111,9 @@ bench-peers: .venv/installed  ## the goals of learning, beside other optimizers 
 
 bench-scale: .venv/installed  ## how busy threads keep many workers, and what 100,000 rollouts take
 	@$(RUN) -m benchmarks.threads $(BENCH_ARGS)
+
+bench-oracles: .venv/installed  ## published benchmarks without a model: gold answers pass, others fail
+	@$(RUN) -m benchmarks.published.oracle $(BENCH_ARGS)
 
 docs: .venv/installed  ## rewrite the generated parts of docs/
 	$(RUN) -m tools.generate_docs

@@ -36,6 +36,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "audit": ("audit:audit", "Find which skills help, hurt or lie idle."),
         "trigger": ("trigger:trigger", "Measure when the agent loads the skill, or train it."),
         "gate": ("gate:gate", "Gate a change of skills, whoever made it."),
+        "benchmark": ("benchmark:benchmark", "Run a published benchmark; in a clone of the repository."),
     },
     "Versions and drafts": {
         "status": ("status:status", "List the newest runs of this project."),

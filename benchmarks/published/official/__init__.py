@@ -1,0 +1,1 @@
+"""Programs that run what others published, in a process of its own. Nothing of theirs lies here."""

@@ -1,0 +1,151 @@
+"""Numbers of others, and the results file of a run, which a user can send in; both are checked when they are read.
+
+python -m benchmarks.published.results FILE ...
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from benchmarks.published.catalogue import BENCHMARKS
+from skillopt.errors import UsageError
+
+__all__ = ["MeasuredRow", "PublishedNumber", "ResultsFile", "main", "numbers_of", "read_results"]
+
+_NUMBERS = Path(__file__).parent / "numbers"
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Count = Annotated[int, Field(ge=0)]
+_Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+
+
+class _Checked(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PublishedNumber(_Checked):
+    """What others published: a percentage, for what, and where it stands."""
+
+    method: str
+    model: str
+    value: Annotated[float, Field(ge=0, le=100)]
+    paper: str
+    table: str
+
+
+class _Numbers(_Checked):
+    note: str
+    rows: tuple[PublishedNumber, ...]
+
+
+class MeasuredRow(_Checked):
+    """What was measured on the held-out tasks; the interval is that of the number that others publish.
+
+    Dollars are null where the price of the model is not known; `nothing` and `memory` need no model.
+    """
+
+    name: Literal["nothing", "memory", "no skill", "start", "trained"]
+    tasks: Annotated[int, Field(ge=1)]
+    passed: _Count
+    score: _Share
+    low: _Share
+    high: _Share
+    rollouts: _Count = 0
+    calls: _Count = 0
+    usd: _Usd = 0.0
+
+
+class _Training(_Checked):
+    rollouts: _Count
+    calls: _Count
+    reason: str
+
+
+class _Paired(_Checked):
+    """The trained text against the start text, task by task."""
+
+    gain: Annotated[float, Field(ge=-1, le=1)]
+    wins: _Count
+    ties: _Count
+    losses: _Count
+    confidence: _Share
+
+
+class ResultsFile(_Checked):
+    """One run of `skillopt benchmark`."""
+
+    format: Literal[1] = 1
+    benchmark: str
+    metric: Literal["passed", "score"]
+    tasks: dict[Literal["train", "val", "test"], Annotated[int, Field(ge=1)]]
+    drawn: Annotated[int, Field(ge=1)] | None = None
+    data: dict[str, str] = {}
+    version: str
+    date: str
+    harness: str
+    model: str
+    seed: _Count
+    max_usd: _Usd
+    max_rollouts: Annotated[int, Field(ge=1)] | None
+    rows: tuple[MeasuredRow, ...]
+    training: _Training
+    training_usd: _Usd
+    handed_over: str
+    paired: _Paired
+    start: str
+    trained: str
+
+    @model_validator(mode="after")
+    def _agrees(self) -> "ResultsFile":
+        if self.benchmark not in BENCHMARKS:
+            raise ValueError(f"expected a benchmark of {', '.join(BENCHMARKS)}, found {self.benchmark!r}")
+        expected = ["nothing", "memory", "no skill", "start", "trained"]
+        if [row.name for row in self.rows] != expected:
+            raise ValueError(f"expected the rows {', '.join(expected)}")
+        for row in self.rows:
+            share = row.score if self.metric == "score" else row.passed / row.tasks
+            if row.passed > row.tasks or not row.low <= share <= row.high or row.tasks > self.tasks["test"]:
+                raise ValueError(
+                    f"expected in the row {row.name!r} at most {self.tasks['test']} tasks and an interval "
+                    f"around {share:.3f}, found {row.low} to {row.high}"
+                )
+        return self
+
+
+_Read = TypeVar("_Read", bound=_Checked)
+
+
+def numbers_of(name: str) -> tuple[str, tuple[PublishedNumber, ...]]:
+    """Read what others published on a benchmark, and the note about it."""
+    found = _read(_Numbers, _NUMBERS / f"{name}.json")
+    return found.note, found.rows
+
+
+def read_results(path: Path) -> ResultsFile:
+    """Read a results file."""
+    return _read(ResultsFile, path)
+
+
+def _read(kind: type[_Read], path: Path) -> _Read:
+    try:
+        return kind.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError) as error:
+        raise UsageError(f"{path}: expected {kind.__name__.strip('_')}, found: {error}") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check results files; 2 where one is not what it should be."""
+    for name in sys.argv[1:] if arguments is None else arguments:
+        try:
+            found = read_results(Path(name))
+        except UsageError as error:
+            print(error, file=sys.stderr)
+            return error.exit_code
+        print(f"{name}: {found.benchmark}, {found.model}, {found.rows[-1].passed} of {found.rows[-1].tasks}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

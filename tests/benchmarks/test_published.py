@@ -1,0 +1,271 @@
+"""The published benchmarks: scores by their rules, files, memory, and a run, on made-up data of the same shape."""
+
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.published.__main__ import main
+from benchmarks.published.ace import FINER, FORMULA
+from benchmarks.published.agentdojo import ToolLoop
+from benchmarks.published.agreement import recorded_answers
+from benchmarks.published.benchmark import Benchmark, Item, Reading, draw, keep, suite_of, verifiers_of
+from benchmarks.published.bfcl import BFCL
+from benchmarks.published.catalogue import BENCHMARKS
+from benchmarks.published.memory import remembered
+from benchmarks.published.oracle import check
+from benchmarks.published.results import numbers_of, read_results
+from benchmarks.published.run import Measured, Plan, measure
+from benchmarks.published.sources import digests_of, find, wrong_files
+from benchmarks.published.tatqa import TATQA
+from benchmarks.published.wtq import WTQ
+from skillopt import load_skill
+from skillopt.commands.entry import run
+from skillopt.errors import InfrastructureError, UsageError
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Trajectory, Usage
+from skillopt.skills.validation import check_trainable
+from skillopt.tasks import Split, Task, VerifierSpec
+from skillopt.testing import ScriptedHarness, ScriptedModel
+
+PUBLISHED = Path(__file__).parents[2] / "benchmarks" / "published"
+TEN = json.dumps({"answers": ["10.5"], "scale": "percent"})
+LIST = json.dumps({"answers": ["the cash", "Debt"], "scale": ""})
+WEATHER = {"name": "weather.of", "types": {"city": ["string", None], "days": ["integer", None]}, "required": ["city"]}
+CITIES = [{"weather.of": {"city": [city], "days": ["", 3]}} for city in ("Sankt Gallen", "Chur")]
+ONE = json.dumps({"kind": "multiple", "functions": [WEATHER], "answers": CITIES[:1]})
+TWO = json.dumps({"kind": "parallel", "functions": [WEATHER], "answers": CITIES})
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "answer", "expected", "score"),
+    [
+        (FORMULA, '{"final_answer": "1,200.0"}', "1200.0", 1),
+        (FORMULA, "It is Finish[15]", "15.0", 1),
+        (FORMULA, "8.33", "8.33", 0),
+        (FINER, '{"final_answer": "revenues, DebtX,Cash"}', "Revenues,Debt,Cash", 2 / 3),
+        (BFCL, 'weather.of(city="sankt-gallen", days=1 + 2)', ONE, 1),
+        (BFCL, "[weather.of(city='Sankt Gallen')]", ONE, 1),
+        (BFCL, "[weather.of(city='Sankt Gallen', days='3')]", ONE, 0),
+        (BFCL, "[weather.of(city='Chur'), weather.of(city='Sankt Gallen', days=3)]", TWO, 1),
+        (BFCL, "[weather.of(city='Chur'), weather.of(city='Chur')]", TWO, 0),
+        (BFCL, "[weather.of(city='Sankt Gallen', days=9**9**9)]", ONE, 0),
+        (WTQ, '{"answer": ["100000", "Café (bar)"]}', '[["cafe", "cafe"], ["100,000", "100000.0"]]', 1),
+        (WTQ, '{"answer": "2004-xx-xx"}', '[["2004", "2004.0"]]', 1),
+        (WTQ, '{"answer": ["a", "b"]}', '[["a", "a"]]', 0),
+        (TATQA, '{"answer": ["10.5%"], "scale": ""}', TEN, 1),
+        (TATQA, '{"answer": 0.105, "scale": ""}', TEN, 1),
+        (TATQA, '{"answer": ["10.5"], "scale": "million"}', TEN, 0),
+        (TATQA, 'so {"answer": ["Debt", "cash"], "scale": ""}', LIST, 1),
+    ],
+)
+def test_an_answer_is_scored_by_the_rules_of_its_benchmark(
+    benchmark: Benchmark, answer: str, expected: str, score: float
+) -> None:
+    assert benchmark.score(answer, expected) == pytest.approx(score)
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def write_ace(folder: Path, benchmark: Benchmark = FORMULA) -> None:
+    for at, name in enumerate(benchmark.source.files):
+        said = 'Use formula Margin to answer. Question:  "Income {}, revenue 10?". Answer:'
+        lines = ({"context": said.format(f"{at}{number}"), "target": f"{at}{number}.5"} for number in range(24))
+        write(folder, name, "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def write_bfcl(folder: Path) -> None:
+    types = {"city": {"type": "string"}, "days": {"type": "array", "items": {"type": "integer"}}}
+    function = {"name": "f", "parameters": {"properties": types, "required": ["city"]}}
+    for at, name in enumerate(BFCL.source.files):
+        rows = []
+        for number in range(8):
+            city, key = f"City{at // 2}{number}", f"{Path(name).stem}_{number}"
+            asked = [[{"role": "user", "content": f"How is {city}?"}]]
+            question = {"id": key, "question": asked, "function": [function]}
+            truth = {"id": key, "ground_truth": [{"f": {"city": [city], "days": ["", [1, 2]]}}]}
+            rows.append(truth if "possible" in name else question)
+        write(folder, name, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_wtq(folder: Path) -> None:
+    write(folder, "csv/200-csv/1.tsv", "Team\tPoints\nBern\\nBears\t1,200\n")
+    for at, name in enumerate(WTQ.source.files[:3]):
+        tagged = name.endswith("tagged")
+        lines = [
+            "id\tutterance\tcontext\ttargetValue" + "\ttargetCanon" * tagged,
+            f"nt-{at}\tpoints {at}?\tcsv/200-csv/1.csv\t1,200|a \\p b" + "\t1200.0|a \\p b" * tagged,
+        ]
+        write(folder, name, "\n".join(lines) + "\n")
+
+
+def write_tatqa(folder: Path) -> None:
+    answers = [("span", ["$ 5"], "million"), ("arithmetic", -12.6, ""), ("count", 2.0, "")]
+    for at, name in enumerate(TATQA.source.files):
+        rows = []
+        for number in range(9):
+            asked = [
+                {"uid": f"{at}{number}{kind}", "question": kind, "answer_type": kind, "answer": own, "scale": scale}
+                for kind, own, scale in answers
+            ]
+            said = [{"order": 2, "text": "Second."}, {"order": 1, "text": "First."}]
+            table = {"table": [["", "2019"], [f"Sales {at}{number}", "5"]]}
+            rows.append({"table": table, "paragraphs": said, "questions": asked})
+        write(folder, name, json.dumps(rows))
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "written"),
+    [
+        (FORMULA, write_ace),
+        (FINER, partial(write_ace, benchmark=FINER)),
+        (BFCL, write_bfcl),
+        (WTQ, write_wtq),
+        (TATQA, write_tatqa),
+    ],
+)
+def test_a_benchmark_of_the_published_shape_is_read_and_passes_its_oracle(
+    tmp_path: Path, benchmark: Benchmark, written: Callable[[Path], None]
+) -> None:
+    written(tmp_path)
+    row = check(benchmark, tmp_path)
+    assert (row.gold, row.nothing, row.wrong, row.kept, row.good) == (row.read, 0, 0, row.read, True)
+    assert all(row.sizes)
+    half = recorded_answers(benchmark, benchmark.read(tmp_path).items, 20)
+    assert all(benchmark.passes(one.answer, one.item) for one in half[::2])
+
+
+def test_what_cannot_be_a_task_is_left_out_with_the_reason() -> None:
+    benchmark = BENCHMARKS["formula"]
+    good = Item("a", Split.TEST, "how much", "1.0", "Finish[1]", "Finish[2]", "1")
+    twin = Item("b", Split.TRAIN, "How  much", "1.0", "Finish[1]", "Finish[2]", "1")
+    broken = Item("c", Split.VAL, "what", "1.0", "Finish[3]", "Finish[2]", "1")
+    lenient = Item("d", Split.VAL, "who", "1.0", "Finish[1]", "Finish[1.0]", "1")
+    kept = keep(benchmark, Reading((twin, good, broken, lenient)))
+    assert kept.items == (good,)
+    reasons = {"b": "same prompt as a", "c": "its gold answer fails", "d": "a changed gold answer passes"}
+    assert {one.id: one.reason for one in kept.left_out} == reasons
+
+
+def test_a_file_that_differs_is_named(tmp_path: Path) -> None:
+    write_ace(tmp_path)
+    (tmp_path / FORMULA.source.files[2]).unlink()
+    wrong = wrong_files(FORMULA.source, tmp_path)
+    assert [line.rpartition(": ")[2] for line in wrong] == ["another digest", "another digest", "missing"]
+    with pytest.raises(UsageError, match=r"formula_test.jsonl: missing"):
+        find(FORMULA.source, tmp_path)
+    with pytest.raises(UsageError, match="git clone"):
+        find(FORMULA.source)
+
+
+def test_without_the_index_pip_is_quoted_and_a_wheel_that_is_there_is_not_fetched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(InfrastructureError, match=r"expected bfcl-eval==2026.3.23 from pip, found none: .*network"):
+        find(BFCL.source, cache=tmp_path)
+    (tmp_path / "bfcl-eval-2026.3.23").mkdir()
+    with pytest.raises(UsageError, match="missing"):
+        find(BFCL.source, cache=tmp_path)
+
+
+def test_files_of_a_folder_have_one_digest(tmp_path: Path) -> None:
+    write_wtq(tmp_path)
+    first = digests_of(tmp_path, WTQ.source.files)["csv/200-csv/*.tsv"]
+    write(tmp_path, "csv/200-csv/2.tsv", "x\n")
+    assert first != digests_of(tmp_path, WTQ.source.files)["csv/200-csv/*.tsv"] != ""
+
+
+@given(st.lists(st.text("abc ", min_size=1), min_size=1, unique_by=lambda text: "".join(sorted(text.split()))))
+def test_memory_answers_a_known_prompt_with_its_own_answer_and_without_any_with_nothing(prompts: list[str]) -> None:
+    known = [(f"{prompt} own{at}", str(at)) for at, prompt in enumerate(prompts)]
+    assert remembered(known, [prompt for prompt, _ in known]) == [answer for _, answer in known]
+    assert remembered([], ["a"]) == [""]
+
+
+def test_a_target_with_tools_is_asked_for_one_call_after_the_other() -> None:
+    replies = iter(['{"call": "pay", "arguments": {"to": "Ann"}}', 'Done: {"answer": "paid"}'])
+    model = ScriptedModel(lambda _: next(replies))
+    task = Task("x", "Pay Ann.", VerifierSpec("published", '{"expected": "banking/user_task_0"}'))
+    found = ToolLoop(model, lambda task, calls: [f"{task} {len(calls)}"]).run(RolloutRequest(None, task), "")
+    call = {"function": "pay", "args": {"to": "Ann"}}
+    assert json.loads(found.answer) == {"calls": [call], "answer": "paid"}
+    assert model.prompts[-1].endswith("It returned:\nbanking/user_task_0 1")
+
+
+def rule_follower(request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG001 - only the answer counts
+    """Answer right where the skill says how, and every third time anyway."""
+    expected = json.loads(request.task.verifier.options)["expected"]
+    knows = "Divide." in (request.skill.text if request.skill else "") or int(expected[1]) % 3 == 0
+    return Trajectory(answer=f"Finish[{expected if knows else 'no'}]", usage=Usage(1, 10, 1, 0.001))
+
+
+def trained(reading: Reading, store: Path, harness: ScriptedHarness, usd: float = 5.0) -> Measured:
+    edit = {"op": "add", "section": "Rules", "content": "- Divide.", "tasks": ["formula-train-1", "formula-train-2"]}
+    model = ScriptedModel(lambda _: json.dumps({"diagnosis": "x", "edits": [edit], "order": []}))
+    return measure(FORMULA, reading, Plan(harness, model, load_skill(PUBLISHED / "starts/formula"), store, max_usd=usd))
+
+
+def test_a_run_measures_three_texts_beside_nothing_and_memory_and_goes_on_for_free(tmp_path: Path) -> None:
+    write_ace(tmp_path)
+    reading = keep(FORMULA, FORMULA.read(tmp_path))
+    first, again = ScriptedHarness(rule_follower), ScriptedHarness(rule_follower)
+    found = trained(reading, tmp_path / "store", first)
+    by_name = {row.name: row for row in found.rows}
+    assert list(by_name) == ["nothing", "memory", "no skill", "start", "trained"]
+    assert by_name["nothing"].passed == 0
+    assert by_name["no skill"].passed == by_name["start"].passed < by_name["trained"].passed == 24
+    assert by_name["start"].low < by_name["start"].passed / 24 < by_name["start"].high
+    assert by_name["start"].usd == pytest.approx(0.024)
+    resumed = trained(reading, tmp_path / "store", again)
+    assert not again.requests
+    assert (resumed.rows, resumed.spent, resumed.trained) == (found.rows, found.spent, found.trained)
+    with pytest.raises(UsageError, match="raise --max-usd or lower --tasks"):
+        trained(reading, tmp_path, ScriptedHarness(rule_follower), usd=0.05)
+
+
+def test_feedback_says_what_was_expected_and_a_drawn_part_is_the_same_for_everybody(tmp_path: Path) -> None:
+    write_ace(tmp_path)
+    reading = FORMULA.read(tmp_path)
+    part = draw(reading, 5)
+    assert part.items == draw(Reading(reading.items[::-1]), 5).items[::-1]
+    (_, task), *_ = suite_of(FORMULA, part).splits
+    score = next(iter(verifiers_of(FORMULA).values()))(task.verifier).score(Trajectory(answer="Finish[7]"), "")
+    assert score.feedback.startswith("expected ")
+    assert score.feedback.endswith(".5, found Finish[7]")
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_each_benchmark_has_a_start_text_that_can_be_trained_and_numbers_with_their_source(name: str) -> None:
+    check_trainable(load_skill(PUBLISHED / "starts" / name))
+    note, rows = numbers_of(name)
+    assert note
+    assert all(row.paper and row.table for row in rows)
+
+
+def test_results_that_were_sent_in_are_whole_and_broken_ones_are_refused(tmp_path: Path) -> None:
+    for path in (PUBLISHED / "results").glob("*.json"):
+        read_results(path)
+    write(tmp_path, "broken.json", '{"benchmark": "formula"}')
+    with pytest.raises(UsageError, match="ResultsFile"):
+        read_results(tmp_path / "broken.json")
+
+
+def test_the_command_lists_benchmarks_asks_for_a_cap_and_says_where_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["benchmark", "--list", "--json"]) == 0
+    assert [one["name"] for one in json.loads(capsys.readouterr().out)["benchmarks"]] == list(BENCHMARKS)
+    assert main(["formula", "--model", "openai/x"]) == 2
+    assert "add --max-usd" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "benchmarks", None)  # as where it is not installed
+    assert run(["benchmark", "formula"]) == 2
+    assert "clone the repository" in capsys.readouterr().err
