@@ -27,10 +27,11 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 57_325,  # to reach: 51,000
-    "tests": 38_510,  # to reach: 36,000
-    "benchmarks tools": 10_867,
-    "skillopt/commands": 6_546,  # to reach: 6,200
+    "skillopt mcp_server": 57_366,  # to reach: 51,000
+    "tests": 38_779,  # to reach: 36,000
+    "benchmarks tools": 13_243,  # published benchmarks included
+    "benchmarks/published": 2_500,
+    "skillopt/commands": 6_589,  # to reach: 6,200
     "skillopt/loop": 4_341,  # to reach: 3,200
     "skillopt/gate": 2_175,  # to reach: 1,600
     "skillopt/prompts": 1_639,
