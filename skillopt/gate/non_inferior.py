@@ -17,12 +17,13 @@ from typing import Final
 
 from skillopt.gate.mean_bet import MeanBet
 
-__all__ = ["LOSS_ERROR", "Look", "Loss", "judge_loss", "plan_looks"]
+__all__ = ["LOSS_ERROR", "WIDEST_MARGIN", "Look", "Loss", "judge_loss", "plan_looks"]
 
 LOSS_ERROR: Final = 0.10
 """Chance to say "nothing lost" where a margin or more is lost, over both looks together."""
 
-_MARGINS: Final = (0.05, 0.10, 0.15, 0.20)
+WIDEST_MARGIN: Final = 0.20
+_MARGINS: Final = (0.05, 0.10, 0.15, WIDEST_MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Look:
         noticed = 1.0 - (1.0 - self.margin) ** self.tasks
         return (
             f"{self.tasks} tasks can show that less than {self.margin:.0%} of tasks passed is lost, or up to "
-            f"{_MARGINS[-1]:.0%} where outcomes vary; a loss of {self.margin:.0%} is noticed in {noticed:.0%} of cases"
+            f"{WIDEST_MARGIN:.0%} where outcomes vary; a loss of {self.margin:.0%} is noticed in {noticed:.0%} of cases"
         )
 
 

@@ -14,7 +14,7 @@ from skillopt.errors import EditError, UsageError
 from skillopt.gate.comparison import Outcome, Pairs, Verdict, compare_pairs, task_gains
 from skillopt.gate.grades import Against, Grade, Grading, grade_words
 from skillopt.gate.mean_bet import gain_limits
-from skillopt.gate.non_inferior import LOSS_ERROR, Look, Loss, judge_loss, plan_looks
+from skillopt.gate.non_inferior import LOSS_ERROR, WIDEST_MARGIN, Look, Loss, judge_loss, plan_looks
 from skillopt.gate.targets import TargetGroups
 from skillopt.loop import events
 from skillopt.loop.caps import BudgetReached, CappedRunner, TrainRollouts
@@ -41,9 +41,6 @@ UNEXERCISED: Final = "unexercised: no task can tell whether it is needed"
 
 _GONE: Final = "no task fails without it"
 """Reason of a unit that goes."""
-
-_WIDEST: Final = 0.20
-"""The widest margin of a verdict."""
 
 _AT_A_TIME: Final = 3
 """Tasks that search side by side: more of them find the same units again and again."""
@@ -284,7 +281,7 @@ class Shrinking:
         verdict = compare_pairs(pairs, self.settings, GateRule.STRICT, "verdict")
         loss = judge_loss(self._gains(pairs), look)
         loss = loss if look.margin else replace(loss, margin=None)  # a draft, whatever so few tasks seem to show
-        margin = loss.margin or _WIDEST
+        margin = loss.margin or WIDEST_MARGIN
         said = f"less than {margin:.0%} of tasks passed is lost" if look.margin else "too few tasks for a verdict"
         reason = f"{said}, p = {loss.p_value:.3f}" if loss.shown else f"not shown: {said}"
         outcome = Outcome.ACCEPT if loss.shown else Outcome.INCONCLUSIVE
@@ -304,7 +301,7 @@ class Shrinking:
         changed = sum(abs(one) >= 0.5 for one in known)  # noqa: PLR2004 - half of its runs
         found = Grading(grade, 1.0 - loss.p_value, loss.gain, low, high, len(known), changed, "")
         found = replace(found, against=self.against)
-        return replace(found, reason=f"{grade_words(found)}, margin {loss.margin or _WIDEST:.2f}")
+        return replace(found, reason=f"{grade_words(found)}, margin {loss.margin or WIDEST_MARGIN:.2f}")
 
     def _told(self) -> Iterator[events.Event]:
         """Tell of each unit whether it stays, why, and which tasks need it."""

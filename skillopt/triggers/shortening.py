@@ -14,7 +14,7 @@ from typing import Final
 
 from skillopt.gate.comparison import Outcome, Pairs, Verdict, check_coverage, compare_pairs
 from skillopt.gate.grades import Against, Grade, Grading
-from skillopt.gate.non_inferior import judge_loss, plan_looks
+from skillopt.gate.non_inferior import WIDEST_MARGIN, judge_loss, plan_looks
 from skillopt.prompts.descriptions import TriedDescription
 from skillopt.rollouts import Stream
 from skillopt.safety.plurals import count_noun
@@ -167,7 +167,7 @@ def _judged(start: Skill, short: Skill, training: DescriptionTraining, look: int
     if looks := plan_looks(count)[look:]:
         loss = judge_loss([-1.0] * lost + [0.0] * (count - lost), looks[0])
         grade = Grade.PROVEN_HERE if loss.shown else grade
-        p_value, margin = loss.p_value, looks[0].margin
+        p_value, margin = loss.p_value, loss.margin or WIDEST_MARGIN
         bound = (
             f"{'less' if loss.shown else 'not shown that less'} than {margin:.0%} of such are lost, p = {p_value:.3f}"
         )
