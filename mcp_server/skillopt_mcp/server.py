@@ -5,7 +5,7 @@ git, request by request.
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from functools import partial
@@ -128,12 +128,8 @@ def _expected(error: Mapping[str, Any]) -> str:
 def _unknown(name: str, place: str, known: Mapping[str, object]) -> str:
     inside = f" in {place}" if place else ""
     near = get_close_matches(name, known, n=1, cutoff=_LIKE)
-    names = f"did you mean {near[0]!r}?" if near else f"its arguments are {_listed(known)}"
+    names = f"did you mean {near[0]!r}?" if near else f"its arguments are {', '.join(known)}"
     return f"there is no argument {_found(name)}{inside}, {names}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _properties(schema: Mapping[str, Any], place: Sequence[str | int]) -> Mapping[str, Any]:

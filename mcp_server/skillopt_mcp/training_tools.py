@@ -122,14 +122,11 @@ def propose_edits_tool(
 
 def _refusal(refused: tuple[RefusedEdit, ...], edits: int) -> str:
     found = (
-        f"## Edit {one.number}: not possible\n\n{quoted(one.edit)}\n\n{quoted(_line(one.reason))}" for one in refused
+        f"## Edit {one.number}: not possible\n\n{quoted(one.edit)}\n\n{quoted(' '.join(one.reason.split()))}"
+        for one in refused
     )
     head = f"Nothing was tried and nothing was spent: {len(refused)} of {edits} edits cannot be tried."
     if any(one.look for one in refused):
         head += " It repeats text of tasks, and a refusal tells of that text, so this counts as a look at the tasks."
     step = "Next: mend or drop what is named above, and propose all edits again."
     return "\n\n".join([head, *found, step])
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -1,7 +1,6 @@
 """The command `clean`: what the program has put into a project, with its size, and removing it."""
 
 import shutil
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import typer
 
 from skillopt.commands.options import JsonOption
 from skillopt.commands.output import as_json_text
+from skillopt.commands.spending import can_ask
 from skillopt.errors import BusyError, RepositoryError, UsageError
 from skillopt.project import Project
 from skillopt.safety.escaping import escape_terminal
@@ -100,16 +100,12 @@ def clean(
 
 def _confirm(listed: str) -> None:
     """Ask on a terminal."""
-    if not _is_terminal():
+    if not can_ask():
         raise UsageError("expected --yes where nobody can be asked, found none; see what would go with --dry-run")
     typer.echo(listed, err=True)
     if not typer.confirm("Remove this?", err=True):
         typer.echo("nothing was removed", err=True)
         raise typer.Exit
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _listed(found: Sequence[_Removable], *, asked: bool) -> str:

@@ -206,7 +206,11 @@ def _lines(
     many = len(found) > _MOST_TABLES
     tables: Mapping[str, tuple[str, ...]] = {
         **{skill.name: _suite_line(skill) for skill in found if _lacks_suite(project, skill)},
-        **{skill.name: (_path_line(skill), *_suite_line(skill)) for skill in missing if skill.suite or not many},
+        **{
+            skill.name: (f"path = {quote_toml(skill.path)}", *_suite_line(skill))
+            for skill in missing
+            if skill.suite or not many
+        },
     }
     example = ("# [skills.my-skill]", '# path = "skills/my-skill"', '# suite = "suites/my-skill"')
     return ConfigLines(top, tables, () if found or project.config.exists() else example)
@@ -258,10 +262,6 @@ def _lacks_suite(project: Project, skill: FoundSkill) -> bool:
     if entry is None or "suite" in entry or not skill.suite:
         return False
     return str(entry.get("path", f"skills/{skill.name}")) == skill.path and not skill.suite.startswith(f"{skill.path}/")
-
-
-def _path_line(skill: FoundSkill) -> str:
-    return f"path = {quote_toml(skill.path)}"
 
 
 def _suite_line(skill: FoundSkill) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from skillopt.safety.escaping import escape_json, escape_terminal
 if TYPE_CHECKING:
     from skillopt.project import Selection
     from skillopt.rollouts import Usage
+    from skillopt.runs.run import DraftState
     from skillopt.safety.capabilities import NewCapability
     from skillopt.storage.jobs import Job
 
@@ -29,6 +30,7 @@ __all__ = [
     "interruptible",
     "job_line",
     "list_tasks",
+    "published_lines",
     "show",
     "write_report",
 ]
@@ -91,6 +93,23 @@ def format_usage(usage: "Usage") -> str:
         return f"{usage.calls:,} calls, tokens and price unknown"
     price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
     return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"
+
+
+def published_lines(skill: str, version: str, draft: "DraftState | None") -> Iterator[str]:
+    """Return the version that a run made, else its draft, and the command to go on with."""
+    from skillopt.gate.grades import grade_words
+
+    if version:
+        yield f"version {version[:SHORT]} on branch skillopt/{skill}"
+        yield f"next: git merge skillopt/{skill}    (read it first: skillopt diff {skill})"
+    elif draft is not None and draft.commit:
+        yield f"draft on branch {draft.branch}: {grade_words(draft.grading)}"
+        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
+        if draft.replaced:
+            yield f"the draft that waited before has other edits and is kept as {draft.replaced[:SHORT]}"
+        yield f"next: skillopt take {skill}    (read it first: skillopt diff {skill} draft)"
+    elif draft is not None:
+        yield f"the draft was not published: {escape_terminal(draft.note)}"
 
 
 def job_line(job: "Job") -> str:

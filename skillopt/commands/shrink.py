@@ -15,12 +15,11 @@ from skillopt.commands.options import (
     YesOption,
     with_run_options,
 )
-from skillopt.commands.output import SHORT, format_usage, interruptible, list_tasks, show
+from skillopt.commands.output import format_usage, interruptible, list_tasks, published_lines, show
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
 from skillopt.commands.trigger import trained_text
 from skillopt.errors import UsageError
-from skillopt.gate.grades import grade_words
 from skillopt.loop.events import TextScreened
 from skillopt.reports.terminal import print_terminal
 from skillopt.safety.escaping import escape_terminal, truncate
@@ -147,13 +146,4 @@ def _place(unit: TextScreened) -> str:
 def _next(found: Shrunk) -> Iterator[str]:
     yield f"{found.rollouts} rollouts asked for, {found.paid_rollouts} newly run, the rest was recorded"
     yield from (f"spent by the {role}: {format_usage(usage)}" for role, usage in found.spent.items())
-    draft = found.draft
-    if found.version:
-        yield f"version {found.version[:SHORT]} on branch {found.branch}"
-        yield f"next: git merge {found.branch}    (read it first: skillopt diff {found.skill})"
-    elif draft is not None and draft.commit:
-        yield f"draft on branch {draft.branch}: {grade_words(draft.grading)}"
-        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
-        yield f"next: skillopt take {found.skill}    (read it first: skillopt diff {found.skill} draft)"
-    elif draft is not None:
-        yield f"the draft was not published: {escape_terminal(draft.note)}"
+    yield from published_lines(found.skill, found.version, found.draft)

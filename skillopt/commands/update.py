@@ -6,10 +6,9 @@ from typing import Annotated, Final
 import typer
 
 from skillopt.commands.options import JsonOption, QuietOption, RunOptions, SkillArgument, YesOption, with_run_options
-from skillopt.commands.output import SHORT, as_json_text, format_usage, interruptible
+from skillopt.commands.output import SHORT, as_json_text, format_usage, interruptible, published_lines
 from skillopt.commands.progress import ProgressObserver
 from skillopt.commands.spending import ask_to_pay, foresee_payment
-from skillopt.gate.grades import grade_words
 from skillopt.project import Selection
 from skillopt.reports.blocks import difference_blocks
 from skillopt.reports.terminal import print_terminal
@@ -63,7 +62,7 @@ def _edits(found: Updated) -> Iterator[str]:
 
 
 def _outcome(found: Updated, selection: Selection) -> Iterator[str]:
-    skill, draft = found.skill, found.draft
+    draft = found.draft
     if not found.run:
         yield "nothing was run; without --dry-run, ablation decides about what is applied"
         return
@@ -73,14 +72,6 @@ def _outcome(found: Updated, selection: Selection) -> Iterator[str]:
     if made := found.version or (draft.commit if draft else ""):
         sides = compare_versions(selection, found.old, made)
         yield print_terminal(difference_blocks(difference_of_files(sides.old, sides.new)))
-    if found.version:
-        yield f"version {found.version[:SHORT]} on branch skillopt/{skill}"
-        yield f"next: git merge skillopt/{skill}    (read it first: skillopt diff {skill})"
-    elif draft is not None and draft.commit:
-        yield f"draft on branch {draft.branch}: {grade_words(draft.grading)}"
-        yield from (f"  a person must look at it first: {escape_terminal(mark)}" for mark in draft.marks)
-        if draft.replaced:
-            yield f"the draft that waited before has other edits and is kept as {draft.replaced[:SHORT]}"
-        yield f"next: skillopt diff {skill} draft    (then, if you want it: skillopt take {skill})"
-    else:
-        yield f"nothing was published{f': {escape_terminal(draft.note)}' if draft else ''}"
+    yield from published_lines(found.skill, found.version, draft)
+    if not made and draft is None:
+        yield "nothing was published"

@@ -149,15 +149,12 @@ def _redacted(file: File, redaction: Redaction) -> File:
 def _criteria(said: Iterator[str], failures: Iterator[str]) -> Iterator[str]:
     """Draft what must hold: the request itself, what the person said against results, and failures that came again."""
     yield _WHOLE
-    heard = [text for text in dict.fromkeys(" ".join(one.split()) for one in said) if _says_something(text)]
+    flat = dict.fromkeys(" ".join(one.split()) for one in said)
+    heard = [text for text in flat if len(_WORD.findall(text)) >= _LEAST_WORDS]
     for text in heard[:_MOST_CRITERIA]:
         yield f"The result heeds what the person said of an earlier one: {text[:_LONGEST_CRITERION]}"
     for line in list(dict.fromkeys(failures))[: _MOST_CRITERIA // 2]:
         yield f"The work does not end in this failure: {line[:_LONGEST_CRITERION]}"
-
-
-def _says_something(text: str) -> bool:
-    return len(_WORD.findall(text)) >= _LEAST_WORDS
 
 
 def _task_name(prompt: str) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from math import log2
 from typing import Final
 
-from skillopt.harvest.named_secrets import find_named_secrets, mask_named_secrets
 from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.personal_data import mask_hosts, mask_personal_data
 from skillopt.safety.credentials import find_credentials, mask
@@ -42,6 +41,28 @@ _BROKEN: Final = re.compile(r"(?<=[\w/+=-]{8})\r?\n[ \t>|]{0,20}(?=[\w/+=-]{4})"
 
 _LINE_BREAK: Final = r"(?:\r?\n[ \t>|]{0,20})?"
 
+_SAID: Final = r"[\"']?(?:\s{1,3}(?:lautet|ist|est|es|\u00e9|is)\s{1,3}|\s{0,3}[:=\uff1a\uff1d]\s{0,3})[\"'`]?"
+_WITH_A_DIGIT: Final = r"(?=[^\s\"']{0,60}\d)"
+_OWN_WORDS: Final = r"passwort|kennwort|mot de passe|contrase(?:n|\u00f1)a|senha|wachtwoord"
+_KEY_WORDS: Final = r"pass|password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key"
+_BEFORE: Final = (
+    r"(?<!\S)(?:-u[ =]?|--(?:proxy-)?user[ =])[\"']?[\w.@-]{1,60}:(?!\d{1,5}(?!\S))",
+    rf"\b(?:{_OWN_WORDS}){_SAID}{_WITH_A_DIGIT}",
+    rf"\b(?:log(?:ged)? ?in|sign(?:ed)? in|authenticate|connect)\b[^.\n]{{0,40}}\bwith {_WITH_A_DIGIT}",
+    rf"\b\w{{0,30}}(?:{_KEY_WORDS}){_SAID}{_WITH_A_DIGIT}",
+    r"\b(?:key|token|secret)\b[\"']?[:= ]{1,3}[\"'`]?(?=[0-9a-f]{16}|[0-9a-f]{8}-[0-9a-f]{4}-)",
+)
+_NAMED: Final = re.compile(rf"(?:{'|'.join(_BEFORE)})(?P<value>[^\s\"'`,;]{{3,200}})", re.IGNORECASE)
+_COOKIE: Final = re.compile(
+    r"(?P<name>\b(?:set-)?cookie\b[\"']?[ \t]{0,3}[:=])(?:(?<=:)[^\n]{3,4000}|[^\n\"']{3,4000})", re.IGNORECASE
+)
+_PHRASE: Final = re.compile(
+    r"(?P<name>\b(?:(?:seed|mnemonic|recovery|backup) (?:phrase|words?)|mnemonic|seed(?=\s?[:=]))"
+    r"(?: is| are)?[^\w]{1,5})"
+    r"(?:(?:\d{1,2}[.)] ?)?[a-z]{3,12}[\s,]{1,3}){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,12}",
+    re.IGNORECASE,
+)
+
 
 class Redaction:
     """Redacts texts that belong together."""
@@ -71,7 +92,7 @@ class Redaction:
         self.learn(text)
         for value in _broken_secrets(text):
             text = re.sub(_LINE_BREAK.join(map(re.escape, value)), TAKEN_OUT, text)
-        text = mask_named_secrets(mask(text), TAKEN_OUT)
+        text = _mask_named(mask(text))
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, TAKEN_OUT)
         return self._own.mask(mask_personal_data(text))
@@ -83,9 +104,19 @@ class Redaction:
             for at in range(0, len(line) or 1, _LONGEST_LINE // 2):
                 piece = line[at : at + _LONGEST_LINE]
                 yield from self._find(piece)
-            yield from find_named_secrets(line)
+            yield from (found["value"] for found in _NAMED.finditer(line))
             yield from (found[0] for found in _HEX.finditer(line))
             yield from (found[0] for found in _RANDOM.finditer(line) if _is_random(found[0]))
+
+
+def _mask_named(text: str) -> str:
+    """Take out what stands beside a word that says what it is, however short it is.
+
+    >>> _mask_named("DB_PASS=abc12; curl -u ann:Pw9 x; Passwort lautet Sommer26!")
+    'DB_PASS=[secret]; curl -u ann:[secret] x; Passwort lautet [secret]'
+    """
+    text = _PHRASE.sub(rf"\g<name>{TAKEN_OUT}", _COOKIE.sub(rf"\g<name> {TAKEN_OUT}", text))
+    return _NAMED.sub(lambda found: f"{found[0][: -len(found['value'])]}{TAKEN_OUT}", text)
 
 
 def _broken_secrets(text: str) -> Iterable[str]:

@@ -32,12 +32,15 @@ from skillopt.nightly.handover import (
 from skillopt.nightly.night import Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offers import Night, offer_decision, offer_draft, offer_version
 from skillopt.nightly.people_commands import Verb
-from skillopt.nightly.shrinking import shrink_night
 from skillopt.nightly.skill_state import DefaultBranch, Due, DueCause, SkillState, sort_by_priority, why_due
 from skillopt.project import Project, Selection
-from skillopt.runs.plan import Start
+from skillopt.runs.plan import Start, incumbent_of
+from skillopt.runs.run import open_draft
 from skillopt.runs.training import optimize
 from skillopt.safety.escaping import escape_terminal
+from skillopt.shrink.run import shrink_skill
+from skillopt.shrink.shrinking import SHRINK, Shortening
+from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.notes import mark_reported
@@ -155,7 +158,7 @@ def _turn(night: Night, selection: Selection, skill: str, *, last: bool) -> Skil
                 row = replace(row, training=Training.IGNORED, reason=answers.ignored)
             else:
                 row = _train(night, selection, row, last=last)
-                row = shrink_night(night, selection, night.read_state(selection), row)
+                row = _shrink(night, selection, night.read_state(selection), row)
                 state = night.read_state(selection)
             answers = answer_training(answers, review, row)
             if answers.ignored:
@@ -237,6 +240,43 @@ def _trained(night: Night, selection: Selection, state: SkillState, row: SkillNi
     finally:
         night.remaining.subtract(meter)
     return row.with_usage(meter)
+
+
+def _shrink(night: Night, selection: Selection, state: SkillState, row: SkillNight) -> SkillNight:
+    """Shrink a skill where `[nightly] shrink` says so, after its training, within the remaining budget."""
+    if not state.target.settings.nightly.shrink or row.training not in (Training.FINISHED, Training.NOT_DUE):
+        return row
+    waits = night.why_waiting() or _why_not_shrunk(night, state)
+    if waits is None:
+        return row
+    if waits:
+        return replace(row, shrunk=f"not shrunk: {waits}")
+    meter = night.remaining.meter_for(1.0)
+    try:
+        done = shrink_skill(selection, Shortening(), start=state.start, observer=night.observer, allowance=meter)
+        row = replace(row, shrunk=f"shrink: {done.reason}", versions=row.versions + bool(done.version))
+    except BusyError:
+        raise
+    except UsageError as error:
+        return replace(row, shrunk=f"not shrunk: {error}")
+    except SkilloptError as error:
+        return replace(row, training=Training.FAILED, reason=str(error))
+    finally:
+        night.remaining.subtract(meter)
+    return row.with_usage(meter)
+
+
+def _why_not_shrunk(night: Night, state: SkillState) -> str | None:
+    """Return why a skill is not shrunk; empty where it is, None where this text was shrunk before on these tasks."""
+    target, repository = state.target, night.repository
+    text, suite = incumbent_of(target, repository, state.start).digest, target.suite().digest
+    made = next((one for one in state.versions if one.sha == state.tip and one.trailer("Tokens-After")), None)
+    runs = (run for run in night.ledger.runs(target.name) if run.kind == SHRINK and run.state == "finished")
+    tried = {decode_skill(run.skill, run.start).digest for run in runs if run.suite_digest == suite}
+    if text in tried or (made is not None and made.trailer("Suite-Digest") == suite):
+        return None
+    draft = open_draft(night.project.root, repository, target).tip
+    return "its draft waits for a person, and a shorter text would take its place" if draft else ""
 
 
 def _start(night: Night, state: SkillState) -> Start:

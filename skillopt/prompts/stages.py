@@ -152,7 +152,8 @@ def ask_about_failures(document: SkillDocument, aim: Aim, told: Told, groups: Se
 
 def ask_merge(document: SkillDocument, proposals: Sequence[Sequence[ProposedEdit]], *, memory: str) -> str:
     """Ask to join several proposals into one; `read_reflection` reads it."""
-    blocks = (f"### Proposal {number}\n{_edits_json(edits)}" for number, edits in enumerate(proposals, 1))
+    written = ("\n".join(edit.model_dump_json(exclude_defaults=True) for edit in edits) for edits in proposals)
+    blocks = (f"### Proposal {number}\n{edits}" for number, edits in enumerate(written, 1))
     return fill(
         "merge",
         skill=_shown(document),
@@ -227,7 +228,3 @@ def _lines(lines: Sequence[str]) -> str:
 
 def _note(memory: str) -> str:
     return fence("memory", memory) if memory else _NOTHING
-
-
-def _edits_json(edits: Sequence[ProposedEdit]) -> str:
-    return "\n".join(edit.model_dump_json(exclude_defaults=True) for edit in edits)

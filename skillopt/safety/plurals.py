@@ -2,7 +2,7 @@
 
 from math import floor, log10
 
-__all__ = ["count_noun", "count_were", "write_dollars"]
+__all__ = ["count_noun", "write_dollars"]
 
 
 def count_noun(number: int, noun: str, several: str = "") -> str:
@@ -12,11 +12,6 @@ def count_noun(number: int, noun: str, several: str = "") -> str:
     ('1 task', '1,200 tasks', '2 queries')
     """
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
-
-
-def count_were(number: int, noun: str) -> str:
-    """Write a number with its noun in the past, as in `1 version was` and `2 versions were`."""
-    return f"{count_noun(number, noun)} {'was' if number == 1 else 'were'}"
 
 
 def write_dollars(usd: float) -> str:

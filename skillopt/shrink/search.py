@@ -131,10 +131,6 @@ def _is_steady(runs: Sequence[frozenset[str]]) -> bool:
     return len(runs) == _STARTS and all(run <= rest for run, rest in zip(runs, others, strict=True))
 
 
-def _failures(passed: Sequence[bool]) -> int:
-    return len(passed) - sum(passed)
-
-
 def find_needed(search: Search, name: str) -> Course[None]:
     """Find the units that one task needs, one after the other, until it passes without all the rest."""
     pool = search.ordered(search.evidence.tasks[name])
@@ -165,7 +161,7 @@ def _fails_anyway(search: Search, name: str) -> Course[bool]:
         if name not in found:
             return False
         passed.append(search.holds(name, found[name].symptoms))
-        lead = 2 * _failures(passed) - len(passed)
+        lead = len(passed) - 2 * sum(passed)
         if lead < 0 or lead >= _CLEARLY:
             return lead > 0
 

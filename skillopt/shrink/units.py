@@ -166,13 +166,13 @@ def _removed(document: SkillDocument, gone: Iterable[Unit]) -> list[tuple[int, i
     spans = sorted((unit.start, _line_after(document, unit.end)) for unit in gone)
     if not spans:
         return []
-    merged = _merged(spans)
+    merged = _joined(spans)
     for start, body, end in sorted(_covers(document), reverse=True):
         at = next((at for at, span in enumerate(merged) if span[0] >= body), None)
         if at is not None and _is_blank(document.text, merged, body, end):
-            merged = _merged(sorted([*merged, (start, min(body, merged[at][0]))]))
+            merged = _joined(sorted([*merged, (start, min(body, merged[at][0]))]))
     closed = []
-    for start, end in _joined_over_blanks(document.text, merged):
+    for start, end in _joined(merged, document.text):
         before = document.text[document.body_start : start]
         after = len(document.text) - len(document.text[end:].lstrip("\r\n"))
         opens = not before.strip() or before.endswith(("\n\n", "\r\n\r\n"))
@@ -189,21 +189,12 @@ def _line_after(document: SkillDocument, offset: int) -> int:
     return len(text) if newline < 0 else newline + 1
 
 
-def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(spans: Sequence[tuple[int, int]], text: str = "") -> list[tuple[int, int]]:
+    """Join spans that touch, and with a text also those with nothing but blanks between them."""
     found: list[tuple[int, int]] = []
     for start, end in spans:
-        if found and start <= found[-1][1]:
+        if found and (start <= found[-1][1] or (text and not text[found[-1][1] : start].strip())):
             found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
-
-
-def _joined_over_blanks(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for start, end in spans:
-        if found and not text[found[-1][1] : start].strip():
-            found[-1] = (found[-1][0], end)
         else:
             found.append((start, end))
     return found

@@ -58,7 +58,8 @@ class Payloads:
     def unpack(self, packed: bytes, shape: type[_Answer]) -> _Answer:
         """Read what was compressed."""
         named = len(packed) > _HEADER and packed[1] & _HAS_DICTIONARY
-        found = self._content("SELECT content FROM dictionaries WHERE id = ?", _checksum(packed)) if named else b""
+        checksum = int.from_bytes(packed[2:_HEADER], "big")
+        found = self._content("SELECT content FROM dictionaries WHERE id = ?", checksum) if named else b""
         unpacking = zlib.decompressobj(zdict=found) if found else zlib.decompressobj()
         payload = unpacking.decompress(packed) + unpacking.flush()
         if not unpacking.eof:
@@ -84,7 +85,3 @@ class Payloads:
 def _compress(payload: bytes, dictionary: bytes) -> bytes:
     packing = zlib.compressobj(_LEVEL, zdict=dictionary) if dictionary else zlib.compressobj(_LEVEL)
     return packing.compress(payload) + packing.flush()
-
-
-def _checksum(packed: bytes) -> int:
-    return int.from_bytes(packed[2:_HEADER], "big")

@@ -59,9 +59,9 @@ def pattern_check(pattern: str, flags: str = "", *, absent: bool = False, file: 
     return TaskCheck("file", {**options, "path": file, "pattern": text})
 
 
-def criterion(text: str, reference: str = "", *, name: str = "", weight: float = 1.0) -> TaskCheck:
+def criterion(text: str, reference: str = "") -> TaskCheck:
     """Have a judge decide whether something holds."""
-    return TaskCheck("rubric", {"criteria": [text], **({"reference": reference} if reference else {})}, name, weight)
+    return TaskCheck("rubric", {"criteria": [text], **({"reference": reference} if reference else {})})
 
 
 def verifier_of(checks: Sequence[TaskCheck], threshold: float | None = None) -> VerifierSpec:

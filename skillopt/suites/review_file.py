@@ -48,7 +48,7 @@ def render_review(skill: str, tried: Sequence[Tried], *, model: str, target: str
         f"Then run `skillopt write-tasks {skill} --accept`. Training learns from tasks that fail with the skill; the",
         "others keep what it can do.",
     ]
-    left_out = [(one.draft.task.id, f"{one.result}{_more(one.detail)}") for one in dropped]
+    left_out = [(one.draft.task.id, ": ".join(filter(None, (one.result, _flat(one.detail))))) for one in dropped]
     return _file(lines, ((one.draft.task, tuple(_remarks(one))) for one in kept), left_out)
 
 
@@ -131,7 +131,3 @@ def _remarks(one: Tried) -> Iterator[str]:
 
 def _flat(text: str) -> str:
     return escape_hidden(" ".join(text.split()))
-
-
-def _more(detail: str) -> str:
-    return f": {_flat(detail)}" if detail else ""

@@ -180,15 +180,6 @@ class Remote:
         self.replace_branch(branch.name, here, there)
         return True
 
-    def fetch_branch(self, branch: str) -> str:
-        """Fetch a branch, and give its newest commit, empty where the remote has none."""
-        ref = f"refs/heads/{branch}"
-        listed = self._reach(["ls-remote", _FETCHED_BY, "--", self.url, ref]).splitlines()
-        tip = next((row.split("\t")[0] for row in listed if row.endswith(f"\t{ref}")), "")
-        if tip:
-            self._reach(["fetch", *_FETCH, "--", self.url, ref])
-        return tip
-
     def replace_branch(self, branch: str, commit: str, there: str) -> None:
         """Put a commit in the place of a branch of the remote, which fails if that has moved since."""
         ref = f"refs/heads/{branch}"

@@ -90,7 +90,7 @@ def test_nothing_is_removed_while_something_trains(trained: Trained) -> None:
 @pytest.mark.parametrize(("answer", "left"), [("y", False), ("n", True)])
 def test_on_a_terminal_it_asks(answer: str, left: bool, trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001 - an outcome
     folder, _ = trained
-    monkeypatch.setattr(command, "_is_terminal", lambda: True)
+    monkeypatch.setattr(command, "can_ask", lambda: True)
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
     assert skillopt(folder, "clean", "--runs").returncode == 0
     assert (folder / ".skillopt" / "ledger.db").exists() == left

@@ -2,17 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
 import pytest
 
 from skillopt.gate.grades import Grade
-from skillopt.loop.events import Event, RunStarted
+from skillopt.loop.events import Event
 from skillopt_mcp.skill_details import describe_skill
 from skillopt_mcp.version_tools import read_skill_tool
-from tests.fakes.drafts import ENDED, changed, graded
+from tests.fakes.drafts import changed, graded, until
 from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.process
@@ -22,14 +21,7 @@ EMAIL = "Write e-mail addresses in lower case."
 
 
 def script(monkeypatch: pytest.MonkeyPatch, *events: Event, ends: BaseException | None = None) -> None:
-    def train(*_: object, **__: object) -> Iterator[Event]:
-        yield RunStarted("rows", "d", "rows", "s", 4)
-        yield from events
-        if ends is not None:
-            raise ends
-        yield ENDED
-
-    monkeypatch.setattr("skillopt.api.train", train)
+    monkeypatch.setattr("skillopt.api.train", lambda *_, **__: until(events, ends))
 
 
 def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(

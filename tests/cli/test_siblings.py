@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skillopt.storage.ledger import Ledger
-from tests.fakes.projects import FAST, as_json, git, make_project, skillopt, train
+from tests.fakes.projects import FAST, as_json, git, make_project, skillopt, table_task, train
 
 pytestmark = pytest.mark.process
 
@@ -27,18 +27,8 @@ def task(number: int, *, lower: bool) -> dict[str, object]:
     """Make a task of the sibling, whose request has words of the trained skill's description."""
     dirty = f"id,email\n{number},keep{number}@EXAMPLE.com \n"
     clean = f"id,email\n{number},keep{number}@{'example' if lower else 'EXAMPLE'}.com\n"
-    return {
-        "id": f"keep{number}",
-        "split": "val" if number else "train",
-        "prompt": "List the vendor table input.csv in output.csv.",
-        "files": [{"path": "input.csv", "text": dirty}],
-        "verifier": {
-            "kind": "table",
-            "file": "output.csv",
-            "expected": "expected.csv",
-            "files": [{"path": "expected.csv", "text": clean}],
-        },
-    }
+    place = f"keep{number}", "val" if number else "train"
+    return table_task(place, "List the vendor table input.csv in output.csv.", dirty, clean)
 
 
 def protected(folder: Path, *, lower: bool, tasks: int = 8) -> Path:

@@ -28,6 +28,7 @@ __all__ = [
     "graded",
     "grading",
     "run_events",
+    "until",
 ]
 
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.98, 9, 3, 0, ("t1",), (), 0)
@@ -83,11 +84,12 @@ def run_events(
         record, _ = begin_run(plan, ledger, "auto")
         scripted.run = RecordedRun(plan, ledger, record, scripted)
         with suppress(KilledError if ends is None else type(ends)):
-            scripted.run.drive(_until(events, ends))
+            scripted.run.drive(until(events, ends))
     return scripted
 
 
-def _until(events: Iterable[Event], ends: BaseException | None) -> Iterator[Event]:
+def until(events: Iterable[Event], ends: BaseException | None) -> Iterator[Event]:
+    """Tell events of a run, and its end or what ends it."""
     yield RunStarted("rows", "d", "rows", "s", 4)
     yield from events
     if ends is not None:

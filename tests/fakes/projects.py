@@ -31,6 +31,7 @@ __all__ = [
     "recorded_view",
     "skillopt",
     "skillopt_process",
+    "table_task",
     "train",
     "unmeasured",
     "without_agents",
@@ -183,10 +184,17 @@ def _task(split: str, number: int) -> dict[str, object]:
         dirty, clean = f"id,email\n{number}, {name}@EXAMPLE.com \n", f"id,email\n{number},{name}@example.com\n"
     else:
         dirty, clean = f"id,date\n{number}{split}, {day}/02/2024 \n", f"id,date\n{number}{split},2024-02-{day}\n"
+    return table_task(
+        (name, split), "Clean the vendor table input.csv to the house format and write output.csv.", dirty, clean
+    )
+
+
+def table_task(place: tuple[str, str], prompt: str, dirty: str, clean: str) -> dict[str, object]:
+    """Make a task of an id and a split, whose result is a table."""
     return {
-        "id": name,
-        "split": split,
-        "prompt": "Clean the vendor table input.csv to the house format and write output.csv.",
+        "id": place[0],
+        "split": place[1],
+        "prompt": prompt,
         "files": [{"path": "input.csv", "text": dirty}],
         "verifier": {
             "kind": "table",

@@ -8,7 +8,7 @@ from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 
-__all__ = ["FOLDER", "NEW_VERSION", "TEXT", "commit", "make_repository", "newest"]
+__all__ = ["FOLDER", "NEW_VERSION", "TEXT", "by_hand", "commit", "make_repository", "newest", "text_of"]
 
 FOLDER = "skills/rows"
 TEXT = b"---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n"
@@ -47,6 +47,21 @@ def commit(folder: Path, **changes: object) -> str:
     kept |= {file.path: file for file in NEW_VERSION.files}
     draft = replace(NEW_VERSION, parent=parent, files=tuple(kept.values()))
     return repository.commit_version(replace(draft, **changes))  # type: ignore[arg-type]  # the tests name its fields
+
+
+def by_hand(folder: Path, branch: str, old: str, new: str) -> str:
+    """Replace text of the skill on a branch, as a person does, and commit it."""
+    git(folder, "switch", "--quiet", branch)
+    place = folder / FOLDER / "SKILL.md"
+    place.write_text(place.read_text().replace(old, new))
+    git(folder, "commit", "--quiet", "-am", "By hand")
+    git(folder, "switch", "--quiet", "main")
+    return git(folder, "rev-parse", branch)
+
+
+def text_of(folder: Path, commit: str) -> str:
+    """Return SKILL.md as a commit has it."""
+    return git(folder, "show", f"{commit}:{FOLDER}/SKILL.md") + "\n"
 
 
 def newest(folder: Path) -> Version:

@@ -58,7 +58,9 @@ def list_prompts() -> list[Prompt]:
             name=offer.name,
             title=offer.title,
             description=offer.description,
-            arguments=[_argument(name, about) for name, about, _ in offer.arguments],
+            arguments=[
+                PromptArgument(name=name, description=about, required=False) for name, about, _ in offer.arguments
+            ],
         )
         for offer in PROMPTS
     ]
@@ -80,10 +82,6 @@ def get_prompt(name: str, given: Mapping[str, str]) -> GetPromptResult:
         text = text.replace(f"{{{{{key}}}}}", f"`{value.replace('`', '')}`" if value else left_out)
     asked = PromptMessage(role="user", content=TextContent(text=text))
     return GetPromptResult(description=offer.description, messages=[asked])
-
-
-def _argument(name: str, about: str) -> PromptArgument:
-    return PromptArgument(name=name, description=about, required=False)
 
 
 @cache

@@ -11,7 +11,7 @@ from skillopt.tasks import File
 from skillopt.versions.decisions import EditLine, edit_trailers
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
+from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, by_hand, commit, make_repository, text_of
 
 SORT = Edit("s1e1", Op.ADD, "- Trim.", "", "- Sort.")
 DATES = Edit("s1e2", Op.ADD, "", "", "- Dates.")
@@ -24,10 +24,6 @@ def folder(tmp_path: Path) -> Path:
     return make_repository(tmp_path)
 
 
-def text_of(folder: Path, commit: str) -> str:
-    return git(folder, "show", f"{commit}:{FOLDER}/SKILL.md") + "\n"
-
-
 def version(folder: Path, *edits: Edit) -> str:
     """Commit a version with edits of the newest text."""
     tip = Repository.find(folder).branch_tip("rows")
@@ -36,15 +32,6 @@ def version(folder: Path, *edits: Edit) -> str:
     trailers = (*NEW_VERSION.trailers, *edit_trailers(edits))
     parent = {"parent": tip} if tip else {}
     return commit(folder, files=(File("SKILL.md", text),), trailers=trailers, expected_tip=tip, **parent)
-
-
-def by_hand(folder: Path, branch: str, old: str, new: str) -> str:
-    git(folder, "switch", "--quiet", branch)
-    place = folder / FOLDER / "SKILL.md"
-    place.write_text(place.read_text().replace(old, new))
-    git(folder, "commit", "--quiet", "-am", "By hand")
-    git(folder, "switch", "--quiet", "main")
-    return git(folder, "rev-parse", branch)
 
 
 def line(folder: Path) -> EditLine:

@@ -11,7 +11,7 @@ from skillopt.versions.commit_message import commit_kind
 from skillopt.versions.merging import Conflict, StartPlace, start_conflicts, write_start
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, commit, make_repository
+from tests.fakes.repositories import FOLDER, by_hand, commit, make_repository, text_of
 
 AT = "2026-01-05T00:00:00+00:00"
 
@@ -23,22 +23,9 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def by_hand(folder: Path, branch: str, old: str, new: str) -> str:
-    git(folder, "switch", "--quiet", branch)
-    place = folder / FOLDER / "SKILL.md"
-    place.write_text(place.read_text().replace(old, new))
-    git(folder, "commit", "--quiet", "-am", "By hand")
-    git(folder, "switch", "--quiet", "main")
-    return git(folder, "rev-parse", branch)
-
-
 def place(folder: Path) -> StartPlace:
     repository = Repository.find(folder)
     return StartPlace(repository, "rows", FOLDER, repository.branch_tip("rows") or "", repository.head() or "")
-
-
-def text_of(folder: Path, commit: str) -> str:
-    return git(folder, "show", f"{commit}:{FOLDER}/SKILL.md") + "\n"
 
 
 def add_version(folder: Path, start: str) -> str:
