@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,12 @@ def folder(tmp_path: Path) -> Path:
     from tests.fakes.projects import make_project  # noqa: PLC0415 - see `trained_once`
 
     return make_project(tmp_path / "project")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[object]:
+    """Return a new ledger."""
+    from skillopt.storage.ledger import Ledger  # noqa: PLC0415 - see `trained_once`
+
+    with closing(Ledger.open(tmp_path)) as opened:
+        yield opened

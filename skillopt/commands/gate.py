@@ -257,7 +257,8 @@ class _Gate:
         before = self._before(one)
         path, line = find_first_change(before, after)
         sides = ({file.path: file.content for file in side.shipped} if side else {} for side in (before, after))
-        row = replace(row, first_path=_join(row.path, path), first_line=line, difference=difference_of_files(*sides))
+        first = SkillPlace.parse(row.path).prefix + path
+        row = replace(row, first_path=first, first_line=line, difference=difference_of_files(*sides))
         work = _Work(row, before or Skill(row.skill, SkillDocument("")), after, target, suite, self._base_suite(row))
         row = replace(row, findings=tuple(self._found(before, work)))
         refusals = [finding for finding in row.findings if finding.refuses(strict=self._options.strict)]
@@ -437,12 +438,8 @@ def _row(one: FolderChange) -> GatedChange:
     name = PurePosixPath(path).name or "."
     reason = "it is gone, and nothing is measured" if kind is ChangeKind.DELETED else ""
     place = SkillPlace.parse(path)
-    first = _join(path, place.trained[0] if place.free else SKILL_FILE)
+    first = place.prefix + (place.trained[0] if place.free else SKILL_FILE)
     return GatedChange(name, kind, path, one.before or "", one.files, Standing.DELETED, reason, first_path=first)
-
-
-def _join(path: str, name: str) -> str:
-    return SkillPlace.parse(path).prefix + name
 
 
 def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:

@@ -21,9 +21,8 @@ from skillopt.execution.masking import environment_masking
 from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
 from skillopt.harvest.near_copies import near_copies, word_digests
 from skillopt.harvest.own_names import OwnNames
-from skillopt.harvest.redaction import FindSecrets, Redaction
+from skillopt.harvest.redaction import FindSecrets, Redaction, secret_scanner
 from skillopt.harvest.requests import Request, repeated_failures, session_requests
-from skillopt.harvest.secret_scanner import secret_scanner
 from skillopt.harvest.session import PastSession, SessionKind
 from skillopt.project import Project, Selection, Target
 from skillopt.safety.escaping import escape_terminal

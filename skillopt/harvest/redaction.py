@@ -5,15 +5,17 @@ What is found once is taken out wherever it stands: a password named in one plac
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from math import log2
 from typing import Final
 
+from skillopt.errors import UsageError
 from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.personal_data import mask_hosts, mask_personal_data
 from skillopt.safety.credentials import find_credentials, mask
 
-__all__ = ["TAKEN_OUT", "FindSecrets", "Redaction"]
+__all__ = ["TAKEN_OUT", "FindSecrets", "Redaction", "secret_scanner"]
 
 TAKEN_OUT: Final = "[secret]"
 """What stands where a secret stood."""
@@ -62,6 +64,34 @@ _PHRASE: Final = re.compile(
     r"(?:(?:\d{1,2}[.)] ?)?[a-z]{3,12}[\s,]{1,3}){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,12}",
     re.IGNORECASE,
 )
+
+_BY_ENTROPY: Final = frozenset({"Base64HighEntropyString", "HexHighEntropyString"})
+"""They report every word of a line that is scanned alone; random words are found in redaction."""
+
+
+@contextmanager
+def secret_scanner() -> Iterator[FindSecrets]:
+    """Return a function that finds the secrets on a line."""
+    try:
+        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class  # noqa: PLC0415 - an extra
+        from detect_secrets.core.scan import scan_line  # noqa: PLC0415 - the same
+        from detect_secrets.settings import transient_settings  # noqa: PLC0415 - the same
+    except ImportError as error:
+        raise UsageError(
+            "expected the scanner that takes secrets out of sessions, found no detect-secrets; install it with "
+            "pip install 'PATH-OF-CLONE[harvest]'"
+        ) from error
+    kinds: Collection[type] = get_mapping_from_secret_type_to_class().values()
+    names = sorted(kind.__name__ for kind in kinds)
+    plugins = [{"name": name} for name in names if name not in _BY_ENTROPY]
+
+    def find(line: str) -> Iterator[str]:
+        for found in scan_line(line):
+            if found.secret_value:
+                yield found.secret_value
+
+    with transient_settings({"plugins_used": plugins}):
+        yield find
 
 
 class Redaction:

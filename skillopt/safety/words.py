@@ -42,11 +42,9 @@ def is_ordinary(word: str, language: str = "en") -> bool:
 def language_of(words: Iterable[str]) -> str:
     """Return the first language that knows half of some words, empty where none does or the words are too few."""
     some = list(words)[:_MOST]
-    return (
-        ""
-        if len(some) < _LEAST_WORDS
-        else next((one for one in _LANGUAGES if 2 * sum(word in _counts(one) for word in some) >= len(some)), "")
-    )
+    if len(some) < _LEAST_WORDS:
+        return ""
+    return next((one for one in _LANGUAGES if 2 * sum(word in _counts(one) for word in some) >= len(some)), "")
 
 
 def is_foreign(words: Sequence[str], language: str) -> bool:

@@ -250,8 +250,8 @@ def _read(folder: Path) -> Job | None:
         str(ended.get("ended_at", "")),
         state,
         code if isinstance(code, int) else None,
-        _head(folder / "output"),
-        _tail(folder / "progress"),
+        _part(folder / "output"),
+        _part(folder / "progress", last=True),
         JobTerms(order.limits, order.words),
         read_progress(folder),
     )
@@ -283,19 +283,13 @@ def _ended(folder: Path) -> dict[str, object]:
     return loaded if isinstance(loaded, dict) else {}
 
 
-def _head(path: Path) -> str:
+def _part(path: Path, *, last: bool = False) -> str:
+    """Read the first part of a file, or the last one; empty where it cannot be read."""
     try:
         with path.open("rb") as file:
+            if last:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
             return file.read(_MOST_OUTPUT).decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def _tail(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            return file.read().decode("utf-8", "replace")
     except OSError:
         return ""
 
@@ -320,10 +314,8 @@ def note_progress(progress: JobProgress) -> None:
     folder = _FOLDER.get()
     if folder is None:
         return
-    aside = folder / f"{_PROGRESS}.new"
     try:
-        aside.write_text(json.dumps(asdict(progress)), encoding="utf-8")
-        aside.replace(folder / _PROGRESS)
+        _write(folder / _PROGRESS, json.dumps(asdict(progress)))
     except OSError:  # a full disk stops the work elsewhere, with a message
         return
 

@@ -8,7 +8,7 @@ from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 
-__all__ = ["FOLDER", "NEW_VERSION", "TEXT", "by_hand", "commit", "make_repository", "newest", "text_of"]
+__all__ = ["FOLDER", "NEW_VERSION", "TEXT", "by_hand", "commit", "make_offered", "make_repository", "newest", "text_of"]
 
 FOLDER = "skills/rows"
 TEXT = b"---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n"
@@ -37,6 +37,15 @@ def make_repository(folder: Path, *options: str) -> Path:
     git(folder, "add", ".")
     git(folder, "commit", "--quiet", "-m", "Begin")
     return folder
+
+
+def make_offered(folder: Path) -> Path:
+    """Make a repository with the branches of two skills."""
+    made = make_repository(folder)
+    for branch in ("skillopt/rows", "skillopt/dates"):
+        git(made, "checkout", "--quiet", "-b", branch, "main")
+        git(made, "commit", "--quiet", "--allow-empty", "-m", branch)
+    return made
 
 
 def commit(folder: Path, **changes: object) -> str:

@@ -55,12 +55,6 @@ class Notes(RunObserver):
         self.activities.append(activity)
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with closing(Ledger.open(tmp_path)) as opened:
-        yield opened
-
-
 def runner(
     ledger: Ledger,
     act: Act | Harness = echo,

@@ -136,12 +136,15 @@ def test_part_of_a_cap_is_kept_back_for_siblings() -> None:
     assert rollouts_kept((sibling(8),), settings(max_rollouts=80)) == 20
 
 
+def beside(
+    score: Callable[[RolloutRequest], float], other: Callable[[RolloutRequest], Rollout]
+) -> Callable[[RolloutRequest], Rollout]:
+    """Score a sibling's tasks one way, and all others another."""
+    return lambda request: scored(request, score(request)) if request.beside else other(request)
+
+
 def trained(world: World, sizes: tuple[int, int, int], siblings: tuple[Sibling, ...], word: str) -> list[Event]:
-    score = falls_beside(word)
-
-    def rollout(request: RolloutRequest) -> Rollout:
-        return scored(request, score(request)) if request.beside else world.rollout(request)
-
+    rollout = beside(falls_beside(word), world.rollout)
     runner = ScriptedRunner(rollout, propose_words)
     return list(train(SKILL, world.suite(sizes), settings(), runner, siblings=siblings))
 
@@ -163,11 +166,7 @@ def test_folds_that_lower_a_sibling_leave_no_version_and_no_draft() -> None:
     world = World(dict.fromkeys(names, ("alpha",)))
     tasks = tuple(Task(name, f"Do {name}", VerifierSpec("exact", '{"expected": "x"}')) for name in names)
     suite = Suite("words", tuple((Split.VAL, task) for task in tasks), (tasks[::2], tasks[1::2]))
-    score = falls_beside("alpha")
-
-    def rollout(request: RolloutRequest) -> Rollout:
-        return scored(request, score(request)) if request.beside else world.rollout(request)
-
+    rollout = beside(falls_beside("alpha"), world.rollout)
     chosen = settings(accept="here")
     unguarded = list(train(SKILL, suite, chosen, ScriptedRunner(rollout, propose_words)))
     assert [event for event in unguarded if isinstance(event, VersionAccepted)]
@@ -179,11 +178,7 @@ def test_folds_that_lower_a_sibling_leave_no_version_and_no_draft() -> None:
 
 @pytest.mark.parametrize(("word", "accepted"), [("alpha", False), ("omega", True)])
 def test_proposed_edits_are_held_to_siblings_too(word: str, *, accepted: bool) -> None:
-    score = falls_beside(word)
-
-    def rollout(request: RolloutRequest) -> Rollout:
-        return scored(request, score(request)) if request.beside else by_words(request)
-
+    rollout = beside(falls_beside(word), by_words)
     chosen = settings(edit_budget=2, min_edits=2, token_budget=40, confidence=0.8, gate="paired")
     changes, _ = check_proposal(LOOP_SKILL.document, [add("alpha", "train-0")], suite(), chosen)
     terms = ProposalTerms(siblings=(sibling(),))
@@ -195,9 +190,7 @@ def test_proposed_edits_are_held_to_siblings_too(word: str, *, accepted: bool) -
 
 
 def test_proposed_edits_that_a_cap_leaves_unchecked_wait_as_a_draft() -> None:
-    def rollout(request: RolloutRequest) -> Rollout:
-        return scored(request, 1.0) if request.beside else by_words(request)
-
+    rollout = beside(lambda _: 1.0, by_words)
     chosen = settings(edit_budget=2, min_edits=2, token_budget=40, confidence=0.8, gate="paired")
     changes, _ = check_proposal(LOOP_SKILL.document, [add("alpha", "train-0")], suite(), chosen)
     runner = ScriptedRunner(rollout, str)

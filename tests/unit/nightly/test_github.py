@@ -18,8 +18,7 @@ from skillopt.nightly.github import GitHubForge
 from skillopt.protocols import Forge
 from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
-from tests.fakes.projects import git
-from tests.fakes.repositories import make_repository
+from tests.fakes.repositories import make_offered
 from tools.fake_providers.loopback import Answer, Requested
 
 TOKEN = "ghp_" + "b2" * 18
@@ -27,11 +26,7 @@ TOKEN = "ghp_" + "b2" * 18
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[FakeForge]:
-    folder = make_repository(tmp_path / "repository")
-    for branch in ("skillopt/rows", "skillopt/dates"):
-        git(folder, "checkout", "--quiet", "-b", branch, "main")
-        git(folder, "commit", "--quiet", "--allow-empty", "-m", branch)
-    with fake_forge(folder) as forge:
+    with fake_forge(make_offered(tmp_path / "repository")) as forge:
         yield forge
 
 

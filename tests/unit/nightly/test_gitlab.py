@@ -20,8 +20,7 @@ from skillopt.protocols import Forge
 from skillopt.settings import NightlySettings
 from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_gitlab import FakeGitLab, fake_gitlab
-from tests.fakes.projects import git
-from tests.fakes.repositories import make_repository
+from tests.fakes.repositories import make_offered
 from tools.fake_providers.loopback import Answer, as_json
 
 TOKEN = "glpat-" + "e5" * 10
@@ -29,11 +28,7 @@ TOKEN = "glpat-" + "e5" * 10
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[FakeGitLab]:
-    folder = make_repository(tmp_path / "repository")
-    for branch in ("skillopt/rows", "skillopt/dates"):
-        git(folder, "checkout", "--quiet", "-b", branch, "main")
-        git(folder, "commit", "--quiet", "--allow-empty", "-m", branch)
-    with fake_gitlab(folder) as forge:
+    with fake_gitlab(make_offered(tmp_path / "repository")) as forge:
         yield forge
 
 

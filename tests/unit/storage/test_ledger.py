@@ -58,12 +58,6 @@ def with_id(run: str, **changes: str) -> RunRecord:
     return RunRecord(**{**values, "id": run, **changes})
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with closing(Ledger.open(tmp_path)) as opened:
-        yield opened
-
-
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
     with closing(Ledger.open(tmp_path_factory.mktemp("large"))) as opened:

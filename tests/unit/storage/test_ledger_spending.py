@@ -1,20 +1,11 @@
 """What the ledger tells of money: who spent it, and what a call costs in the mean."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-
-import pytest
 
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.mean_costs import mean_cost
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with closing(Ledger.open(tmp_path)) as opened:
-        yield opened
 
 
 def rollout(target: Usage, judge: Usage | None = None) -> Rollout:

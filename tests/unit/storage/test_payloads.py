@@ -2,9 +2,7 @@
 
 import sqlite3
 import zlib
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -17,12 +15,6 @@ def rollout(number: int, text: str = "Read the vendor table input.csv, then writ
     words = "".join(f"{word * 7919 % 10007} " for word in range(300))
     trajectory = Trajectory((Message("user", f"{text} {words} order {number}"),), str(number))
     return Rollout(f"t{number}", "d" * 64, 0, trajectory, Status.OK, Score(0.5, passed=False))
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with closing(Ledger.open(tmp_path)) as opened:
-        yield opened
 
 
 def sizes(ledger: Ledger) -> list[int]:

@@ -10,14 +10,9 @@ from skillopt.tasks import File
 from skillopt.versions.branches import DraftBranch
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, make_repository
+from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT
 
 _DRAFT = replace(NEW_VERSION, trailers=(("Skill", "rows"), ("Grade", "unproven")))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_repository(tmp_path / "repository")
 
 
 def branch_of(folder: Path) -> DraftBranch:

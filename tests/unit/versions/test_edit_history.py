@@ -11,17 +11,12 @@ from skillopt.tasks import File
 from skillopt.versions.decisions import EditLine, edit_trailers
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, by_hand, commit, make_repository, text_of
+from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, by_hand, commit, text_of
 
 SORT = Edit("s1e1", Op.ADD, "- Trim.", "", "- Sort.")
 DATES = Edit("s1e2", Op.ADD, "", "", "- Dates.")
 ISO = Edit("s2e1", Op.REPLACE, "- Dates.", "", "- Dates as ISO.")
 CASE = Edit("s2e2", Op.ADD, "- Sort.", "", "- Lower case.")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_repository(tmp_path)
 
 
 def version(folder: Path, *edits: Edit) -> str:

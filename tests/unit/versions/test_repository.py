@@ -15,11 +15,6 @@ from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repositor
 # A name that is not Unicode, where the file system allows one.
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_repository(tmp_path / "repository")
-
-
 class TestShapesOfRepositories:
     def test_a_version_is_one_commit_on_its_own_branch(self, folder: Path) -> None:
         sha = commit(folder)

@@ -17,11 +17,6 @@ from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_repository(tmp_path / "repository")
-
-
 class TestIdentity:
     def who(self, folder: Path) -> str:
         commit(folder)

@@ -7,12 +7,6 @@ import pytest
 from skillopt.errors import RepositoryError
 from skillopt.tasks import File
 from skillopt.versions.revisions import write_files
-from tests.fakes.repositories import make_repository
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make_repository(tmp_path / "repository")
 
 
 @pytest.mark.parametrize("path", ["../out", "/out", "a/../../out", "."])
