@@ -243,7 +243,7 @@ def is_new_text(target: Target, repository: Repository, worktree: Skill) -> bool
     known = [repository.branch_tip(target.name) or "", *(version.sha for version in versions)]
     known += [version.parent for version in versions[-1:] if version.parent]
     known += [version.merged for version in versions if version.merged]
-    path = repository.relative(target.folder)
+    path = target.place(repository)
     texts = (read_version(repository, target.name, commit, path, missing_ok=True) for commit in known if commit)
     return all(text.digest != worktree.digest for text in texts)
 
