@@ -55,6 +55,7 @@ _LISTENING: Final = ("--cap-add", "CAP_NET_BIND_SERVICE", "--cap-add", "CAP_SETF
 _CLOSED: Final = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent")
 _ALONE: Final = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--new-session")
 _HIDDEN: Final = ("/tmp", "/var/tmp", "/run", "/root")  # noqa: S108 - hidden from the agent, not used
+_SYSTEM: Final = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "nix")
 _SECONDS: Final = 20.0
 _LARGEST_TMPFS: Final = str(1 << 30)
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - bounded, not used
@@ -111,6 +112,23 @@ class Sandbox:
         named = [word for word in argv if Path(word).is_absolute() and Path(word).is_file()]
         mounts = _mounts((home, workspace), [program] if program else [], (sys.prefix, *named, *shown))
         return (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, "--chdir", workspace, "--", *argv)
+
+
+    def wrap_root(
+        self,
+        argv: Sequence[str],
+        root: str,
+        workdir: str,
+        shown: Sequence[str],
+        binds: Mapping[str, str],
+        variables: Mapping[str, str],
+    ) -> tuple[str, ...]:
+        """Return the command line that runs a program in a file system whose root is a folder, without network."""
+        mounts = _root_mounts(root, (), shown)
+        placed = (part for place, folder in binds.items() for part in ("--bind", folder, place))
+        named = (part for name, value in variables.items() for part in ("--setenv", name, value))
+        closed = (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, *placed, *named)
+        return (*closed, "--chdir", workdir, "--", *argv)
 
 
 def _boxed(
@@ -177,6 +195,26 @@ def _mounts(writable: Sequence[str], programs: Sequence[str], others: Sequence[s
         *(part for place in dict.fromkeys(hidden.values()) for part in _tmpfs(place)),
         *(part for place, source in shown.items() for part in ("--ro-bind", source, place)),
         *(part for place in writable for part in ("--bind", place, _located(place, hidden))),
+    )
+
+
+def _root_mounts(root: str, writable: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Mount a folder as the root, and over it the system's own folders and programs, read-only."""
+    kept = [name for name in _SYSTEM if Path("/", name).is_dir()]
+    system = {f"/{name}": os.path.realpath(f"/{name}") for name in kept}
+    hidden = [real for real in _hidden().values() if real != root]
+    wanted = dict.fromkeys(os.path.normpath(place) for place in others if place and Path(place).exists())
+    shown: list[str] = []
+    for place in sorted(wanted, key=len):
+        around = any(Path(real).is_relative_to(place) for real in hidden)
+        if not around and not any(Path(place).is_relative_to(outer) for outer in (*system, *shown)):
+            shown.append(place)
+    return (
+        *("--bind", root, "/"),
+        *(part for place, real in system.items() for part in ("--ro-bind", real, place)),
+        *("--dev", "/dev", *_tmpfs(_SHARED_MEMORY), "--proc", "/proc", "--remount-ro", "/proc"),
+        *(part for place in shown for part in ("--ro-bind", place, place)),
+        *(part for place in writable for part in ("--bind", place, place)),
     )
 
 

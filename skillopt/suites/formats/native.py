@@ -13,10 +13,10 @@ from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder
 from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading, check_inputs
 from skillopt.suites.sources import Source, error_at, read_json_lines, read_yaml
-from skillopt.tasks import File, Split, Task, VerifierSpec
+from skillopt.tasks import Environment, File, Split, Task, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
 
-__all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
+__all__ = ["EnvironmentEntry", "FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
 
 _YAML_SUFFIXES: Final = (".yaml", ".yml")
 _DEFAULT_TIMEOUT = 600.0
@@ -72,6 +72,27 @@ class TaskDefaults(BaseModel):
     timeout: Annotated[float, Field(gt=0, le=LONGEST_SECONDS)] = _DEFAULT_TIMEOUT
 
 
+class EnvironmentEntry(BaseModel):
+    """The file system that a task is done in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    workdir: Annotated[str, Field(pattern=r"^/")] = "/"
+    variables: dict[str, str] = {}
+    packages: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    python: Annotated[str, Field(pattern=r"^(\d+\.\d+)?$")] = ""
+    setup: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    container: str = ""
+    network: bool = False
+
+    def value(self) -> Environment:
+        """Give the environment that a task has."""
+        rest = self.model_dump(exclude={"variables"})
+        return Environment(variables=tuple(self.variables.items()), **rest)
+
+
 class TaskEntry(BaseModel):
     """One task of the file."""
 
@@ -84,6 +105,7 @@ class TaskEntry(BaseModel):
     tags: tuple[str, ...] | None = None
     timeout: Annotated[float | None, Field(gt=0, le=LONGEST_SECONDS)] = None
     split: Split | None = None
+    environment: EnvironmentEntry | None = None
 
 
 class SuiteEntry(BaseModel):
@@ -98,7 +120,7 @@ class SuiteEntry(BaseModel):
 
 
 Entry = TypeVar("Entry", SuiteEntry, TaskEntry)
-_KEYS: Final = [name for model in (SuiteEntry, TaskEntry, TaskDefaults, FileEntry) for name in model.model_fields]
+_KEYS: Final = [name for model in (SuiteEntry, TaskEntry, TaskDefaults, FileEntry, EnvironmentEntry) for name in model.model_fields]
 
 
 def read_native(path: Path) -> Reading:
@@ -218,6 +240,7 @@ class _Reader:
             files,
             defaults.tags if entry.tags is None else entry.tags,
             defaults.timeout if entry.timeout is None else entry.timeout,
+            environment=None if entry.environment is None else entry.environment.value(),
         )
 
     def _verifier(self, written: _Written) -> VerifierSpec:

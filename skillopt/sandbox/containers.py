@@ -1,0 +1,99 @@
+"""Tasks in containers, by the command line of docker or podman: image, container, programs in it, its end.
+
+A container belongs to a workspace and has its name, so that whoever scores the workspace finds it; it ends with it.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import FailureKind, ProviderError
+from skillopt.sandbox.limits import rollout_limits
+from skillopt.sandbox.processes import ProcessResult, run_process
+from skillopt.sandbox.workspace import Workspace
+from skillopt.tasks import Environment, File, digest_of
+
+__all__ = ["container_of", "find_engine", "run_in_container", "started_container"]
+
+_ENGINES: Final = ("docker", "podman")
+_CONTEXT: Final = "environment/"
+_BUILD_SECONDS: Final = 3_600.0
+_SECONDS: Final = 120.0
+_PASSED_ON: Final = ("DOCKER_HOST", "DOCKER_CONFIG", "CONTAINER_HOST", "XDG_RUNTIME_DIR", "HOME")
+
+
+@lru_cache(maxsize=1)
+def find_engine() -> str:
+    """Find an engine that answers; empty for none."""
+    for name in filter(shutil.which, _ENGINES):
+        if _called(name, ["info"], _SECONDS).status == 0:
+            return name
+    return ""
+
+
+def container_of(workspace: str) -> str:
+    """Name the container of a workspace."""
+    return Path(workspace).name
+
+
+@contextmanager
+def started_container(workspace: str, environment: Environment, files: Iterable[File]) -> Iterator[str]:
+    """Build the image of a task and keep a container of it running until the block ends; give the image's digest."""
+    context = [File(file.path.removeprefix(_CONTEXT), file.content) for file in files if file.path.startswith(_CONTEXT)]
+    image = f"skillopt-{digest_of(*(part for file in context for part in (file.path, file.content)))[:24]}"
+    name, limits = container_of(workspace), rollout_limits()
+    if _called(_engine(), ["image", "inspect", image], _SECONDS).status != 0:
+        with Workspace.create(context) as folder:
+            _expect(["build", "--tag", image, folder.path], "build the image", _BUILD_SECONDS)
+    found = _expect(["image", "inspect", "--format", "{{.Id}}", image], "find the image")
+    bounds = ["--memory", str(limits.memory), "--pids-limit", str(limits.processes), "--security-opt", "no-new-privileges"]
+    network = [] if environment.network else ["--network", "none"]
+    try:
+        begun = ["run", "--detach", "--rm", "--init", "--name", name, *bounds, *network, "--entrypoint", "sleep"]
+        _expect([*begun, image, "infinity"], "start the container")
+        yield found.stdout.strip()
+    finally:
+        _called(_engine(), ["rm", "--force", name], _SECONDS)
+
+
+def run_in_container(
+    name: str, argv: Sequence[str], seconds: float, environment: Environment, given: Mapping[str, str]
+) -> ProcessResult:
+    """Run a program in a container, folders of ours copied to their places before and back afterwards."""
+    for place, folder in given.items():
+        _expect(["exec", name, "rm", "-rf", place], "empty a folder in the container")
+        _expect(["cp", f"{folder}/.", f"{name}:{place}"], "copy a folder into the container")
+    ended = _called(_engine(), ["exec", "--workdir", environment.workdir, name, *argv], seconds)
+    if ended.timed_out:
+        _called(_engine(), ["kill", name], _SECONDS)
+        return ended
+    for place, folder in given.items():
+        _expect(["cp", f"{name}:{place}/.", folder], "copy a folder out of the container")
+    return ended
+
+
+def _engine() -> str:
+    if not find_engine():
+        kind = FailureKind.MISSING_PROGRAM
+        raise ProviderError(
+            kind, f"{kind}: expected docker or podman that answers, found none; start it, or give this user its rights"
+        )
+    return find_engine()
+
+
+def _expect(arguments: Sequence[str], what: str, seconds: float = _SECONDS) -> ProcessResult:
+    ended = _called(_engine(), arguments, seconds)
+    if ended.status != 0:
+        said = "it took too long" if ended.timed_out else ended.stderr.strip()[-300:]
+        kind = FailureKind.CRASHED
+        raise ProviderError(kind, f"{kind}: {_engine()} could not {what}: {said}; correct the task's Dockerfile or the engine")
+    return ended
+
+
+def _called(engine: str, arguments: Sequence[str], seconds: float) -> ProcessResult:
+    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return run_process([engine, *arguments], "/", passed, seconds)
