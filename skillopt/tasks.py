@@ -11,7 +11,18 @@ from typing import Final
 
 from skillopt.errors import SuiteError
 
-__all__ = ["JUDGED_KINDS", "RUN_AGENT", "Environment", "File", "Split", "Suite", "Task", "VerifierSpec", "digest_of", "divide"]
+__all__ = [
+    "JUDGED_KINDS",
+    "RUN_AGENT",
+    "Environment",
+    "File",
+    "Split",
+    "Suite",
+    "Task",
+    "VerifierSpec",
+    "digest_of",
+    "divide",
+]
 
 
 JUDGED_KINDS: Final = frozenset({"rubric"})
@@ -115,9 +126,7 @@ class VerifierSpec:
         if self.kind != "checks":
             return (self,)
         checks = json.loads(self.options).get("checks", ())
-        return tuple(
-            replace(self, kind=each["kind"], options=json.dumps(each.get("options", {}))) for each in checks
-        )
+        return tuple(replace(self, kind=each["kind"], options=json.dumps(each.get("options", {}))) for each in checks)
 
     @property
     def can_be_gamed(self) -> bool:

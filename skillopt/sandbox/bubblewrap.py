@@ -89,7 +89,7 @@ class Sandbox:
                 "package bubblewrap and allow user namespaces, or choose sandbox=none",
             )
 
-    def wrap(
+    def wrap(  # noqa: PLR0913 - each is one part of a command line
         self,
         argv: Sequence[str],
         home: str,
@@ -98,11 +98,15 @@ class Sandbox:
         shown: Sequence[str] = (),
         record: str = "",
         env: Mapping[str, str] | None = None,
+        start: str = "",
     ) -> tuple[str, ...]:
-        """Return the command line that runs another one in the sandbox, and records in a file what that one does."""
+        """Return the command line that runs another one in the sandbox, and records in a file what that one does.
+
+        With `start`, the workspace is the root of the file system inside, and that is the folder in it to start in.
+        """
         if not self.active:
             return tuple(argv)
-        return _boxed(argv, (home, workspace), _endpoints(urls, os.environ), shown, record, env or {})
+        return _boxed(argv, (home, workspace), _endpoints(urls, os.environ), shown, record, env or {}, start)
 
     def wrap_check(self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the command line that runs a verifier's program in the sandbox, without network."""
@@ -113,6 +117,10 @@ class Sandbox:
         mounts = _mounts((home, workspace), [program] if program else [], (sys.prefix, *named, *shown))
         return (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, "--chdir", workspace, "--", *argv)
 
+    def wrap_build(self, argv: Sequence[str], home: str, folder: str, shown: Sequence[str]) -> tuple[str, ...]:
+        """Return the command line that builds what strangers wrote: with network, but away from files of the user."""
+        mounts = _mounts((home, folder), (), shown)
+        return (_BWRAP, *_CLOSED, *_ALONE, *mounts, "--chdir", folder, "--", *argv)
 
     def wrap_root(
         self,
@@ -131,13 +139,14 @@ class Sandbox:
         return (*closed, "--chdir", workdir, "--", *argv)
 
 
-def _boxed(
+def _boxed(  # noqa: PLR0913, PLR0917 - as above
     argv: Sequence[str],
     own: tuple[str, str],
     endpoints: Sequence[tuple[str, int]],
     shown: Sequence[str] = (),
     record: str = "",
     env: Mapping[str, str] = MappingProxyType({}),
+    start: str = "",
 ) -> tuple[str, ...]:
     home, workspace = own
     net, hosts, servers = Path(home, _NET), Path(home, "hosts"), Path(home, "resolv.conf")
@@ -155,14 +164,30 @@ def _boxed(
     # Of a program that is shown as a file its folder is not: a project's holds the expected answers.
     programs = [program for program in (argv[0], gateway[0]) if program not in shown]
     mounts = _mounts(own, programs, shown)
+    if start:
+        wanted = (*_kept(programs), *shown, sys.base_prefix, _PACKAGE)
+        mounts = _root_mounts(workspace, (home,), wanted)
     named: tuple[str, ...] = ("--ro-bind", str(hosts), os.path.realpath("/etc/hosts"))
     if Path(_RESOLVER).exists():  # where there is none, programs ask this machine anyway
         named += ("--ro-bind", str(servers), os.path.realpath(_RESOLVER))
     system = "\n".join((*_kept(programs), *shown, sys.base_prefix, _PACKAGE))
     return (
-        *(*gateway, "outside", str(net), meant, record, workspace, system),
+        *(*gateway, "outside", str(net), meant, record, "" if start else workspace, system),
         *(_BWRAP, *_CLOSED, "--unshare-net", *_LISTENING, "--"),
-        *(*gateway, "border", str(net), heard, _BWRAP, *_CLOSED, *_ALONE, *mounts, *named, "--chdir", workspace, "--"),
+        *(
+            *gateway,
+            "border",
+            str(net),
+            heard,
+            _BWRAP,
+            *_CLOSED,
+            *_ALONE,
+            *mounts,
+            *named,
+            "--chdir",
+            start or workspace,
+            "--",
+        ),
         *(*gateway, "inside", str(net), "", *argv),
     )
 

@@ -50,7 +50,14 @@ def started_container(workspace: str, environment: Environment, files: Iterable[
         with Workspace.create(context) as folder:
             _expect(["build", "--tag", image, folder.path], "build the image", _BUILD_SECONDS)
     found = _expect(["image", "inspect", "--format", "{{.Id}}", image], "find the image")
-    bounds = ["--memory", str(limits.memory), "--pids-limit", str(limits.processes), "--security-opt", "no-new-privileges"]
+    bounds = [
+        "--memory",
+        str(limits.memory),
+        "--pids-limit",
+        str(limits.processes),
+        "--security-opt",
+        "no-new-privileges",
+    ]
     network = [] if environment.network else ["--network", "none"]
     try:
         begun = ["run", "--detach", "--rm", "--init", "--name", name, *bounds, *network, "--entrypoint", "sleep"]
@@ -90,7 +97,9 @@ def _expect(arguments: Sequence[str], what: str, seconds: float = _SECONDS) -> P
     if ended.status != 0:
         said = "it took too long" if ended.timed_out else ended.stderr.strip()[-300:]
         kind = FailureKind.CRASHED
-        raise ProviderError(kind, f"{kind}: {_engine()} could not {what}: {said}; correct the task's Dockerfile or the engine")
+        raise ProviderError(
+            kind, f"{kind}: {_engine()} could not {what}: {said}; correct the task's Dockerfile or the engine"
+        )
     return ended
 
 

@@ -28,7 +28,7 @@ _SKIP: Final = """\
 while [ $# -gt 0 ]; do case $1 in
 --with|-w|-p|--python|--from|--project|--index-url|--with-requirements) shift 2 ;; -*) shift ;; *) break ;;
 esac; done
-exec "$@"
+case $1 in *.py) exec python3 "$@" ;; *) exec "$@" ;; esac
 """
 _INSTALLERS: Final = (
     File("apt-get", b"#!/bin/sh\nexit 0\n"),
@@ -50,6 +50,11 @@ class ImageRoot:
 
     folder: str
     environment: Environment
+
+    @property
+    def start(self) -> str:
+        """Give the folder in which programs start, as this machine names it."""
+        return str(Path(self.folder, self.environment.workdir.lstrip("/")))
 
     def run(
         self,
@@ -115,4 +120,3 @@ def _lay_out(folder: str, environment: Environment, box: Sandbox) -> None:
         said = f"{ended.stderr.strip()[-200:]!r}"
         raise InfrastructureError(f"expected {what!r:.120} to work in the sandbox, found {said}; use a container")
     failed.unlink(missing_ok=True)
-

@@ -1,6 +1,6 @@
-"""Virtual environments of Python packages, made once of wheels and kept in the user's cache.
+"""Virtual environments of Python packages, made once and kept in the user's cache.
 
-Only wheels: a package that has to be built would run its author's code outside of the sandbox.
+Of wheels, which run nothing when they are installed; packages that have to be built are built in the sandbox.
 """
 
 import os
@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.sandbox.processes import run_process
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.processes import ProcessResult, run_process
+from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import digest_of
 
 __all__ = ["base_of", "provide_packages"]
 
 _DONE: Final = ".complete"
 _SECONDS: Final = 900.0
-_NETWORK: Final = re.compile(r"(PIP|UV|SSL)_.*|.*_proxy|HOME|XDG_CACHE_HOME", re.IGNORECASE)
+_PASSED_ON: Final = re.compile(r"(PIP|UV|SSL)_.*|.*_proxy|HOME|XDG_CACHE_HOME", re.IGNORECASE)
 
 
 def provide_packages(packages: Sequence[str], python: str = "") -> str:
@@ -45,19 +47,28 @@ def base_of(venv: str) -> str:
 
 
 def _make(place: Path, program: str, packages: Sequence[str]) -> None:
-    uv = shutil.which("uv")
+    uv, python = shutil.which("uv"), str(place / "bin" / "python")
     made = [uv, "venv", "--seed", "--python", program, str(place)] if uv else [program, "-m", "venv", str(place)]
-    _run(made, "make a virtual environment")
+    _expect(_run(made), "make a virtual environment")
     if packages:
-        pip = [uv, "pip"] if uv else [str(place / "bin" / "python"), "-m", "pip"]
-        to = ["--python", str(place / "bin" / "python")] if uv else ["--no-input"]
-        _run([*pip, "install", *to, "--only-binary", ":all:", *packages], f"install {', '.join(packages)} from wheels")
+        pip = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install", "--no-input"]
+        ended = _run([*pip, "--only-binary", ":all:", *packages])
+        box = Sandbox("auto")
+        if ended.status != 0 and box.active and not ended.timed_out:
+            with Workspace.create() as home:
+                shown = (base_of(str(place)), str(Path(uv).resolve()) if uv else "")
+                built = [*pip, "--no-cache" if uv else "--no-cache-dir", *packages]
+                ended = _run(box.wrap_build(built, home.path, str(place), shown), home.path)
+        _expect(ended, f"install {', '.join(packages)}")
     (place / _DONE).touch()
 
 
-def _run(argv: Sequence[str], what: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if _NETWORK.fullmatch(name)}
-    ended = run_process(argv, "/", environment, _SECONDS)
+def _run(argv: Sequence[str], home: str = "") -> ProcessResult:
+    environment = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
+    return run_process(argv, "/", {**environment, **({"HOME": home, "TMPDIR": home} if home else {})}, _SECONDS)
+
+
+def _expect(ended: ProcessResult, what: str) -> None:
     if ended.status != 0:
         said = f"over {_SECONDS:g} s" if ended.timed_out else " ".join((ended.stderr or ended.stdout).split())[-400:]
         kind = FailureKind.MISSING_PROGRAM

@@ -8,18 +8,30 @@ from posixpath import basename, join, normpath
 from typing import Final
 
 from skillopt.errors import SuiteError
-from skillopt.suites.foreign_files import Folder, workspace_file
+from skillopt.suites.foreign_files import Folder
 from skillopt.suites.reading import check_inputs
 from skillopt.suites.system_packages import find_packages
 from skillopt.tasks import File
 
 __all__ = ["Image", "python_packages", "read_dockerfile", "shell_commands", "test_tools"]
 
-_PYTHONS: Final = {"24.04": "3.12", "24-04": "3.12", "22.04": "3.10", "22-04": "3.10", "20.04": "3.8", "bookworm": "3.11"}
+_PYTHONS: Final = {
+    "24.04": "3.12",
+    "24-04": "3.12",
+    "22.04": "3.10",
+    "22-04": "3.10",
+    "20.04": "3.8",
+    "bookworm": "3.11",
+}
 _BASE: Final = re.compile(r"(?:.*/)?(python|ubuntu|debian|t-bench/[\w-]+)(?:[-:@].*)?", re.IGNORECASE)
-_IGNORED: Final = frozenset({"CMD", "ENTRYPOINT", "LABEL", "EXPOSE", "SHELL", "MAINTAINER", "VOLUME", "STOPSIGNAL", "HEALTHCHECK"})
+_IGNORED: Final = frozenset(
+    {"CMD", "ENTRYPOINT", "LABEL", "EXPOSE", "SHELL", "MAINTAINER", "VOLUME", "STOPSIGNAL", "HEALTHCHECK"}
+)
 _SYSTEM: Final = ("usr", "bin", "sbin", "lib", "lib64", "etc", "proc", "sys", "dev", "boot")
-_OF_AGENTS: Final = re.compile(r"/\.[\w-]+/skills?(?:/|$)|/\.(?:claude|codex|opencode|goose|factory|agents|gemini|cursor)(?:/|$)")
+_FOLDERS: Final = frozenset({"/", "/root", "/tmp", "/home", "/opt", "/srv", "/mnt"})  # noqa: S108 - the image's own
+_OF_AGENTS: Final = re.compile(
+    r"/\.[\w-]+/skills?(?:/|$)|/\.(?:claude|codex|opencode|goose|factory|agents|gemini|cursor)(?:/|$)"
+)
 _FETCHES: Final = re.compile(
     r"\b(?:curl|wget|npm|npx|yarn|cargo|rustup|gem|conda|mvn|gradle|playwright|nltk|cpan|huggingface-cli|snapshot_download"
     r"|git (?:clone|submodule|lfs)|go (?:get|install|mod)|add-apt-repository|apt-key|apk|yum|dnf|Rscript|R -e|lake|make"
@@ -27,19 +39,49 @@ _FETCHES: Final = re.compile(
 )
 _FILE_TOOLS: Final = frozenset({"mkdir", "chmod", "touch", "cp", "mv", "rm", "ln", "tar", "unzip", "gzip", "gunzip"})
 _FOR_NOTHING: Final = frozenset(
-    {"true", ":", "set", "useradd", "groupadd", "adduser", "addgroup", "chown", "locale-gen", "ldconfig", "export", "id"}
+    {
+        "true",
+        ":",
+        "set",
+        "useradd",
+        "groupadd",
+        "adduser",
+        "addgroup",
+        "chown",
+        "locale-gen",
+        "ldconfig",
+        "export",
+        "id",
+    }
 )
 _PLAIN: Final = re.compile(r"[\w./*?+=:@%,{}~\[\]-]+")
 _ASKS_ONLY: Final = frozenset({"--version", "-version", "-V"})
 _PIP: Final = re.compile(r"(?:\S*/)?(?:uv )?(?:python[\d.]* -m )?pip[\d.]*")
 _PIP_FLAGS: Final = frozenset(
-    {"--no-cache-dir", "--break-system-packages", "--upgrade", "-U", "--quiet", "-q", "--system", "--user", "--no-cache"}
-    | {"--prefer-binary", "--root-user-action=ignore", "--disable-pip-version-check", "--only-binary=:all:", "--retries"}
+    {
+        "--no-cache-dir",
+        "--break-system-packages",
+        "--upgrade",
+        "-U",
+        "--quiet",
+        "-q",
+        "--system",
+        "--user",
+        "--no-cache",
+    }
+    | {
+        "--prefer-binary",
+        "--root-user-action=ignore",
+        "--disable-pip-version-check",
+        "--only-binary=:all:",
+        "--retries",
+    }
     | {"--no-input", "--ignore-installed", "--force-reinstall", "-y", "--no-build-isolation", "--default-timeout=100"}
 )
 _SEEDS: Final = frozenset({"pip", "setuptools", "wheel"})
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:\s*(?:[<>=!~]=?|===)\s*[\w.*+!,<>=~ -]+)?")
 _UVX: Final = re.compile(r"\buvx\b|\buv\s+(?:run|add|tool)\b")
+_MAKES_VENV: Final = re.compile(r"python[\d.]* -m venv ")
 _UV_SCRIPT: Final = re.compile(r"curl [^|&;]*astral\.sh/uv[^|&;]*\|[^|&;]*")
 _UV_IMAGE: Final = re.compile(r"--from[ =]ghcr\.io/astral-sh/uv\S* /uv ")
 _OPERATORS: Final = frozenset({"&&", "||", ";", "|", "&", "\n"})
@@ -59,7 +101,7 @@ class Image:
     packages: list[str] = field(default_factory=list)
     setup: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
-    missing: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
     python: str = ""
     needs: list[str] = field(default_factory=list)
 
@@ -134,23 +176,36 @@ def _copy(image: Image, rest: str, folder: Folder) -> str:
     words = rest.strip("[] ").replace('",', '"') if rest.startswith("[") else rest
     *names, to = [_expanded(word, image) for word in shlex.split(words) if not word.startswith("--")]
     place = normpath(join(image.workdir, to))
-    if _OF_AGENTS.search(f"{place}/") and place.startswith("/etc/"):
-        return ""
-    if place.strip("/").partition("/")[0] in _SYSTEM:
-        return f"it writes to /{place.strip('/').partition('/')[0]}"
+    system = place.strip("/").partition("/")[0]
+    if system in _SYSTEM:
+        return "" if _OF_AGENTS.search(f"{place}/") else f"it writes to /{system}"
+    several = to.endswith(("/", ".")) or len(names) > 1 or _is_folder(place, image)
     for name in names:
         if ".." in name.split("/"):
             return "it leads out of environment/"
         for source in _matching(folder, name):
-            inside = to.endswith(("/", ".")) or len(names) > 1 or "*" in name or place == image.workdir
-            is_file = folder.place(source).is_file()
-            target = join(place, basename(source)) if inside and is_file else place
-            kept = image.hidden if _OF_AGENTS.search(f"{target}/") else image.files
-            for file in folder.files(source, target.strip("/")):
-                if basename(file.path) != "Dockerfile":
-                    check_inputs([file] if kept is image.files else [])
-                    kept[file.path] = file
+            inside = (several or "*" in name) and folder.place(source).is_file()
+            _take_files(image, folder, source, join(place, basename(source)) if inside else place)
     return ""
+
+
+def _take_files(image: Image, folder: Folder, source: str, place: str) -> None:
+    of_agents = bool(_OF_AGENTS.search(f"{place}/"))
+    kept = image.hidden if of_agents else image.files
+    for file in folder.files(source, place.strip("/")):
+        if basename(file.path) != "Dockerfile":
+            check_inputs([] if of_agents else [file])
+            kept[file.path] = file
+
+
+def _is_folder(place: str, image: Image) -> bool:
+    made = any(place in line.split() and " mkdir " in line for line in image.setup)
+    return (
+        made
+        or place in _FOLDERS
+        or place == image.workdir
+        or any(f"/{path}".startswith(f"{place}/") for path in image.files)
+    )
 
 
 def _matching(folder: Folder, name: str) -> list[str]:
@@ -167,8 +222,10 @@ def _run(image: Image, rest: str, body: str, folder: Folder) -> str:
     rest = _UV_SCRIPT.sub("true", rest)
     whole = f"{rest}\n{body}".strip()
     commands = None if body or re.search(r"\b(?:if|for|while|case)\b|\$\(|`|^\[", rest) else shell_commands(rest)
-    others = ["a script"] if commands is None else [" ".join(one) for one in commands if not _command(image, one, folder)]
-    if not others:
+    others = (
+        ["a script"] if commands is None else [" ".join(one) for one in commands if not _command(image, one, folder)]
+    )
+    if not others or _OF_AGENTS.search(whole):
         return ""
     if _FETCHES.search(whole) or re.search(r"\b(?:apt|apt-get|pip3?) ", " ".join(others)):
         return f"{others[0]!r:.60} fetches or builds what is not here"
@@ -178,34 +235,41 @@ def _run(image: Image, rest: str, body: str, folder: Folder) -> str:
 
 def _command(image: Image, words: Sequence[str], folder: Folder) -> bool:
     """Take a command of a RUN; tell whether it was one that is known."""
-    line = " ".join(words)
-    name = basename(words[0])
+    line, name = " ".join(words), basename(words[0])
     if name in ("apt-get", "apt"):
-        if "install" in words:
-            asked = [word for word in words[words.index("install") + 1 :] if not word.startswith("-")]
-            installed = find_packages(asked)
-            image.found += installed.found
-            image.packages += installed.python
-            image.missing |= dict.fromkeys(installed.missing, line)
+        _take_packages(image, words)
         return True
     if (pip := _PIP.match(line)) and line[pip.end() :].split()[:1] == ["install"]:
         asked = python_packages(words[words.index("install") + 1 :], folder)
         image.packages += asked or []
         return asked is not None
-    if name in _FOR_NOTHING or _ASKS_ONLY.intersection(words[1:2]) or "/var/lib/apt" in line or line.startswith("echo source"):
-        return True
-    if re.match(r"python[\d.]* -m venv ", line):
-        return True
-    if name == "ln" and words[-2].startswith(("/usr/", "python")) and words[-1].startswith("/usr/"):
-        return True
+    return name in _FOR_NOTHING or _changes_nothing(name, words) or _file_tool(image, name, words)
+
+
+def _take_packages(image: Image, words: Sequence[str]) -> None:
+    if "install" in words:
+        found = find_packages([word for word in words[words.index("install") + 1 :] if not word.startswith("-")])
+        image.found += found.found
+        image.packages += found.python
+        image.missing += found.missing
+
+
+def _changes_nothing(name: str, words: Sequence[str]) -> bool:
+    """Tell whether a command only asks, cleans up, links what the sandbox links, or installs skills for agents."""
+    line = " ".join(words)
+    asks = bool(_ASKS_ONLY.intersection(words[1:2])) or "/var/lib/apt" in line or line.startswith("echo source")
+    links = name == "ln" and words[-2].startswith(("/usr/", "python")) and words[-1].startswith("/usr/")
+    return asks or links or bool(_MAKES_VENV.match(line) or _OF_AGENTS.search(f"{words[-1]}/"))
+
+
+def _file_tool(image: Image, name: str, words: Sequence[str]) -> bool:
+    """Take a command on files for what makes the environment ready, unless it is about files of the system."""
     if name not in _FILE_TOOLS or not all(_PLAIN.fullmatch(word) for word in words):
         return False
-    if _OF_AGENTS.search(f"{words[-1]}/"):
-        return True
-    if not any(f"{word}/".startswith(f"/{system}/") for word in words for system in _SYSTEM):
-        image.setup.append(f"cd {image.workdir}; {line}")
-        return True
-    return name in ("rm", "chmod")
+    if any(f"{word}/".startswith(f"/{system}/") for word in words for system in _SYSTEM):
+        return name in ("rm", "chmod")
+    image.setup.append(f"cd {image.workdir}; {' '.join(words)}")
+    return True
 
 
 def shell_commands(text: str) -> list[list[str]]:

@@ -12,10 +12,13 @@ __all__ = ["FoundPackages", "find_packages"]
 
 _STATUS: Final = Path("/var/lib/dpkg/status")
 _NO_PART: Final = frozenset(
-    """apt-transport-https apt-utils bash build-essential-doc bzip2 ca-certificates coreutils dialog dirmngr dos2unix findutils gnupg
-    gnupg2 gzip less locales lsb-release man-db nano procps pkg-config psmisc software-properties-common sudo tar tmux asciinema
-    tzdata vim vim-tiny wget xz-utils zip unzip python3 python3-pip python3-venv python3-dev python3-full python3-setuptools
-    python3-wheel python3-distutils python-is-python3 python3-minimal tree file netcat-openbsd iputils-ping net-tools""".split()
+    (
+        "apt-transport-https apt-utils bash build-essential-doc bzip2 ca-certificates coreutils dialog "
+        "dirmngr dos2unix findutils gnupg gnupg2 gzip less locales lsb-release man-db nano procps pkg-config "
+        "psmisc software-properties-common sudo tar tmux asciinema tzdata vim vim-tiny wget xz-utils zip "
+        "unzip python3 python3-pip python3-venv python3-dev python3-full python3-setuptools python3-wheel "
+        "python3-distutils python-is-python3 python3-minimal tree file netcat-openbsd iputils-ping net-tools "
+    ).split()
 )
 """What no result depends on, and Python itself, which the sandbox brings."""
 
@@ -39,7 +42,13 @@ _PROGRAMS: Final = {
     "postgresql": "postgres",
     "redis-server": "redis-server",
 }
-_PYTHON_NAMES: Final = {"yaml": "pyyaml", "pil": "pillow", "opencv": "opencv-python-headless", "sklearn": "scikit-learn", "bs4": "beautifulsoup4"}
+_PYTHON_NAMES: Final = {
+    "yaml": "pyyaml",
+    "pil": "pillow",
+    "opencv": "opencv-python-headless",
+    "sklearn": "scikit-learn",
+    "bs4": "beautifulsoup4",
+}
 
 
 @dataclass(frozen=True, slots=True)

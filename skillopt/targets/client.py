@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Literal
 
 from skillopt.errors import FailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Reply, Status, Trajectory, Usage, loading_note
+from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.workspace import Workspace, changed_files
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
@@ -62,18 +63,23 @@ class Client(ABC):
         """Return what a rollout consumed, with the price that somebody pays; `cached` tokens came from a cache."""
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Do the task in the workspace, which becomes the root of a repository with the skills in it."""
+        """Do the task in the workspace, in which the folder to start in becomes a repository with the skills in it."""
         skill, prompt = request.skill, request.task.prompt
         forced = skill is not None and self.mode == "forced" and request.discovery is None
-        prepare_folder(workspace)
+        environment = request.task.environment
+        root = None if environment is None else ImageRoot(workspace, environment)
+        folder = workspace if root is None else root.start
+        prepare_folder(folder)
         for one in request.installed:
-            prepare_folder(workspace, f"{self.skills}/{one.name}", files_of(one))
+            prepare_folder(folder, f"{self.skills}/{one.name}", files_of(one))
         if skill is not None and forced:
             prompt = self.forced_prompt(skill, prompt)
         with AgentHome.create(self.files(request)) as home:
-            run = self.command(request, home, workspace, prompt).run(home, workspace, request.task.timeout)
+            command = self.command(request, home, workspace if environment is None else environment.workdir, prompt)
+            run = replace(command, root=root).run(home, workspace, request.task.timeout)
             stream = self.read(run, home, request)
-        own = (".git/", f"{self.skills.partition('/')[0]}/")
+        inner = folder.removeprefix(workspace).lstrip("/")
+        own = tuple(f"{inner}/{name}/".lstrip("/") for name in (".git", self.skills.partition("/")[0]))
         changed = tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(own))
         ending = stream.ending(run, changed=bool(changed))
         complaint = "" if skill is None else stream.complaint(skill, forced=forced)

@@ -21,6 +21,7 @@ from typing import Final
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.limits import rollout_limits
 from skillopt.sandbox.processes import end_inheritors, run_process
 from skillopt.sandbox.workspace import Workspace
@@ -84,9 +85,12 @@ class AgentCommand:
     others: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     client: str = "the client"
+    root: ImageRoot | None = None
 
     def run(self, home: AgentHome, cwd: str, seconds: float) -> ClientRun:
         """Run the client in a folder and end everything that it started."""
+        if self.root is not None:
+            return self._run_in_root(self.root, home, seconds)
         if self.sandbox is None or not self.sandbox.active:
             return replace(self._run(home, cwd, seconds, self.argv, self.env), acts=Acts(unknown="no sandbox"))
         with Workspace.create([File("acts", b"")]) as outside:
@@ -96,6 +100,32 @@ class AgentCommand:
                 self.argv, home.path, cwd, *urls, shown=self.shown, record=str(record), env=self.env
             )
             run = self._run(home, cwd, seconds, wrapped, home.environment())
+            return replace(run, acts=Acts.of_record(record.read_text(encoding="ascii")))
+
+    def _run_in_root(self, root: ImageRoot, home: AgentHome, seconds: float) -> ClientRun:
+        """Run the client where the workspace is the root; its programs are those of the task, then its own."""
+        if root.environment.container or self.sandbox is None or not self.sandbox.active:
+            where = "a container" if root.environment.container else "no sandbox"
+            raise InfrastructureError(
+                f"expected a sandbox for an agent in the file system of a task, found {where}; "
+                "run its oracle only (`skillopt suite check --oracle`), or leave the task out"
+            )
+        shown, variables = root.programs()
+        path = f"{variables['PATH'].partition(':')[0]}:{os.environ.get('PATH', os.defpath)}"
+        env = {**variables, **self.env, "PATH": path}
+        with Workspace.create([File("acts", b"")]) as outside:
+            record = Path(outside.path, "acts")
+            wrapped = self.sandbox.wrap(
+                self.argv,
+                home.path,
+                root.folder,
+                *(self.url, *self.others),
+                shown=(*self.shown, *shown),
+                record=str(record),
+                env=env,
+                start=root.environment.workdir,
+            )
+            run = self._run(home, root.folder, seconds, wrapped, home.environment())
             return replace(run, acts=Acts.of_record(record.read_text(encoding="ascii")))
 
     def _run(

@@ -129,7 +129,9 @@ class CommandVerifier:
 
     def _score_in(self, root: ImageRoot) -> Score:
         """Run the tests in the file system of the task, in place; they and their reward come from folders of ours."""
-        tests = [replace(file, path=file.path.removeprefix(_TESTS)) for file in self._files if file.path.startswith(_TESTS)]
+        tests = [
+            replace(file, path=file.path.removeprefix(_TESTS)) for file in self._files if file.path.startswith(_TESTS)
+        ]
         with Workspace.create(tests) as checks, Workspace.create([File(_LOG, b"")]) as logs:
             given = {"/tests": checks.path, "/logs": logs.path}
             ended = root.run(self._options.argv, self._options.timeout, Sandbox(self._sandbox), given)

@@ -1,4 +1,4 @@
-"""Read task folders of Harbor and Terminal-Bench: the sandbox stands in for the image, or a container engine runs it."""
+"""Read task folders of Harbor and Terminal-Bench: the sandbox stands in for the image, or an engine runs it."""
 
 import re
 import tomllib
@@ -80,7 +80,9 @@ def _task(place: Path) -> Task:
     for compose in sorted((place / "environment").glob("*compose*.y*ml")):
         services = _SERVICES.findall(folder.text(f"environment/{compose.name}"))
         if len(services) > 1:
-            raise SuiteError(f"{_NEEDS}: environment/{compose.name}:1: it starts several ({', '.join(services)}); no engine is asked to")
+            raise SuiteError(
+                f"{_NEEDS}: environment/{compose.name}:1: it starts several ({', '.join(services)}), which is not done"
+            )
     if not folder.exists("environment/Dockerfile"):
         raise SuiteError("expected environment/Dockerfile, found none; add it, or name the image in one")
     tests = _reference(folder, "tests")

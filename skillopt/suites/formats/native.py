@@ -120,7 +120,9 @@ class SuiteEntry(BaseModel):
 
 
 Entry = TypeVar("Entry", SuiteEntry, TaskEntry)
-_KEYS: Final = [name for model in (SuiteEntry, TaskEntry, TaskDefaults, FileEntry, EnvironmentEntry) for name in model.model_fields]
+_KEYS: Final = [
+    name for model in (SuiteEntry, TaskEntry, TaskDefaults, FileEntry, EnvironmentEntry) for name in model.model_fields
+]
 
 
 def read_native(path: Path) -> Reading:
