@@ -1,8 +1,11 @@
 """The oracle of a task: its own solution must pass its check, and doing nothing must fail, before it says anything."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
 
 from skillopt.errors import InfrastructureError
 from skillopt.execution.drivers import shared_verifier
@@ -11,9 +14,9 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.image_root import ImageRoot, prepared
 from skillopt.sandbox.workspace import Workspace
-from skillopt.tasks import File, Task
+from skillopt.tasks import File, Task, digest_of
 
-__all__ = ["OracleResult", "has_oracle", "run_oracle"]
+__all__ = ["OracleResult", "check_oracles", "has_oracle", "run_oracle"]
 
 _SOLUTION: Final = "solution/"
 _SCRIPT: Final = "solution/solve.sh"
@@ -29,6 +32,7 @@ class OracleResult:
     solution_passes: bool = False
     nothing_fails: bool = False
     problem: str = ""
+    broken: bool = False
 
     @property
     def counts(self) -> bool:
@@ -45,6 +49,32 @@ class OracleResult:
         return f"its solution does not pass: {self.problem}"
 
 
+def check_oracles(
+    tasks: Sequence[Task], record: Path, notice: Callable[[str], None], sandbox: SandboxChoice = "auto"
+) -> tuple[OracleResult, ...]:
+    """Run the oracles of the tasks that bring a solution, but for those whose result is in the file already."""
+    known = {key: OracleResult(**values) for key, values in _recorded(record)}
+    results = []
+    for task in filter(has_oracle, tasks):
+        key = digest_of(task.digest, sandbox)
+        if key not in known:
+            notice(f"oracle of {task.id}: its solution, then nothing")
+            known[key] = run_oracle(task, sandbox)
+            if not known[key].broken:  # what broke may work the next time
+                with record.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([key, asdict(known[key])]) + "\n")
+        results.append(replace(known[key], task=task.id))
+    return tuple(results)
+
+
+def _recorded(record: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Read the results of before; a file that is damaged has none."""
+    with suppress(OSError, ValueError, TypeError):
+        for line in record.read_text(encoding="utf-8").splitlines():
+            key, values = json.loads(line)
+            yield str(key), dict(values)
+
+
 def has_oracle(task: Task) -> bool:
     """Tell whether a task brings a solution."""
     return task.environment is not None and any(file.path == _SCRIPT for file in task.verifier.files)
@@ -58,7 +88,7 @@ def run_oracle(task: Task, sandbox: SandboxChoice = "auto", make: VerifierFactor
             return OracleResult(task.id, problem=_short(f"{solved.feedback} {said}"))
         nothing, _ = _scored(task, sandbox, make, solve=False)
     except (InfrastructureError, OSError) as error:
-        return OracleResult(task.id, problem=_short(str(error)))
+        return OracleResult(task.id, problem=_short(str(error)), broken=True)
     return OracleResult(task.id, solution_passes=True, nothing_fails=not nothing.passed)
 
 

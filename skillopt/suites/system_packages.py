@@ -12,7 +12,7 @@ __all__ = ["FoundPackages", "find_packages"]
 
 _STATUS: Final = Path("/var/lib/dpkg/status")
 _NO_PART: Final = frozenset(
-    (
+    (  # noqa: SIM905 - a list this long is read in lines
         "apt-transport-https apt-utils bash build-essential-doc bzip2 ca-certificates coreutils dialog "
         "dirmngr dos2unix findutils gnupg gnupg2 gzip less locales lsb-release man-db nano procps pkg-config "
         "psmisc software-properties-common sudo tar tmux asciinema tzdata vim vim-tiny wget xz-utils zip "
