@@ -231,7 +231,9 @@ def _oracles(suite: Suite, root: Path, sandbox: SandboxChoice) -> tuple[OracleRe
     tasks = [task for _, task in suite.splits if has_oracle(task)]
     if not tasks:
         return ()
-    return check_oracles(tasks, state_folder(root) / "oracles.jsonl", lambda text: typer.echo(escape_terminal(text), err=True), sandbox)
+    return check_oracles(
+        tasks, state_folder(root) / "oracles.jsonl", lambda text: typer.echo(escape_terminal(text), err=True), sandbox
+    )
 
 
 def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:

@@ -17,7 +17,10 @@ from skillopt.sandbox.processes import ProcessResult, run_process
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Environment, File, digest_of
 
-__all__ = ["container_of", "find_engine", "run_in_container", "started_container"]
+__all__ = ["ENGINE", "answers", "container_of", "find_engine", "run_in_container", "started_container"]
+
+ENGINE: Final = "SKILLOPT_ENGINE"
+"""The variable that names the engine, or a word that is none, such as `none`."""
 
 _ENGINES: Final = ("docker", "podman")
 _CONTEXT: Final = "environment/"
@@ -26,13 +29,16 @@ _SECONDS: Final = 120.0
 _PASSED_ON: Final = ("DOCKER_HOST", "DOCKER_CONFIG", "CONTAINER_HOST", "XDG_RUNTIME_DIR", "HOME")
 
 
-@lru_cache(maxsize=1)
 def find_engine() -> str:
-    """Find an engine that answers; empty for none."""
-    for name in filter(shutil.which, _ENGINES):
-        if _called(name, ["info"], _SECONDS).status == 0:
-            return name
-    return ""
+    """Find an engine that answers: the one that SKILLOPT_ENGINE names, else docker or podman; empty for none."""
+    chosen = os.environ.get(ENGINE)
+    return next(filter(answers, [chosen] if chosen else _ENGINES), "")
+
+
+@lru_cache(maxsize=8)
+def answers(engine: str) -> bool:
+    """Tell whether an engine is there, runs, and lets this user in."""
+    return shutil.which(engine) is not None and _called(engine, ["info"], _SECONDS).status == 0
 
 
 def container_of(workspace: str) -> str:

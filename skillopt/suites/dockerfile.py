@@ -13,7 +13,7 @@ from skillopt.suites.reading import check_inputs
 from skillopt.suites.system_packages import find_packages
 from skillopt.tasks import File
 
-__all__ = ["Image", "python_packages", "read_dockerfile", "shell_commands", "test_tools"]
+__all__ = ["Image", "python_packages", "read_dockerfile", "test_tools"]
 
 _PYTHONS: Final = {
     "24.04": "3.12",
@@ -221,7 +221,7 @@ def _matching(folder: Folder, name: str) -> list[str]:
 def _run(image: Image, rest: str, body: str, folder: Folder) -> str:
     rest = _UV_SCRIPT.sub("true", rest)
     whole = f"{rest}\n{body}".strip()
-    commands = None if body or re.search(r"\b(?:if|for|while|case)\b|\$\(|`|^\[", rest) else shell_commands(rest)
+    commands = None if body or re.search(r"\b(?:if|for|while|case)\b|\$\(|`|^\[", rest) else _commands(rest)
     others = (
         ["a script"] if commands is None else [" ".join(one) for one in commands if not _command(image, one, folder)]
     )
@@ -272,7 +272,7 @@ def _file_tool(image: Image, name: str, words: Sequence[str]) -> bool:
     return True
 
 
-def shell_commands(text: str) -> list[list[str]]:
+def _commands(text: str) -> list[list[str]]:
     """Split a script into its commands, as lists of words; raise ValueError where quotes are left open."""
     commands: list[list[str]] = [[]]
     for line in re.sub(r"\\\n", " ", text).splitlines():

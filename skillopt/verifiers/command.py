@@ -143,7 +143,8 @@ class CommandVerifier:
         if changed:
             return failed(f"expected the tests as they were, found {changed[0]!r} changed after the run")
         if reward is None:
-            return replace(_verdict(ended, None), value=0.0, passed=False)
+            said = _verdict(replace(ended, status=ended.status or 1), None).feedback
+            return failed(f"the tests left no reward in /{self._options.reward}\n{said}")
         return _verdict(replace(ended, status=int(reward.score < 1.0)), reward)
 
     def _program(self, library: str, workspace: str, tools: str, seconds: float) -> CheckProgram:

@@ -1,7 +1,9 @@
 """Read task folders of Harbor and Terminal-Bench: the sandbox stands in for the image, or an engine runs it."""
 
 import re
+import shlex
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -10,7 +12,7 @@ from pydantic import Field
 from skillopt.errors import SuiteError
 from skillopt.sandbox.containers import find_engine
 from skillopt.suites.checks import TaskCheck, verifier_of
-from skillopt.suites.dockerfile import Image, python_packages, read_dockerfile, shell_commands, test_tools
+from skillopt.suites.dockerfile import Image, python_packages, read_dockerfile, test_tools
 from skillopt.suites.foreign_files import (
     LONGEST_SECONDS,
     Folder,
@@ -28,6 +30,7 @@ __all__ = ["HarborTask", "read_harbor"]
 _TASK: Final = "task.toml"
 _SOLUTION: Final = "solution/solve.sh"
 _REWARD: Final = "logs/verifier/reward.txt"
+_PIP_INSTALL: Final = re.compile(r"^(?:.*[;&|] *)?(?:python[\d.]* -m )?pip[\d.]* install ([^\n;&|>#]+)", re.MULTILINE)
 _SERVICES: Final = re.compile(r"^  ([\w-]+):(?=\s*\n    (?:build|image|command|environment)\b)", re.MULTILINE)
 _NEEDS: Final = "needs a container"
 
@@ -137,14 +140,10 @@ def _environment(folder: Folder, image: Image, entry: HarborTask, *, solved: boo
 
 def _installed(script: str, folder: Folder) -> list[str]:
     """List the packages that a script installs by pip for the Python of the image."""
-    try:
-        commands = shell_commands(script)
-    except ValueError:
-        return []
     found: list[str] = []
-    for words in commands:
-        if "install" in words[:4] and re.search(r"\bpip", " ".join(words[:3])) and words[0] != "uv":
-            found += python_packages(words[words.index("install") + 1 :], folder) or []
+    for words in _PIP_INSTALL.findall(script.replace("\\\n", " ")):
+        with suppress(ValueError):  # a quote that is closed elsewhere
+            found += python_packages(shlex.split(words), folder) or []
     return found
 
 
@@ -155,6 +154,6 @@ def _reference(folder: Folder, name: str) -> list[File]:
 
 
 def _named(path: str, texts: str) -> bool:
-    """Return whether the folder that agents find skills in is named by a script, which then needs its files."""
-    found = re.search(r"\.[\w-]+/skills?(?=/)", path)
-    return found is None or found[0] in texts
+    """Return whether a script names the folder that agents find skills in, and so needs its files; one stands for all."""
+    found = re.search(r"(\.[\w-]+)/skills?(?=/)", path)
+    return found is None or found[0] in texts or (found[1] == ".claude" and "skill" in texts)
