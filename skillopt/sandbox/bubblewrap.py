@@ -132,7 +132,7 @@ class Sandbox:
         variables: Mapping[str, str],
     ) -> tuple[str, ...]:
         """Return the command line that runs a program in a file system whose root is a folder, without network."""
-        mounts = _root_mounts(root, (), shown)
+        mounts = _root_mounts(root, (), (*_kept(()), *shown))
         placed = (part for place, folder in binds.items() for part in ("--bind", folder, place))
         named = (part for name, value in variables.items() for part in ("--setenv", name, value))
         closed = (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, *placed, *named)

@@ -3,6 +3,7 @@
 Inside, `/usr`, `/etc` and the like are this machine's, read-only; everything else is the workspace, and stays in it.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -85,9 +86,10 @@ class ImageRoot:
 
     def programs(self) -> tuple[tuple[str, ...], dict[str, str]]:
         """Give the folders that its programs are in, and the variables that they get."""
+        own = filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep))
         venv = provide_packages(self.environment.packages, self.environment.python)
         fixed = {"HOME": "/root", "TMPDIR": "/tmp", "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}  # noqa: S108 - the root's own
-        variables = {**fixed, "LANG": "C.UTF-8", "PATH": f"{venv}/bin:{_PATH}"}
+        variables = {**fixed, "LANG": "C.UTF-8", "PATH": f"{venv}/bin:{_PATH}:{':'.join(own)}"}
         for name, value in self.environment.variables:
             variables[name] = value.replace("${PATH}", "$PATH").replace("$PATH", variables["PATH"])
         return (venv, base_of(venv)), variables

@@ -111,8 +111,7 @@ class AgentCommand:
                 "run its oracle only (`skillopt suite check --oracle`), or leave the task out"
             )
         shown, variables = root.programs()
-        path = f"{variables['PATH'].partition(':')[0]}:{os.environ.get('PATH', os.defpath)}"
-        env = {**variables, **self.env, "PATH": path}
+        env = {**variables, **self.env, "PATH": variables["PATH"]}
         with Workspace.create([File("acts", b"")]) as outside:
             record = Path(outside.path, "acts")
             wrapped = self.sandbox.wrap(
