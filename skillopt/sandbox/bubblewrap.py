@@ -117,9 +117,9 @@ class Sandbox:
         mounts = _mounts((home, workspace), [program] if program else [], (sys.prefix, *named, *shown))
         return (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, "--chdir", workspace, "--", *argv)
 
-    def wrap_build(self, argv: Sequence[str], home: str, folder: str, shown: Sequence[str]) -> tuple[str, ...]:
+    def wrap_build(self, argv: Sequence[str], home: str, folder: str, shown: str) -> tuple[str, ...]:
         """Return the command line that builds what strangers wrote: with network, but away from files of the user."""
-        mounts = _mounts((home, folder), (), shown)
+        mounts = _mounts((home, folder), (), (shown,))
         return (_BWRAP, *_CLOSED, *_ALONE, *mounts, "--chdir", folder, "--", *argv)
 
     def wrap_root(

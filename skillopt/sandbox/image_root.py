@@ -31,9 +31,10 @@ while [ $# -gt 0 ]; do case $1 in
 esac; done
 case $1 in *.py) exec python3 "$@" ;; *) exec "$@" ;; esac
 """
+_PIP: Final = b'#!/bin/sh\n[ "$1" = install ] || exec python3 -m pip "$@"\n'
 _INSTALLERS: Final = (
-    File("apt-get", b"#!/bin/sh\nexit 0\n"),
-    File("apt", b"#!/bin/sh\nexit 0\n"),
+    *(File(name, b"#!/bin/sh\nexit 0\n") for name in ("apt-get", "apt")),
+    *(File(name, _PIP) for name in ("pip", "pip3")),
     File(
         "curl",
         b"#!/bin/sh\ncase $* in *astral.sh/uv*) "

@@ -23,7 +23,7 @@ __all__ = ["base_of", "provide_packages"]
 
 _DONE: Final = ".complete"
 _SECONDS: Final = 900.0
-_PASSED_ON: Final = re.compile(r"(PIP|UV|SSL)_.*|.*_proxy|HOME|XDG_CACHE_HOME", re.IGNORECASE)
+_PASSED_ON: Final = re.compile(r"(PIP|SSL)_.*|.*_proxy|HOME|XDG_CACHE_HOME", re.IGNORECASE)
 
 
 def provide_packages(packages: Sequence[str], python: str = "") -> str:
@@ -47,19 +47,16 @@ def base_of(venv: str) -> str:
 
 
 def _make(place: Path, program: str, packages: Sequence[str]) -> None:
-    uv, python = shutil.which("uv"), str(place / "bin" / "python")
-    made = [uv, "venv", "--seed", "--python", program, str(place)] if uv else [program, "-m", "venv", str(place)]
     # Without packages nothing is asked of an index, and it takes a tenth of the time.
-    _expect(_run(made if packages else [program, "-m", "venv", "--without-pip", str(place)]), "make an environment")
+    _expect(_run([program, "-m", "venv", *(() if packages else ("--without-pip",)), str(place)]), "make an environment")
     if packages:
-        pip = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install", "--no-input"]
+        pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--no-input"]
         ended = _run([*pip, "--only-binary", ":all:", *packages])
         box = Sandbox("auto")
         if ended.status != 0 and box.active and not ended.timed_out:
             with Workspace.create() as home:
-                shown = (base_of(str(place)), str(Path(uv).resolve()) if uv else "")
-                built = [*pip, "--no-cache" if uv else "--no-cache-dir", *packages]
-                ended = _run(box.wrap_build(built, home.path, str(place), shown), home.path)
+                built = box.wrap_build([*pip, "--no-cache-dir", *packages], home.path, str(place), base_of(str(place)))
+                ended = _run(built, home.path)
         _expect(ended, f"install {', '.join(packages)}")
     (place / _DONE).touch()
 

@@ -22,10 +22,12 @@ _NO_PART: Final = frozenset(
 )
 """What no result depends on, and Python itself, which the sandbox brings."""
 
-_PROGRAMS: Final = dict(
-    pair.split("=")
-    for pair in ["build-essential=gcc", "libreoffice=soffice", "libreoffice-calc=soffice", "libreoffice-writer=soffice", "imagemagick=convert", "poppler-utils=pdftotext", "tesseract-ocr=tesseract", "graphviz=dot", "ripgrep=rg", "golang=go", "golang-go=go", "nodejs=node", "default-jdk=javac", "r-base=R", "r-base-core=R", "postgresql=postgres"]
-)
+_PROGRAMS: Final = {
+    "build-essential": "gcc",
+    **dict.fromkeys(("libreoffice", "libreoffice-calc", "libreoffice-writer"), "soffice"),
+    "imagemagick": "convert", "poppler-utils": "pdftotext", "tesseract-ocr": "tesseract", "graphviz": "dot",
+    "golang": "go", "golang-go": "go", "nodejs": "node", "default-jdk": "javac", "r-base": "R", "ripgrep": "rg",
+}
 """The program by which a package is known where it came by other ways."""
 
 _PYTHON_NAMES: Final = {"yaml": "pyyaml", "pil": "pillow", "sklearn": "scikit-learn", "bs4": "beautifulsoup4"}

@@ -154,6 +154,6 @@ def _reference(folder: Folder, name: str) -> list[File]:
 
 
 def _named(path: str, texts: str) -> bool:
-    """Return whether a script names the folder that agents find skills in, and so needs its files; one stands for all."""
+    """Return whether a script names the folder that agents find skills in, so that it needs the files."""
     found = re.search(r"(\.[\w-]+)/skills?(?=/)", path)
     return found is None or found[0] in texts or (found[1] == ".claude" and "skill" in texts)
