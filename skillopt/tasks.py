@@ -91,10 +91,8 @@ class Environment:
 
     @property
     def digest(self) -> str:
-        """Identify what programs find in it; which machine lacks what is no part of it."""
-        lists = (self.packages, self.tools, self.setup, [f"{name}={value}" for name, value in self.variables])
-        kind = "container" if self.container else "sandbox"
-        return digest_of(self.workdir, self.python, kind, str(self.network), *(digest_of(*each) for each in lists))
+        """Identify what programs find in it; what a machine lacks, and why it is a container, is no part of it."""
+        return digest_of(repr(replace(self, missing=(), container="yes" if self.container else "")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,7 @@ from skillopt.tasks import File
 
 __all__ = ["Image", "python_packages", "read_dockerfile", "test_tools"]
 
-_PYTHONS: Final = {
-    "24.04": "3.12",
-    "24-04": "3.12",
-    "22.04": "3.10",
-    "22-04": "3.10",
-    "20.04": "3.8",
-    "bookworm": "3.11",
-}
+_PYTHONS: Final = {"24.04": "3.12", "24-04": "3.12", "22.04": "3.10", "22-04": "3.10", "bookworm": "3.11"}
 _BASE: Final = re.compile(r"(?:.*/)?(python|ubuntu|debian|t-bench/[\w-]+)(?:[-:@].*)?", re.IGNORECASE)
 _IGNORED: Final = frozenset(
     {"CMD", "ENTRYPOINT", "LABEL", "EXPOSE", "SHELL", "MAINTAINER", "VOLUME", "STOPSIGNAL", "HEALTHCHECK"}
@@ -38,46 +31,16 @@ _FETCHES: Final = re.compile(
     r"|uv (?:sync|tool|venv|python|init|add|run)|download|systemctl|service|docker)\b"
 )
 _FILE_TOOLS: Final = frozenset({"mkdir", "chmod", "touch", "cp", "mv", "rm", "ln", "tar", "unzip", "gzip", "gunzip"})
-_FOR_NOTHING: Final = frozenset(
-    {
-        "true",
-        ":",
-        "set",
-        "useradd",
-        "groupadd",
-        "adduser",
-        "addgroup",
-        "chown",
-        "locale-gen",
-        "ldconfig",
-        "export",
-        "id",
-    }
-)
+_FOR_NOTHING: Final = re.compile(r"true|:|set|export|id|chown|locale-gen|ldconfig|(?:user|group)add|add(?:user|group)")
 _PLAIN: Final = re.compile(r"[\w./*?+=:@%,{}~\[\]-]+")
 _ASKS_ONLY: Final = frozenset({"--version", "-version", "-V"})
 _PIP: Final = re.compile(r"(?:\S*/)?(?:uv )?(?:python[\d.]* -m )?pip[\d.]*")
-_PIP_FLAGS: Final = frozenset(
-    {
-        "--no-cache-dir",
-        "--break-system-packages",
-        "--upgrade",
-        "-U",
-        "--quiet",
-        "-q",
-        "--system",
-        "--user",
-        "--no-cache",
-    }
-    | {
-        "--prefer-binary",
-        "--root-user-action=ignore",
-        "--disable-pip-version-check",
-        "--only-binary=:all:",
-        "--retries",
-    }
-    | {"--no-input", "--ignore-installed", "--force-reinstall", "-y", "--no-build-isolation", "--default-timeout=100"}
+_PIP_ELSEWHERE: Final = re.compile(
+    r"-[eifct]|--(?:editable|(?:extra-)?index-url|find-links|constraint|target|prefix|root)\b.*"
 )
+_PIP_COUNTED: Final = frozenset({"--retries", "--timeout", "--default-timeout", "--progress-bar"})
+"""Options of pip that a value follows, and that change nothing of what is installed."""
+
 _SEEDS: Final = frozenset({"pip", "setuptools", "wheel"})
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:\s*(?:[<>=!~]=?|===)\s*[\w.*+!,<>=~ -]+)?")
 _UVX: Final = re.compile(r"\buvx\b|\buv\s+(?:run|add|tool)\b")
@@ -102,6 +65,7 @@ class Image:
     setup: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    base: str = ""
     python: str = ""
     needs: list[str] = field(default_factory=list)
 
@@ -145,14 +109,13 @@ def _take(image: Image, word: str, rest: str, body: str, folder: Folder) -> str:
 def _base(image: Image, rest: str) -> str:
     words = [each for each in rest.split() if not each.startswith("--")]
     name = words[0] if words else ""
-    if image.python or image.workdir != "/":
+    if image.base:
         return "it has several stages"
+    image.base = name
     if not _BASE.fullmatch(name):
         return "the image is none of python, ubuntu and debian"
     given = re.search(r"python:(\d+\.\d+)", name)
     image.python = given[1] if given else next((each for tag, each in _PYTHONS.items() if tag in name), "")
-    if given:
-        image.workdir = "/"
     return ""
 
 
@@ -243,7 +206,7 @@ def _command(image: Image, words: Sequence[str], folder: Folder) -> bool:
         asked = python_packages(words[words.index("install") + 1 :], folder)
         image.packages += asked or []
         return asked is not None
-    return name in _FOR_NOTHING or _changes_nothing(name, words) or _file_tool(image, name, words)
+    return bool(_FOR_NOTHING.fullmatch(name)) or _changes_nothing(name, words) or _file_tool(image, name, words)
 
 
 def _take_packages(image: Image, words: Sequence[str]) -> None:
@@ -299,9 +262,11 @@ def python_packages(words: Sequence[str], folder: Folder) -> list[str] | None:
             found += listed
         elif word in ("2>/dev/null", ">/dev/null", "2>&1", ">"):
             break
-        elif word not in _PIP_FLAGS:
-            if not _REQUIREMENT.fullmatch(word):
-                return None
+        elif word in _PIP_COUNTED:
+            next(left, "")
+        elif _PIP_ELSEWHERE.fullmatch(word) or not (word.startswith("-") or _REQUIREMENT.fullmatch(word)):
+            return None
+        elif not word.startswith("-"):
             found += [] if re.split(r"\W", word, maxsplit=1)[0] in _SEEDS else [word.replace(" ", "")]
     return found
 

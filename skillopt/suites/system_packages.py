@@ -25,8 +25,16 @@ _NO_PART: Final = frozenset(
 _PROGRAMS: Final = {
     "build-essential": "gcc",
     **dict.fromkeys(("libreoffice", "libreoffice-calc", "libreoffice-writer"), "soffice"),
-    "imagemagick": "convert", "poppler-utils": "pdftotext", "tesseract-ocr": "tesseract", "graphviz": "dot",
-    "golang": "go", "golang-go": "go", "nodejs": "node", "default-jdk": "javac", "r-base": "R", "ripgrep": "rg",
+    "imagemagick": "convert",
+    "poppler-utils": "pdftotext",
+    "tesseract-ocr": "tesseract",
+    "graphviz": "dot",
+    "golang": "go",
+    "golang-go": "go",
+    "nodejs": "node",
+    "default-jdk": "javac",
+    "r-base": "R",
+    "ripgrep": "rg",
 }
 """The program by which a package is known where it came by other ways."""
 

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import chain, count
 from typing import Any, Final
 
@@ -71,10 +72,8 @@ def task_entry(task: Task, split: Split | None = None, folder: str = "") -> dict
 
 def _environment(found: Environment) -> dict[str, object]:
     """Write what differs from an empty environment."""
-    given = {"variables": dict(found.variables)} if found.variables else {}
-    texts = {"workdir": found.workdir, "python": found.python, "container": found.container, "network": found.network}
-    lists = {name: list(getattr(found, name)) for name in ("packages", "tools", "setup", "missing")}
-    return {**{name: value for name, value in {**texts, **lists}.items() if value}, **given}
+    values = {**asdict(found), "variables": dict(found.variables)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
 
 
 def yaml_text(entry: Mapping[str, object]) -> str:

@@ -1,7 +1,7 @@
 """Load a suite in the native format, YAML or JSON lines; every mistake is found at load, with its file and line."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
@@ -16,7 +16,7 @@ from skillopt.suites.sources import Source, error_at, read_json_lines, read_yaml
 from skillopt.tasks import Environment, File, Split, Task, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
 
-__all__ = ["EnvironmentEntry", "FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
+__all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
 
 _YAML_SUFFIXES: Final = (".yaml", ".yml")
 _DEFAULT_TIMEOUT = 600.0
@@ -72,25 +72,17 @@ class TaskDefaults(BaseModel):
     timeout: Annotated[float, Field(gt=0, le=LONGEST_SECONDS)] = _DEFAULT_TIMEOUT
 
 
-class EnvironmentEntry(BaseModel):
-    """The file system that a task is done in."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    workdir: Annotated[str, Field(pattern=r"^/")] = "/"
-    variables: dict[str, str] = {}
-    packages: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    python: Annotated[str, Field(pattern=r"^(\d+\.\d+)?$")] = ""
-    setup: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    container: str = ""
-    network: bool = False
-
-    def value(self) -> Environment:
-        """Give the environment that a task has."""
-        rest = self.model_dump(exclude={"variables"})
-        return Environment(variables=tuple(self.variables.items()), **rest)
+def _environment(value: object) -> object:
+    """Take variables as a mapping, and refuse what no environment has."""
+    if not isinstance(value, dict):
+        return value
+    known = [each.name for each in fields(Environment)]
+    if unknown := [str(key) for key in value if key not in known]:
+        raise ValueError(f"unknown key {unknown[0]!r}; known keys: {', '.join(known)}")
+    if not str(value.get("workdir", "/")).startswith("/"):
+        raise ValueError(f"expected a workdir that begins with '/', found {value['workdir']!r}")
+    given = value.get("variables", {})
+    return {**value, "variables": tuple(given.items()) if isinstance(given, dict) else given}
 
 
 class TaskEntry(BaseModel):
@@ -105,7 +97,7 @@ class TaskEntry(BaseModel):
     tags: tuple[str, ...] | None = None
     timeout: Annotated[float | None, Field(gt=0, le=LONGEST_SECONDS)] = None
     split: Split | None = None
-    environment: EnvironmentEntry | None = None
+    environment: Annotated[Environment | None, BeforeValidator(_environment)] = None
 
 
 class SuiteEntry(BaseModel):
@@ -120,9 +112,7 @@ class SuiteEntry(BaseModel):
 
 
 Entry = TypeVar("Entry", SuiteEntry, TaskEntry)
-_KEYS: Final = [
-    name for model in (SuiteEntry, TaskEntry, TaskDefaults, FileEntry, EnvironmentEntry) for name in model.model_fields
-]
+_KEYS: Final = [name for model in (SuiteEntry, TaskEntry, TaskDefaults, FileEntry) for name in model.model_fields]
 
 
 def read_native(path: Path) -> Reading:
@@ -242,7 +232,7 @@ class _Reader:
             files,
             defaults.tags if entry.tags is None else entry.tags,
             defaults.timeout if entry.timeout is None else entry.timeout,
-            environment=None if entry.environment is None else entry.environment.value(),
+            environment=entry.environment,
         )
 
     def _verifier(self, written: _Written) -> VerifierSpec:
