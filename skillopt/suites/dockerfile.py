@@ -260,7 +260,7 @@ def python_packages(words: Sequence[str], folder: Folder) -> list[str] | None:
             if listed is None:
                 return None
             found += listed
-        elif word in ("2>/dev/null", ">/dev/null", "2>&1", ">"):
+        elif word.isdecimal() or ">" in word[:2]:  # output that goes elsewhere
             break
         elif word in _PIP_COUNTED:
             next(left, "")

@@ -137,7 +137,7 @@ def test_packages_of_an_image_are_those_of_a_virtual_environment(
 
 def test_what_tests_install_by_uv_is_kept_apart_from_what_the_image_has(tmp_path: Path) -> None:
     uvx = "uvx \\\n  --with pytest==8.4.1 \\\n  --with numpy==2.3.2 \\\n  pytest /tests/test_outputs.py\n"
-    solve = 'pip3 install "rich==14.0.0" -q\npython3 - <<EOF\nprint("it\'s")\nEOF\n'
+    solve = 'pip3 install "rich==14.0.0" -q 2>&1\npython3 - <<EOF\nprint("it\'s")\nEOF\n'
 
     environment = one_task(tmp_path, {"tests/test.sh": uvx, "solution/solve.sh": solve}).environment
 
