@@ -17,7 +17,17 @@ from skillopt.sandbox.processes import ProcessResult, run_process
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import Environment, File, digest_of
 
-__all__ = ["ENGINE", "answers", "container_of", "find_engine", "run_in_container", "started_container"]
+__all__ = [
+    "ENGINE",
+    "agent_command",
+    "answers",
+    "changed_in_container",
+    "container_of",
+    "fetch_home",
+    "find_engine",
+    "run_in_container",
+    "started_container",
+]
 
 ENGINE: Final = "SKILLOPT_ENGINE"
 """The variable that names the engine, or a word that is none, such as `none`."""
@@ -89,6 +99,34 @@ def run_in_container(
     return ended
 
 
+def agent_command(
+    workspace: str, argv: Sequence[str], environment: Environment, home: str, start: str, names: Iterable[str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Give the command line that runs an agent of the image in a container, and what the engine itself needs.
+
+    Its home and the folder it starts in are copied there. Of its variables only the names are in the command line.
+    """
+    name = container_of(workspace)
+    for folder, place in ((home, home), (start, environment.workdir)):
+        _expect(["exec", name, "mkdir", "-p", place], "make a folder in the container")
+        _expect(["cp", f"{folder}/.", f"{name}:{place}"], "copy a folder into the container")
+    passed = [part for each in sorted(names) if each != "HOME" for part in ("--env", each)]
+    begun = ("exec", "--interactive", "--workdir", environment.workdir, "--env", f"HOME={home}", *passed, name)
+    return (_engine(), *begun, Path(argv[0]).name, *argv[1:]), _for_engine()
+
+
+def fetch_home(workspace: str, home: str) -> None:
+    """Copy the home of an agent out of the container again, where the agent notes what it did."""
+    _expect(["cp", f"{container_of(workspace)}:{home}/.", home], "copy a folder out of the container")
+
+
+def changed_in_container(workspace: str) -> list[str]:
+    """List the files that differ from those of the image, as paths from its root."""
+    ended = _expect(["diff", container_of(workspace)], "list what changed in the container")
+    found = sorted(line[2:].lstrip("/") for line in ended.stdout.splitlines() if line[1:2] == " ")
+    return [path for path in found if not any(other.startswith(f"{path}/") for other in found)]
+
+
 def _engine() -> str:
     if not find_engine():
         kind = FailureKind.MISSING_PROGRAM
@@ -110,5 +148,8 @@ def _expect(arguments: Sequence[str], what: str, seconds: float = _SECONDS) -> P
 
 
 def _called(engine: str, arguments: Sequence[str], seconds: float) -> ProcessResult:
-    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return run_process([engine, *arguments], "/", passed, seconds)
+    return run_process([engine, *arguments], "/", _for_engine(), seconds)
+
+
+def _for_engine() -> dict[str, str]:
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}

@@ -1,13 +1,15 @@
 """A rollout by a coding agent, and one answer of it: what is the same for every client with a command line."""
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from skillopt.errors import FailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Reply, Status, Trajectory, Usage, loading_note
+from skillopt.sandbox.containers import changed_in_container
 from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.workspace import Workspace, changed_files
 from skillopt.settings import Price
@@ -19,6 +21,8 @@ from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run,
 from skillopt.tasks import File
 
 __all__ = ["Client", "ClientModel", "ClientProgram", "LoadingMode"]
+
+_RESOLVER: Final = "/etc/resolv.conf"
 
 LoadingMode = Literal["forced", "discovery"]
 """Whether the skill is put before the model, or only listed for it to load."""
@@ -80,7 +84,12 @@ class Client(ABC):
             stream = self.read(run, home, request)
         inner = folder.removeprefix(workspace).lstrip("/")
         own = tuple(f"{inner}/{name}/".lstrip("/") for name in (".git", self.skills.partition("/")[0]))
-        changed = tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(own))
+        found: Iterable[str] = changed_files(workspace, request.task.files)
+        if environment is not None:
+            # What is shown of this machine leaves an empty place in the root.
+            own += tuple(place.lstrip("/") for place in (*command.shown, home.path, os.path.realpath(_RESOLVER)))
+            found = changed_in_container(workspace) if environment.container else found
+        changed = tuple(path for path in found if not f"{path}/".startswith(own))
         ending = stream.ending(run, changed=bool(changed))
         complaint = "" if skill is None else stream.complaint(skill, forced=forced)
         notes = [] if skill is None else [Message("harness", self._loading(stream, skill, complaint))]

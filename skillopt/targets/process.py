@@ -21,6 +21,7 @@ from typing import Final
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.containers import agent_command, fetch_home
 from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.limits import rollout_limits
 from skillopt.sandbox.processes import end_inheritors, run_process
@@ -104,11 +105,17 @@ class AgentCommand:
 
     def _run_in_root(self, root: ImageRoot, home: AgentHome, seconds: float) -> ClientRun:
         """Run the client where the workspace is the root; its programs are those of the task, then its own."""
-        if root.environment.container or self.sandbox is None or not self.sandbox.active:
-            where = "a container" if root.environment.container else "no sandbox"
+        if root.environment.container:
+            given = (root.environment, home.path, root.start, self.env)
+            wrapped, own = agent_command(root.folder, self.argv, *given)
+            run = self._run(home, root.folder, seconds, wrapped, {**self.env, **own})
+            if not run.interrupted:
+                fetch_home(root.folder, home.path)
+            return replace(run, acts=Acts(unknown="in a container"))
+        if self.sandbox is None or not self.sandbox.active:
             raise InfrastructureError(
-                f"expected a sandbox for an agent in the file system of a task, found {where}; "
-                "run its oracle only (`skillopt suite check --oracle`), or leave the task out"
+                "expected a sandbox for an agent in the file system of a task, found none; install bubblewrap, or "
+                "leave the task out"
             )
         shown, variables = root.programs()
         env = {**variables, **self.env, "PATH": variables["PATH"]}

@@ -1,25 +1,26 @@
 #!/bin/sh
 # Stands in for docker and podman: notes its arguments, and keeps a folder for each container. What runs "in" one is not run:
-# bash of solve.sh leaves a mark, and bash of test.sh a reward of 1 where that mark is, else 0.
+# solve.sh and agent.sh leave a mark, and test.sh a reward of 1 where that mark is, else 0.
 echo "$*" >> "$HOME/engine.log"
-inside() { echo "$HOME/containers/$1"; }
+for word in "$@"; do case $word in skillopt-*) box=$HOME/containers/${word%%:*} ;; esac; done
 case "$1 $2" in
 "info "*) [ ! -e "$HOME/engine-is-down" ] ;;
 "image inspect") [ -e "$HOME/image" ] && echo sha256:feed ;;
 "build "*) if [ -e "$HOME/no-such-image" ]; then echo "manifest unknown" >&2; exit 1; fi; touch "$HOME/image" ;;
-"run "*) while [ "$1" != --name ]; do shift; done; mkdir -p "$(inside "$2")" ;;
-"rm "*) rm -rf "$(inside "$3")" ;;
-"kill "*) : ;;
+"run "*) while [ "$1" != --name ]; do shift; done; mkdir -p "$HOME/containers/$2" ;;
+"rm "*) rm -rf "$HOME/containers/$3" ;;
+"diff "*) printf 'C /srv\nA /srv/ids.txt\nA /srv/.git\n' ;;
 "cp "*) case $2 in
-  *:/*) cp -r "$(inside "${2%%:*}")/${2#*:}" "$3" ;;
-  *) to="$(inside "${3%%:*}")/${3#*:}"; mkdir -p "$to"; cp -r "$2" "$to" ;; esac ;;
+  skillopt-*) cp -r "$box/${2#*:}" "$3" ;;
+  *) mkdir -p "$box/${3#*:}"; cp -r "$2" "$box/${3#*:}" ;; esac ;;
 "exec "*)
   case $* in
-  *"rm -rf"*) rm -rf "$(inside "$2")/$5" ;;
-  *solve.sh) touch "$(inside "$4")/solved" ;;
+  *"rm -rf"*) rm -rf "$box/$5" ;;
+  *solve.sh) touch "$box/solved" ;;
+  *agent.sh) touch "$box/solved"; cat > /dev/null; echo Done. ;;
   *test.sh)
     [ ! -e "$HOME/tests-hang" ] || sleep 60
-    mkdir -p "$(inside "$4")/logs/verifier"
-    if [ -e "$(inside "$4")/solved" ]; then echo 1; else echo 0; fi > "$(inside "$4")/logs/verifier/reward.txt" ;;
+    mkdir -p "$box/logs/verifier"
+    if [ -e "$box/solved" ]; then echo 1; else echo 0; fi > "$box/logs/verifier/reward.txt" ;;
   esac ;;
 esac

@@ -6,14 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.agent_table import AgentTable
 from skillopt.execution.oracle import OracleResult, check_oracles, run_oracle
+from skillopt.execution.runner import run_rollout
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox import containers
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.image_root import ImageRoot, prepared
 from skillopt.sandbox.workspace import Workspace
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.suites import load_suite, read_tasks, system_packages
 from skillopt.suites.writing import write_suite
+from skillopt.targets.command_line.client import CommandLineHarness
 from skillopt.tasks import File, Task
 from skillopt.verifiers import load_verifier
 
@@ -274,6 +279,30 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def agent(folder: Path, lines: str) -> CommandLineHarness:
+    """Make a harness of a script that stands in for an agent."""
+    place = folder / "agent.sh"
+    place.write_text(f"#!/bin/sh\ncat > /dev/null\n{lines}\n", encoding="utf-8")
+    place.chmod(0o755)
+    table = AgentTable.model_validate({"command": ["{project}/agent.sh"], "skills": ".skills"})
+    return CommandLineHarness("my-agent", table, folder, mode="discovery", sandbox="auto")
+
+
+SKILL = Skill("ids", SkillDocument("---\nname: ids\ndescription: Ids.\n---\n# Ids\n"))
+
+
+@needs_bwrap
+def test_an_agent_starts_in_the_folder_of_the_image_and_finds_its_skill_and_all_paths(tmp_path: Path) -> None:
+    lines = "pwd; ls .skills; echo $GREETING; tail -n 1 /data/orders.csv > ids.txt; touch /usr/x || true"
+
+    rollout = run_rollout(agent(tmp_path, lines), RolloutRequest(SKILL, one_task(tmp_path)))
+
+    assert rollout.trajectory.answer.split("\n") == ["/app", "ids", "good day"]
+    assert rollout.trajectory.files_changed == ("app/ids.txt",)
+    assert rollout.score is not None
+    assert rollout.score.passed
+
+
 POSTGRES = {"environment/Dockerfile": "FROM postgres:17\nWORKDIR /srv\n"}
 
 
@@ -293,6 +322,19 @@ def test_with_an_engine_a_task_runs_in_a_container_without_network_that_ends_wit
     assert "--memory" in begun
     assert f"rm --force {begun.split('--name ')[1].split()[0]}" in log
     assert list((engine / "containers").iterdir()) == []
+
+
+def test_an_agent_of_the_image_runs_in_the_container_and_the_image_is_recorded(engine: Path) -> None:
+    rollout = run_rollout(agent(engine, ""), RolloutRequest(SKILL, one_task(engine, POSTGRES)))
+
+    log = (engine / "engine.log").read_text(encoding="utf-8").splitlines()
+    (ran,) = [line for line in log if line.endswith(" agent.sh")]
+    assert ran.startswith("exec --interactive --workdir /srv --env HOME=")
+    assert rollout.trajectory.messages[-1].text == "image sha256:feed"
+    assert rollout.trajectory.files_changed == ("srv/ids.txt",)
+    assert rollout.score is not None
+    assert rollout.score.passed
+    assert log[-1].startswith("rm --force ")
 
 
 @pytest.mark.parametrize(
