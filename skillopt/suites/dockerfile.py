@@ -163,12 +163,8 @@ def _take_files(image: Image, folder: Folder, source: str, place: str) -> None:
 
 def _is_folder(place: str, image: Image) -> bool:
     made = any(place in line.split() and " mkdir " in line for line in image.setup)
-    return (
-        made
-        or place in _FOLDERS
-        or place == image.workdir
-        or any(f"/{path}".startswith(f"{place}/") for path in image.files)
-    )
+    holds = any(f"/{path}".startswith(f"{place}/") for path in image.files)
+    return made or holds or place in (*_FOLDERS, image.workdir)
 
 
 def _matching(folder: Folder, name: str) -> list[str]:
@@ -184,10 +180,9 @@ def _matching(folder: Folder, name: str) -> list[str]:
 def _run(image: Image, rest: str, body: str, folder: Folder) -> str:
     rest = _UV_SCRIPT.sub("true", rest)
     whole = f"{rest}\n{body}".strip()
-    commands = None if body or re.search(r"\b(?:if|for|while|case)\b|\$\(|`|^\[", rest) else _commands(rest)
-    others = (
-        ["a script"] if commands is None else [" ".join(one) for one in commands if not _command(image, one, folder)]
-    )
+    is_script = body or re.search(r"\b(?:if|for|while|case)\b|\$\(|`|^\[", rest)
+    commands = [["a script"]] if is_script else _commands(rest)
+    others = [" ".join(words) for words in commands if not _command(image, words, folder)]
     if not others or _OF_AGENTS.search(whole):
         return ""
     if _FETCHES.search(whole) or re.search(r"\b(?:apt|apt-get|pip3?) ", " ".join(others)):
