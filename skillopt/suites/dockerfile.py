@@ -65,6 +65,7 @@ class Image:
     setup: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    missed_at: int = 0
     base: str = ""
     python: str = ""
     needs: list[str] = field(default_factory=list)
@@ -83,6 +84,8 @@ def read_dockerfile(folder: Folder) -> Image:
             raise SuiteError(f"{where}: {error}") from error
         if problem:
             image.needs.append(f"{where}: {problem}")
+        if image.missing and not image.missed_at:
+            image.missed_at = line
     return image
 
 

@@ -114,8 +114,9 @@ def _environment(folder: Folder, image: Image, entry: HarborTask, *, solved: boo
     """Say where the task is done; raise where that is a container, and there is no engine for it."""
     why = list(image.needs)
     if image.missing:
-        found = f"found {', '.join(image.found)}; " if image.found else ""
-        listed = f"environment/Dockerfile: apt-get install: {found}missing {', '.join(image.missing)}"
+        found = f"found {', '.join(dict.fromkeys(image.found))}; " if image.found else ""
+        missing = ", ".join(dict.fromkeys(image.missing))
+        listed = f"environment/Dockerfile:{image.missed_at}: 'apt-get install': {found}missing {missing}"
         # Whether they matter is shown by the solution, where there is one.
         why += [] if solved else [listed]
     if why:
@@ -134,7 +135,7 @@ def _environment(folder: Folder, image: Image, entry: HarborTask, *, solved: boo
         tools,
         image.python,
         tuple(image.setup),
-        tuple(image.missing),
+        tuple(dict.fromkeys(image.missing)),
     )
 
 

@@ -205,7 +205,10 @@ def test_packages_of_the_system_that_are_missing_are_named_beside_those_found(
 
     assert solved.environment is not None
     assert solved.environment.missing == ("no-such-office",)
-    assert "apt-get install: found git; missing no-such-office; install docker or podman" in skipped.reason
+    assert (
+        "environment/Dockerfile:2: 'apt-get install': found git; missing no-such-office; install docker"
+        in skipped.reason
+    )
 
 
 @needs_bwrap
