@@ -23,7 +23,7 @@ __all__ = [
     "answers",
     "changed_in_container",
     "container_of",
-    "fetch_home",
+    "end_agent",
     "find_engine",
     "run_in_container",
     "started_container",
@@ -66,17 +66,10 @@ def started_container(workspace: str, environment: Environment, files: Iterable[
         with Workspace.create(context) as folder:
             _expect(["build", "--tag", image, folder.path], "build the image", _BUILD_SECONDS)
     found = _expect(["image", "inspect", "--format", "{{.Id}}", image], "find the image")
-    bounds = [
-        "--memory",
-        str(limits.memory),
-        "--pids-limit",
-        str(limits.processes),
-        "--security-opt",
-        "no-new-privileges",
-    ]
+    bounds = f"--memory {limits.memory} --pids-limit {limits.processes} --security-opt no-new-privileges".split()
     network = [] if environment.network else ["--network", "none"]
     try:
-        begun = ["run", "--detach", "--rm", "--init", "--name", name, *bounds, *network, "--entrypoint", "sleep"]
+        begun = ["run", "--detach", "--init", "--name", name, *bounds, *network, "--entrypoint", "sleep"]
         _expect([*begun, image, "infinity"], "start the container")
         yield found.stdout.strip()
     finally:
@@ -115,8 +108,9 @@ def agent_command(
     return (_engine(), *begun, Path(argv[0]).name, *argv[1:]), _for_engine()
 
 
-def fetch_home(workspace: str, home: str) -> None:
-    """Copy the home of an agent out of the container again, where the agent notes what it did."""
+def end_agent(workspace: str, home: str) -> None:
+    """End what an agent left running, before its work is scored, and copy its home out, where it notes what it did."""
+    _expect(["restart", "--time", "0", container_of(workspace)], "end the agent's programs")
     _expect(["cp", f"{container_of(workspace)}:{home}/.", home], "copy a folder out of the container")
 
 

@@ -21,7 +21,7 @@ from typing import Final
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.containers import agent_command, fetch_home
+from skillopt.sandbox.containers import agent_command, end_agent
 from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.limits import rollout_limits
 from skillopt.sandbox.processes import end_inheritors, run_process
@@ -117,7 +117,7 @@ class AgentCommand:
         wrapped, own = agent_command(root.folder, self.argv, root.environment, home.path, root.start, self.env)
         run = self._run(home, root.folder, seconds, wrapped, {**self.env, **own})
         if not run.interrupted:
-            fetch_home(root.folder, home.path)
+            end_agent(root.folder, home.path)
         return replace(run, acts=Acts(unknown="in a container"))
 
     def _run(

@@ -337,6 +337,7 @@ def test_an_agent_of_the_image_runs_in_the_container_and_the_image_is_recorded(e
     assert rollout.trajectory.files_changed == ("srv/ids.txt",)
     assert rollout.score is not None
     assert rollout.score.passed
+    assert [line.split()[0] for line in log[log.index(ran) :]][1] == "restart"
     assert log[-1].startswith("rm --force ")
 
 
