@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from skillopt.agent_table import ALLOWED_AGENTS, read_agent_tables
 from skillopt.errors import RepositoryError, SettingsError, UsageError
+from skillopt.sandbox.containers import ENGINE
 from skillopt.settings import Settings, flatten_tables, make_settings, read_setting
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
 from skillopt.skills.document import Skill, SkillDocument
@@ -317,7 +318,7 @@ def _environment(variables: Mapping[str, str]) -> dict[str, object]:
     """Take settings from SKILLOPT_… variables; a list is separated by commas."""
     found: dict[str, object] = {}
     for variable, text in variables.items():
-        if variable.startswith(_PREFIX) and variable != ALLOWED_AGENTS:
+        if variable.startswith(_PREFIX) and variable not in (ALLOWED_AGENTS, ENGINE):
             key = variable.removeprefix(_PREFIX).lower()
             found[key] = read_setting(key, text)
     return found

@@ -11,7 +11,18 @@ from typing import Final
 
 from skillopt.errors import SuiteError
 
-__all__ = ["JUDGED_KINDS", "RUN_AGENT", "File", "Split", "Suite", "Task", "VerifierSpec", "digest_of", "divide"]
+__all__ = [
+    "JUDGED_KINDS",
+    "RUN_AGENT",
+    "Environment",
+    "File",
+    "Split",
+    "Suite",
+    "Task",
+    "VerifierSpec",
+    "digest_of",
+    "divide",
+]
 
 
 JUDGED_KINDS: Final = frozenset({"rubric"})
@@ -53,6 +64,38 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Environment:
+    """The file system that a task is done in: the workspace is its root, so that absolute paths are what they say.
+
+    Args:
+        workdir: The folder in which programs start.
+        variables: Names and values that programs get; `$NAME` in a value is one set before, or PATH.
+        packages: Python packages that are there, as requirements for pip.
+        tools: Those that the tests have in place of `packages`, as `uvx` gives them.
+        python: Version of Python, such as `3.12`; empty for any.
+        setup: Shell commands that make it ready, in order.
+        missing: Packages of the system that the image has and this machine lacks.
+        container: Why a container is needed, the line of the image first; empty where the sandbox does.
+        network: Whether a container has a network.
+    """
+
+    workdir: str = "/"
+    variables: tuple[tuple[str, str], ...] = ()
+    packages: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    python: str = ""
+    setup: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    container: str = ""
+    network: bool = False
+
+    @property
+    def digest(self) -> str:
+        """Identify what programs find in it; what a machine lacks, and why it is a container, is no part of it."""
+        return digest_of(repr(replace(self, missing=(), container="yes" if self.container else "")))
+
+
+@dataclass(frozen=True, slots=True)
 class VerifierSpec:
     """How a task is scored.
 
@@ -61,12 +104,14 @@ class VerifierSpec:
         options: The driver's options as canonical JSON text, validated by the driver.
         files: Reference files; they enter no workspace before the target has stopped.
         inputs: What the task placed in the workspace, where a rollout is scored; no part of what identifies a task.
+        environment: Where the task was done, where a rollout is scored; None for the workspace alone.
     """
 
     kind: str
     options: str = "{}"
     files: tuple[File, ...] = ()
     inputs: tuple[File, ...] = ()
+    environment: Environment | None = None
 
     @property
     def judged(self) -> bool:
@@ -79,9 +124,7 @@ class VerifierSpec:
         if self.kind != "checks":
             return (self,)
         checks = json.loads(self.options).get("checks", ())
-        return tuple(
-            VerifierSpec(each["kind"], json.dumps(each.get("options", {})), self.files, self.inputs) for each in checks
-        )
+        return tuple(replace(self, kind=each["kind"], options=json.dumps(each.get("options", {}))) for each in checks)
 
     @property
     def can_be_gamed(self) -> bool:
@@ -119,6 +162,7 @@ class Task:
         tags: Free labels, for reports and for splits that have their share of each.
         timeout: Wall-clock limit in seconds, > 0.
         target: Name of the harness that does it, where several do each task of a suite; else empty.
+        environment: The file system it is done in; None where the workspace is just a folder.
     """
 
     id: str
@@ -128,6 +172,7 @@ class Task:
     tags: tuple[str, ...] = ()
     timeout: float = 600.0
     target: str = ""
+    environment: Environment | None = None
 
     def __deepcopy__(self, _: dict[int, object]) -> "Task":
         """Share it with every copy: it never changes."""
@@ -141,7 +186,7 @@ class Task:
     @property
     def verifier_with_inputs(self) -> VerifierSpec:
         """Give the verifier as it scores a rollout: it knows the files that the workspace held at the start."""
-        return replace(self.verifier, inputs=self.files)
+        return replace(self.verifier, inputs=self.files, environment=self.environment)
 
     @property
     def digest(self) -> str:
@@ -151,6 +196,7 @@ class Task:
             repr(self.timeout),
             self.verifier.kind,
             self.verifier.options,
+            *(() if self.environment is None else (self.environment.digest,)),
             *(part for file in (*self.files, *self.verifier.files) for part in (file.path, file.content)),
         )
 

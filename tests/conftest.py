@@ -27,6 +27,7 @@ _FIXED = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "NO_COLOR": "1",
+    "SKILLOPT_ENGINE": "none",
     "TERM": "dumb",
 }
 

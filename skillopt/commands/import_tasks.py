@@ -52,6 +52,7 @@ def import_tasks(
         "to": str(folder),
         "tasks": len(reading.tasks),
         "commands": commands,
+        "missing": {task.id: task.environment.missing for _, task in reading.tasks if task.environment},
         "triggers": len(reading.triggers),
         "skipped": reading.skipped,
     }
@@ -64,6 +65,9 @@ def _text(result: Mapping[str, Any]) -> str:
     if result["commands"]:
         bring = "task brings" if result["commands"] == 1 else "tasks bring"
         lines.append(f"{result['commands']} {bring} commands that judge your runs; read them before a run")
+    if missing := {task: names for task, names in result["missing"].items() if names}:
+        lines.append("packages of the image that this machine lacks; `skillopt suite check` shows whether it matters:")
+        lines += [f"  {task}: missing {', '.join(names)}" for task, names in missing.items()]
     if result["triggers"]:
         lines.append(f"{result['triggers']} requests say only when the skill should be loaded; they are no tasks")
     if result["skipped"]:

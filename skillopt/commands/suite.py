@@ -13,6 +13,7 @@ from skillopt.commands import output
 from skillopt.commands.options import JsonOption, RunOptions, SkillArgument, SuiteOption, with_run_options
 from skillopt.errors import SkilloptError, SuiteError, UsageError
 from skillopt.execution.drivers import load_drivers
+from skillopt.execution.oracle import OracleResult, check_oracles, has_oracle
 from skillopt.gate.judge_noise import judge_agreement
 from skillopt.project import Selection
 from skillopt.rollouts import Rollout
@@ -20,8 +21,10 @@ from skillopt.runs.prospect import what_it_can_show
 from skillopt.runs.recorded import count_outcomes, marks_of_criteria, recorded_rollouts
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
+from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import state_folder
 from skillopt.suites import plan_suite, read_tasks
 from skillopt.suites.formats import find_triggers
 from skillopt.suites.reading import Reading, Trigger
@@ -80,7 +83,8 @@ def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOpti
     """Check what the tasks can tell: criteria, outcomes, leaks.
 
     Uses what is recorded and spends nothing: criteria that the judge cannot decide, tasks that always or never pass,
-    flaky ones, what tasks of one split tell of another's, and the smallest gain that the suite can show.
+    flaky ones, what tasks of one split tell of another's, and the smallest gain that the suite can show. Of tasks that
+    bring a solution (Harbor), the solution must pass and doing nothing must fail: this oracle is run once.
     `skillopt evaluate --repeats 3` records what is missing.
     """
     output.show(_checked(options.select(skill)), lambda one: "\n".join(_check_lines(one)), as_json=as_json)
@@ -89,6 +93,7 @@ def check(skill: SkillArgument = None, *, options: RunOptions, as_json: JsonOpti
 def _check_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _outcome_lines(found)
     yield from _check_kind_lines(found["programs"])
+    yield from _oracle_lines(found["oracle"])
     yield from _judge_lines(found)
     yield from _leak_lines(found)
     yield f"what it can show: {found['prospect'].words}"
@@ -116,6 +121,15 @@ def _check_kind_lines(found: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Ite
     for task, names in [*found[_GAMED].items(), *found[_EXECUTES].items()][:_MOST_TASKS]:
         advice = f"may execute {_some(names)}: declare `runs: agent`" if names else "can be gamed: use `run-agent`"
         yield f"  {escape_terminal(f'{task}: {advice}')}"
+
+
+def _oracle_lines(results: Sequence[OracleResult]) -> Iterator[str]:
+    if results:
+        counting = sum(result.counts for result in results)
+        of = count_noun(len(results), "task")
+        yield f"oracle: in {counting} of {of} that bring a solution it passes and doing nothing fails"
+    for result in [each for each in results if not each.counts][:_MOST_TASKS]:
+        yield f"  {escape_terminal(f'{result.task}: {result.words}; leave the task out')}"
 
 
 def _leak_lines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -206,10 +220,20 @@ def _checked(selection: Selection) -> dict[str, Any]:
         "undecided": sorted(undecided, key=lambda one: -max(one.differs, one.cannot_tell)),
         "judge": judge_agreement(rollout for own in rollouts.values() for rollout in own),
         "programs": _programs(suite),
+        "oracle": _oracles(suite, project.root, target.settings.sandbox),
         "leaks": find_split_leaks(suite),
         "prospect": what_it_can_show(suite, target.settings),
         "problem": problem,
     }
+
+
+def _oracles(suite: Suite, root: Path, sandbox: SandboxChoice) -> tuple[OracleResult, ...]:
+    tasks = [task for _, task in suite.splits if has_oracle(task)]
+    if not tasks:
+        return ()
+    return check_oracles(
+        tasks, state_folder(root) / "oracles.jsonl", lambda text: typer.echo(escape_terminal(text), err=True), sandbox
+    )
 
 
 def _programs(suite: Suite) -> dict[str, dict[str, tuple[str, ...]]]:

@@ -25,7 +25,8 @@ from skillopt.execution.masking import environment_masking, secret_variables
 from skillopt.execution.metering import NodeLostError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
-from skillopt.sandbox.bubblewrap import sandbox_warning
+from skillopt.sandbox.bubblewrap import Sandbox, sandbox_warning
+from skillopt.sandbox.image_root import prepared
 from skillopt.sandbox.workspace import Workspace, folder_size
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
@@ -73,7 +74,13 @@ def run_on_node(
     try:
         if harness.identity != identity:
             raise InfrastructureError(f"expected the target {identity!r}, found {harness.identity!r}")  # noqa: TRY301 - a failure as others
-        with Workspace.create(request.task.files) as workspace:
+        task = request.task
+        if task.environment is not None and task.environment.container:
+            raise InfrastructureError("expected a task that needs no container, found one; run it without ray")  # noqa: TRY301 - as above
+        with (
+            Workspace.create(task.files) as workspace,
+            prepared(workspace.path, task.environment, (), Sandbox("auto")),
+        ):
             trajectory = harness.run(request, workspace.path)
             return trajectory.with_texts(masking.text), pack(workspace.path)
     except ProviderError as error:

@@ -20,7 +20,9 @@ from skillopt.execution.masking import environment_masking
 from skillopt.execution.metering import OutOfBudget, expect
 from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest, VerifierFactory
-from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage, readable
+from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Trajectory, Usage, readable
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.image_root import prepared
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger, reply_key
@@ -304,7 +306,7 @@ def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: Verifi
     begun = monotonic()
     try:
         with Workspace.create(request.task.files) as workspace:
-            trajectory, score = _run_and_score(harness, request, workspace.path, make_verifier)
+            trajectory, score = _run_prepared(harness, request, workspace.path, make_verifier)
     except OSError as error:
         raise InfrastructureError(
             f"could not make a workspace for task {request.task.id!r}: {error}; free some space or set TMPDIR"
@@ -316,6 +318,22 @@ def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: Verifi
     return Rollout(
         request.task.id, request.digest, request.repeat, trajectory, status, score, trajectory.reason, seconds
     )
+
+
+def _run_prepared(
+    harness: Harness, request: RolloutRequest, path: str, make_verifier: VerifierFactory
+) -> tuple[Trajectory, Score | None]:
+    """Run and score it where the task has an environment of its own, if it has."""
+    task = request.task
+    if task.environment is None:
+        return _run_and_score(harness, request, path, make_verifier)
+    try:
+        with prepared(path, task.environment, task.verifier.files, Sandbox("auto")) as digest:
+            trajectory, score = _run_and_score(harness, request, path, make_verifier)
+    except InfrastructureError as error:
+        return Trajectory(status=Status.INFRA_ERROR, reason=str(error)), None
+    noted = (Message("harness", f"image {digest}"),) if digest else ()
+    return replace(trajectory, messages=(*trajectory.messages, *noted)), score
 
 
 def _run_and_score(

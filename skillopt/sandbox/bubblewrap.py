@@ -55,6 +55,7 @@ _LISTENING: Final = ("--cap-add", "CAP_NET_BIND_SERVICE", "--cap-add", "CAP_SETF
 _CLOSED: Final = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent")
 _ALONE: Final = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--new-session")
 _HIDDEN: Final = ("/tmp", "/var/tmp", "/run", "/root")  # noqa: S108 - hidden from the agent, not used
+_SYSTEM: Final = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "nix")
 _SECONDS: Final = 20.0
 _LARGEST_TMPFS: Final = str(1 << 30)
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - bounded, not used
@@ -88,7 +89,7 @@ class Sandbox:
                 "package bubblewrap and allow user namespaces, or choose sandbox=none",
             )
 
-    def wrap(
+    def wrap(  # noqa: PLR0913 - each is one part of a command line
         self,
         argv: Sequence[str],
         home: str,
@@ -97,11 +98,15 @@ class Sandbox:
         shown: Sequence[str] = (),
         record: str = "",
         env: Mapping[str, str] | None = None,
+        start: str = "",
     ) -> tuple[str, ...]:
-        """Return the command line that runs another one in the sandbox, and records in a file what that one does."""
+        """Return the command line that runs another one in the sandbox, and records in a file what that one does.
+
+        With `start`, the workspace is the root of the file system inside, and that is the folder in it to start in.
+        """
         if not self.active:
             return tuple(argv)
-        return _boxed(argv, (home, workspace), _endpoints(urls, os.environ), shown, record, env or {})
+        return _boxed(argv, (home, workspace), _endpoints(urls, os.environ), shown, record, env or {}, start)
 
     def wrap_check(self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the command line that runs a verifier's program in the sandbox, without network."""
@@ -112,14 +117,36 @@ class Sandbox:
         mounts = _mounts((home, workspace), [program] if program else [], (sys.prefix, *named, *shown))
         return (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, "--chdir", workspace, "--", *argv)
 
+    def wrap_build(self, argv: Sequence[str], home: str, folder: str, shown: str) -> tuple[str, ...]:
+        """Return the command line that builds what strangers wrote: with network, but away from files of the user."""
+        mounts = _mounts((home, folder), (), (shown,))
+        return (_BWRAP, *_CLOSED, *_ALONE, *mounts, "--chdir", folder, "--", *argv)
 
-def _boxed(
+    def wrap_root(
+        self,
+        argv: Sequence[str],
+        root: str,
+        workdir: str,
+        shown: Sequence[str],
+        binds: Mapping[str, str],
+        variables: Mapping[str, str],
+    ) -> tuple[str, ...]:
+        """Return the command line that runs a program in a file system whose root is a folder, without network."""
+        mounts = _root_mounts(root, (), (*_kept(()), *shown))
+        placed = (part for place, folder in binds.items() for part in ("--bind", folder, place))
+        named = (part for name, value in variables.items() for part in ("--setenv", name, value))
+        closed = (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, *placed, *named)
+        return (*closed, "--chdir", workdir, "--", *argv)
+
+
+def _boxed(  # noqa: PLR0913, PLR0917 - as above
     argv: Sequence[str],
     own: tuple[str, str],
     endpoints: Sequence[tuple[str, int]],
     shown: Sequence[str] = (),
     record: str = "",
     env: Mapping[str, str] = MappingProxyType({}),
+    start: str = "",
 ) -> tuple[str, ...]:
     home, workspace = own
     net, hosts, servers = Path(home, _NET), Path(home, "hosts"), Path(home, "resolv.conf")
@@ -137,14 +164,30 @@ def _boxed(
     # Of a program that is shown as a file its folder is not: a project's holds the expected answers.
     programs = [program for program in (argv[0], gateway[0]) if program not in shown]
     mounts = _mounts(own, programs, shown)
+    if start:
+        wanted = (*_kept(programs), *shown, sys.base_prefix, _PACKAGE)
+        mounts = _root_mounts(workspace, (home,), wanted)
     named: tuple[str, ...] = ("--ro-bind", str(hosts), os.path.realpath("/etc/hosts"))
     if Path(_RESOLVER).exists():  # where there is none, programs ask this machine anyway
         named += ("--ro-bind", str(servers), os.path.realpath(_RESOLVER))
     system = "\n".join((*_kept(programs), *shown, sys.base_prefix, _PACKAGE))
     return (
-        *(*gateway, "outside", str(net), meant, record, workspace, system),
+        *(*gateway, "outside", str(net), meant, record, "" if start else workspace, system),
         *(_BWRAP, *_CLOSED, "--unshare-net", *_LISTENING, "--"),
-        *(*gateway, "border", str(net), heard, _BWRAP, *_CLOSED, *_ALONE, *mounts, *named, "--chdir", workspace, "--"),
+        *(
+            *gateway,
+            "border",
+            str(net),
+            heard,
+            _BWRAP,
+            *_CLOSED,
+            *_ALONE,
+            *mounts,
+            *named,
+            "--chdir",
+            start or workspace,
+            "--",
+        ),
         *(*gateway, "inside", str(net), "", *argv),
     )
 
@@ -177,6 +220,26 @@ def _mounts(writable: Sequence[str], programs: Sequence[str], others: Sequence[s
         *(part for place in dict.fromkeys(hidden.values()) for part in _tmpfs(place)),
         *(part for place, source in shown.items() for part in ("--ro-bind", source, place)),
         *(part for place in writable for part in ("--bind", place, _located(place, hidden))),
+    )
+
+
+def _root_mounts(root: str, writable: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Mount a folder as the root, and over it the system's own folders and programs, read-only."""
+    kept = [name for name in _SYSTEM if Path("/", name).is_dir()]
+    system = {f"/{name}": os.path.realpath(f"/{name}") for name in kept}
+    hidden = [real for real in _hidden().values() if real != root]
+    wanted = dict.fromkeys(os.path.normpath(place) for place in others if place and Path(place).exists())
+    shown: list[str] = []
+    for place in sorted(wanted, key=len):
+        around = any(Path(real).is_relative_to(place) for real in hidden)
+        if not around and not any(Path(place).is_relative_to(outer) for outer in (*system, *shown)):
+            shown.append(place)
+    return (
+        *("--bind", root, "/"),
+        *(part for place, real in system.items() for part in ("--ro-bind", real, place)),
+        *("--dev", "/dev", *_tmpfs(_SHARED_MEMORY), "--proc", "/proc", "--remount-ro", "/proc"),
+        *(part for place in shown for part in ("--ro-bind", place, place)),
+        *(part for place in writable for part in ("--bind", place, place)),
     )
 
 

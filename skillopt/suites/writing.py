@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import chain, count
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from ruamel.yaml.scalarstring import LiteralScalarString
 
 from skillopt.safety.escaping import escape_hidden
 from skillopt.suites.foreign_files import task_id
-from skillopt.tasks import File, Split, Task
+from skillopt.tasks import Environment, File, Split, Task
 
 __all__ = ["folder_names", "task_entry", "write_suite", "yaml_text"]
 
@@ -58,6 +59,8 @@ def task_entry(task: Task, split: Split | None = None, folder: str = "") -> dict
         entry["tags"] = list(task.tags)
     if task.timeout != _TIMEOUT:
         entry["timeout"] = int(task.timeout) if task.timeout.is_integer() else task.timeout
+    if task.environment is not None:
+        entry["environment"] = _environment(task.environment)
     if task.files and folder:
         entry["files"] = {file.path: f"{folder}/input/{file.path}" for file in task.files}
     elif task.files:
@@ -65,6 +68,12 @@ def task_entry(task: Task, split: Split | None = None, folder: str = "") -> dict
     references = {file.path: f"{folder}/reference/{file.path}" for file in task.verifier.files}
     options = {**json.loads(task.verifier.options), **({"files": references} if references else {})}
     return {**entry, "verifier": {"kind": task.verifier.kind, **options}}
+
+
+def _environment(found: Environment) -> dict[str, object]:
+    """Write what differs from an empty environment."""
+    values = {**asdict(found), "variables": dict(found.variables)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value}
 
 
 def yaml_text(entry: Mapping[str, object]) -> str:

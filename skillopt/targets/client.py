@@ -1,13 +1,16 @@
 """A rollout by a coding agent, and one answer of it: what is the same for every client with a command line."""
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from typing import ClassVar, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import ClassVar, Final, Literal
 
 from skillopt.errors import FailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Reply, Status, Trajectory, Usage, loading_note
+from skillopt.sandbox.containers import changed_in_container
+from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.workspace import Workspace, changed_files
 from skillopt.settings import Price
 from skillopt.skills.document import Skill
@@ -17,6 +20,8 @@ from skillopt.targets.stream import ClientRun, ClientStream, Ending, failed_run,
 from skillopt.tasks import File
 
 __all__ = ["Client", "ClientModel", "ClientProgram", "LoadingMode"]
+
+_RESOLVER: Final = "/etc/resolv.conf"
 
 LoadingMode = Literal["forced", "discovery"]
 """Whether the skill is put before the model, or only listed for it to load."""
@@ -64,21 +69,23 @@ class Client(ABC):
         """Return what a rollout consumed, with the price that somebody pays; `cached` tokens came from a cache."""
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
-        """Do the task in the workspace, which becomes the root of a repository with the skills in it."""
+        """Do the task in the workspace, in which the folder to start in becomes a repository with the skills in it."""
         skill, prompt = request.skill, request.task.prompt
         read = skill is not None and skill.document.place.free  # by itself, as the instructions of the project
         forced = skill is not None and not read and self.mode == "forced" and request.discovery is None
-        prepare_folder(workspace)
+        environment = request.task.environment
+        root = None if environment is None else ImageRoot(workspace, environment)
+        folder = workspace if root is None else root.start
+        prepare_folder(folder)
         for one in request.installed:
-            prepare_folder(workspace, "" if one.document.place.free else f"{self.skills}/{one.name}", self._placed(one))
+            prepare_folder(folder, "" if one.document.place.free else f"{self.skills}/{one.name}", self._placed(one))
         if skill is not None and forced:
             prompt = self.forced_prompt(skill, prompt)
         with AgentHome.create(self.files(request)) as home:
-            run = self.command(request, home, workspace, prompt).run(home, workspace, request.task.timeout)
+            command = self.command(request, home, workspace if environment is None else environment.workdir, prompt)
+            run = replace(command, root=root).run(home, workspace, request.task.timeout)
             stream = self.read(run, home, request)
-        own = (".git/", f"{self.skills.partition('/')[0]}/")
-        placed = (*request.task.files, *(self._placed(skill) if skill and read else ()))
-        changed = tuple(path for path in changed_files(workspace, placed) if not path.startswith(own))
+        changed = self._changed(request, workspace, folder, (*command.shown, home.path))
         ending = stream.ending(run, changed=bool(changed))
         complaint = "" if skill is None or read else stream.complaint(skill, forced=forced)
         notes = [] if skill is None or read else [Message("harness", self._loading(stream, skill, complaint))]
@@ -95,6 +102,22 @@ class Client(ABC):
         usage = self.usage(stream.usage, stream.cached_tokens)
         done = Trajectory(messages, stream.answer, changed, ending.status, ending.reason, usage, run.acts)
         return done.with_texts(lambda text: text.replace(workspace, "/workspace").replace(home.path, "/home/agent"))
+
+    def _changed(self, request: RolloutRequest, workspace: str, folder: str, shown: Sequence[str]) -> tuple[str, ...]:
+        """List what the agent changed, without what was placed for it and the empty places that `shown` leaves."""
+        inner = folder.removeprefix(workspace).lstrip("/")
+        own = tuple(f"{inner}/{name}/".lstrip("/") for name in (".git", self.skills.partition("/")[0]))
+        placed = [
+            replace(file, path=f"{inner}/{file.path}".lstrip("/"))
+            for skill in request.installed
+            if skill.document.place.free
+            for file in self._placed(skill)
+        ]
+        found: Iterable[str] = changed_files(workspace, (*request.task.files, *placed))
+        if (environment := request.task.environment) is not None:
+            own += tuple(place.lstrip("/") for place in (*shown, os.path.realpath(_RESOLVER)))
+            found = changed_in_container(workspace) if environment.container else found
+        return tuple(path for path in found if not f"{path}/".startswith(own))
 
     def _placed(self, skill: Skill) -> tuple[File, ...]:
         """List the files of a skill; of a free document the first at the root, too, under the name it is read by."""

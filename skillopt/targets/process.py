@@ -21,6 +21,8 @@ from typing import Final
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.rollouts import Acts
 from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.containers import agent_command, end_agent
+from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.limits import rollout_limits
 from skillopt.sandbox.processes import end_inheritors, run_process
 from skillopt.sandbox.workspace import Workspace
@@ -84,19 +86,39 @@ class AgentCommand:
     others: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     client: str = "the client"
+    root: ImageRoot | None = None
 
     def run(self, home: AgentHome, cwd: str, seconds: float) -> ClientRun:
         """Run the client in a folder and end everything that it started."""
+        root, shown, env = self.root, self.shown, dict(self.env)
+        if root is not None and root.environment.container:
+            return self._run_in_container(root, home, seconds)
         if self.sandbox is None or not self.sandbox.active:
+            if root is not None:
+                raise InfrastructureError(
+                    "expected a sandbox for an agent in the file system of a task, found none; install bubblewrap, or "
+                    "leave the task out"
+                )
             return replace(self._run(home, cwd, seconds, self.argv, self.env), acts=Acts(unknown="no sandbox"))
+        if root is not None:
+            programs, variables = root.programs()
+            shown, env = (*shown, *programs), {**variables, **env, "PATH": variables["PATH"]}
         with Workspace.create([File("acts", b"")]) as outside:
             record, urls = Path(outside.path, "acts"), (self.url, *self.others)
+            start = "" if root is None else root.environment.workdir
             # The client's environment can come from a stranger's table: it must not act on what starts the sandbox.
             wrapped = self.sandbox.wrap(
-                self.argv, home.path, cwd, *urls, shown=self.shown, record=str(record), env=self.env
+                self.argv, home.path, cwd, *urls, shown=shown, record=str(record), env=env, start=start
             )
             run = self._run(home, cwd, seconds, wrapped, home.environment())
             return replace(run, acts=Acts.of_record(record.read_text(encoding="ascii")))
+
+    def _run_in_container(self, root: ImageRoot, home: AgentHome, seconds: float) -> ClientRun:
+        wrapped, own = agent_command(root.folder, self.argv, root.environment, home.path, root.start, self.env)
+        run = self._run(home, root.folder, seconds, wrapped, {**self.env, **own})
+        if not run.interrupted:
+            end_agent(root.folder, home.path)
+        return replace(run, acts=Acts(unknown="in a container"))
 
     def _run(
         self, home: AgentHome, cwd: str, seconds: float, command: Sequence[str], env: Mapping[str, str]

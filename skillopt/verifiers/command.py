@@ -16,6 +16,7 @@ from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.check_run import CheckProgram, run_check
+from skillopt.sandbox.image_root import ImageRoot
 from skillopt.sandbox.processes import ProcessResult
 from skillopt.sandbox.workspace import Unreadable, Workspace, find_files, read_workspace_file
 from skillopt.tasks import File, VerifierSpec
@@ -32,6 +33,10 @@ _MOST_ENTRIES = 2_000
 
 # What a shell answers for a program that it cannot run or cannot find.
 _NOT_RUN = frozenset({126, 127})
+
+
+_TESTS = "tests/"
+_LOG = "verifier/log"
 
 
 class CommandOptions(StrictOptions):
@@ -86,6 +91,7 @@ class CommandVerifier:
     def __init__(self, spec: VerifierSpec, sandbox: SandboxChoice = "auto") -> None:
         options = self._options = read_options(CommandOptions, spec)
         self._files, self._inputs, self._sandbox = spec.files, spec.inputs, sandbox
+        self._environment = spec.environment
         if any(file.path == options.reward for file in spec.files):
             raise SuiteError(f"verifier 'command': expected no file {options.reward!r}, which it writes; rename it")
         self._runs_agent, self._asks_runner = options.runs == "agent", spec.asks_runner
@@ -95,7 +101,9 @@ class CommandVerifier:
         self._collected = CollectedFiles.of(collect, spec.files, reserved, anywhere=self._runs_agent)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
-        """Run the program beside a copy of the agent's files that the suite collects."""
+        """Run the program beside a copy of the agent's files that the suite collects, or where the task was done."""
+        if self._environment is not None:
+            return self._score_in(ImageRoot(workspace, self._environment))
         deadline, takes = monotonic() + self._options.timeout, self._collected.takes
         most = _MOST_ENTRIES + 2 * len(self._inputs)
         found = find_files(workspace, self._collected.starts, takes, most)
@@ -125,6 +133,26 @@ class CommandVerifier:
         given = shorten_end(", ".join(self._named))
         return replace(score, feedback=f"{score.feedback}\ngiven to the check: {given} (`collect` names files)")
 
+    def _score_in(self, root: ImageRoot) -> Score:
+        """Run the tests in the file system of the task, in place; they and their reward come from folders of ours."""
+        tests = [
+            replace(file, path=file.path.removeprefix(_TESTS)) for file in self._files if file.path.startswith(_TESTS)
+        ]
+        with Workspace.create(tests) as checks, Workspace.create([File(_LOG, b"")]) as logs:
+            given = {"/tests": checks.path, "/logs": logs.path}
+            ended = root.run(self._options.argv, self._options.timeout, Sandbox(self._sandbox), given)
+            if ended.timed_out or ended.exceeded:
+                limit = f"did not end within {self._options.timeout:g} s"
+                return failed(f"the tests {limit if ended.timed_out else f'used {ended.exceeded}'}")
+            changed = [file.path for file in tests if not _same(checks.path, file)]
+            reward = None if changed else _plain_reward(logs.path)
+        if changed:
+            return failed(f"expected the tests as they were, found {changed[0]!r} changed after the run")
+        if reward is None:
+            said = _verdict(replace(ended, status=ended.status or 1), None).feedback
+            return failed(f"the tests left no reward in /{self._options.reward}\n{said}")
+        return _verdict(replace(ended, status=int(reward.score < 1.0)), reward)
+
     def _program(self, library: str, workspace: str, tools: str, seconds: float) -> CheckProgram:
         argv = (sys.executable if self._options.argv[0] == "python" else self._options.argv[0], *self._options.argv[1:])
         folders = [f"{library}/{folder}".rstrip("/") for folder in _module_folders(self._files)]
@@ -151,6 +179,22 @@ class CommandVerifier:
             )
         named = self._options.reward
         return _verdict(ended, _read_reward(folder, named) if named and ended.status == 0 else None)
+
+
+def _same(folder: str, file: File) -> bool:
+    return read_workspace_file(folder, file.path, len(file.content)) == file.content
+
+
+def _plain_reward(logs: str) -> Reward | None:
+    """Read the reward that tests leave in `verifier/`: an object in reward.json, or a number in reward.txt."""
+    for name, form in (("verifier/reward.json", "%s"), ("verifier/reward.txt", '{"reward": %s}')):
+        content = read_workspace_file(logs, name, _LARGEST_REWARD)
+        if isinstance(content, bytes):
+            try:
+                return Reward.model_validate_json(form % content.decode("utf-8", "replace").strip())
+            except ValidationError:
+                continue
+    return None
 
 
 def _named(options: CommandOptions, spec: VerifierSpec, reserved: Sequence[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.sandbox.bubblewrap import Sandbox
 from tests.fakes.judges import JudgePrompt, judge_reply, sound
 from tests.fakes.projects import make_project, skillopt
 from tools.fake_providers import fake_anthropic as messages
@@ -106,3 +107,29 @@ def test_criteria_that_the_judge_cannot_decide_are_listed(tmp_path: Path, monkey
     assert f"2. {VAGUE}: two readings differ" in ended.stdout
     assert f"1. {CLEAR}" not in ended.stdout
     assert "judge agrees with itself on " in evaluated.stdout
+
+
+@pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
+def test_the_oracle_of_tasks_with_a_solution_is_run_once_and_those_that_do_not_count_are_named(tmp_path: Path) -> None:
+    project = make_project(tmp_path, tasks=8)
+    for name, number in (("good", 3), ("bad", 4)):
+        files = {
+            "task.toml": "",
+            "instruction.md": f"Write {name} to /app/ids.txt.",
+            "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /app\n",
+            "tests/test.sh": "grep -q 3 /app/ids.txt; echo $(( 1 - $? )) > /logs/verifier/reward.txt\n",
+            "solution/solve.sh": f"echo {number} > /app/ids.txt\n",
+        }
+        for path, text in files.items():
+            place = project / "harbor" / name / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+    skillopt(project, "import", "harbor", "--to", "ids")
+
+    ended = skillopt(project, "suite", "check", "rows", "--suite", "ids")
+    again = skillopt(project, "suite", "check", "rows", "--suite", "ids")
+
+    assert "oracle: in 1 of 2 tasks that bring a solution it passes and doing nothing fails" in ended.stdout
+    assert "  bad: its solution does not pass: the check ended with status 1" in ended.stdout
+    assert "oracle of bad: its solution, then nothing" in ended.stderr
+    assert (again.stdout, again.stderr) == (ended.stdout, "")

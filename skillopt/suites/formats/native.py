@@ -1,7 +1,7 @@
 """Load a suite in the native format, YAML or JSON lines; every mistake is found at load, with its file and line."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
@@ -13,7 +13,7 @@ from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder
 from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading, check_inputs
 from skillopt.suites.sources import Source, error_at, read_json_lines, read_yaml
-from skillopt.tasks import File, Split, Task, VerifierSpec
+from skillopt.tasks import Environment, File, Split, Task, VerifierSpec
 from skillopt.verifiers import FileName, describe_invalid, load_verifier
 
 __all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
@@ -72,6 +72,19 @@ class TaskDefaults(BaseModel):
     timeout: Annotated[float, Field(gt=0, le=LONGEST_SECONDS)] = _DEFAULT_TIMEOUT
 
 
+def _environment(value: object) -> object:
+    """Take variables as a mapping, and refuse what no environment has."""
+    if not isinstance(value, dict):
+        return value
+    known = [each.name for each in fields(Environment)]
+    if unknown := [str(key) for key in value if key not in known]:
+        raise ValueError(f"unknown key {unknown[0]!r}; known keys: {', '.join(known)}")
+    if not str(value.get("workdir", "/")).startswith("/"):
+        raise ValueError(f"expected a workdir that begins with '/', found {value['workdir']!r}")
+    given = value.get("variables", {})
+    return {**value, "variables": tuple(given.items()) if isinstance(given, dict) else given}
+
+
 class TaskEntry(BaseModel):
     """One task of the file."""
 
@@ -84,6 +97,7 @@ class TaskEntry(BaseModel):
     tags: tuple[str, ...] | None = None
     timeout: Annotated[float | None, Field(gt=0, le=LONGEST_SECONDS)] = None
     split: Split | None = None
+    environment: Annotated[Environment | None, BeforeValidator(_environment)] = None
 
 
 class SuiteEntry(BaseModel):
@@ -218,6 +232,7 @@ class _Reader:
             files,
             defaults.tags if entry.tags is None else entry.tags,
             defaults.timeout if entry.timeout is None else entry.timeout,
+            environment=entry.environment,
         )
 
     def _verifier(self, written: _Written) -> VerifierSpec:

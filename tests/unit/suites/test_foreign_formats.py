@@ -1,7 +1,6 @@
 """Formats of other tools: promptfoo, claude plugin eval, Harbor; on fixtures of our own."""
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -193,39 +192,11 @@ def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_impo
     assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == ["report"]
 
 
-def test_a_task_of_harbor_that_needs_no_container_runs_its_tests_on_the_workspace() -> None:
-    ((_, task),) = read_tasks(fixture_of("harbor"), commands=True).tasks
+def test_a_task_of_harbor_is_read_beside_one_that_needs_a_container() -> None:
+    reading = read_tasks(fixture_of("harbor"), commands=True)
 
-    assert task.prompt == "Write the ids of the orders in `./orders.csv` to `./report.txt`.\n"
-    assert (task.id, task.files, task.timeout) == ("report", (File("orders.csv", b"id\n3\n"),), 120.0)
-    assert scored(task, (File("report.txt", b"3\n"),)) == Score(1.0, passed=True)
-    assert (scored(task, (File("report.txt", b"4\n"),)).value) == 0.25
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "reason"),
-    [
-        ("environment/Dockerfile", "FROM a\nRUN make\n", "Dockerfile:2: 'RUN make' needs a container"),
-        ("environment/Dockerfile", "FROM a\nENV TZ=UTC\n", "Dockerfile:2: 'ENV TZ=UTC' needs"),
-        ("environment/Dockerfile", "FROM a\nCOPY orders.csv /srv/\n", "leads out of /app"),
-        ("environment/Dockerfile", "FROM a\nCOPY ../tests/test.sh ./\n", "leads out of environment/"),
-        (
-            "environment/Dockerfile",
-            "FROM a\nWORKDIR $HOME\nCOPY orders.csv .\n",
-            "2: 'WORKDIR $HOME' needs a container",
-        ),
-        ("environment/compose.yaml", "services: {}\n", "starts several containers"),
-        ("tests/test.sh", "apt-get install -y jq\n", "installs programs"),
-        ("instruction.md", "Read /etc/passwd.\n", "names '/etc/passwd'"),
-        ("task.toml", "[", "expected TOML"),
-    ],
-)
-def test_a_task_of_harbor_that_needs_a_container_is_left_out_with_the_line(
-    tmp_path: Path, file: str, text: str, reason: str
-) -> None:
-    place = shutil.copytree(fixture_of("harbor") / "evals" / "report", tmp_path / "report")
-    (place / file).write_text(text, encoding="utf-8")
-
-    (skipped,) = read_tasks(tmp_path).skipped
-
-    assert reason in skipped.reason
+    ((_, task),) = reading.tasks
+    assert task.prompt == "Write the ids of the orders in `/app/orders.csv` to `/app/report.txt`.\n"
+    assert (task.id, task.files, task.timeout) == ("report", (File("app/orders.csv", b"id\n3\n"),), 120.0)
+    assert [each.name for each in reading.skipped] == ["database"]
+    assert "needs a container: environment/Dockerfile:1: 'FROM postgres:17'" in reading.skipped[0].reason

@@ -1,0 +1,125 @@
+"""A workspace as the root of a file system: what a task's environment asks for is put there, and programs run in it.
+
+Inside, `/usr`, `/etc` and the like are this machine's, read-only; everything else is the workspace, and stays in it.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import InfrastructureError
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.containers import container_of, run_in_container, started_container
+from skillopt.sandbox.limits import rollout_limits, verifier_limits
+from skillopt.sandbox.processes import ProcessResult, run_process
+from skillopt.sandbox.venvs import base_of, provide_packages
+from skillopt.sandbox.workspace import Workspace
+from skillopt.tasks import Environment, File
+
+__all__ = ["ImageRoot", "prepared"]
+
+_FOLDERS: Final = ("tmp", "root", "run", "home", "var/tmp", "var/log", "logs/agent", "logs/verifier", "tests")
+_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_STAND_INS: Final = "/run/stand-ins"
+_SECONDS: Final = 120.0
+_SKIP: Final = """\
+while [ $# -gt 0 ]; do case $1 in
+--with|-w|-p|--python|--from|--project|--index-url|--with-requirements) shift 2 ;; -*) shift ;; *) break ;;
+esac; done
+case $1 in *.py) exec python3 "$@" ;; *) exec "$@" ;; esac
+"""
+_PIP: Final = b'#!/bin/sh\n[ "$1" = install ] || exec python3 -m pip "$@"\n'
+_INSTALLERS: Final = (
+    *(File(name, b"#!/bin/sh\nexit 0\n") for name in ("apt-get", "apt")),
+    *(File(name, _PIP) for name in ("pip", "pip3")),
+    File(
+        "curl",
+        b"#!/bin/sh\ncase $* in *astral.sh/uv*) "
+        b"echo 'mkdir -p ~/.local/bin; : > ~/.local/bin/env' ;; *) exec /usr/bin/curl \"$@\" ;; esac\n",
+    ),
+    File("uvx", f'#!/bin/bash\nPATH="$TOOLS:$PATH"\n{_SKIP}'.encode()),
+    File("uv", f'#!/bin/bash\n[ "$1" = run ] || exit 0\nshift\nPATH="$TOOLS:$PATH"\n{_SKIP}'.encode()),
+)
+"""Programs with which tests install what they need; it is there already, so these only go on to the tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRoot:
+    """The root of a task's file system, in which programs run."""
+
+    folder: str
+    environment: Environment
+
+    @property
+    def start(self) -> str:
+        """Give the folder in which programs start, as this machine names it."""
+        return str(Path(self.folder, self.environment.workdir.lstrip("/")))
+
+    def run(
+        self,
+        argv: Sequence[str],
+        seconds: float,
+        box: Sandbox,
+        given: Mapping[str, str] | None = None,
+    ) -> ProcessResult:
+        """Run a program without network, with folders of ours in place of some of the root's."""
+        if self.environment.container:
+            return run_in_container(container_of(self.folder), argv, seconds, self.environment, given or {})
+        if not box.active:
+            raise InfrastructureError(
+                "expected a sandbox for a task with a file system of its own, found none; install bubblewrap, or "
+                "leave such tasks out"
+            )
+        with Workspace.create(_INSTALLERS) as installers, Workspace.create() as home:
+            binds = {**(given or {}), _STAND_INS: installers.path}
+            shown, variables = self.programs()
+            variables["PATH"] = f"{_STAND_INS}:{variables['PATH']}"
+            if self.environment.tools:
+                tools = provide_packages(self.environment.tools, self.environment.python)
+                shown += (tools, base_of(tools))
+                variables["TOOLS"] = f"{tools}/bin"
+            wrapped = box.wrap_root(argv, self.folder, self.environment.workdir, shown, binds, variables)
+            limits = verifier_limits() if given else rollout_limits()
+            return run_process(wrapped, self.folder, {"HOME": home.path}, seconds, limits=limits)
+
+    def programs(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        """Give the folders that its programs are in, and the variables that they get."""
+        own = filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep))
+        venv = provide_packages(self.environment.packages, self.environment.python)
+        fixed = {"HOME": "/root", "TMPDIR": "/tmp", "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}  # noqa: S108 - the root's own
+        variables = {**fixed, "LANG": "C.UTF-8", "PATH": f"{venv}/bin:{_PATH}:{':'.join(own)}"}
+        for name, value in self.environment.variables:
+            variables[name] = value.replace("${PATH}", "$PATH").replace("$PATH", variables["PATH"])
+        return (venv, base_of(venv)), variables
+
+
+@contextmanager
+def prepared(folder: str, environment: Environment | None, files: Iterable[File], box: Sandbox) -> Iterator[str]:
+    """Make a workspace the root that an environment asks for, until the rollout ends; give the digest of its image."""
+    with ExitStack() as opened:
+        digest = ""
+        if environment is not None and environment.container:
+            digest = opened.enter_context(started_container(folder, environment, files))
+        elif environment is not None:
+            _lay_out(folder, environment, box)
+        yield digest
+
+
+def _lay_out(folder: str, environment: Environment, box: Sandbox) -> None:
+    for name in (*_FOLDERS, environment.workdir.strip("/")):
+        Path(folder, name).mkdir(parents=True, exist_ok=True)
+    Path(folder, "tmp").chmod(0o1777)
+    if not environment.setup:
+        return
+    script = "\n".join(f"( {line}\n) || echo {number} >> /tmp/.failed" for number, line in enumerate(environment.setup))
+    ended = ImageRoot(folder, environment).run(["bash", "-c", script], _SECONDS, box)
+    failed = Path(folder, "tmp", ".failed")
+    if ended.status != 0 or failed.exists():
+        first = failed.read_text(encoding="ascii").split() if failed.exists() else []
+        what = environment.setup[int(first[0])] if first else "the commands of the image"
+        said = f"{ended.stderr.strip()[-200:]!r}"
+        raise InfrastructureError(f"expected {what!r:.120} to work in the sandbox, found {said}; use a container")
+    failed.unlink(missing_ok=True)

@@ -1,0 +1,93 @@
+"""Virtual environments of Python packages, made once and kept in the user's cache.
+
+Of wheels, which run nothing when they are installed; packages that have to be built are built in the sandbox.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import FailureKind, ProviderError
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.processes import ProcessResult, run_process
+from skillopt.sandbox.workspace import Workspace
+from skillopt.tasks import digest_of
+
+__all__ = ["base_of", "provide_packages"]
+
+_DONE: Final = ".complete"
+_SECONDS: Final = 900.0
+_PASSED_ON: Final = re.compile(r"(PIP|SSL)_.*|.*_proxy|HOME|XDG_CACHE_HOME", re.IGNORECASE)
+
+
+def provide_packages(packages: Sequence[str], python: str = "") -> str:
+    """Return the folder of a virtual environment that has these packages, made now where there is none."""
+    program = _interpreter(python)
+    key = digest_of(os.path.realpath(program), *sorted(packages))[:24]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "skillopt", "venvs")
+    cache.mkdir(parents=True, exist_ok=True)
+    place = cache / key
+    if not (place / _DONE).exists():
+        with _alone(cache / f"{key}.lock"):
+            if not (place / _DONE).exists():
+                shutil.rmtree(place, ignore_errors=True)
+                _make(place, program, packages)
+    return str(place)
+
+
+def base_of(venv: str) -> str:
+    """Return the installation of Python that a virtual environment was made of."""
+    return str(Path(venv, "bin", "python").resolve().parent.parent)
+
+
+def _make(place: Path, program: str, packages: Sequence[str]) -> None:
+    # Without packages nothing is asked of an index, and it takes a tenth of the time.
+    _expect(_run([program, "-m", "venv", *(() if packages else ("--without-pip",)), str(place)]), "make an environment")
+    if packages:
+        pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--no-input"]
+        ended = _run([*pip, "--only-binary", ":all:", *packages])
+        box = Sandbox("auto")
+        if ended.status != 0 and box.active and not ended.timed_out:
+            with Workspace.create() as home:
+                built = box.wrap_build([*pip, "--no-cache-dir", *packages], home.path, str(place), base_of(str(place)))
+                ended = _run(built, home.path)
+        _expect(ended, f"install {', '.join(packages)}")
+    (place / _DONE).touch()
+
+
+def _run(argv: Sequence[str], home: str = "") -> ProcessResult:
+    environment = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
+    return run_process(argv, "/", {**environment, **({"HOME": home, "TMPDIR": home} if home else {})}, _SECONDS)
+
+
+def _expect(ended: ProcessResult, what: str) -> None:
+    if ended.status != 0:
+        said = f"over {_SECONDS:g} s" if ended.timed_out else " ".join((ended.stderr or ended.stdout).split())[-400:]
+        kind = FailureKind.MISSING_PROGRAM
+        raise ProviderError(kind, f"{kind}: could not {what}: {said}; install them by hand, or use a container")
+
+
+@lru_cache(maxsize=16)
+def _interpreter(python: str) -> str:
+    """Find a Python of a version, among those beside the one that runs this too; else the one that runs this."""
+    beside = Path(sys.base_prefix).resolve().parent.glob(f"*{python}*/bin/python{python}") if python else ()
+    for found in (*sorted(map(str, beside)), shutil.which(f"python{python}") if python else None):
+        if found and run_process([found, "-c", ""], "/", {}, _SECONDS).status == 0:
+            return found
+    return os.path.realpath(sys.executable)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other processes out, so that none makes the same environment meanwhile."""
+    import fcntl  # noqa: PLC0415 - not on Windows, which has no sandbox either
+
+    with path.open("w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

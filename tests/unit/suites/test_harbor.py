@@ -1,0 +1,364 @@
+"""Tasks of Harbor: what is read of their images, where they run, and that their own solution is the measure."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillopt.agent_table import AgentTable
+from skillopt.execution.oracle import OracleResult, check_oracles, run_oracle
+from skillopt.execution.runner import run_rollout
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox import containers
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.image_root import ImageRoot, prepared
+from skillopt.sandbox.workspace import Workspace
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.suites import load_suite, read_tasks, system_packages
+from skillopt.suites.writing import write_suite
+from skillopt.targets.command_line.client import CommandLineHarness
+from skillopt.tasks import File, Task
+from skillopt.verifiers import load_verifier
+
+needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
+
+DOCKERFILE = """\
+FROM ubuntu:24.04
+ENV DEBIAN_FRONTEND=noninteractive GREETING="good day"
+RUN apt-get update && apt-get install -y --no-install-recommends python3 bash && rm -rf /var/lib/apt/lists/*
+# The data
+RUN mkdir -p /data/out \\
+    && chmod 700 /data/out
+WORKDIR /app
+COPY orders.csv skill[s] /data/
+"""
+TEST = """\
+#!/bin/bash
+apt-get update; apt-get install -y curl
+curl -LsSf https://astral.sh/uv/0.9.7/install.sh | sh
+set -e
+source $HOME/.local/bin/env
+cd /app && [ "$GREETING" = "good day" ] && [ -d /data/out ]
+if [ "$(cat /app/ids.txt)" = "$(tail -n 1 /data/orders.csv)" ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt
+"""
+FILES = {
+    "task.toml": '[task]\nname = "ids"\n[verifier]\ntimeout_sec = 20\n[agent]\ntimeout_sec = 20\n',
+    "instruction.md": "Write the last line of /data/orders.csv to /app/ids.txt.\n",
+    "environment/Dockerfile": DOCKERFILE,
+    "environment/orders.csv": "id\n3\n",
+    "environment/deep/a.txt": "a",
+    "tests/test.sh": TEST,
+    "solution/solve.sh": "set -e\ncd /app\ntail -n 1 /data/orders.csv > ids.txt\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(system_packages, "_installed", frozenset)
+
+
+def written(folder: Path, files: Mapping[str, str] | None = None) -> Path:
+    for name, text in {**FILES, **(files or {})}.items():
+        place = folder / "tasks" / "ids" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    return folder / "tasks"
+
+
+def one_task(folder: Path, files: Mapping[str, str] | None = None) -> Task:
+    ((_, task),) = read_tasks(written(folder, files), commands=True).tasks
+    return task
+
+
+def reason(folder: Path, files: Mapping[str, str]) -> str:
+    reading = read_tasks(written(folder, files), commands=True)
+    assert not reading.tasks
+    return reading.skipped[0].reason
+
+
+def scored(task: Task, files: tuple[File, ...]) -> Score:
+    with Workspace.create((*task.files, *files)) as root, prepared(root.path, task.environment, (), Sandbox("auto")):
+        return load_verifier(task.verifier_with_inputs).score(Trajectory(), root.path)
+
+
+def test_a_task_is_read_with_its_files_at_their_places_and_its_texts_as_they_are(tmp_path: Path) -> None:
+    task = one_task(tmp_path)
+
+    assert (task.prompt, task.timeout) == (FILES["instruction.md"], 20.0)
+    assert [file.path for file in task.files] == ["data/orders.csv"]
+    assert task.environment is not None
+    assert (task.environment.workdir, task.environment.python) == ("/app", "3.12")
+    assert dict(task.environment.variables) == {"DEBIAN_FRONTEND": "noninteractive", "GREETING": "good day"}
+    assert task.environment.setup == ("cd /; mkdir -p /data/out", "cd /; chmod 700 /data/out")
+    assert {file.path for file in task.verifier.files} == {"tests/test.sh", "solution/solve.sh"}
+    assert task.verifier.can_be_gamed
+
+
+def test_a_task_that_is_copied_into_a_suite_is_the_same_task(tmp_path: Path) -> None:
+    reading = read_tasks(written(tmp_path), commands=True)
+    for file in write_suite("ids", [*reading.tasks]):
+        place = tmp_path / "copy" / file.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.content)
+
+    ((_, copied),) = load_suite(tmp_path / "copy").splits
+
+    assert copied == replace(reading.tasks[0][1], verifier=copied.verifier)
+    assert copied.digest == reading.tasks[0][1].digest
+    assert copied.environment is not None
+    assert replace(copied, environment=replace(copied.environment, setup=())).digest != copied.digest
+
+
+@pytest.mark.parametrize(
+    ("line", "packages"),
+    [
+        (
+            "RUN pip3 install --no-cache-dir --break-system-packages 'pandas==2.2.3' openpyxl",
+            ["pandas==2.2.3", "openpyxl"],
+        ),
+        ("RUN python3 -m pip install --upgrade pip && pip install -r needs.txt", ["numpy<2", "scipy"]),
+        ("RUN apt-get install -y python3-yaml python3-pip", ["pyyaml"]),
+        ("RUN curl -LsSf https://astral.sh/uv/0.9/install.sh | sh", []),
+        ("RUN ln -s /usr/bin/python3 /usr/bin/python", []),
+        ("COPY deep /root/.claude/skills", []),
+    ],
+)
+def test_packages_of_an_image_are_those_of_a_virtual_environment(
+    tmp_path: Path, line: str, packages: list[str]
+) -> None:
+    files = {
+        "environment/Dockerfile": f"FROM python:3.11-slim\n{line}\n",
+        "environment/needs.txt": "numpy<2\n# a\nscipy\n",
+    }
+
+    environment = one_task(tmp_path, files).environment
+
+    assert environment is not None
+    assert (list(environment.packages), environment.setup, environment.python) == (packages, (), "3.11")
+
+
+def test_what_tests_install_by_uv_is_kept_apart_from_what_the_image_has(tmp_path: Path) -> None:
+    uvx = "uvx \\\n  --with pytest==8.4.1 \\\n  --with numpy==2.3.2 \\\n  pytest /tests/test_outputs.py\n"
+    solve = 'pip3 install "rich==14.0.0" -q 2>&1\npython3 - <<EOF\nprint("it\'s")\nEOF\n'
+
+    environment = one_task(tmp_path, {"tests/test.sh": uvx, "solution/solve.sh": solve}).environment
+
+    assert environment is not None
+    assert (environment.tools, environment.packages) == (("pytest==8.4.1", "numpy==2.3.2"), ("rich==14.0.0",))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        (
+            "environment/Dockerfile",
+            "FROM postgres:17\n",
+            "needs a container: environment/Dockerfile:1: 'FROM postgres:17'",
+        ),
+        ("environment/Dockerfile", "FROM debian:12\n\nRUN wget -q https://a.example/x\n", "Dockerfile:3: 'RUN wget"),
+        (
+            "environment/Dockerfile",
+            "FROM debian:12\nRUN pip install git+https://a.example/x\n",
+            "Dockerfile:2: 'RUN pip",
+        ),
+        (
+            "environment/Dockerfile",
+            "FROM debian:12\nRUN pip install torch --index-url https://a.example\n",
+            ":2: 'RUN pip",
+        ),
+        ("environment/Dockerfile", "FROM debian:12 AS a\nFROM debian:12\nCOPY --from=a /x /y\n", ":3: 'COPY --from"),
+        ("environment/Dockerfile", "FROM debian:12\nCOPY orders.csv /etc/orders\n", "it writes to /etc"),
+        ("environment/Dockerfile", "FROM debian:12\nCOPY ../tests/test.sh ./\n", "it leads out of environment/"),
+        ("environment/Dockerfile", "FROM debian:12\nCOPY lost.csv ./\n", ":2: 'COPY lost.csv ./': expected a file"),
+        (
+            "environment/Dockerfile",
+            "FROM debian:12\nCOPY deep /app/.git/\n",
+            ":2: 'COPY deep /app/.git/': expected input",
+        ),
+        ("environment/Dockerfile", "FROM debian:12\nFETCH x\n", ":2: 'FETCH x': it is no instruction"),
+        (
+            "environment/compose.yaml",
+            "services:\n  a:\n    image: x\n  b:\n    image: y\n",
+            "compose.yaml:1: it starts sev",
+        ),
+        ("task.toml", "[", "expected TOML"),
+    ],
+)
+def test_what_the_sandbox_cannot_stand_in_for_is_named_with_its_line(
+    tmp_path: Path, file: str, text: str, expected: str
+) -> None:
+    assert expected in reason(tmp_path, {file: text})
+
+
+def test_packages_of_the_system_that_are_missing_are_named_beside_those_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(system_packages, "_installed", lambda: frozenset({"git"}))
+    files = {"environment/Dockerfile": "FROM debian:12\nRUN apt-get install -y git no-such-office\n"}
+    solved = one_task(tmp_path, files)
+    (tmp_path / "tasks/ids/solution/solve.sh").unlink()
+
+    (skipped,) = read_tasks(tmp_path / "tasks", commands=True).skipped
+
+    assert solved.environment is not None
+    assert solved.environment.missing == ("no-such-office",)
+    assert (
+        "environment/Dockerfile:2: 'apt-get install': found git; missing no-such-office; install docker"
+        in skipped.reason
+    )
+
+
+@needs_bwrap
+def test_the_solution_passes_and_doing_nothing_fails_in_the_sandbox_with_paths_as_they_are(tmp_path: Path) -> None:
+    task = one_task(tmp_path)
+
+    assert run_oracle(task) == OracleResult("ids", solution_passes=True, nothing_fails=True)
+    assert scored(task, (File("app/ids.txt", b"3\n"),)).passed
+    assert not Path("/app/ids.txt").exists()
+
+
+@needs_bwrap
+def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_path: Path) -> None:
+    record, told = tmp_path / "oracles.jsonl", list[str]()
+    bad = replace(one_task(tmp_path / "a", {"solution/solve.sh": "echo 4 > /app/ids.txt; exit 3\n"}), id="bad")
+    lax = replace(one_task(tmp_path / "b", {"tests/test.sh": "echo 1 > /logs/verifier/reward.txt\n"}), id="lax")
+
+    results = check_oracles([bad, lax], record, told.append)
+
+    assert [result.counts for result in results] == [False, False]
+    assert "its solution does not pass" in results[0].words
+    assert "solve.sh: status 3" in results[0].words
+    assert results[1].words == "doing nothing passes"
+    assert check_oracles([bad, lax], record, told.append) == results
+    assert len(told) == 2
+
+
+@needs_bwrap
+def test_neither_tests_nor_a_reward_that_the_agent_left_count(tmp_path: Path) -> None:
+    planted = (File("tests/test.sh", b"echo 1 > /logs/verifier/reward.txt\n"), File("logs/verifier/reward.txt", b"1"))
+
+    assert scored(one_task(tmp_path), planted).value == 0.0
+
+
+@needs_bwrap
+@pytest.mark.parametrize(
+    ("test", "feedback"),
+    [
+        ("sleep 60\n", "did not end within 1 s"),
+        ("exit 0\n", "left no reward"),
+        ("echo '#' >> /tests/test.sh; echo 1 > /logs/verifier/reward.txt\n", "'test.sh' changed"),
+        ("mkdir -p /logs/verifier; echo '{\"reward\": 0.5}' > /logs/verifier/reward.json\n", "status 1"),
+    ],
+)
+def test_tests_that_hang_leave_no_reward_or_change_are_no_pass(tmp_path: Path, test: str, feedback: str) -> None:
+    toml = FILES["task.toml"].replace("timeout_sec = 20", "timeout_sec = 1", 1)
+    score = scored(one_task(tmp_path, {"tests/test.sh": test, "task.toml": toml}), ())
+
+    assert not score.passed
+    assert feedback in score.feedback
+    assert score.value == (0.5 if "0.5" in test else 0.0)
+
+
+@needs_bwrap
+def test_programs_write_nothing_outside_and_reach_nothing(tmp_path: Path) -> None:
+    task = one_task(tmp_path)
+    assert task.environment is not None
+    script = "touch /usr/x 2>/dev/null && echo bad; ls /work 2>/dev/null; exec 3<>/dev/tcp/127.0.0.1/9 && echo bad; pwd"
+    with Workspace.create(task.files) as root, prepared(root.path, task.environment, (), Sandbox("auto")):
+        ended = ImageRoot(root.path, task.environment).run(["bash", "-c", script], 20, Sandbox("auto"))
+
+    assert ended.stdout == "/app\n"
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put the fake engine in place, which notes its arguments in this folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(containers.ENGINE, str(Path(__file__).parents[2] / "fakes" / "fake_engine.sh"))
+    containers.answers.cache_clear()
+    return tmp_path
+
+
+def agent(folder: Path, lines: str) -> CommandLineHarness:
+    """Make a harness of a script that stands in for an agent."""
+    place = folder / "agent.sh"
+    place.write_text(f"#!/bin/sh\ncat > /dev/null\n{lines}\n", encoding="utf-8")
+    place.chmod(0o755)
+    table = AgentTable.model_validate({"command": ["{project}/agent.sh"], "skills": ".skills"})
+    return CommandLineHarness("my-agent", table, folder, mode="discovery", sandbox="auto")
+
+
+SKILL = Skill("ids", SkillDocument("---\nname: ids\ndescription: Ids.\n---\n# Ids\n"))
+
+
+@needs_bwrap
+def test_an_agent_starts_in_the_folder_of_the_image_and_finds_its_skill_and_all_paths(tmp_path: Path) -> None:
+    lines = "pwd; ls .skills; echo $GREETING; tail -n 1 /data/orders.csv > ids.txt; touch /usr/x || true"
+
+    rollout = run_rollout(agent(tmp_path, lines), RolloutRequest(SKILL, one_task(tmp_path)))
+
+    assert rollout.trajectory.answer.split("\n") == ["/app", "ids", "good day"]
+    assert rollout.trajectory.files_changed == ("app/ids.txt",)
+    assert rollout.score is not None
+    assert rollout.score.passed
+
+
+POSTGRES = {"environment/Dockerfile": "FROM postgres:17\nWORKDIR /srv\n"}
+
+
+def test_with_an_engine_a_task_runs_in_a_container_without_network_that_ends_with_it(engine: Path) -> None:
+    task = one_task(engine, POSTGRES)
+
+    result = run_oracle(task)
+
+    log = (engine / "engine.log").read_text(encoding="utf-8")
+    (begun, _) = [line for line in log.splitlines() if line.startswith("run ")]
+    assert result.counts
+    assert task.environment is not None
+    assert task.environment.container.startswith("environment/Dockerfile:1: 'FROM postgres:17'")
+    assert log.count("build --tag skillopt-") == 1
+    assert "--network none" in begun
+    assert "--pids-limit" in begun
+    assert "--memory" in begun
+    assert f"rm --force {begun.split('--name ')[1].split()[0]}" in log
+    assert list((engine / "containers").iterdir()) == []
+
+
+def test_an_agent_of_the_image_runs_in_the_container_and_the_image_is_recorded(engine: Path) -> None:
+    rollout = run_rollout(agent(engine, ""), RolloutRequest(SKILL, one_task(engine, POSTGRES)))
+
+    log = (engine / "engine.log").read_text(encoding="utf-8").splitlines()
+    (ran,) = [line for line in log if line.endswith(" agent.sh")]
+    assert ran.startswith("exec --interactive --workdir /srv --env HOME=")
+    assert rollout.trajectory.messages[-1].text == "image sha256:feed"
+    assert rollout.trajectory.files_changed == ("srv/ids.txt",)
+    assert rollout.score is not None
+    assert rollout.score.passed
+    assert [line.split()[0] for line in log[log.index(ran) :]][1] == "restart"
+    assert log[-1].startswith("rm --force ")
+
+
+@pytest.mark.parametrize(
+    ("mark", "expected"),
+    [
+        ("no-such-image", "could not build the image: manifest unknown"),
+        ("tests-hang", "did not end within 1 s"),
+    ],
+)
+def test_an_image_that_does_not_exist_and_tests_that_hang_are_said_so(engine: Path, mark: str, expected: str) -> None:
+    toml = FILES["task.toml"].replace("timeout_sec = 20", "timeout_sec = 1", 1)
+    (engine / mark).touch()
+
+    result = run_oracle(one_task(engine, {**POSTGRES, "task.toml": toml}))
+
+    assert not result.counts
+    assert expected in result.problem
+
+
+def test_an_engine_without_rights_is_none(engine: Path) -> None:
+    (engine / "engine-is-down").touch()
+
+    assert "needs a container: environment/Dockerfile:1: 'FROM postgres:17'" in reason(engine, POSTGRES)
