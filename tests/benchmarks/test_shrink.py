@@ -16,10 +16,11 @@ def test_planted_bloat_goes_and_needed_rules_stay(flips: float, saved: float, ro
     assert fmean(row.rollouts for row in rows) <= rollouts
 
 
+@pytest.mark.slow
 def test_sections_that_no_task_exercises_stay() -> None:
-    row = score_world(make_agents(1))
-    assert row.sections_kept
-    assert row.lost == 0
+    rows = [score_world(make_agents(seed)) for seed in range(10)]
+    assert fmean(row.sections_kept for row in rows) >= 0.8
+    assert not any(row.lost for row in rows)
 
 
 def test_it_prints_a_row_for_each_kind_of_world(capsys: pytest.CaptureFixture[str]) -> None:

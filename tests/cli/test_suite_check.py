@@ -109,6 +109,7 @@ def test_criteria_that_the_judge_cannot_decide_are_listed(tmp_path: Path, monkey
     assert "judge agrees with itself on " in evaluated.stdout
 
 
+@pytest.mark.process  # the quick tests run without bubblewrap
 @pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 def test_the_oracle_of_tasks_with_a_solution_is_run_once_and_those_that_do_not_count_are_named(tmp_path: Path) -> None:
     project = make_project(tmp_path, tasks=8)

@@ -24,6 +24,7 @@ from skillopt.verifiers import load_verifier
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 
+
 DOCKERFILE = """\
 FROM ubuntu:24.04
 ENV DEBIAN_FRONTEND=noninteractive GREETING="good day"
@@ -211,6 +212,7 @@ def test_packages_of_the_system_that_are_missing_are_named_beside_those_found(
     )
 
 
+@pytest.mark.process  # the quick tests run without bubblewrap
 @needs_bwrap
 def test_the_solution_passes_and_doing_nothing_fails_in_the_sandbox_with_paths_as_they_are(tmp_path: Path) -> None:
     task = one_task(tmp_path)
@@ -220,6 +222,7 @@ def test_the_solution_passes_and_doing_nothing_fails_in_the_sandbox_with_paths_a
     assert not Path("/app/ids.txt").exists()
 
 
+@pytest.mark.process  # the quick tests run without bubblewrap
 @needs_bwrap
 def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_path: Path) -> None:
     record, told = tmp_path / "oracles.jsonl", list[str]()
@@ -236,6 +239,7 @@ def test_a_solution_that_fails_and_tests_that_anything_passes_do_not_count(tmp_p
     assert len(told) == 2
 
 
+@pytest.mark.process  # the quick tests run without bubblewrap
 @needs_bwrap
 def test_neither_tests_nor_a_reward_that_the_agent_left_count(tmp_path: Path) -> None:
     planted = (File("tests/test.sh", b"echo 1 > /logs/verifier/reward.txt\n"), File("logs/verifier/reward.txt", b"1"))
@@ -243,6 +247,7 @@ def test_neither_tests_nor_a_reward_that_the_agent_left_count(tmp_path: Path) ->
     assert scored(one_task(tmp_path), planted).value == 0.0
 
 
+@pytest.mark.process  # the quick tests run without bubblewrap
 @needs_bwrap
 @pytest.mark.parametrize(
     ("test", "feedback"),
@@ -262,6 +267,7 @@ def test_tests_that_hang_leave_no_reward_or_change_are_no_pass(tmp_path: Path, t
     assert score.value == (0.5 if "0.5" in test else 0.0)
 
 
+@pytest.mark.process  # the quick tests run without bubblewrap
 @needs_bwrap
 def test_programs_write_nothing_outside_and_reach_nothing(tmp_path: Path) -> None:
     task = one_task(tmp_path)
@@ -294,6 +300,7 @@ def agent(folder: Path, lines: str) -> CommandLineHarness:
 SKILL = Skill("ids", SkillDocument("---\nname: ids\ndescription: Ids.\n---\n# Ids\n"))
 
 
+@pytest.mark.process  # the quick tests run without bubblewrap
 @needs_bwrap
 def test_an_agent_starts_in_the_folder_of_the_image_and_finds_its_skill_and_all_paths(tmp_path: Path) -> None:
     lines = "pwd; ls .skills; echo $GREETING; tail -n 1 /data/orders.csv > ids.txt; touch /usr/x || true"
