@@ -230,3 +230,37 @@ def test_reference_files_lose_what_no_task_needs_and_go_whole_where_they_are_dro
     kept = shrunk(Shortening())
     assert (kept["references/a.md"], kept["references/b.md"]) == ("# Dates\n\n- rule 21\n", files["references/b.md"])
     assert shrunk(Shortening(drop_unexercised=True)).keys() == {"SKILL.md", "references/a.md"}
+
+
+def test_a_task_that_passed_once_by_chance_is_forgotten_with_all_that_it_seemed_to_need() -> None:
+    runs: list[str] = []
+
+    def answer(request: RolloutRequest) -> Rollout:
+        text = request.skill.text if request.skill else ""
+        runs.append(request.task.id)
+        lucky = runs.count("t00") == 1 if request.task.id == "t00" else True
+        return scored(request, float(lucky and all(line in text for line in NEEDED)))
+
+    runner = ScriptedRunner(answer, lambda prompt: prompt)
+    events = list(shrink(Skill("x", SkillDocument(body(*LINES))), suite(), settings_with({}), runner))
+    kept = {event.text: event.tasks for event in events if isinstance(event, TextScreened) and event.kept}
+    assert kept.keys() == NEEDED
+    assert all("t00" not in tasks for tasks in kept.values())
+
+
+def test_what_the_verdict_shows_to_be_broken_is_searched_again_and_put_back() -> None:
+    judged: list[int] = []
+
+    def answer(request: RolloutRequest) -> Rollout:
+        """Need rule 5 in six tasks from the first look on, as where the search was lucky with them."""
+        text = request.skill.text if request.skill else ""
+        if request.repeat >= Stream.SHRINK.repeat(0):
+            judged.append(request.repeat)
+        late = {"- rule 5\n"} if judged and request.task.id < "t06" else set[str]()
+        return scored(request, float(all(line in text for line in {*NEEDED, *late})))
+
+    runner = ScriptedRunner(answer, lambda prompt: prompt)
+    events = list(shrink(Skill("x", SkillDocument(body(*LINES))), suite(), settings_with({}), runner))
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert "- rule 5" in version.text
+    assert len(set(judged)) == 2
