@@ -29,7 +29,7 @@ _MOST_LINES = 600
 _BUDGETS = {
     "skillopt mcp_server": 58_386,  # to reach: 51,000
     "tests": 39_121,  # to reach: 36,000
-    "benchmarks tools": 13_246,  # published benchmarks included
+    "benchmarks tools": 13_247,  # published benchmarks included
     "benchmarks/published": 2_500,
     "skillopt/commands": 6_609,  # to reach: 6,200
     "skillopt/loop": 4_341,  # to reach: 3,200

@@ -78,7 +78,8 @@ def main(names: Sequence[str] = ()) -> int:
     if missing and npm is not None:
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
-        flags = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(folder))
+        flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(folder)]
+        flags += ["--fetch-timeout=60000", "--fetch-retries=4"]  # npm waits five minutes for a connection that is dead
         # npm removes what it is not told of, so what is there already is named again.
         kept = [package for name, package in PACKAGES.items() if find_agent(name) is not None]
         if subprocess.run([npm, "install", *flags, *kept, *missing], check=False).returncode:
