@@ -15,7 +15,7 @@ MOST_WORDS = 35
 RIDDLES = (
     *("what nothing needs", "nothing is left to learn", "of which half", "in half of the runs", "told from"),
     *("moved on", "moves on", "had luck", "by your word", "person's word", "judge each other", "swap roles"),
-    *("pass anyway", "never pass", "it would take", "limits of a gain", "bet on the mean", "bets on the mean"),
+    *("pass anyway", "it would take", "limits of a gain", "bet on the mean", "bets on the mean"),
     *("given up early", "can be shown at most", "would spend it twice", "who gives no", "changed sides", "for free"),
     *("elimination", "cannot be parted", "say anything about", "without a person's"),
 )
