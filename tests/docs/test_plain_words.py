@@ -16,7 +16,7 @@ PAGES = [
 ]
 MOST_WORDS = 35
 RIDDLES = (
-    *("what nothing needs", "nothing is left to learn", "of which half", "in half of the runs", "told from"),
+    *("what nothing needs", "nothing is left to learn", "of which half are", "in half of the runs", "told from"),
     *(
         "move[ds]? on",
         "ha[ds] luck",
