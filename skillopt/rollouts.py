@@ -322,7 +322,7 @@ class Rollout:
     task_id: str
     skill_digest: str
     repeat: int
-    trajectory: Trajectory
+    trajectory: Trajectory = field(repr=False)
     status: Status
     score: Score | None
     reason: str = ""
