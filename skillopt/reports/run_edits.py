@@ -121,7 +121,7 @@ def _left_out(found: Ablation | None) -> str:
     """Show how many runs without an edit fail, as far as that was run."""
     if found is None or not found.runs:
         return "—"
-    return f"{found.failed} of {count_noun(found.runs, 'run')} fail, {count_noun(found.tasks, 'task')}"
+    return f"{found.failed}/{found.runs} runs fail, {count_noun(found.tasks, 'task')}"
 
 
 def edits_not_taken(view: RunView, limits: ReportLimits) -> list[ReportBlock]:

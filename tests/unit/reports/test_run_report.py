@@ -61,7 +61,7 @@ def test_it_leads_with_the_verdict_its_limits_and_the_noise() -> None:
 
 def test_it_shows_each_edit_with_its_reason_train_tasks_what_leaving_it_out_showed_and_tokens() -> None:
     (row,) = (line for line in TEXT.splitlines() if "Dates vary." in line)
-    assert "<code>train2</code> | 2 of 2 runs fail, 2 tasks | +7 -0 |" in row
+    assert "<code>train2</code> | 2/2 runs fail, 2 tasks | +7 -0 |" in row
     assert "&#x2b;- Write dates as YYYY-MM-DD." in TEXT
     edits = TEXT[TEXT.index("## Edits") : TEXT.index("## Tasks fixed and broken")]
     assert "val" not in edits, "no held-out task motivates an edit"
