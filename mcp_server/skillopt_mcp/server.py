@@ -239,7 +239,7 @@ class _Tools:
         return {name: strict_schema(taken.arg_model) for name, taken in self._arguments.items()}
 
     def load(self) -> None:
-        """Import the tools and make their schemas, once."""
+        """Import the tools and make their schemas, once; a request that comes earlier waits for it."""
         self.schema("")
 
     def schema(self, name: str) -> dict[str, Any] | None:
@@ -248,7 +248,6 @@ class _Tools:
 
     async def list(self, _ctx: _Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
         """Answer `tools/list`."""
-        await to_thread.run_sync(self.load)
         listed = [
             ListedTool(
                 name=name,
@@ -264,7 +263,6 @@ class _Tools:
 
     async def call(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
         """Answer `tools/call`; other calls are answered meanwhile."""
-        await to_thread.run_sync(self.load)
         if (tool := self._tools.get(params.name)) is None:
             raise MCPError(INVALID_PARAMS, f"expected one of {sorted(self._schemas)}, found {params.name[:80]!r}")
         try:
