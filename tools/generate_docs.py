@@ -119,8 +119,8 @@ def few_tasks_page() -> str:
 
 
 def few_tasks_table() -> str:
-    """Simulate how often drafts of some worth are shown with some numbers of tasks."""
-    heads = [f"mends {share}0%" if share < _TENTHS else "mends all" for share in _SHARES]
+    """Simulate the power of the gate for drafts that fix a share of the tasks, by number of tasks."""
+    heads = [f"fixes {share}0%" if share < _TENTHS else "fixes all" for share in _SHARES]
     rows = [" | ".join(["tasks", *heads]), " | ".join(["---"] * (1 + len(heads)))]
     for tasks in _TASKS:
         cells = []

@@ -34,7 +34,10 @@ from tools.generate_docs import main as generate_docs
 from tools.generate_examples import EXAMPLES
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+PAGES = [
+    *(CHECKOUT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+    *sorted((CHECKOUT / "docs").glob("*.md")),
+]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -333,11 +336,20 @@ def test_the_page_on_reports_names_every_field_of_the_view() -> None:
     assert [field.name for kind in kinds for field in fields(kind) if f"`{field.name}`" not in page] == []
 
 
+def headings(page: Path) -> set[str]:
+    """Return the names by which links reach the headings of a page, as GitHub makes them."""
+    text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_and_named_paths_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
         assert (page.parent / link).exists(), link
+    for link, heading in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", text):
+        assert heading in headings(page.parent / link if link else page), f"{link}#{heading}"
     text = re.sub("<!-- formats -->.*<!-- end of formats -->", "", text, flags=re.DOTALL)  # places in users' projects
     for path in re.findall(r"`((?:skillopt|docs|tests|benchmarks|skills|tools)/[\w./-]+)`", text):
         assert (CHECKOUT / path).exists() or "<" in path, path
